@@ -1,18 +1,18 @@
 """Bookkeeping service data in pandas: load, reconcile, export once, report.
 
-The public names, by what they are for::
+The public names, by what they are for:
 
-    connect             connect, Service, Sandbox, check
-    load                load_categories, load_employees, get_employee, get_balance, compare
-    read files          read_chart_of_accounts, read_entries, read_general_ledger
-    work on accounts    reconcile_accounts, create_accounts, import_accounts, load_accounts, Reconciliation
-    export once         compose_export_jobs, pick_entries, submit_export_jobs, load_export_jobs, resolve_export_job,
-                        ExportPlan, Outcomes
-    close a month       close_month, close_period, reopen_period, load_periods, record_of, PeriodRecord,
-                        read_fixes, check_fixes
-    see what arrived    match_ledger, LedgerMatch
-    look at money       spend, show, plot_money, plot_spend, plot_coverage
-    hand over           to_csv, to_excel, to_arrow
+- connect: `connect`, `Service`, `Sandbox`, `check`
+- load: `load_categories`, `load_employees`, `get_employee`, `get_balance`, `compare`
+- read files: `read_chart_of_accounts`, `read_entries`, `read_general_ledger`
+- work on accounts: `reconcile_accounts`, `create_accounts`, `import_accounts`, `load_accounts`, `Reconciliation`
+- export once: `compose_export_jobs`, `pick_entries`, `submit_export_jobs`, `load_export_jobs`, `resolve_export_job`,
+  `ExportPlan`, `Outcomes`
+- close a month: `close_month`, `close_period`, `reopen_period`, `load_periods`, `record_of`, `PeriodRecord`,
+  `read_fixes`, `check_fixes`
+- see what arrived: `match_ledger`, `LedgerMatch`
+- look at money: `spend`, `show`, `plot_money`, `plot_spend`, `plot_coverage`
+- hand over: `to_csv`, `to_excel`, `to_arrow`
 
 `help(bktools.spend)` explains one with an example, `bktools.errors` has the tree of errors, and the command `bktools guide`
 shows a page for each question. "The interface" in docstrings is the service's interface document: its section 2 has the
@@ -105,49 +105,59 @@ _HOMES = {
     "to_excel": "bktools.reports.excel",
 }
 
-__all__ = [
-    "ExportPlan",
-    "LedgerMatch",
-    "Outcomes",
-    "PeriodRecord",
-    "Reconciliation",
-    "Sandbox",
-    "Service",
-    "check",
-    "check_fixes",
-    "close_month",
-    "close_period",
-    "compare",
-    "compose_export_jobs",
+# In the order of the docstring, so that a reference lists what belongs together.
+__all__ = [  # noqa: RUF022
+    # connect
     "connect",
-    "create_accounts",
-    "get_balance",
-    "get_employee",
-    "import_accounts",
-    "load_accounts",
+    "Service",
+    "Sandbox",
+    "check",
+    # load
     "load_categories",
     "load_employees",
-    "load_export_jobs",
-    "load_periods",
-    "match_ledger",
-    "pick_entries",
-    "plot_coverage",
-    "plot_money",
-    "plot_spend",
+    "get_employee",
+    "get_balance",
+    "compare",
+    # read files
     "read_chart_of_accounts",
     "read_entries",
-    "read_fixes",
     "read_general_ledger",
+    # work on accounts
     "reconcile_accounts",
-    "record_of",
-    "reopen_period",
-    "resolve_export_job",
-    "show",
-    "spend",
+    "create_accounts",
+    "import_accounts",
+    "load_accounts",
+    "Reconciliation",
+    # export once
+    "compose_export_jobs",
+    "pick_entries",
     "submit_export_jobs",
-    "to_arrow",
+    "load_export_jobs",
+    "resolve_export_job",
+    "ExportPlan",
+    "Outcomes",
+    # close a month
+    "close_month",
+    "close_period",
+    "reopen_period",
+    "load_periods",
+    "record_of",
+    "PeriodRecord",
+    "read_fixes",
+    "check_fixes",
+    # see what arrived
+    "match_ledger",
+    "LedgerMatch",
+    # look at money
+    "spend",
+    "show",
+    "plot_money",
+    "plot_spend",
+    "plot_coverage",
+    # hand over
     "to_csv",
     "to_excel",
+    "to_arrow",
 ]
 
 

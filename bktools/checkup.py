@@ -9,6 +9,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -19,11 +20,13 @@ from bktools import disk
 from bktools.connection import open_service
 from bktools.contract import rules
 from bktools.contract.categories import CATEGORIES
+from bktools.contract.employees import EMPLOYEES
+from bktools.contract.endpoint import Endpoint
 from bktools.errors import BktoolsError, ConfigurationError, NotFoundError, ScopeError, ServiceError, StorageError
 from bktools.journal.journal import Journal, identity_of
-from bktools.service.answers import error_of
+from bktools.service.answers import decoded, error_of
 from bktools.service.auth import address, authorization
-from bktools.service.transport import Answer, Limits, Request, Transport
+from bktools.service.transport import Answer, Call, Limits, Transport
 from bktools.settings import Settings, load_settings
 
 OK, WARNING, FAILED = "ok", "warning", "failed"
@@ -33,6 +36,8 @@ CLOCK_TOLERANCE = 60.0
 # Bytes that a close needs, with room to spare.
 SPACE = 1 << 30
 LIMITS = Limits(connect=10.0, read=20.0, whole=30.0)
+# Employees whose companies are named where none is configured.
+LOOKED_AT = 100
 
 # The table of problems of the service, by the error: what the person does.
 TO_DO: tuple[tuple[type[BktoolsError], str], ...] = (
@@ -40,6 +45,15 @@ TO_DO: tuple[tuple[type[BktoolsError], str], ...] = (
     (NotFoundError, "is the address right? bktools config shows it"),
     (ServiceError, "bktools config shows the address and the sources of the credentials"),
 )
+
+
+class Page(msgspec.Struct, frozen=True):
+    """The first page of an answer; whether its records agree with the interface is not checked here."""
+
+    data: tuple[dict[str, Any], ...] = ()
+
+
+PAGE = msgspec.json.Decoder(Page)
 
 
 @dataclass(frozen=True)
@@ -90,7 +104,7 @@ def check(environment: str | None = None, *, company: str | None = None) -> pd.D
 
     Notes
     -----
-    The service is asked for one bookkeeping category: interface, section 4.1.
+    The service is asked for one bookkeeping category (interface, section 4.1), or without a company for employees (4.4).
 
     Examples
     --------
@@ -132,20 +146,23 @@ def _of_service(settings: Settings, now: dt.datetime | None) -> Iterator[Checked
     try:
         if company is not None:
             company = rules.company_id("company", company, settings.company_names)
-        header = authorization(CATEGORIES.search, settings)
+        # Categories need a company; employees are of all companies that the credential can see.
+        endpoint = EMPLOYEES.search if company is None else CATEGORIES.search
+        header = authorization(endpoint, settings)
     except BktoolsError as error:
         yield Checked("credential", FAILED, str(error), "", error)
         return
     name = "token" if header.startswith("Bearer") else "api_key"
     yield Checked("credential", OK, f"{name}, set and not shown ({settings.sources[name]})")
     host = urlsplit(str(settings.base_url))
-    body = {} if company is None else {"companyId": company}
-    url = address(CATEGORIES.search, settings) + CATEGORIES.search.path
-    request = Request(CATEGORIES.search.method, url, header, [("limit", "1")], msgspec.json.encode(body))
+    body = None if company is None else msgspec.json.encode({"companyId": company})
+    limit = LOOKED_AT if company is None else 1
+    url = address(endpoint, settings) + endpoint.path
     begun = time.monotonic()
+    call = Call(endpoint, url, header, LIMITS, begun + LIMITS.whole, [("limit", str(limit))], body)
     try:
         with Transport(settings) as transport:
-            answer = transport.send(request, LIMITS)
+            answer = transport.send(call)
     except ServiceError as error:
         yield Checked("connection", FAILED, str(error), TO_DO[-1][1], error)
         return
@@ -153,21 +170,27 @@ def _of_service(settings: Settings, now: dt.datetime | None) -> Iterator[Checked
     secured = "the certificate is trusted" if host.scheme == "https" else "plain HTTP on this machine"
     yield Checked("connection", OK, f"{host.netloc} answered in {took:.2f} s, {secured}")
     clock = _clock(answer, now or dt.datetime.now(dt.UTC))
-    yield from _company(answer, company, settings)
+    yield from _company(answer, endpoint, company, settings)
     yield clock
 
 
-def _company(answer: Answer, company: str | None, settings: Settings) -> Iterator[Checked]:
-    if not 200 <= answer.status < 300:  # noqa: PLR2004 - the class of success
-        error = error_of(answer, CATEGORIES.search)
-        to_do = next((text for kind, text in TO_DO if isinstance(error, kind)), "")
+def _company(answer: Answer, endpoint: Endpoint, company: str | None, settings: Settings) -> Iterator[Checked]:
+    try:
+        if not 200 <= answer.status < 300:  # noqa: PLR2004 - the class of success
+            raise error_of(answer, endpoint)
+        rows = decoded(answer, PAGE, endpoint).data
+    except ServiceError as error:
+        to_do = next(text for kind, text in TO_DO if isinstance(error, kind))
         yield Checked("company" if isinstance(error, ScopeError) else "access", FAILED, str(error), to_do, error)
         return
     yield Checked("access", OK, f"the credential is accepted ({answer.status})")
     if company is None:
-        yield Checked("company", WARNING, "no company is configured", "set BKTOOLS_COMPANY, or give --company")
+        companies = sorted({str(row["companyId"]) for row in rows if row.get("companyId")})
+        to_do = "set BKTOOLS_COMPANY, or give --company"
+        if companies:
+            to_do += f"; the employees are of {', '.join(companies)}"
+        yield Checked("company", WARNING, "no company is configured", to_do)
         return
-    rows = len(msgspec.json.decode(answer.body).get("data") or ())
     name = settings.name_of(company)
     shown = company if name == company else f"{name} ({company})"
     if rows:

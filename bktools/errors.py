@@ -130,12 +130,15 @@ class InputError(BktoolsError, ValueError):
         The field that has no column, several, or values that cannot be read; "" where it is none.
     settings : tuple of (str, value)
         Arguments of the reader that settle it.
+    sheets : tuple of str
+        Other sheets of the workbook that may be the one that is meant, the likeliest first.
     proposal : tuple of str
         Lines behind the message: the file as it would be read with these arguments.
     """
 
     field: str = ""
     settings: tuple[tuple[str, Any], ...] = ()
+    sheets: tuple[str, ...] = ()
     proposal: tuple[str, ...] = ()
 
     def __str__(self) -> str:

@@ -194,10 +194,10 @@ def _seconds(name: str, value: object) -> float:
 
 def _flag(name: str, value: object) -> bool:
     words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-    found = words.get(str(value).strip().lower())
-    if found is None:
+    flag = words.get(str(value).strip().lower())
+    if flag is None:
         raise ConfigurationError(f"{name} must be true or false, got {value!r}")
-    return found
+    return flag
 
 
 def _setting(read: Callable[[str, object], Any], *, default: Any = None, connection: bool = False) -> Any:
@@ -314,9 +314,9 @@ class Settings:
     def rows(self) -> list[tuple[str, str, str]]:
         """Return name, value and source of each setting; secrets stay hidden."""
         named = [("environment", self.environment), *((name, getattr(self, name)) for name in SETTINGS)]
-        found = [(name, _shown(value), self.sources.get(name, "")) for name, value in named]
+        rows = [(name, _shown(value), self.sources.get(name, "")) for name, value in named]
         source = self.sources.get(COMPANIES, "")
-        return [*found, *((f"companies.{name}", company_id, source) for name, company_id in self.companies)]
+        return [*rows, *((f"companies.{name}", company_id, source) for name, company_id in self.companies)]
 
     def __repr__(self) -> str:
         lines = ["Settings", *(f"  {name:<20} {value}  ({source})" for name, value, source in self.rows())]
@@ -363,9 +363,9 @@ ADDRESSES = ("base_url", "balance_url")
 # The address at which a setting is used; base_url for all others.
 ADDRESS_OF = {"balance_url": "balance_url", "balance_token": "balance_url"}
 
-# A value with its source, and all values of one source.
-Said = tuple[Any, str]
-Place = dict[str, Said]
+# A value with its source, and all values of one source, by the name of the setting.
+Sourced = tuple[Any, str]
+Values = dict[str, Sourced]
 
 
 def load_settings(
@@ -398,8 +398,9 @@ def load_settings(
     if unknown:
         raise ConfigurationError(f"no such setting: {', '.join(unknown)} (there are {', '.join(SETTINGS)})")
     file, file_name = _read_config(config_file, env)
-    arguments = _place(overrides, "argument")
-    variables = _place({name: env.get(f"BKTOOLS_{name.upper()}") or None for name in SETTINGS})
+    arguments = _values(overrides, "argument")
+    variables = _values({name: env.get(f"BKTOOLS_{name.upper()}") or None for name in SETTINGS})
+    # The environment whose settings the variables are, and the one that is asked for.
     owner = _first(
         (env.get("BKTOOLS_ENVIRONMENT"), "BKTOOLS_ENVIRONMENT"),
         (env.get("BKTOOLS_BASE_URL"), "BKTOOLS_BASE_URL"),
@@ -408,44 +409,49 @@ def load_settings(
     named = _first((environment, "argument"), (overrides.get("base_url"), "argument base_url")) or owner
     if named is None:
         raise ConfigurationError(HOW_TO_CONFIGURE)
-    own = _own_place(named, file, file_name)
+    name = named[0]
+    own = _values_of(named, file, file_name)
     is_owner = owner is not None and _is_same(
-        named, (arguments, own), owner, (variables, _own_place(owner, file, file_name))
+        named, (arguments, own), owner, (variables, _values_of(owner, file, file_name))
     )
-    foreign = {} if is_owner else {name: said for name, said in variables.items() if name in CONNECTION}
-    if owner is None and foreign and named[0] != SANDBOX:
+    foreign = {} if is_owner else {setting: value for setting, value in variables.items() if setting in CONNECTION}
+    if owner is None and foreign and name != SANDBOX:
         raise ConfigurationError(
             f"{next(iter(foreign.values()))[1]} does not say which environment it is for: set BKTOOLS_ENVIRONMENT or "
             "BKTOOLS_BASE_URL as well"
         )
-    top = _place({name: file.get(name) for name in SETTINGS if name not in CONNECTION}, str(file_name))
-    variables = {name: said for name, said in variables.items() if name not in foreign}
-    places = (arguments, variables, own, top)
-    addresses = {name: _one_address(name, named[0], places) for name in ADDRESSES}
-    if named[0] != SANDBOX and addresses["base_url"] is None:
+    # The first of these that has a setting decides.
+    layers = (
+        arguments,
+        {setting: value for setting, value in variables.items() if setting not in foreign},
+        own,
+        _values({setting: file.get(setting) for setting in SETTINGS if setting not in CONNECTION}, str(file_name)),
+    )
+    addresses = {setting: _one_address(setting, name, layers) for setting in ADDRESSES}
+    if name != SANDBOX and addresses["base_url"] is None:
         raise ConfigurationError(
-            f"the environment {named[0]!r} has no base_url: write it into [{named[0]}] of {file_name}, or set it as "
-            f"BKTOOLS_BASE_URL together with BKTOOLS_ENVIRONMENT={named[0]}"
+            f"the environment {name!r} has no base_url: write it into [{name}] of {file_name}, or set it as "
+            f"BKTOOLS_BASE_URL together with BKTOOLS_ENVIRONMENT={name}"
         )
     values: dict[str, Any] = {}
     sources = {"environment": named[1]}
-    for name, item in SETTINGS.items():
-        place = next((place for place in places if name in place), {})
-        said = place.get(name)
-        address = addresses[ADDRESS_OF.get(name, "base_url")]
-        if said and address and name in CONNECTION and place is not arguments:
-            _refuse_elsewhere(name, said, address, place | own)
-        if not said and address and name in SECRETS and named[0] != SANDBOX:
-            said = _keyring_secret(named[0], name, address[0], own)
-        value, source = said or (_default(name, named[0]), "default")
-        values[name] = item.metadata["read"](f"{name} ({source})", value) if said else value
-        unused = f"not set; {foreign[name][1]} is not for {named[0]}" if name in foreign else "not set"
-        sources[name] = unused if values[name] is None else source
-    companies = _companies(named[0], file, file_name)
+    for setting, item in SETTINGS.items():
+        layer = next((layer for layer in layers if setting in layer), {})
+        address = addresses[ADDRESS_OF.get(setting, "base_url")]
+        sourced = layer.get(setting)
+        if sourced and address and setting in CONNECTION and layer is not arguments:
+            _refuse_elsewhere(setting, sourced, address, layer | own)
+        if not sourced and address and setting in SECRETS and name != SANDBOX:
+            sourced = _keyring_secret(name, setting, address[0], own)
+        value, source = sourced or (_default(setting, name), "default")
+        values[setting] = item.metadata["read"](f"{setting} ({source})", value) if sourced else value
+        unused = f"not set; {foreign[setting][1]} is not for {name}" if setting in foreign else "not set"
+        sources[setting] = unused if values[setting] is None else source
+    companies = _companies(name, file, file_name)
     if companies:
-        sources[COMPANIES] = f"[{named[0]}.{COMPANIES}] in {file_name}"
+        sources[COMPANIES] = f"[{name}.{COMPANIES}] in {file_name}"
         values["company"] = companies.get(values["company"], values["company"])
-    return Settings(environment=named[0], companies=tuple(companies.items()), sources=sources, **values)
+    return Settings(environment=name, companies=tuple(companies.items()), sources=sources, **values)
 
 
 def config_path(config_file: Path | None = None, env: Mapping[str, str] | None = None) -> Path:
@@ -454,12 +460,12 @@ def config_path(config_file: Path | None = None, env: Mapping[str, str] | None =
     return _path("BKTOOLS_CONFIG", named) if named else platformdirs.user_config_path("bktools") / "config.toml"
 
 
-def _place(values: Mapping[str, Any], source: str = "") -> Place:
-    """Return the values of a place, each with its source; by default its environment variable."""
+def _values(values: Mapping[str, Any], source: str = "") -> Values:
+    """Return values with their source; by default the environment variable of each."""
     return {name: (value, source or f"BKTOOLS_{name.upper()}") for name, value in values.items() if value is not None}
 
 
-def _first(*candidates: Said) -> Said | None:
+def _first(*candidates: Sourced) -> Sourced | None:
     """Return the first environment that is given, an address in the client's form."""
     for value, source in candidates:
         if value:
@@ -468,7 +474,7 @@ def _first(*candidates: Said) -> Said | None:
     return None
 
 
-def _own_place(named: Said, file: Mapping[str, Any], file_name: Path) -> Place:
+def _values_of(named: Sourced, file: Mapping[str, Any], file_name: Path) -> Values:
     """Return the settings in an environment's name itself: its table in the file, or its address."""
     if "://" in named[0]:
         return {"base_url": named}
@@ -478,7 +484,7 @@ def _own_place(named: Said, file: Mapping[str, Any], file_name: Path) -> Place:
         raise ConfigurationError(f"{where} must be a table")
     table = {name: value for name, value in table.items() if name != COMPANIES}
     _refuse_unknown(table, where)
-    return _place(table, where)
+    return _values(table, where)
 
 
 def _companies(environment: str, file: Mapping[str, Any], file_name: Path) -> dict[str, str]:
@@ -487,7 +493,7 @@ def _companies(environment: str, file: Mapping[str, Any], file_name: Path) -> di
     where = f"[{environment}.{COMPANIES}] in {file_name}"
     if not isinstance(table, dict):
         raise ConfigurationError(f'{where} must be a table, with a line such as acme = "UUID of the company"')
-    found: dict[str, str] = {}
+    companies: dict[str, str] = {}
     for name, value in table.items():
         if not isinstance(value, str):
             raise ConfigurationError(
@@ -502,49 +508,53 @@ def _companies(environment: str, file: Mapping[str, Any], file_name: Path) -> di
         company_id = _uuid(value)
         if company_id is None:
             raise ConfigurationError(f"{name} ({where}) must be the UUID of the company, got {value!r}")
-        if company_id in found.values():
+        if company_id in companies.values():
             raise ConfigurationError(f"{where} has the company {company_id} twice: under one name only")
-        found[name] = company_id
-    return found
+        companies[name] = company_id
+    return companies
 
 
 def _uuid(text: str) -> str | None:
     """Return a UUID in lower case, None for another text."""
     try:
-        found = str(uuid.UUID(text))
+        canonical = str(uuid.UUID(text))
     except ValueError:
         return None
-    return found if found == text.lower() else None
+    return canonical if canonical == text.lower() else None
 
 
-def _is_same(named: Said, asked: Iterable[Place], owner: Said, owned: Iterable[Place]) -> bool:
+def _is_same(named: Sourced, asked: Iterable[Values], owner: Sourced, owned: Iterable[Values]) -> bool:
     """Whether two environments are the same: one name, or one address where one of them is an address."""
     if owner[0] == named[0] or "://" not in owner[0] + named[0]:
         return bool(owner[0] == named[0])
-    one, other = _one_address("base_url", named[0], asked), _one_address("base_url", owner[0], owned)
-    return one is not None and other is not None and normalised(one[0]) == normalised(other[0])
+    first, second = _one_address("base_url", named[0], asked), _one_address("base_url", owner[0], owned)
+    return first is not None and second is not None and normalised(first[0]) == normalised(second[0])
 
 
-def _one_address(name: str, environment: str, places: Iterable[Place]) -> Said | None:
-    """Return the address on which all places agree, with its first source."""
-    said = [(_url(f"{name} ({place[name][1]})", place[name][0]), place[name][1]) for place in places if name in place]
-    for address, source in said:
-        if normalised(address) != normalised(said[0][0]):
+def _one_address(name: str, environment: str, layers: Iterable[Values]) -> Sourced | None:
+    """Return the address on which all sources agree, with the first of them."""
+    addresses = [
+        (_url(f"{name} ({source})", value), source)
+        for value, source in (layer[name] for layer in layers if name in layer)
+    ]
+    for address, source in addresses:
+        first, first_source = addresses[0]
+        if normalised(address) != normalised(first):
             raise ConfigurationError(
-                f"{name} of {environment!r} is {said[0][0]} ({said[0][1]}) and {address} ({source}): an environment has "
+                f"{name} of {environment!r} is {first} ({first_source}) and {address} ({source}): an environment has "
                 "one address, so remove one of them, or connect to the address itself, with its own token"
             )
         if environment == SANDBOX and not is_loopback(urlsplit(address).hostname or ""):
             raise ConfigurationError(f"{name} of the sandbox must be on this machine, got {address} ({source})")
-    return said[0] if said else None
+    return addresses[0] if addresses else None
 
 
-def _refuse_elsewhere(name: str, said: Said, address: Said, known: Place) -> None:
-    """Refuse to use a value at an address that stands neither in its own place nor in the environment's table."""
+def _refuse_elsewhere(name: str, sourced: Sourced, address: Sourced, beside: Values) -> None:
+    """Refuse to use a value at an address that stands neither beside it nor in the environment's table."""
     needed = ADDRESS_OF.get(name, "base_url")
-    if needed not in known:
+    if needed not in beside:
         raise ConfigurationError(
-            f"{name} ({said[1]}) does not say that it is for {address[0]} ({address[1]}): write {needed} beside {name}, "
+            f"{name} ({sourced[1]}) does not say that it is for {address[0]} ({address[1]}): write {needed} beside {name}, "
             f"or give {name} where {needed} is given"
         )
 
@@ -567,16 +577,16 @@ def _read_config(config_file: Path | None, env: Mapping[str, str]) -> tuple[dict
     path = config_path(config_file, env)
     try:
         # Some editors, and PowerShell, write a byte order mark.
-        found = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         if named:
             raise ConfigurationError(f"there is no config file {path}") from None
         return {}, path
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigurationError(f"the config file {path} cannot be read: {error}") from error
-    settings = {name: value for name, value in found.items() if not isinstance(value, dict)}
+    settings = {name: value for name, value in tables.items() if not isinstance(value, dict)}
     _refuse_unknown(settings, str(path), "environment")
-    if any("://" in name for name in found):
+    if any("://" in name for name in tables):
         raise ConfigurationError(
             f"{path}: a table needs a name, such as [production]; write the address as its base_url"
         )
@@ -586,7 +596,7 @@ def _read_config(config_file: Path | None, env: Mapping[str, str]) -> tuple[dict
             f"{path} has {misplaced!r} above its tables, where it belongs to no environment: put it into the table of "
             "one, such as [production], below its base_url"
         )
-    return found, path
+    return tables, path
 
 
 def _refuse_unknown(table: Mapping[str, Any], where: str, *others: str) -> None:
@@ -595,7 +605,7 @@ def _refuse_unknown(table: Mapping[str, Any], where: str, *others: str) -> None:
         raise ConfigurationError(f"{where} has no setting {unknown[0]!r}; there are {', '.join((*others, *SETTINGS))}")
 
 
-def _keyring_secret(environment: str, name: str, address: str, own: Place) -> Said | None:
+def _keyring_secret(environment: str, name: str, address: str, own: Values) -> Sourced | None:
     """Return a secret from the keyring: for an environment whose table has the address, or for the address itself."""
     try:
         import keyring
@@ -604,8 +614,8 @@ def _keyring_secret(environment: str, name: str, address: str, own: Place) -> Sa
         return None
     is_in_table = "://" not in environment and ADDRESS_OF.get(name, "base_url") in own
     try:
-        found = keyring.get_password(f"bktools:{environment if is_in_table else normalised(address)}", name)
+        secret = keyring.get_password(f"bktools:{environment if is_in_table else normalised(address)}", name)
     except KeyringError:
         # No keyring service runs here (a server, a container): the same as no entry.
         return None
-    return None if found is None else (found, "system keyring")
+    return None if secret is None else (secret, "system keyring")

@@ -26,6 +26,12 @@ def visible_line(text: str) -> str:
     return _IN_ONE_LINE.sub(_escape, text)
 
 
+def one_line(text: str, longest: int) -> str:
+    """Return text as one line of printable characters, cut after a number of them."""
+    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
 def printable(text: str, encoding: str | None = None) -> str:
     r"""Return text as `visible`, with escapes for letters that an encoding lacks.
 

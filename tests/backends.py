@@ -10,7 +10,7 @@ import apsw
 import psycopg
 import pytest
 
-from bktools.journal.file import connect
+from bktools.journal.sqlite import connect
 
 BOTH = pytest.mark.parametrize("backend", ["file", "postgres"], indirect=True)
 

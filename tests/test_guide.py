@@ -49,8 +49,8 @@ def test_links_lead_somewhere():
 def test_everything_that_has_a_name_is_in_the_guide():
     """Public names, settings and commands; and every command, class of error and setting that a page names exists."""
     text = "\n".join(PAGES.values())
-    listed = bktools.__doc__.partition("::\n\n")[2].partition("\n\n`help")[0]
-    assert sorted(re.findall(r"(?<=[ ,])(\w+)(?=,|$)", listed, re.MULTILINE)) == sorted(bktools.__all__)
+    listed = bktools.__doc__.partition(":\n\n")[2].partition("\n\n`help")[0]
+    assert re.findall(r"`(\w+)`", listed) == bktools.__all__
     table = PAGES["notebooks"].partition("## Public names")[2].partition("\n## ")[0]
     assert set(bktools.__all__) <= set(re.findall(r"`(\w+)`", table))
     assert set(re.findall(r"BKTOOLS_([A-Z_]+)", PAGES["settings"])) == {n.upper() for n in SETTINGS} | {
@@ -59,6 +59,7 @@ def test_everything_that_has_a_name_is_in_the_guide():
     }
     commands = get_command(app).commands
     assert set(re.findall(r"(?:`|^)bktools ([a-z][a-z-]+)", text, re.MULTILINE)) == {*commands}
+    assert "Read more: bktools guide" in " ".join(CliRunner().invoke(app, ["--help"]).output.split())
     assert [name for name in re.findall(r"errors\.(\w+)", text) if not hasattr(errors, name)] == []
 
 

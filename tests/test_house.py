@@ -130,7 +130,7 @@ def test_public_names_are_all_there():
     tree = ast.parse((ROOT / "__init__.py").read_text(encoding="utf-8"))
     guarded = next(node for node in tree.body if isinstance(node, ast.If))
     seen = {alias.name for node in guarded.body if isinstance(node, ast.ImportFrom) for alias in node.names}
-    assert sorted(bktools.__all__) == list(bktools.__all__) == sorted(bktools._HOMES) == sorted(seen)
+    assert sorted(bktools.__all__) == sorted(bktools._HOMES) == sorted(seen)
     for name in bktools.__all__:
         assert getattr(bktools, name).__name__ == name
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):

@@ -66,7 +66,7 @@ def test_months_moments_and_durations():
         np.timedelta64(90, "s"),
         np.timedelta64(90 * 10**9, "ns"),
     ):
-        assert Options.of(max_age=value).max_age == dt.timedelta(seconds=90)
+        assert Options(max_age=value).max_age == dt.timedelta(seconds=90)
 
 
 def test_ids_flags_and_numbers_of_frames(service: Service, samples: tuple[Path, Path]):

@@ -10,11 +10,9 @@ import typer
 from bktools.cli import (
     accounts,
     balance,
-    categories,
     check,
     compare,
     config,
-    employees,
     export,
     fixes,
     guide,
@@ -31,12 +29,13 @@ from bktools.cli import (
 )
 from bktools.cli.exits import exit_codes
 from bktools.cli.help import Command, Group
+from bktools.cli.loading import loader
 from bktools.cli.unattended import LogFormat, LogLevel
+from bktools.contract import NOUNS
 
 app = typer.Typer(
     name="bktools",
     cls=Group,
-    help="Bookkeeping service data: load, reconcile, export once, report.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -49,8 +48,8 @@ app.command("ledger")(ledger.ledger)
 app.command("fixes")(fixes.fixes)
 app.command("verify")(verify.verify)
 app.command("spend")(spend.spend)
-app.command("categories")(categories.categories)
-app.command("employees")(employees.employees)
+for noun in NOUNS:
+    app.command(noun.name.replace("_", "-"))(loader(noun))
 app.command("compare")(compare.compare)
 app.command("balance")(balance.balance)
 app.command("check")(check.check)

@@ -14,10 +14,14 @@ def config(environment: options.Environment = None, sandbox: options.Sandbox = F
     import pandas as pd
 
     from bktools.journal.journal import identity_of
-    from bktools.settings import load_settings
+    from bktools.settings import config_path, load_settings
 
     settings = load_settings(options.selected(environment, sandbox=sandbox))
-    journal = identity_of(settings)
-    rows = [*settings.rows(), ("journal in use", journal, "")]
+    file = config_path()
+    used = [
+        ("journal in use", identity_of(settings)),
+        ("config file", f"{file}{'' if file.exists() else ' (none yet)'}"),
+    ]
+    rows = [*settings.rows(), *((name, value, "") for name, value in used)]
     frame = pd.DataFrame(rows, columns=["setting", "value", "source"]).replace("", None)
-    results.hand_over(frame, text=f"{settings}\n  {'journal':<20} {journal}")
+    results.hand_over(frame, text="\n".join([str(settings), *(f"  {name:<20} {value}" for name, value in used)]))

@@ -37,8 +37,8 @@ SHOWN_NOT_READY = 10
 
 # The next step after an outcome was settled, by the outcomes of journal.export_jobs.RESOLVED.
 NEXT = {
-    "accepted": "Next, to send the batches that waited for it, submit the plan again",
-    "released": "Its entries may be exported again. Next, submit their plan again",
+    "accepted": "Next, to send the batches that waited for it, run month-end again, or submit the plan again",
+    "released": "Its entries may be exported again. Next, run month-end again, or submit their plan again",
 }
 
 app = typer.Typer(help="Export jobs: compose, submit once, show and settle them.", no_args_is_help=True)
@@ -372,7 +372,7 @@ def _say_plan(plan: ExportPlan) -> None:
     from bktools.frames.schema import to_pandas
 
     results.say(repr(plan).partition("\n")[0])
-    for row in plan.told.to_dict("records"):
+    for row in plan.needs_action.to_dict("records"):
         number = counted(row["entries"], "entry", "entries")
         results.say(visible_line(f"{number:>16}: {row['message']}: {row['to_do']} ({row['severity']}, {row['who']})"))
     for phrase in plan.unchecked:
@@ -395,7 +395,7 @@ def _facts_of(plan: ExportPlan) -> dict[str, Any]:
         "not_ready": number_of_entries(plan.not_ready),
         "amounts": plan.amounts,
         "batches": plan.batches,
-        "findings": plan.told,
+        "findings": plan.needs_action,
         "not_checked": plan.unchecked,
     }
 

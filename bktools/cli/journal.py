@@ -35,15 +35,15 @@ def show(context: typer.Context, environment: options.Environment = None, sandbo
         rows = [
             ("journal", journal.id),
             ("file" if journal.path else "database", journal.place),
-            ("marks", ", ".join(map(str, journal.marks.places))),
+            ("marks", ", ".join(map(str, journal.sent_log.places))),
             *(("address", address) for address in journal.addresses()),
             ("events", journal.last_event()["event_id"]),
             *((row["state"], row["batches"]) for row in states),
-            *(("other", f"{other}: {journal.others.relation(other) or 'unknown'}") for other in journal.others.all()),
+            *(("other", f"{other}: {journal.related.relation(other) or 'unknown'}") for other in journal.related.all()),
         ]
-        others = [{"name": other, "relation": journal.others.relation(other)} for other in journal.others.all()]
+        others = [{"name": other, "relation": journal.related.relation(other)} for other in journal.related.all()]
         results.result(
-            journal=journal.id, place=journal.place, marks=journal.marks.places, addresses=journal.addresses(),
+            journal=journal.id, place=journal.place, marks=journal.sent_log.places, addresses=journal.addresses(),
             events=journal.last_event()["event_id"], batches={row["state"]: row["batches"] for row in states}, others=others,
         )  # fmt: skip
     for name, value in rows:
@@ -98,7 +98,7 @@ def restore(
 
     Example: bktools journal restore bktools-journal-20261031T180000Z.sqlite --by Ada
     """
-    from bktools.journal.restore import restore as put_back
+    from bktools.journal.backups import restore as put_back
 
     done = put_back(_settings(environment, sandbox=sandbox), source, by=_named(by), evidence=evidence)
     results.say(f"{done.place} was restored" + (f" from {source}" if source else ""))
@@ -147,9 +147,9 @@ def waive(
     settings = _settings(environment, sandbox=sandbox)
     company_id = rules.company_id("--company", company or settings.company, settings.company_names)
     with Journal(settings) as journal:
-        if journal.confirmations is None:
+        if journal.restores is None:
             raise ConfigurationError("the journal is a file, which no other machine uses: nothing was recorded")
-        done = journal.confirmations.waive(machines, company_id, evidence=evidence.strip(), by=_named(by))
+        done = journal.restores.waive(machines, company_id, evidence=evidence.strip(), by=_named(by))
     results.say(
         f"Company {company_id} does not wait for {', '.join(done)}"
         + ("" if evidence.strip() else "; only entries dated after today are sent")
@@ -192,19 +192,19 @@ def addresses(
 
     Example: bktools journal addresses --same https://books.example.com --by Ada
     """
-    from bktools.journal.others import OTHER, SAME
+    from bktools.journal.related_journals import OTHER, SAME
 
     if is_same and other:
         raise ArgumentError("--same", "cannot be combined with --other")
     with _journal(environment, sandbox=sandbox) as journal:
         if is_same or other:
             name, relation = (is_same, SAME) if is_same else (other, OTHER)
-            said = journal.others.say(str(name), relation, _named(by))
+            said = journal.related.say(str(name), relation, _named(by))
             results.say(said)
             results.result(recorded=said)
             return
         own = journal.addresses()
-        others = {found: journal.others.relation(found) for found in journal.others.all()}
+        others = {found: journal.related.relation(found) for found in journal.related.all()}
     for address in own:
         results.say(f"{address}  this journal")
     for found, known in others.items():

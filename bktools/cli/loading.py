@@ -77,6 +77,12 @@ Verify = Annotated[
     ),
 ]
 
+_HELP = """Load all {title}. Uses the cache when newer than --max-age; never returns a partial table,
+    except with --on-error collect, which exits with 12 and names each company that failed on standard error.
+
+    Example: {example}
+    """
+
 UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
@@ -165,18 +171,8 @@ def tell_failures(failures: Iterable[Mapping[str, str]]) -> None:
         tell(f"bktools: company {named[0]}{more}: {message}; {to_do}")
 
 
-def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
-    """Return the command that loads a noun: an option for each of its filters, and those that every load has.
-
-    Parameters
-    ----------
-    noun : Noun
-        The noun to load.
-    shown : list of str
-        Columns in the terminal.
-    says : str
-        Its help.
-    """
+def loader(noun: Noun[Any]) -> Callable[..., None]:
+    """Return the command that loads a noun: an option for each of its filters, and those that every load has."""
 
     def load(
         company: Companies = None,
@@ -203,11 +199,11 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
                 if companies is not None:
                     raise ArgumentError("--companies", "cannot be combined with --company")
                 companies = companies_in(companies_file, service.settings.company_names)
-            chosen = Options.of(
+            chosen = Options(
                 as_of=as_of, max_age=age("--max-age", max_age), refresh=refresh, verify=verify, on_error=on_error
             )
             frame = load_table(noun, companies, filters, chosen, service=service)
-            results.hand_over(frame, shown)
+            results.hand_over(frame, list(noun.shown))
             failures = frame.attrs["bktools"].get("failures", [])
             # Only for people: programs count the rows themselves.
             if results.is_for_people() and sys.stdout.isatty():
@@ -221,7 +217,7 @@ def loader(noun: Noun[Any], shown: list[str], says: str) -> Callable[..., None]:
     parameters = [companies, *(_parameter(item) for item in noun.filters if item.option), *others]
     load.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     load.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    load.__name__, load.__doc__ = noun.name, says
+    load.__name__, load.__doc__ = noun.name, _HELP.format(title=noun.title, example=noun.example)
     return results.table(load)
 
 

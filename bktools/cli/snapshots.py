@@ -12,7 +12,7 @@ import typer
 from bktools.cli import options, results
 from bktools.cli.loading import age
 from bktools.cli.output import remark
-from bktools.contract import rules
+from bktools.contract import NOUNS, rules
 from bktools.errors import SnapshotNotFoundError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ app = typer.Typer(help="Cached loads: list, show, prune, find the files.", no_ar
 Key = Annotated[str, typer.Argument(metavar="KEY", help="Beginning of the key that `list` shows.")]
 
 NAMED = 12
-TABLES = ("categories", "employees")
+TABLES = tuple(noun.name for noun in NOUNS)
 PRIVATE = {"email"}
 
 
@@ -43,7 +43,7 @@ def list_snapshots(environment: options.Environment = None, sandbox: options.San
     with _stored(environment, sandbox=sandbox) as (store, queries):
         for query in queries:
             snapshots = store.history(query)
-            about = snapshots[-1].about()
+            facts = snapshots[-1].facts()
             size = sum(snapshot.size() for snapshot in snapshots)
             rows.append(
                 (
@@ -51,7 +51,7 @@ def list_snapshots(environment: options.Environment = None, sandbox: options.San
                     query.table,
                     _filters(query),
                     len(snapshots),
-                    None if about is None else about.facts.rows,
+                    None if facts is None else facts.rows,
                     _size(size),
                     age_of(snapshots[-1].time),
                     size,
@@ -70,18 +70,18 @@ def show(key: Key, environment: options.Environment = None, sandbox: options.San
     """
     with _stored(environment, sandbox=sandbox) as (store, queries):
         query = _named(key, store, queries)
-        found = [(snapshot, snapshot.about(), snapshot.size()) for snapshot in store.history(query)]
+        versions = [(snapshot, snapshot.facts(), snapshot.size()) for snapshot in store.history(query)]
     remark(f"{query.table}, {_filters(query)}")
     rows = [
         (
             snapshot.time,
-            None if about is None else about.facts.rows,
+            None if facts is None else facts.rows,
             _size(size),
             snapshot.digest[:NAMED],
-            "damaged" if about is None or snapshot.is_damaged else _complete(about.facts),
+            "damaged" if facts is None or snapshot.is_damaged else _complete(facts),
             size,
         )
-        for snapshot, about, size in found
+        for snapshot, facts, size in versions
     ]
     _hand_over(rows, ("fetched_at", "rows", "size", "content", "complete"), "bytes")
 

@@ -12,14 +12,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.entries import BLOCKED, CHANGED, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT, label_of
-from bktools.close.figures import Money, Valued, largest_first, sums_of
+from bktools.close.entries import AGAIN, BLOCKED, CHANGED, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT, REFUSED, STEPS
+from bktools.close.figures import Money, Sum, Valued, by_currency, largest_first, money_of
 from bktools.frames.roles import EMPLOYEE, ERP, PREPARER, ROLES, SERVICE
-from bktools.frames.schema import COUNT, MONEY, TEXT
+from bktools.frames.schema import COUNT
 from bktools.visible import visible_line
 
 SEVERITIES = ("error", "warning")
-AGAIN = "run month-end again with --apply"
 
 # The states of a category whose account a person has to choose: what to do, and why.
 MAPPINGS = {
@@ -44,8 +43,8 @@ UPDATES = ("name_differs", "code_differs", "tax_code_differs")
 
 # The outcomes of export jobs and accounts of a run that ask for a step: why, and what to do.
 OF_JOBS = {
-    "REJECTED": ("the service refused the export job; nothing was booked", f"remove the cause, then {AGAIN}"),
-    "BLOCKED": ("the export job waits for an earlier one", f"settle the earlier export job, then {AGAIN}"),
+    "REJECTED": ("the service refused the export job; nothing was booked", STEPS[REFUSED]),
+    "BLOCKED": ("the export job waits for an earlier one", STEPS[BLOCKED]),
     "PLANNED": ("the export job was not sent", AGAIN),
     "SENDING": ("another process is sending the export job", f"wait for that process, then {AGAIN}"),
 }
@@ -54,19 +53,11 @@ OF_ACCOUNTS = {
     "UNKNOWN": ("the answer of the service was lost", PREPARER, f"{AGAIN}: no account is created twice"),
 }
 
-LABELS = {
-    "in_doubt": "export job with an unknown outcome",
-    "export_job": "export job not sent",
-    "planned_accounts": "accounts to be created",
-    UNKNOWN: "accounts that bktools does not know",
-    "account_not_created": "account not created",
-    "to_be_archived_account": "account of the category is to be archived",
-    "update_account": "account differs from the chart",
-}
-
 IDS = ("category_id", "account_id", "external_id", "entry_id", "batch_id")
 SHOWN_ENTRIES = 2
 FIRST = ("in_doubt", CHANGED)
+# The row of an action without entries.
+NOTHING: Mapping[Any, Money] = {None: Money(0, None)}
 
 
 @dataclass(frozen=True)
@@ -109,9 +100,9 @@ class Action(Valued):
     ids: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
-    def label(self) -> str:
-        """The cause in words."""
-        return LABELS.get(self.cause, label_of(self.cause))
+    def who(self) -> str:
+        """The role, with the person where the entries name one."""
+        return f"{self.role} ({self.person})" if self.person else self.role
 
     @property
     def wants_account(self) -> bool:
@@ -144,51 +135,32 @@ def key_of(company: str, period: str, cause: str, to_do: str, about: str, ids: M
 Rows = Sequence[Mapping[str, Any]]
 
 
+@dataclass(eq=False)
 class Actions:
     """Makes the actions of a close from what its steps have found.
 
-    Parameters
-    ----------
-    entries : pyarrow.Table
-        The entries of the month, as `entries.entries_of` returns them.
-    findings : sequence of mapping
-        The findings of entries.
-    coverage, accounts : sequence of mapping
-        The coverage of the categories, and the findings of accounts and categories.
-    jobs, created : sequence of mapping
-        The outcomes of this run's export jobs and accounts; of a dry run those that are planned.
-    doubts : mapping of str to str
-        The command that resolves it, by batch whose outcome is unknown.
-    own : str, optional
-        The company's own currency.
-    import_accounts : str
-        The command that imports a list of accounts.
+    Accounts are the findings of accounts and categories; jobs and created the outcomes of this run, of a dry run those
+    that are planned; doubts the command that settles it, by batch whose outcome is unknown.
     """
 
-    def __init__(
-        self,
-        entries: pa.Table,
-        *,
-        findings: Rows,
-        coverage: Rows,
-        accounts: Rows,
-        jobs: Rows,
-        created: Rows,
-        doubts: Mapping[str, str],
-        own: str | None,
-        import_accounts: str,
-    ) -> None:
-        self._entries = entries
+    entries: pa.Table
+    findings: Rows
+    coverage: Rows
+    accounts: Rows
+    jobs: Rows
+    created: Rows
+    doubts: Mapping[str, str]
+    own: str | None
+    import_accounts: str
+
+    def __post_init__(self) -> None:
         self._rows: dict[Any, list[int]] = defaultdict(list)
-        columns = (entries[name].to_pylist() for name in ("id", "line", "fate"))
+        columns = (self.entries[name].to_pylist() for name in ("id", "line", "fate"))
         for place, (entry, line, fate) in enumerate(zip(*columns, strict=True)):
             if fate != LEFT_OUT:
                 self._rows[entry or line].append(place)
-        self._findings = [row for row in findings if row["severity"] in SEVERITIES]
-        self._coverage = coverage
-        self._accounts = [row for row in accounts if row["severity"] in SEVERITIES]
-        self._jobs, self._created, self._doubts = jobs, created, doubts
-        self._own, self._import = own, import_accounts
+        self.findings = [row for row in self.findings if row["severity"] in SEVERITIES]
+        self.accounts = [row for row in self.accounts if row["severity"] in SEVERITIES]
 
     def all(self) -> tuple[Action, ...]:
         """Return the actions: in doubt first, then those that free most money."""
@@ -212,24 +184,19 @@ class Actions:
     def _urgency(self, one: Action) -> tuple[Any, ...]:
         # First what may be booked, then what is booked otherwise than the service says.
         first = FIRST.index(one.cause) if one.cause in FIRST else len(FIRST)
-        return first, SEVERITIES.index(one.severity), *largest_first(one.money, self._own)
+        return first, SEVERITIES.index(one.severity), *largest_first(one.money, self.own)
 
     def _waiting(self, keys: Iterable[Any]) -> tuple[dict[str, Money], tuple[str, ...]]:
         """Return the money and the IDs of entries, by their IDs, or by their lines where they have none."""
         places = sorted({place for key in keys for place in self._rows.get(key, ())})
-        rows = self._entries.take(pa.array(places, COUNT))
-        sums = sums_of(rows, own=self._own)
-        return (dict(sums[0].money) if sums else {}), tuple(dict.fromkeys(filter(None, rows["id"].to_pylist())))
-
-    def _of_batch(self, batch: str) -> tuple[dict[str, Money], tuple[str, ...]]:
-        rows = self._entries.filter(pc.equal(self._entries["batch_id"], batch))
-        return self._waiting(rows["id"].to_pylist())
+        rows = self.entries.take(pa.array(places, COUNT))
+        return money_of(rows, self.own), tuple(dict.fromkeys(filter(None, rows["id"].to_pylist())))
 
     def _of_jobs(self) -> Iterator[Action]:
-        for batch, command in self._doubts.items():
-            own = self._entries.filter(pc.equal(self._entries["batch_id"], batch))["id"].to_pylist()
+        for batch, command in self.doubts.items():
+            own = self.entries.filter(pc.equal(self.entries["batch_id"], batch))["id"].to_pylist()
             # The later jobs of the company wait for it.
-            waiting = self._entries.filter(pc.equal(self._entries["reason"], BLOCKED))["id"].to_pylist()
+            waiting = self.entries.filter(pc.equal(self.entries["reason"], BLOCKED))["id"].to_pylist()
             money, ids = self._waiting([*own, *waiting])
             also = f"; {len({*waiting}):,} entries of later export jobs wait for it" if waiting else ""
             yield Action(
@@ -237,11 +204,12 @@ class Actions:
                 f"export job of {len({*own}):,} entries", f"the answer of the service was lost, so it may be booked{also}",
                 money=money, entry_ids=ids, command=command, ids={"batch_id": batch},
             )  # fmt: skip
-        for job in self._jobs:
-            is_told = job["batch_id"] in self._doubts or (job["outcome"] == "BLOCKED" and self._doubts)
+        for job in self.jobs:
+            is_told = job["batch_id"] in self.doubts or (job["outcome"] == "BLOCKED" and self.doubts)
             if job["outcome"] in OF_JOBS and not is_told:
                 why, to_do = OF_JOBS[job["outcome"]]
-                money, ids = self._of_batch(job["batch_id"])
+                rows = self.entries.filter(pc.equal(self.entries["batch_id"], job["batch_id"]))
+                money, ids = self._waiting(rows["id"].to_pylist())
                 yield Action(
                     "export_job", "error", PREPARER, to_do, _counted(job["entries"], "export job of"),
                     f"{why}: {job['message']}" if job["message"] else why, money=money, entry_ids=ids,
@@ -251,10 +219,10 @@ class Actions:
     def _of_categories(self) -> Iterator[Action]:
         """Yield an action for each category whose account a person has to choose."""
         entries = defaultdict(list)
-        for row in self._findings:
+        for row in self.findings:
             if row["check"] in MAPPINGS:
                 entries[row["category_id"]].append(_key(row))
-        for row in self._coverage:
+        for row in self.coverage:
             # An archived category is no longer used: its entries get another one.
             if row["state"] in MAPPINGS and not row["archived"]:
                 to_do, why = MAPPINGS[row["state"]]
@@ -268,9 +236,9 @@ class Actions:
 
     def _of_entries(self) -> Iterator[Action]:
         """Yield an action for the entries that have one thing to correct, by person where the entries name one."""
-        names = {row["category_id"]: row["name"] for row in self._coverage}
+        names = {row["category_id"]: row["name"] for row in self.coverage}
         groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = defaultdict(list)
-        for row in self._findings:
+        for row in self.findings:
             check = row["check"]
             if check in SOLVED_BY_OTHERS or OF_REASON.get(check) == LEFT_OUT or row["to_do"].startswith("nothing"):
                 continue
@@ -286,12 +254,12 @@ class Actions:
             )  # fmt: skip
 
     def _of_accounts(self) -> Iterator[Action]:
-        planned = [row for row in self._created if row["outcome"] == "PLANNED"]
-        unknown = [row for row in self._accounts if row["check"] in OF_UNKNOWN]
+        planned = [row for row in self.created if row["outcome"] == "PLANNED"]
+        unknown = [row for row in self.accounts if row["check"] in OF_UNKNOWN]
         categories = tuple(row["category_id"] for row in unknown if row["category_id"])
         if planned:
-            assumed = pc.equal(self._entries["reason"], PLANNED_ACCOUNT)
-            money, ids = self._waiting(self._entries.filter(assumed)["id"].to_pylist())
+            assumed = pc.equal(self.entries["reason"], PLANNED_ACCOUNT)
+            money, ids = self._waiting(self.entries.filter(assumed)["id"].to_pylist())
             yield Action(
                 "planned_accounts", "error", PREPARER, AGAIN, f"{len(planned):,} accounts of the chart",
                 "they are not created yet; which categories they belong to is known then", money=money, entry_ids=ids,
@@ -299,7 +267,7 @@ class Actions:
             )  # fmt: skip
         elif unknown:
             codes = [row["external_id"] for row in unknown if row["check"] == "account_id_unknown"]
-            money, ids = self._waiting(_key(row) for row in self._findings if row["check"] == UNKNOWN)
+            money, ids = self._waiting(_key(row) for row in self.findings if row["check"] == UNKNOWN)
             parts = [
                 *([f"the accounts of {len(categories):,} categories"] if categories else []),
                 *([f"{len(codes):,} accounts that exist in the service ({_some(codes)})"] if codes else []),
@@ -307,9 +275,9 @@ class Actions:
             yield Action(
                 UNKNOWN, "error" if ids or categories else "warning", PREPARER, "import the account list of the service",
                 " and ".join(parts) or "accounts of categories", "bktools does not know their IDs", money=money,
-                entry_ids=ids, category_ids=categories, command=self._import,
+                entry_ids=ids, category_ids=categories, command=self.import_accounts,
             )  # fmt: skip
-        for row in self._created:
+        for row in self.created:
             if row["outcome"] in OF_ACCOUNTS:
                 why, role, to_do = OF_ACCOUNTS[row["outcome"]]
                 about = f"account {row['code'] or row['external_id']} {row['name'] or ''}".strip()
@@ -322,7 +290,7 @@ class Actions:
     def _of_findings(self) -> Iterator[Action]:
         """Yield an action for each other finding of accounts and categories; the differences of an account are one."""
         updates = defaultdict(list)
-        for row in self._accounts:
+        for row in self.accounts:
             if row["check"] in UPDATES:
                 updates[row["external_id"]].append(row)
             elif row["check"] not in (*OF_MAPPINGS, *OF_UNKNOWN, MISSING):
@@ -369,21 +337,16 @@ def _some(names: Sequence[str], between: str = ", ") -> str:
 
 def table_of(actions: Iterable[Action]) -> pa.Table:
     """Return actions as a table: one row per action and currency, because amounts are never added over currencies."""
-    rows = [
-        {
-            name: getattr(one, name)
-            for name in ("severity", "role", "person", "to_do", "about", "why", "cause", "command")
-        }
-        | {"entries": money.entries, "amount": money.amount, "currency": currency}
-        | {name: one.ids.get(name) for name in IDS}
-        | {"entry_ids": " ".join(one.entry_ids), "category_ids": " ".join(one.category_ids)}
+    texts = ("severity", "role", "person", "to_do", "about", "why", "cause", "command")
+    lists = ("entry_ids", "category_ids")
+    rows = (
+        Sum(
+            {name: getattr(one, name) for name in texts}
+            | {name: one.ids.get(name) for name in IDS}
+            | {name: " ".join(getattr(one, name)) for name in lists},
+            one.money or NOTHING,
+        )
         for one in actions
-        for currency, money in one.money.items() or [(None, Money(0, None))]
-    ]
-    amounts = pa.array([row["amount"] for row in rows])
-    kinds = {"entries": COUNT, "amount": MONEY if pa.types.is_null(amounts.type) else amounts.type}
-    order = (
-        "severity", "role", "person", "to_do", "about", "why", "entries", "amount", "currency", "cause", "command", *IDS,
-        "entry_ids", "category_ids",
-    )  # fmt: skip
-    return pa.table({name: pa.array([row[name] for row in rows], kinds.get(name, TEXT)) for name in order})
+    )
+    order = (*texts[:6], "entries", "amount", "currency", *texts[6:], *IDS, *lists)
+    return by_currency((*texts, *IDS, *lists), rows).select(order)

@@ -15,12 +15,12 @@ import pyarrow.compute as pc
 
 from bktools.caller import name_of
 from bktools.close.differences import between_frames, between_moments
-from bktools.close.entries import label_of
 from bktools.close.figures import NO_CURRENCY, Money, change_of, currencies_of, sums_of
 from bktools.close.record import PeriodRecord, record_in, required_company
 from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError, SnapshotNotFoundError
+from bktools.frames.codes import sentence
 from bktools.frames.currencies import shown
 from bktools.frames.engine import described, source_of
 from bktools.frames.schema import COUNT, MONEY, TEXT, to_pandas
@@ -62,13 +62,7 @@ class Threshold:
 
 
 def threshold_of(value: str | float | Decimal | None) -> Threshold | None:
-    """Return a threshold from 500 or "5%"; None for none.
-
-    Raises
-    ------
-    ArgumentError
-        When it is neither an amount nor a share.
-    """
+    """Return a threshold from 500 or "5%"; None for none, an ArgumentError for what is neither amount nor share."""
     if value is None:
         return None
     text = str(value).strip()
@@ -307,7 +301,7 @@ def _held_back(before: PeriodRecord, after: PeriodRecord) -> Iterable[dict[str, 
                 yield _figures(*((money, Money(0, None)) if is_earlier else (Money(0, None), money))) | {
                     "table": HELD_BACK,
                     "change": became if is_earlier else "new",
-                    "about": label_of(one["reason"]),
+                    "about": sentence(one["reason"]),
                     "field": one["reason"],
                     "currency": currency,
                 }

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from bktools.close.actions import Action, Waiting
 from bktools.close.figures import Difference, Figures, Sum
-from bktools.close.record import PeriodRecord
+from bktools.close.record import PeriodRecord, frame
 from bktools.export import ExportPlan
 from bktools.frames.engine import source_of
 from bktools.frames.schema import to_pandas
@@ -31,19 +31,11 @@ class Run:
     applied : bool
         True when it wrote to the service.
     begun_at : datetime
-        Its start, in UTC.
-    times : mapping
-        Seconds a step.
-    prepared_by : str
-        Who ran it.
-    approved_by : str, optional
-        Who approved it in this run.
-    stays_open : str
-        Why an approved close did not close its period; "" otherwise.
+        Its start, in UTC; times are the seconds of each step.
+    prepared_by, approved_by : str
+        Who ran it, and who approved it in this run; stays_open says why an approved close did not close its period.
     plan : ExportPlan
-        The export jobs of this run.
-    jobs, created : sequence of mapping
-        The outcome of each export job, and of each account to create.
+        The export jobs of this run; jobs and created are the outcome of each export job, and of each account to create.
     unchecked : tuple of str
         What was not compared and not checked, because a column is missing.
     sources : mapping
@@ -68,10 +60,6 @@ class Run:
         for row in getattr(self, name):
             counts[row["outcome"]] = counts.get(row["outcome"], 0) + 1
         return counts
-
-
-def _frame(name: str) -> cached_property[pd.DataFrame]:
-    return cached_property(lambda close: to_pandas(close.tables[name], source_of(close.tables[name])))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,13 +102,13 @@ class Close:
     run: Run
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
 
-    # The tables as frames, each made on first use. Entries: one row a line of an entry of the month with its `fate`, as
-    # it was sent, or as it is in the file. Accounts: those that the journal knows. The others: as they were read.
-    entries = _frame("entries")
-    categories = _frame("categories")
-    employees = _frame("employees")
-    chart = _frame("chart")
-    accounts = _frame("accounts")
+    # The tables as frames. Entries: one row a line of an entry of the month with its `fate`, as it was sent, or as it is
+    # in the file. Accounts: those that the journal knows. The others: as they were read.
+    entries = frame("entries")
+    categories = frame("categories")
+    employees = frame("employees")
+    chart = frame("chart")
+    accounts = frame("accounts")
 
     @cached_property
     def changes(self) -> pd.DataFrame | None:

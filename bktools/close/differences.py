@@ -77,19 +77,10 @@ def between_frames(before: Any, after: Any) -> pa.Table:
 
 
 def differences(old: pa.Table, new: pa.Table, words: Mapping[str, str]) -> pa.Table:
-    """Return one row per change between two tables, ordered by row, then by field.
+    """Return one row per change between two tables with the columns `COLUMNS`, ordered by row, then by field.
 
-    Parameters
-    ----------
-    old, new : pyarrow.Table
-        Rows with an `id` that is there once, `company_id`, `name`, and the fields to compare.
-    words : mapping of str to str
-        The fields, and the word for a change of each.
-
-    Returns
-    -------
-    pyarrow.Table
-        The columns `COLUMNS`: change ("added", "removed", or a word), id, company_id, name, field, before, after.
+    The rows have an `id` that is there once. `words` are the fields to compare, and the word for a change of each; rows
+    that came and went are "added" and "removed".
     """
     places = pc.index_in(old["id"], new["id"])
     known_before = old.filter(pc.is_valid(places))

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from bktools.export.plan import ExportPlan
 from bktools.export.tables import amounts_of
 from bktools.frames.names import in_reading_order
-from bktools.frames.schema import COUNT, DATE, FACTS, INSTANT, MONEY, TEXT, days, split_lines, to_arrow
+from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, INSTANT, MONEY, TEXT, days, split_lines, to_arrow
 
 EXPORTED, BEFORE, IN_DOUBT, READY, HELD, LEFT_OUT = FATES = (
     "exported", "exported before", "in doubt", "ready", "held back", "left out",
@@ -31,46 +31,17 @@ OF_REASON = {
     "later_period": LEFT_OUT, PLANNED: READY, PLANNED_ACCOUNT: READY, REFUSED: READY, BLOCKED: READY,
 }  # fmt: skip
 OF_OUTCOME = {"REJECTED": REFUSED, "BLOCKED": BLOCKED}
-STEPS = {
-    REFUSED: "remove the cause, then run month-end again with --apply",
-    BLOCKED: "settle the earlier export job, then run month-end again with --apply",
-}
-
-# Reasons for which a person reads other words than the code with spaces.
-WORDS = {
-    "no_account": "the category has no account",
-    "no_category": "no category",
-    "archived_account": "the account of the category is archived",
-    "archived_category": "the category is archived",
-    "unknown_account": "the account is not known to bktools",
-    "unknown_category": "the category is not in the service",
-    "unknown_employee": "the employee is not in the service",
-    "other_line_not_ready": "another line of the split entry is held back",
-    "later_period": "dated after the month",
-    "duplicate": "duplicate of an earlier line",
-    "other_company": "of another company",
-    "not_approved": "not approved yet",
-    CHANGED: "changed since the export",
-    PLANNED: "to be sent",
-    PLANNED_ACCOUNT: "to be sent, if its account is one of those to be created",
-    REFUSED: "refused by the service",
-    BLOCKED: "not sent: an earlier export job of the company is not settled",
-    "in_doubt": "the outcome of its export job is unknown",
-}
+AGAIN = "run month-end again with --apply"
+STEPS = {REFUSED: f"remove the cause, then {AGAIN}", BLOCKED: f"settle the earlier export job, then {AGAIN}"}
 
 # The columns that every table of entries has; others of the file follow.
 COLUMNS = pa.schema(
     {"fate": TEXT, "reason": TEXT, "message": TEXT, "to_do": TEXT, "id": TEXT, "split_line": COUNT, "line": COUNT}
-    | FACTS
+    | ENTRY_DATA
     | {"cost_centre": TEXT, "batch_id": TEXT, "job_id": TEXT, "sent_at": INSTANT, "sent_by": TEXT, "sent_in": TEXT}
-    | {f"file_{name}": FACTS[name] for name in ("date", "amount", "currency", "category_name", "supplier", "tax_code")}
+    | {f"file_{name}": ENTRY_DATA[name] for name in ("date", "amount", "currency", "category_name", "supplier", "tax_code")}
 )  # fmt: skip
 _FROM_FILE = tuple(name for name in COLUMNS.names if name.startswith("file_"))
-
-
-def label_of(reason: str) -> str:
-    """Return the words that a person reads for a reason."""
-    return WORDS.get(reason, reason.replace("_", " "))
 
 
 def entries_of(
@@ -83,26 +54,9 @@ def entries_of(
 ) -> pa.Table:
     """Return the entries of a month, one row a line of an entry, with the columns `COLUMNS` and the others of the file.
 
-    Parameters
-    ----------
-    plan : ExportPlan
-        The plan of this run.
-    month : str
-        As 2026-10.
-    sent : pyarrow.Table
-        The company's entries in the journal that were sent or may have been, as `periods.sent_entries` returns them.
-    jobs : sequence of mapping
-        The outcomes of this run's export jobs.
-    findings : sequence of mapping
-        The findings of the plan, from which facts and next steps are taken.
-    assumed : frozenset of str
-        Categories whose account becomes known when the planned accounts are created.
-
-    Returns
-    -------
-    pyarrow.Table
-        In the order of FATES, then by date and ID. What was sent has the data that was sent; `file_…` columns have the
-        data of the file where the entry was changed since. `sent_in` is the month of the close that sent it.
+    They are in the order of FATES, then by date and ID. What was sent has the data that was sent; `file_…` columns have
+    the data of the file where the entry was changed since. `sent_in` is the month of the close that sent it. Of the
+    categories `assumed`, the account becomes known when the planned accounts are created.
     """
     rows = _of_file(plan, jobs, findings, assumed)
     ids = pc.if_else(pc.equal(rows["reason"], "duplicate"), pa.scalar(None, TEXT), rows["id"])
@@ -124,11 +78,10 @@ def _of_file(
     waiting = waiting.drop_columns([name for name in waiting.column_names if name.startswith("exported_")])
     outcome = {job["batch_id"]: job for job in jobs}
     batches = ready["batch_id"].to_pylist()
-    categories = ready["category_id"].to_pylist() if "category_id" in ready.column_names else [None] * len(ready)
     unsent = PLANNED_ACCOUNT if assumed else PLANNED
     reasons = [
         OF_OUTCOME.get(outcome[batch]["outcome"], unsent if category in assumed else PLANNED)
-        for batch, category in zip(batches, categories, strict=True)
+        for batch, category in zip(batches, ready["category_id"].to_pylist(), strict=True)
     ]
     # What an export job waits for is said where that is settled.
     told = [
@@ -158,7 +111,8 @@ def _of_journal(sent: pa.Table, rows: pa.Table, ids: pa.ChunkedArray, month: str
     of_month = pc.fill_null(pc.equal(sent["period"], month), False)
     is_later = pc.fill_null(pc.greater(sent["period"], month), False)
     fates = pc.if_else(of_month, EXPORTED, pc.if_else(is_later, LEFT_OUT, BEFORE))
-    reasons = pc.if_else(is_later, "later_period", _only(CHANGED, file["reason"]))
+    is_other = pc.fill_null(pc.equal(file["reason"], CHANGED), False)
+    reasons = pc.if_else(is_later, "later_period", pc.if_else(is_other, CHANGED, ""))
     is_changed = pc.and_(is_accepted, pc.equal(reasons, CHANGED))
     told = {name: pc.if_else(is_changed, file[name], "") for name in ("message", "to_do")}
     doubt = "it may have been exported: the answer of the service was lost"
@@ -170,7 +124,7 @@ def _of_journal(sent: pa.Table, rows: pa.Table, ids: pa.ChunkedArray, month: str
         "id": sent["entry_id"], "split_line": sent["split_line"], "sent_in": sent["period"],
         **{name: sent[name] for name in ("batch_id", "job_id", "sent_at", "sent_by")},
     }  # fmt: skip
-    for name in FACTS:
+    for name in ENTRY_DATA:
         before, after = _one_type(sent[name], file[name])
         columns[name] = pc.coalesce(before, after)
         if f"file_{name}" in COLUMNS.names:
@@ -182,10 +136,6 @@ def _of_journal(sent: pa.Table, rows: pa.Table, ids: pa.ChunkedArray, month: str
 def _line_keys(ids: pa.ChunkedArray, rows: pa.Table) -> pa.ChunkedArray:
     """Return a text for each line of an entry, null without an ID."""
     return pc.binary_join_element_wise(ids, pc.cast(split_lines(rows), TEXT), pa.scalar("/", TEXT))
-
-
-def _only(word: str, texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.if_else(pc.fill_null(pc.equal(texts, word), False), word, "")
 
 
 def _with(table: pa.Table, **columns: Any) -> pa.Table:

@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.entries import EXPORTED, FATES, HELD, IN_DOUBT, LEFT_OUT, READY, label_of
+from bktools.close.entries import EXPORTED, FATES, HELD, IN_DOUBT, LEFT_OUT, READY
+from bktools.frames.codes import sentence
 from bktools.frames.schema import COUNT, MONEY, TEXT, split_lines
 
 NO_CURRENCY = "no currency"
@@ -48,16 +49,10 @@ class Valued:
 
 @dataclass(frozen=True)
 class Sum(Valued):
-    """What some entries sum up to. `sum["fate"]` is what they have in common.
+    """What some entries sum up to, with the words that a person reads.
 
-    Parameters
-    ----------
-    keys : mapping
-        What the entries have in common, by column: fate, reason, category_name and so on.
-    money : mapping of str to Money
-        By currency: the company's own first, then the one with most entries.
-    label : str
-        The words that a person reads.
+    `sum["fate"]` is what the entries have in common, one of the `keys`. Of the currencies the company's own is the
+    first, then the one with most entries.
     """
 
     keys: Mapping[str, Any]
@@ -72,15 +67,7 @@ class Sum(Valued):
 class Difference:
     """What was exported in a month beside the last month that was closed, in one currency.
 
-    Parameters
-    ----------
-    currency : str
-    before, now, change : Decimal
-        Exact amounts.
-    share : Decimal, optional
-        The change in percent of `before`, with one decimal; None where there was nothing before.
-    entries_before, entries_now : int
-        Numbers of entries.
+    `share` is the change in percent of `before`, with one decimal; None where there was nothing before.
     """
 
     currency: str
@@ -95,14 +82,7 @@ class Difference:
 def sums_of(entries: pa.Table, *keys: str, own: str | None = None) -> list[Sum]:
     """Return number and exact amount of entries by currency, for each group of the keys; the largest group first.
 
-    Parameters
-    ----------
-    entries : pyarrow.Table
-        With amount, currency, id, split_line and the keys.
-    *keys : str
-        Columns of the groups; none gives one group of all.
-    own : str, optional
-        The company's own currency, whose amounts decide what is large.
+    Without keys all entries are one group. The amounts in the company's `own` currency decide what is large.
     """
     table = pa.table({name: entries[name] for name in (*keys, "amount")})
     currency = pc.fill_null(pc.if_else(pc.equal(entries["currency"], ""), None, entries["currency"]), NO_CURRENCY)
@@ -120,6 +100,12 @@ def sums_of(entries: pa.Table, *keys: str, own: str | None = None) -> list[Sum]:
         for group, money in groups.items()
     ]
     return sorted(found, key=lambda one: largest_first(one.money, own))
+
+
+def money_of(entries: pa.Table, own: str | None = None) -> dict[str, Money]:
+    """Return number and exact amount of all entries by currency."""
+    sums = sums_of(entries, own=own)
+    return dict(sums[0].money) if sums else {}
 
 
 def largest_first(money: Mapping[str, Money], own: str | None) -> tuple[Decimal, int]:
@@ -147,14 +133,7 @@ def _entry_numbers(rows: pa.Table) -> pa.Array:
 class Figures:
     """All figures of a month, each made on first use from one table of entries.
 
-    Parameters
-    ----------
-    entries : pyarrow.Table
-        As `entries.entries_of` returns it.
-    own : str, optional
-        The company's own currency.
-    last : pyarrow.Table
-        The entries that were exported in the last month that was closed.
+    `own` is the company's own currency, and `last` the entries exported in the last month that was closed.
     """
 
     def __init__(self, entries: pa.Table, own: str | None, last: pa.Table) -> None:
@@ -167,7 +146,7 @@ class Figures:
     @cached_property
     def currencies(self) -> tuple[str, ...]:
         """All currencies: the company's own first, then by number of entries."""
-        return currencies_of((one.money for one in self.by()), self._own)
+        return tuple(money_of(self._entries, self._own))
 
     @cached_property
     def statement(self) -> tuple[Sum, ...]:
@@ -179,27 +158,28 @@ class Figures:
             lines.append(Sum({"fate": fate, "reason": ""}, fates[fate].money, fate))
             own = [one for one in reasons if one["fate"] == fate and one["reason"]]
             if fate in WITH_REASONS or len(own) > 1 or (own and own[0].money != fates[fate].money):
-                lines += [Sum(one.keys, one.money, label_of(one["reason"])) for one in own]
-        total = self.by()[0].money if len(self._entries) else {}
+                lines += [Sum(one.keys, one.money, sentence(one["reason"])) for one in own]
+        total = money_of(self._entries, self._own)
         return (*lines, Sum({"fate": ALL, "reason": ""}, total, "all entries"))
 
     def of_fate(self, *fates: str) -> Sum:
         """Return the sum of the entries with one of these fates."""
         rows = self._entries.filter(pc.is_in(self._entries["fate"], pa.array(fates, TEXT)))
-        sums = sums_of(rows, own=self._own)
-        return Sum({"fate": fates[0]}, sums[0].money if sums else {}, fates[0])
+        return Sum({"fate": fates[0]}, money_of(rows, self._own), fates[0])
 
     @cached_property
     def against(self) -> tuple[Difference, ...]:
         """What was exported, and is ready, beside the last month that was closed, by currency; () without one."""
-        before = {
-            currency: money for one in sums_of(self._last, own=self._own) for currency, money in one.money.items()
-        }
+        before = money_of(self._last, self._own)
         now = self.of_fate(EXPORTED, READY).money
         none = Money(0, None)
-        return tuple(
-            _difference(currency, before.get(currency, none), now.get(currency, none))
+        pairs = {
+            currency: (before.get(currency, none), now.get(currency, none))
             for currency in (currencies_of([before, now], self._own) if before else ())
+        }
+        return tuple(
+            Difference(currency, *change_of(*pair), *(money.entries for money in pair))
+            for currency, pair in pairs.items()
         )
 
     @cached_property
@@ -218,13 +198,13 @@ class Figures:
     @cached_property
     def table(self) -> pa.Table:
         """One row per fate, reason and currency: entries (count) and exact amount."""
-        return _table(("fate", "reason"), self._in_order(self.by("fate", "reason")))
+        return by_currency(("fate", "reason"), self._in_order(self.by("fate", "reason")))
 
     @cached_property
     def totals(self) -> pa.Table:
         """One row per category, account, fate and currency: entries (count) and exact amount."""
         keys = ("fate", "category_name", "account_code", "account_name", "category_id")
-        return _table(keys, self._in_order(self.by(*keys)))
+        return by_currency(keys, self._in_order(self.by(*keys)))
 
     @staticmethod
     def _in_order(sums: Sequence[Sum]) -> list[Sum]:
@@ -247,11 +227,8 @@ def change_of(before: Money, now: Money) -> tuple[Decimal, Decimal, Decimal, Dec
     return old, new, change, (change / abs(old) * 100).quantize(Decimal("0.1")) if old else None
 
 
-def _difference(currency: str, before: Money, now: Money) -> Difference:
-    return Difference(currency, *change_of(before, now), before.entries, now.entries)
-
-
-def _table(keys: tuple[str, ...], sums: Iterable[Sum]) -> pa.Table:
+def by_currency(keys: tuple[str, ...], sums: Iterable[Sum]) -> pa.Table:
+    """Return sums as a table: the keys, and a row a currency of each with its number of entries and exact amount."""
     rows = [
         {name: one.keys[name] for name in keys}
         | {"currency": currency, "entries": money.entries, "amount": money.amount}

@@ -16,6 +16,7 @@ from bktools.consoles import readable
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.frames.currencies import shown
+from bktools.frames.engine import source_of
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import Month, number_of_entries, to_pandas
 from bktools.journal.journal import Journal
@@ -33,9 +34,14 @@ from bktools.journal.periods import (
 from bktools.service import Service
 
 
+def frame(name: str) -> cached_property[pd.DataFrame]:
+    """Return an attribute that is a table of `tables` as a frame, made on first use."""
+    return cached_property(lambda of: to_pandas(of.tables[name], source_of(of.tables[name])))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class PeriodRecord:
-    """What a month's closes exported and held back, and what became of it, as the journal knows it now.
+    """A month in the journal: what its closes exported and held back, and what became of it.
 
     Attributes
     ----------
@@ -59,7 +65,7 @@ class PeriodRecord:
     events : DataFrame
         Every event of the month and of its batches in the journal, oldest first.
     not_kept : int
-        Entries of the company that a version sent which kept no facts; they are in no month.
+        Entries of the company that a version sent which kept no data of them; they are in no month.
 
     Examples
     --------
@@ -79,30 +85,11 @@ class PeriodRecord:
     # The tables by the names of the frames below, which are made on first use.
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
 
-    @cached_property
-    def closes(self) -> pd.DataFrame:
-        """The closes that were applied."""
-        return to_pandas(self.tables["closes"])
-
-    @cached_property
-    def exported(self) -> pd.DataFrame:
-        """The entries that were sent, or may have been."""
-        return to_pandas(self.tables["exported"])
-
-    @cached_property
-    def held_back(self) -> pd.DataFrame:
-        """The entries that closes held back, and what became of them."""
-        return to_pandas(self.tables["held_back"])
-
-    @cached_property
-    def totals(self) -> pd.DataFrame:
-        """Numbers and amounts by currency."""
-        return to_pandas(self.tables["totals"])
-
-    @cached_property
-    def events(self) -> pd.DataFrame:
-        """The events of the month in the journal."""
-        return to_pandas(self.tables["events"])
+    closes = frame("closes")
+    exported = frame("exported")
+    held_back = frame("held_back")
+    totals = frame("totals")
+    events = frame("events")
 
     @property
     def lines(self) -> list[str]:

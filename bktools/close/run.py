@@ -1,13 +1,12 @@
-"""`run_close`: the close, step by step, on one opened journal."""
+"""`Closing`: the close, step by step, on one opened journal."""
 
 from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
 from typing import Any, SupportsIndex, TypeVar
 
 import pandas as pd
@@ -15,18 +14,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.close.actions import Actions
-from bktools.close.changes import Threshold, months_between, threshold_of
+from bktools.close.changes import months_between, threshold_of
 from bktools.close.close import Close, Run
 from bktools.close.entries import HELD, entries_of
-from bktools.close.figures import currencies_of, sums_of
+from bktools.close.figures import money_of
 from bktools.close.month import month_of, require_dates, require_month, why_this_month
 from bktools.close.record import record_in
 from bktools.contract import rules
-from bktools.contract.accounts import CompanyInFile
 from bktools.errors import ArgumentError
 from bktools.export import ExportPlan, compose_export_jobs
 from bktools.frames.engine import described, source_of
-from bktools.frames.schema import ACCOUNTS, Month, to_arrow
+from bktools.frames.schema import ACCOUNTS, TEXT, Month, to_arrow
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import Journal
@@ -41,208 +39,126 @@ from bktools.submit.export_jobs import submit_with
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, eq=False)
-class Request:
-    """What a close is asked for; see `close_month`. `Request.checked` makes one from its arguments."""
+@dataclass(eq=False)
+class Closing:
+    """A close that is to be made, with the arguments of `close_month`: they are checked at once, `run` does it.
 
+    Raises
+    ------
+    ArgumentError, InputError
+        When an argument breaks a rule, the month has not begun, or it is to be approved and has not ended.
+    """
+
+    service: Service
     chart: pd.DataFrame
     entries: pd.DataFrame
-    month: str
-    company: str
+    month: Month | None
+    company: str | None
     categories: pd.DataFrame | None
     employees: pd.DataFrame | None
     apply: bool
     max_entries: SupportsIndex
     wait: float | dt.timedelta
     others_export: bool
-    prepared_by: str
+    by: str | None
     approved_by: str | None
+    before_month_end: bool
     new_chart: bool
-    threshold: Threshold | None
-    begun_at: dt.datetime
-    # A sentence about a month that was chosen by default, "" for one that was given.
-    why_this_month: str
+    threshold: str | float | Decimal | None
+    seen: Callable[[str, Any], None] | None
 
-    @classmethod
-    def checked(
-        cls,
-        service: Service,
-        *,
-        entries: pd.DataFrame,
-        month: Month | None,
-        company: str | None,
-        apply: bool,
-        by: str | None,
-        approved_by: str | None,
-        before_month_end: bool,
-        threshold: str | float | Decimal | None,
-        **others: Any,
-    ) -> Request:
-        """Return a request whose arguments keep their rules.
-
-        Raises
-        ------
-        ArgumentError, InputError
-            When one does not, or the month has not begun, or it is to be approved and has not ended.
-        """
-        begun_at = dt.datetime.now(dt.UTC)
-        company = company or service.settings.company
+    def __post_init__(self) -> None:
+        settings = self.service.settings
+        company = self.company or settings.company
         if company is None:
             raise ArgumentError("company", "must name the company to close (or set BKTOOLS_COMPANY)")
-        company = rules.company_id("company", company, service.settings.company_names)
-        prepared_by = this_user() if by is None else named("by", by)
-        approved_by = None if approved_by is None else named("approved_by", approved_by)
+        self.company_id = rules.company_id("company", company, settings.company_names)
+        self.prepared_by = this_user() if self.by is None else named("by", self.by)
+        self.approved_by = None if self.approved_by is None else named("approved_by", self.approved_by)
+        self.begun_at = dt.datetime.now(dt.UTC)
         # The month is taken from the calendar of this machine, not from UTC.
-        today = begun_at.astimezone()
-        require_dates(entries)
-        period = month_of(entries, today) if month is None else rules.month("month", month)
-        is_early = rules.flag("before_month_end", before_month_end)
-        require_month(period, today, is_approved=approved_by is not None, is_early=is_early)
-        return cls(
-            entries=entries,
-            month=period,
-            company=company,
-            apply=rules.flag("apply", apply),
-            prepared_by=prepared_by,
-            approved_by=approved_by,
-            threshold=threshold_of(threshold),
-            begun_at=begun_at,
-            why_this_month=why_this_month(entries, period) if month is None else "",
-            **others,
-        )
-
-
-def run_close(request: Request, service: Service, seen: Callable[[str, Any], None] | None = None) -> Close:
-    """Close a month: load, reconcile, create accounts, export the entries that are ready, and return the month.
-
-    Parameters
-    ----------
-    request : Request
-        What is asked for.
-    service : Service
-        The service; its journal is opened once.
-    seen : callable, optional
-        Called with the name and the result of each step as it ends: month (a sentence, where it was chosen by default),
-        categories, employees, reconciled, created, remaining, plan, jobs, close.
-
-    Raises
-    ------
-    ArgumentError, InputError, ServiceError, JournalError, StorageError
-        As `close_month` does.
-    """
-    with Journal(service.settings) as journal:
-        if request.apply:
-            journal.require_open(request.company, [request.month])
-        return _Steps(request, service, journal, seen).close()
-
-
-class _Steps:
-    """The steps of a close; each is timed, and its result is passed to the `seen` callback."""
-
-    def __init__(
-        self, request: Request, service: Service, journal: Journal, seen: Callable[[str, Any], None] | None
-    ) -> None:
-        self._request, self._service, self._journal = request, service, journal
-        self._seen = seen or (lambda _step, _result: None)
+        today = self.begun_at.astimezone()
+        require_dates(self.entries)
+        self.period = month_of(self.entries, today) if self.month is None else rules.month("month", self.month)
+        is_early = rules.flag("before_month_end", self.before_month_end)
+        require_month(self.period, today, is_approved=self.approved_by is not None, is_early=is_early)
+        self.apply = rules.flag("apply", self.apply)
+        self.least_change = threshold_of(self.threshold)
         self._seconds: dict[str, float] = {}
-        self._environment = service.settings.environment
 
-    def close(self) -> Close:
-        request, company, month = self._request, self._request.company, self._request.month
-        if request.why_this_month:
-            self._seen("month", request.why_this_month)
-        categories = self._loaded("categories", request.categories, load_categories)
-        employees = self._loaded("employees", request.employees, load_employees)
-        chart, entries = _as_table(request.chart), _as_table(request.entries)
-        charts = companies_in_charts(self._journal)
-        before = self._step("reconciled", lambda: reconcile_accounts(chart, self._accounts(charts), categories))
+    def run(self) -> Close:
+        """Load, reconcile, create accounts, export the entries that are ready, and return the month."""
+        with Journal(self.service.settings) as self._journal:
+            if self.apply:
+                self._journal.require_open(self.company_id, [self.period])
+            return self._closed()
+
+    def _closed(self) -> Close:
+        company, month, service, journal = self.company_id, self.period, self.service, self._journal
+        settings = service.settings
+        if self.month is None:
+            self._tell("month", why_this_month(self.entries, month))
+        categories = self._loaded("categories", self.categories, load_categories)
+        employees = self._loaded("employees", self.employees, load_employees)
+        chart, entries = _as_table(self.chart), _as_table(self.entries)
+        charts = {"companies_in_charts": companies_in_charts(journal)}
+        accounts = described(accounts_in(journal, company), charts)
+        before = self._step("reconciled", reconcile_accounts, chart, accounts, categories)
         created = self._step(
-            "created",
-            lambda: create_with(
-                self._journal,
-                before,
-                before.table("actions"),
-                apply=request.apply,
-                new_chart=request.new_chart,
-                service=self._service,
-            ),
-        )
-        accounts = self._accounts(charts)
+            "created", create_with, journal, before, before.table("actions"),
+            apply=self.apply, new_chart=self.new_chart, service=service,
+        )  # fmt: skip
+        accounts = described(accounts_in(journal, company), charts)
         after = self._step(
-            "remaining", lambda: reconcile_accounts(chart, accounts, categories) if request.apply else before
+            "remaining", lambda: reconcile_accounts(chart, accounts, categories) if self.apply else before
         )
         assumed = self._assumed(before, created)
         # Of all companies: an entry sent for another company is not sent again.
-        history = history_of(self._journal, "sent")
-        compose = partial(
-            compose_export_jobs,
-            entries,
-            categories=categories,
-            accounts=_with_planned(accounts, assumed.values()),
-            employees=employees,
-            company=company,
-            period=month,
-            currency=self._service.settings.currency,
-            max_entries=request.max_entries,
-        )
-        plan = self._step("plan", lambda: compose(history=self._as_history(history)))
+        history = history_of(journal, "sent")
+
+        def compose(sent: pa.Table) -> ExportPlan:
+            return compose_export_jobs(
+                entries, categories=categories, accounts=_with_planned(accounts, assumed.values()), employees=employees,
+                history=described(sent, {"journal": journal.id}), company=company, period=month,
+                currency=settings.currency, max_entries=self.max_entries,
+            )  # fmt: skip
+
+        plan = self._step("plan", compose, history)
         jobs = self._step(
-            "jobs",
-            lambda: submit_with(
-                self._journal,
-                plan,
-                apply=request.apply,
-                wait=request.wait,
-                others_export=request.others_export,
-                period=month,
-                service=self._service,
-            ),
-        )
-        persons = {plan.plan_id: request.prepared_by} if request.apply else {}
-        sent = sent_entries(self._journal, company, None if request.apply else history, persons)
+            "jobs", submit_with, journal, plan,
+            apply=self.apply, wait=self.wait, others_export=self.others_export, period=month, service=service,
+        )  # fmt: skip
+        persons = {plan.plan_id: self.prepared_by} if self.apply else {}
+        sent = sent_entries(journal, company, None if self.apply else history, persons)
         findings = plan.findings_table.to_pylist()
         rows = entries_of(plan, month, sent, jobs, findings, frozenset(assumed))
-        stays_open = self._record_close(plan, rows, jobs) if request.apply else ""
-        record = record_in(self._journal, month, company, self._environment, sent)
-        own = self._service.settings.currency or next(
-            iter(currencies_of((one.money for one in sums_of(rows)), None)), None
-        )
+        stays_open = self._recorded(plan, rows, jobs) if self.apply else ""
+        record = record_in(journal, month, company, settings.environment, sent)
+        own = settings.currency or next(iter(money_of(rows)), None)
+        coverage = after.table("coverage")
         actions = Actions(
             rows,
-            findings=_of_month(findings, history, month, lambda rest: compose(history=self._as_history(rest))),
-            coverage=after.table("coverage").to_pylist(),
+            findings=_of_month(findings, history, month, compose),
+            coverage=coverage.to_pylist(),
             accounts=after.table("findings").to_pylist(),
-            jobs=jobs if request.apply else [],
+            jobs=jobs if self.apply else [],
             created=created,
             doubts=self._doubts(sent),
             own=own,
-            import_accounts=self._journal.command("accounts import FILE"),
+            import_accounts=journal.command("accounts import FILE"),
         )
         listed = actions.all()
         tables = {"categories": categories, "employees": employees, "chart": chart, "accounts": accounts}
         sources = {name: source_of(table) for name, table in {**tables, "entries": entries}.items()}
         last = _last_month(sent, month)
-        tables |= {"entries": rows, "coverage": after.table("coverage"), "last": last}
+        tables |= {"entries": rows, "coverage": coverage, "last": last}
         if len(last) and len(record.tables["events"]):
-            earlier = record_in(self._journal, last["sent_in"][0].as_py(), company, self._environment, sent)
-            tables["changes"] = months_between(earlier, record, accounts, self._service, request.threshold)
-        run = Run(
-            applied=request.apply,
-            begun_at=request.begun_at,
-            times=self._seconds,
-            prepared_by=request.prepared_by,
-            approved_by=request.approved_by,
-            stays_open=stays_open,
-            plan=plan,
-            jobs=jobs,
-            created=created,
-            unchecked=(*after.unchecked, *plan.unchecked),
-            sources=sources,
-        )
-        name = self._service.settings.name_of(company)
+            earlier = record_in(journal, last["sent_in"][0].as_py(), company, settings.environment, sent)
+            tables["changes"] = months_between(earlier, record, accounts, service, self.least_change)
+        name = settings.name_of(company)
         close = Close(
             period=month,
-            environment=self._environment,
+            environment=settings.environment,
             company=company,
             company_name="" if name == company else name,
             currency=own,
@@ -251,60 +167,57 @@ class _Steps:
             record=record,
             before=before,
             after=after,
-            run=run,
+            run=Run(
+                applied=self.apply, begun_at=self.begun_at, times=self._seconds, prepared_by=self.prepared_by,
+                approved_by=self.approved_by, stays_open=stays_open, plan=plan, jobs=jobs, created=created,
+                unchecked=(*after.unchecked, *plan.unchecked), sources=sources,
+            ),
             tables=tables,
-        )
-        self._seen("close", close)
+        )  # fmt: skip
+        self._tell("close", close)
         return close
 
-    def _step(self, name: str, work: Callable[[], Result]) -> Result:
+    def _step(self, name: str, work: Callable[..., Result], *values: Any, **options: Any) -> Result:
         begin = time.perf_counter()
-        result = work()
+        result = work(*values, **options)
         self._seconds[name] = time.perf_counter() - begin
-        self._seen(name, result)
+        self._tell(name, result)
         return result
 
+    def _tell(self, step: str, result: Any) -> None:
+        if self.seen is not None:
+            self.seen(step, result)
+
     def _loaded(self, name: str, frame: pd.DataFrame | None, load: Callable[..., pd.DataFrame]) -> pa.Table:
-        company, service = self._request.company, self._service
-        loaded = self._step(name, lambda: load(company, refresh=True, service=service) if frame is None else frame)
-        return _as_table(loaded)
+        load = load if frame is None else lambda *_, **_options: frame
+        return _as_table(self._step(name, load, self.company_id, refresh=True, service=self.service))
 
-    def _accounts(self, charts: Mapping[str, CompanyInFile]) -> pa.Table:
-        return described(accounts_in(self._journal, self._request.company), {"companies_in_charts": charts})
-
-    def _as_history(self, sent: pa.Table) -> pa.Table:
-        return described(sent, {"journal": self._journal.id})
-
-    def _assumed(self, before: Reconciliation, created: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    def _assumed(self, before: Reconciliation, created: list[dict[str, Any]]) -> dict[str, str]:
         """Return the account of each category whose account becomes known when the planned ones are created.
 
         Which of them have the account of a category is not known before they are created, so a dry run assumes it of all.
         """
-        if self._request.apply or not created or (before.another_chart and not self._request.new_chart):
+        if self.apply or not created or (before.another_chart and not self.new_chart):
             return {}
-        return {
-            row["category_id"]: row["account_id"]
-            for row in before.table("coverage").to_pylist()
-            if row["state"] == "unknown_account"
-        }
+        unknown = (row for row in before.table("coverage").to_pylist() if row["state"] == "unknown_account")
+        return {row["category_id"]: row["account_id"] for row in unknown}
 
-    def _record_close(self, plan: ExportPlan, entries: pa.Table, outcomes: Sequence[dict[str, Any]]) -> str:
+    def _recorded(self, plan: ExportPlan, entries: pa.Table, jobs: list[dict[str, Any]]) -> str:
         """Write the close to the journal, and close the period where it is approved; return why it stays open."""
-        request, journal = self._request, self._journal
-        accepted = [job["batch_id"] for job in outcomes if job["outcome"] == "ACCEPTED"]
+        accepted = [job["batch_id"] for job in jobs if job["outcome"] == "ACCEPTED"]
         record_close(
-            journal,
-            request.company,
-            request.month,
+            self._journal,
+            self.company_id,
+            self.period,
             plan_id=plan.plan_id,
-            prepared_by=request.prepared_by,
-            approved_by=request.approved_by,
+            prepared_by=self.prepared_by,
+            approved_by=self.approved_by,
             held_back=entries.filter(pc.equal(entries["fate"], HELD)),
-            exported=plan.rows.filter(pc.is_in(plan.rows["batch_id"], pa.array(accepted, pa.large_string()))),
+            exported=plan.rows.filter(pc.is_in(plan.rows["batch_id"], pa.array(accepted, TEXT))),
         )
-        if request.approved_by is None:
+        if self.approved_by is None:
             return ""
-        return approve(journal, request.company, request.month, plan_id=plan.plan_id, by=request.approved_by)
+        return approve(self._journal, self.company_id, self.period, plan_id=plan.plan_id, by=self.approved_by)
 
     def _doubts(self, sent: pa.Table) -> dict[str, str]:
         """Return the command that resolves it, by batch of the company whose outcome is unknown."""

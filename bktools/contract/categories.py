@@ -74,4 +74,7 @@ CATEGORIES = Noun(
         ),
         Filter("name", "name", rules.text, "--name", "Search by name; the service defines the match."),
     ),
+    title="bookkeeping categories",
+    shown=("id", "name", "archived", "account_id", "tax_code_id"),
+    example="bktools categories --active --output categories.csv",
 )

@@ -73,4 +73,7 @@ EMPLOYEES = Noun(
             optional_in_rows=True,
         ),
     ),
+    title="employees",
+    shown=("id", "code", "first_name", "last_name", "email", "role"),
+    example="bktools employees --company all --output employees.parquet",
 )

@@ -46,6 +46,8 @@ class Endpoint:
         Host of the operation.
     deprecated : bool
         Whether the interface deprecates it.
+    books_money : bool
+        Whether it creates what cannot be undone, and may take long. It is sent once, on a new connection.
     """
 
     operation: str
@@ -55,6 +57,7 @@ class Endpoint:
     repeatable: bool = True
     host: Host = Host.MAIN
     deprecated: bool = False
+    books_money: bool = False
 
 
 class Data(msgspec.Struct, Generic[Record], frozen=True):

@@ -22,6 +22,7 @@ CREATE_EXPORT_JOB = Endpoint(
     path="/v3/export-jobs",
     # An export books money and the service has no idempotency key.
     repeatable=False,
+    books_money=True,
 )
 
 # By the body's `type` in any case, never by status.

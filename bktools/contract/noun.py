@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+import msgspec
+
 from bktools.contract.endpoint import Endpoint
+from bktools.contract.paging import Page
 
 Record = TypeVar("Record")
 
@@ -45,10 +49,6 @@ class Filter:
     optional_in_rows: bool = False
     ignores_case: bool = False
 
-    def comparable(self, value: object) -> object:
-        """Return a value of the filter or of its column so that equal ones are the same."""
-        return value.lower() if self.ignores_case and isinstance(value, str) else value
-
 
 @dataclass(frozen=True)
 class Noun(Generic[Record]):
@@ -64,46 +64,61 @@ class Noun(Generic[Record]):
         A `msgspec.Struct` with typed fields; a field without a default is required.
     filters : tuple of Filter
         The filters of a search.
+    title : str
+        Its name in a sentence.
+    shown : tuple of str
+        The columns that a terminal shows.
+    example : str
+        A command that loads it.
     """
 
     name: str
     search: Endpoint
     record: type[Record]
     filters: tuple[Filter, ...]
+    title: str = ""
+    shown: tuple[str, ...] = ()
+    example: str = ""
 
-    def checked(self, given: Mapping[str, object]) -> dict[str, Any]:
-        """Check the given filters and return those that have a value, by argument.
+    def checked(self, filters: Mapping[str, object], *, but: str = "") -> dict[str, Any]:
+        """Check filters and return those that have a value, by argument.
 
         ASSUMED: an empty list is the same as no filter.
+
+        Parameters
+        ----------
+        filters : mapping
+            By argument; None means not given.
+        but : str
+            The filter that is left out, such as the company, which may follow.
 
         Raises
         ------
         ArgumentError
             When a value breaks a rule of the interface, or a required filter is missing.
         """
-        found = {
-            item.argument: item.rule(item.argument, given.get(item.argument))
+        checked = {
+            item.argument: item.rule(item.argument, filters.get(item.argument))
             for item in self.filters
-            if item.required or given.get(item.argument) is not None
+            if item.argument != but and (item.required or filters.get(item.argument) is not None)
         }
-        return {argument: value for argument, value in found.items() if value != []}
+        return {argument: value for argument, value in checked.items() if value != []}
 
-    def checked_for_any_company(self, given: Mapping[str, object]) -> dict[str, Any]:
-        """Check the given filters except for the company, which may follow; otherwise as `checked`."""
-        return replace(self, filters=tuple(item for item in self.filters if item.argument != "company_id")).checked(
-            given
-        )
+    @functools.cached_property
+    def pages(self) -> msgspec.json.Decoder[Page[Record]]:
+        """The decoder of its pages."""
+        return msgspec.json.Decoder(Page[self.record])  # type: ignore[name-defined]  # a type built at run time
 
     @property
     def needs_company(self) -> bool:
         """Whether a search is for one company only."""
         return any(item.required for item in self.filters if item.argument == "company_id")
 
-    def request(self, filters: Mapping[str, Any]) -> tuple[list[tuple[str, str]], dict[str, Any] | None]:
-        """Return query parameters (lists as repeated keys) and body of a search with checked filters."""
+    def request(self, filters: Mapping[str, Any]) -> tuple[list[tuple[str, str]], bytes | None]:
+        """Return query parameters (lists as repeated keys) and JSON body of a search with checked filters."""
         sent = {item.sent_as: filters[item.argument] for item in self.filters if item.argument in filters}
         if self.search.method != "GET":
-            return [], sent
+            return [], msgspec.json.encode(sent)
         values = [(name, value if isinstance(value, list) else [value]) for name, value in sent.items()]
         return [(name, _in_query(item)) for name, items in values for item in items], None
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Generic, SupportsIndex, TypeVar
 
 import msgspec
@@ -13,12 +12,16 @@ from bktools.errors import ArgumentError
 
 PAGE_ORDERS = ("ASC", "ASC_NULLS_FIRST", "ASC_NULLS_LAST", "DESC", "DESC_NULLS_FIRST", "DESC_NULLS_LAST")
 
-QUERY_NAMES = ("before", "after", "offset", "limit", "sorting_keys", "sorting_order")
 
-
-@dataclass(frozen=True)
-class PageRequest:
-    """The page to request. Creating one checks every rule of the interface.
+def page_query(
+    before: str | None = None,
+    after: str | None = None,
+    offset: SupportsIndex | None = None,
+    limit: SupportsIndex | None = None,
+    sorting_keys: Sequence[str] = (),
+    sorting_order: Sequence[str] = (),
+) -> list[tuple[str, str]]:
+    """Check every rule of the interface, and return the query parameters of a page; lists as repeated keys.
 
     Parameters
     ----------
@@ -32,53 +35,38 @@ class PageRequest:
         Keys to sort by; the interface does not list the valid ones.
     sorting_order : sequence of str
         One of `PAGE_ORDERS` for each key.
+
+    Raises
+    ------
+    ArgumentError
+        When a value breaks a rule.
     """
+    bounds = [name for name, value in (("before", before), ("after", after), ("offset", offset)) if value is not None]
+    if len(bounds) > 1:
+        raise ArgumentError(bounds[1], f"cannot be combined with {bounds[0]}: give one of before, after, offset")
+    _check_cursor("before", before)
+    _check_cursor("after", after)
+    single = {"before": before, "after": after}
+    single["offset"] = None if offset is None else str(rules.whole_number("offset", offset))
+    single["limit"] = None if limit is None else str(rules.whole_number("limit", limit, largest=rules.INT32_MAX))
+    lists = {"sorting_keys": sorting_keys, "sorting_order": sorting_order}
+    _check_sorting(lists)
+    pairs = [(name, value) for name, value in single.items() if value is not None]
+    return pairs + [(name, value) for name, values in lists.items() for value in values]
 
-    before: str | None = None
-    after: str | None = None
-    offset: SupportsIndex | None = None
-    limit: SupportsIndex | None = None
-    sorting_keys: Sequence[str] = ()
-    sorting_order: Sequence[str] = ()
 
-    def __post_init__(self) -> None:
-        given = [name for name in ("before", "after", "offset") if getattr(self, name) is not None]
-        if len(given) > 1:
-            raise ArgumentError(given[1], f"cannot be combined with {given[0]}: give one of before, after, offset")
-        _check_cursor("before", self.before)
-        _check_cursor("after", self.after)
-        if self.offset is not None:
-            rules.whole_number("offset", self.offset)
-        if self.limit is not None:
-            rules.whole_number("limit", self.limit, largest=rules.INT32_MAX)
-        self._check_sorting()
-
-    def _check_sorting(self) -> None:
-        for name in ("sorting_keys", "sorting_order"):
-            values = getattr(self, name)
-            if isinstance(values, str):
-                raise ArgumentError(name, "must be a list of texts, not one text", values)
-            for index, value in enumerate(values):
-                rules.text(f"{name}[{index}]", value, shortest=1)
-        for index, order in enumerate(self.sorting_order):
-            if order not in PAGE_ORDERS:
-                raise ArgumentError(f"sorting_order[{index}]", f"must be one of {', '.join(PAGE_ORDERS)}", order)
-        if len(self.sorting_order) != len(self.sorting_keys):
-            raise ArgumentError(
-                "sorting_order",
-                f"must have one entry per sorting key ({len(self.sorting_keys)}), has {len(self.sorting_order)}",
-            )
-
-    def query(self) -> list[tuple[str, str]]:
-        """Return the query parameters, lists as repeated keys."""
-        pairs: list[tuple[str, str]] = []
-        for name in QUERY_NAMES:
-            value = getattr(self, name)
-            if value is None:
-                continue
-            values = value if name.startswith("sorting") else (value,)
-            pairs += [(name, str(item)) for item in values]
-        return pairs
+def _check_sorting(lists: Mapping[str, Sequence[str]]) -> None:
+    for name, values in lists.items():
+        if isinstance(values, str):
+            raise ArgumentError(name, "must be a list of texts, not one text", values)
+        for index, value in enumerate(values):
+            rules.text(f"{name}[{index}]", value, shortest=1)
+    for index, order in enumerate(lists["sorting_order"]):
+        if order not in PAGE_ORDERS:
+            raise ArgumentError(f"sorting_order[{index}]", f"must be one of {', '.join(PAGE_ORDERS)}", order)
+    keys, orders = map(len, lists.values())
+    if orders != keys:
+        raise ArgumentError("sorting_order", f"must have one entry per sorting key ({keys}), has {orders}")
 
 
 def _check_cursor(argument: str, cursor: object) -> None:

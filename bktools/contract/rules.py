@@ -10,7 +10,7 @@ import operator
 import re
 import uuid
 from collections.abc import Iterable, Mapping
-from typing import Any, SupportsIndex
+from typing import Any
 
 from bktools.errors import ArgumentError
 
@@ -38,12 +38,12 @@ def plain(value: object) -> Any:
     """Return a single value of NumPy or Arrow as Python's own; any other value as it is."""
     if hasattr(value, "as_py"):
         return value.as_py()
-    found: Any = value
-    if type(value).__module__ != "numpy" or found.ndim:
+    scalar: Any = value
+    if type(value).__module__ != "numpy" or scalar.ndim:
         return value
     # Nanoseconds would become a number.
-    is_time = found.dtype.kind in "mM" and not str(found.dtype).endswith(("[D]", "[M]", "[Y]"))
-    return (found.astype(f"{found.dtype.kind}8[us]") if is_time else found).item()
+    is_time = scalar.dtype.kind in "mM" and not str(scalar.dtype).endswith(("[D]", "[M]", "[Y]"))
+    return (scalar.astype(f"{scalar.dtype.kind}8[us]") if is_time else scalar).item()
 
 
 def uuid_text(argument: str, value: object) -> str:
@@ -65,16 +65,17 @@ def company_id(argument: str, value: object, names: Mapping[str, str]) -> str:
         UUID by short name, `Settings.company_names`.
     """
     named = names.get(value) if isinstance(value, str) else None
-    if named is None and names and isinstance(value, str) and not UUID_PATTERN.match(value):
+    if named is None and isinstance(value, str) and not UUID_PATTERN.match(value):
         known = ", ".join(list(names)[:SHOWN_NAMES]) + (" …" if len(names) > SHOWN_NAMES else "")
+        known = known or "which names none: bktools guide team"
         raise ArgumentError(argument, f"must be a UUID or a company of the config file ({known})", value)
     return named or uuid_text(argument, value)
 
 
 def company_ids(argument: str, values: object, names: Mapping[str, str]) -> list[str]:
     """Return the UUIDs of companies in the given order, as `company_id` does, each once."""
-    found = [company_id(f"{argument}[{index}]", value, names) for index, value in enumerate(_items(argument, values))]
-    return list(dict.fromkeys(found))
+    ids = [company_id(f"{argument}[{index}]", value, names) for index, value in enumerate(_items(argument, values))]
+    return list(dict.fromkeys(ids))
 
 
 def unique_uuids(argument: str, values: object) -> list[str]:
@@ -84,12 +85,12 @@ def unique_uuids(argument: str, values: object) -> list[str]:
 
 def uuids_once(argument: str, values: object) -> list[str]:
     """Return UUIDs as lower-case text in the given order; refuse a repeated one, which would be booked twice."""
-    found, seen = _uuids(argument, values), set[str]()
-    for index, value in enumerate(found):
+    ids, seen = _uuids(argument, values), set[str]()
+    for index, value in enumerate(ids):
         if value in seen:
             raise ArgumentError(f"{argument}[{index}]", "must not repeat an item of the list", value)
         seen.add(value)
-    return found
+    return ids
 
 
 def _uuids(argument: str, values: object) -> list[str]:
@@ -115,10 +116,10 @@ def text(argument: str, value: object, *, shortest: int = 0, longest: int | None
 
 def month(argument: str, value: object) -> str:
     """Return a month such as 2026-10, given as text, as a period of pandas, or as a day or a time in it."""
-    found = value if isinstance(value, str) else calendar_text(value)[: len("2026-10")]
-    if not MONTH_PATTERN.match(found) or found < FIRST_MONTH:
+    written = value if isinstance(value, str) else calendar_text(value)[: len("2026-10")]
+    if not MONTH_PATTERN.match(written) or written < FIRST_MONTH:
         raise ArgumentError(argument, "must be a month such as 2026-10", value)
-    return found
+    return written
 
 
 def calendar_text(value: object) -> str:
@@ -131,29 +132,30 @@ def calendar_text(value: object) -> str:
         return value.isoformat() if value == value else ""  # noqa: PLR0124
     if type(value).__name__ not in CALENDAR_TYPES:
         return ""
-    found = str(value)
-    return found if CALENDAR_PATTERN.match(found) else ""
+    written = str(value)
+    return written if CALENDAR_PATTERN.match(written) else ""
 
 
 def flag(argument: str, value: object) -> bool:
     """Return True or False, of Python or NumPy; refuse numbers and words."""
-    found = plain(value)
-    if not isinstance(found, bool):
+    boolean = plain(value)
+    if not isinstance(boolean, bool):
         raise ArgumentError(argument, "must be True or False", value)
-    return found
+    return boolean
 
 
 def whole_number(argument: str, value: object, *, smallest: int = 0, largest: int = INT64_MAX) -> int:
     """Return an integer, of Python or NumPy, within the bounds; refuse booleans."""
-    value = plain(value)
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+    number = plain(value)
+    # The check for the protocol of indices would take longer than the rest of a page's request.
+    if isinstance(number, bool) or not hasattr(number, "__index__"):
         raise ArgumentError(argument, "must be a whole number", value)
-    value = operator.index(value)
-    if value < smallest:
+    whole = operator.index(number)
+    if whole < smallest:
         raise ArgumentError(argument, f"must be at least {smallest}", value)
-    if value > largest:
+    if whole > largest:
         raise ArgumentError(argument, f"must be at most {largest}", value)
-    return value
+    return whole
 
 
 def timestamp(text_: str) -> dt.datetime:

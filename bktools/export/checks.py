@@ -1,14 +1,14 @@
 """The checks of accounting entries, and the queries that run them.
 
-CHECKS is the table of all checks with their severities: an error holds an entry back, because its export would fail, book
-the wrong thing or book it twice; a warning goes out with the plan and asks a person to look first; an info is counted. The
-first error of an entry is its reason in `plan.not_ready`; `plan.findings` has all of them. To add a check, add an item.
+One of ERRORS holds an entry back, because its export would fail, book the wrong thing or book it twice; one of WARNINGS
+goes out with the plan and asks a person to look first; one of INFOS is counted. The first error of an entry is its reason
+in `plan.not_ready`; `plan.findings` has all of them. To add a check, add an item.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bktools.contract.rules import UUID_REGEX
 from bktools.frames.roles import EMPLOYEE, ERP, PREPARER, SERVICE
@@ -16,7 +16,7 @@ from bktools.frames.templates import quoted, sql
 
 # An amount is compared with its category once the category has so many entries in the currency.
 ENOUGH = 10
-# Amounts of a category spread evenly on a logarithmic scale, so medians and deviations are of logarithms. An amount is
+# Amounts of a category lie evenly on a logarithmic scale, so medians and deviations are of logarithms. An amount is
 # unusual beyond 3.5 deviations, which is a usual limit, and never within a third to three times the median.
 DEVIATIONS, LEAST_REACH = 3.5, 3
 # The median absolute deviation times this is the standard deviation of a normal distribution.
@@ -31,8 +31,6 @@ class Check:
     ----------
     name : str
         Its name in `plan.findings`; of an error also the reason in `plan.not_ready`.
-    severity : str
-        error, warning or info.
     condition : str
         SQL that is true for an entry that fails. False and NULL mean that it passes. It reads `entry` (id and company_id
         in lower case) and the tables of JOINS.
@@ -45,16 +43,18 @@ class Check:
         skipped when one is missing.
     ends : bool
         Whether the checks below it say nothing about such an entry.
+    severity : str
+        error, warning or info: that of its table.
     """
 
     name: str
-    severity: str
     condition: str
     fact: str
     to_do: str
     who: str
     needs: tuple[str, ...] = ()
     ends: bool = False
+    severity: str = ""
 
 
 MONTH = "{strftime(day, '%Y-%m')}"
@@ -65,10 +65,9 @@ TWINS = ("party", "entries.date", *MONEY)
 # The reason of a line that waits for another line of its entry. It follows from the reasons of the others.
 HELD_TOGETHER = "other_line_not_ready"
 
-CHECKS = (
+ERRORS = (
     Check(
         "no_service_id",
-        "error",
         "entry.id IS NULL",
         "the file has no entry ID of the service",
         "export the entries from the service with their IDs",
@@ -77,7 +76,6 @@ CHECKS = (
     ),
     Check(
         "not_a_uuid",
-        "error",
         f"NOT regexp_full_match(entry.id, '{UUID_REGEX}')",
         "the entry ID is not a valid UUID",
         "correct it in the file",
@@ -85,7 +83,6 @@ CHECKS = (
     ),
     Check(
         "no_company",
-        "error",
         "NOT coalesce(company.is_uuid, false)",
         "its company ID is not a valid UUID",
         "correct it in the file",
@@ -93,7 +90,6 @@ CHECKS = (
     ),
     Check(
         "lines_missing",
-        "error",
         "repeat.missing > 0",
         "{missing} of the lines of this split entry are not among the entries",
         "give all lines of the entry: the service exports it as a whole",
@@ -103,7 +99,6 @@ CHECKS = (
     ),
     Check(
         "conflicting",
-        "error",
         "repeat.is_conflict",
         "lines with this entry ID have different data",
         "keep the right one; if they are the parts of one split entry, name the column with the number of each part "
@@ -113,7 +108,6 @@ CHECKS = (
     ),
     Check(
         "duplicate",
-        "error",
         "repeat.is_copy",
         "duplicate of an earlier line",
         "nothing to do, only the first is exported",
@@ -122,7 +116,6 @@ CHECKS = (
     ),
     Check(
         "other_company",
-        "error",
         "entry.company_id <> $company",
         "the entry belongs to a company that is not exported",
         "export it with its own company",
@@ -132,7 +125,6 @@ CHECKS = (
     ),
     Check(
         "changed_since_export",
-        "error",
         "changed.what <> ''",
         "it was exported with other data: {changes}",
         "undo the change in the service, and enter the difference as a new entry",
@@ -142,7 +134,6 @@ CHECKS = (
     ),
     Check(
         "exported",
-        "error",
         "earlier.state = 'ACCEPTED'",
         "it was exported already, according to the journal",
         "nothing to do, a second export would book it twice",
@@ -152,7 +143,6 @@ CHECKS = (
     ),
     Check(
         "in_doubt",
-        "error",
         "earlier.state IN ('SENDING', 'UNKNOWN')",
         "it may have been exported, according to the journal",
         "resolve its batch first (bktools export resolve)",
@@ -162,7 +152,6 @@ CHECKS = (
     ),
     Check(
         "later_period",
-        "error",
         "entry.day > $last",
         f"it is dated {MONTH}, after the period {{$period}}",
         f"it waits for the close of {MONTH}; correct its date in the service if it is mistyped",
@@ -172,19 +161,15 @@ CHECKS = (
     ),
     Check(
         "not_approved",
-        "error",
         "NOT coalesce(entry.approved, false)",
         "it is not approved yet",
         "approve it in the service",
         SERVICE,
         ("entries.approved",),
     ),
-    Check(
-        "no_date", "error", "entry.day IS NULL", "it has no date", "add it in the service", SERVICE, ("entries.date",)
-    ),
+    Check("no_date", "entry.day IS NULL", "it has no date", "add it in the service", SERVICE, ("entries.date",)),
     Check(
         "no_amount",
-        "error",
         "entry.amount IS NULL",
         "it has no amount",
         "add it in the service",
@@ -193,7 +178,6 @@ CHECKS = (
     ),
     Check(
         "zero_amount",
-        "error",
         "entry.amount = 0",
         "its amount is zero",
         "correct the amount, or delete the entry in the service",
@@ -202,7 +186,6 @@ CHECKS = (
     ),
     Check(
         "no_currency",
-        "error",
         "coalesce(entry.currency, '') = ''",
         "it has no currency",
         "add it in the service",
@@ -211,7 +194,6 @@ CHECKS = (
     ),
     Check(
         "unknown_currency",
-        "error",
         "entry.currency <> '' AND money.code IS NULL",
         "{currency} is not the code of a currency in ISO 4217",
         "correct the currency in the service",
@@ -220,7 +202,6 @@ CHECKS = (
     ),
     Check(
         "too_many_decimals",
-        "error",
         "entry.decimals > money.units",
         "its amount has more decimals than {currency}, which has {if(units = 0, 'none', units::VARCHAR)}",
         "correct the amount or the currency in the service",
@@ -229,7 +210,6 @@ CHECKS = (
     ),
     Check(
         "no_category",
-        "error",
         "coalesce(entry.category_id, '') = ''",
         "it has no category",
         "choose a category in the service",
@@ -238,7 +218,6 @@ CHECKS = (
     ),
     Check(
         "unknown_category",
-        "error",
         "entry.category_id <> '' AND category.id IS NULL",
         "its category was not found in the service",
         "choose another category in the service",
@@ -247,7 +226,6 @@ CHECKS = (
     ),
     Check(
         "category_of_other_company",
-        "error",
         "category.id IS NOT NULL AND category.company_id IS DISTINCT FROM entry.company_id",
         "its category belongs to another company",
         "choose another category in the service",
@@ -256,7 +234,6 @@ CHECKS = (
     ),
     Check(
         "archived_category",
-        "error",
         "category.archived",
         "its category is archived",
         "choose another category in the service",
@@ -265,7 +242,6 @@ CHECKS = (
     ),
     Check(
         "no_account",
-        "error",
         "category.id IS NOT NULL AND category.account_id IS NULL",
         "its category has no account",
         "give the category an account in the service",
@@ -274,7 +250,6 @@ CHECKS = (
     ),
     Check(
         "unknown_account",
-        "error",
         "category.account_id IS NOT NULL AND account.id IS NULL",
         "the account of its category is not among the accounts bktools knows{$list}",
         "create the chart's accounts (bktools accounts create) or import the account list (bktools accounts import FILE)",
@@ -283,7 +258,6 @@ CHECKS = (
     ),
     Check(
         "archived_account",
-        "error",
         "account.archived",
         "the account of its category is archived",
         "give the category another account in the service",
@@ -292,7 +266,6 @@ CHECKS = (
     ),
     Check(
         "unknown_employee",
-        "error",
         "entry.employee_id IS NOT NULL AND employee.id IS NULL",
         "its employee was not found in the service",
         "name another employee in the service",
@@ -301,16 +274,17 @@ CHECKS = (
     ),
     Check(
         HELD_TOGETHER,
-        "error",
         "together.row IS NOT NULL",
         "another line of this split entry is not ready",
         "correct that line: the lines of an entry are exported together",
         PREPARER,
         ("entries.split_line",),
     ),
+)
+
+WARNINGS = (
     Check(
         "earlier_period",
-        "warning",
         "entry.day < $first",
         f"it is dated {MONTH}, before the period {{$period}}",
         f"was {MONTH} closed? Then book it in an open period",
@@ -319,7 +293,6 @@ CHECKS = (
     ),
     Check(
         "suspected_duplicate",
-        "warning",
         "len(other_lines(if(entry.amount > 0, twins.plus, twins.minus), entry.row, entry.id)) > 0",
         "same company, day, amount, currency and {party_noun} as {in_words(same)}",
         "ask whether it was bought more than once; otherwise reject the copies in the service",
@@ -328,7 +301,6 @@ CHECKS = (
     ),
     Check(
         "suspected_second_export",
-        "warning",
         "sent_twin.what IS NOT NULL",
         "same company, day, amount, currency and {party_noun} as an entry that was sent under another ID: {sent_before}",
         "if the service issued that entry again, reject this one in the service",
@@ -337,7 +309,6 @@ CHECKS = (
     ),
     Check(
         "unusual_amount",
-        "warning",
         "entry.amount <> 0 AND abs(ln(abs(entry.amount)::DOUBLE) - usual.middle) > usual.reach",
         "its amount is unusual for its category, whose {entries} entries in {currency} are usually {rounded(exp(middle - "
         "reach), units)} to {rounded(exp(middle + reach), units)}",
@@ -347,7 +318,6 @@ CHECKS = (
     ),
     Check(
         "no_tax_code",
-        "warning",
         "coalesce(trim(entry.tax_code), '') = '' AND account.tax_code IS NOT NULL",
         "it has no tax code, and its account has the tax code {wanted_tax_code}",
         "add the tax code in the service, if it should have one",
@@ -356,16 +326,17 @@ CHECKS = (
     ),
     Check(
         "no_employee",
-        "warning",
         "coalesce(entry.employee_id, '') = ''",
         "it has no employee",
         "name the employee in the service",
         SERVICE,
         ("entries.employee_id",),
     ),
+)
+
+INFOS = (
     Check(
         "reversal",
-        "info",
         "len(other_lines(if(entry.amount > 0, twins.minus, twins.plus), entry.row, entry.id)) > 0",
         "same company, day, currency and {party_noun} as {in_words(opposite)}, with the opposite amount",
         "nothing to do if one reverses the other",
@@ -374,7 +345,6 @@ CHECKS = (
     ),
     Check(
         "foreign_currency",
-        "info",
         "entry.currency <> $currency AND money.code IS NOT NULL",
         "it is in {currency}, and the company's own currency is {$currency}",
         "check the rate that it is booked with",
@@ -382,6 +352,10 @@ CHECKS = (
         ("currency", "entries.currency"),
     ),
 )
+
+# All of them, the most severe first.
+SEVERITIES = {"error": ERRORS, "warning": WARNINGS, "info": INFOS}
+CHECKS = tuple(replace(check, severity=severity) for severity, checks in SEVERITIES.items() for check in checks)
 
 
 # The entries that amounts are compared with: each once, and none of 0.
@@ -424,7 +398,7 @@ _WAS = ", ".join(
     f"was('{name}', before.{value}s, after.{value}s, before.{value}s_shown, after.{value}s_shown)"
     for name, (value, _) in COMPARED.items()
 )
-# The entries of the file that were exported with other facts. A fact that the journal did not keep is not compared.
+# The entries of the file that were exported with other data. A value that the journal did not keep is not compared.
 CHANGED = f"""
     WITH before AS (
         SELECT lower(entry_id) AS id, date::DATE::VARCHAR AS date, plain_number(amount::VARCHAR) AS amount,
@@ -447,7 +421,7 @@ CHANGED = f"""
     FROM (SELECT id, {_LISTS} FROM before SEMI JOIN suspects USING (id) GROUP BY id) AS before
     JOIN (SELECT id, {_LISTS} FROM after SEMI JOIN suspects USING (id) GROUP BY id) AS after USING (id)
 """
-# The entries of the file that have the facts of an entry that was sent, or may have been, and that the file lacks.
+# The entries of the file that have the data of an entry that was sent, or may have been, and that the file lacks.
 SENT_TWINS = """
     SELECT entry.row, min(concat_ws(', ', sent.date::DATE::VARCHAR, coalesce(trim(sent.supplier), sent.employee_id),
         concat('in batch ', sent.batch_id), 'month ' || sent.period)) AS what
@@ -546,7 +520,7 @@ WITH repeat AS (
 )"""
 
 # The first error of each entry.
-REASONS = """REPEATS, judged AS (
+REASONS = """REPEATS, checked AS (
     SELECT entry.row, entry.company_id, entry.day, entry.id, SHOWN CASE CONDITIONS END AS reason
     FROM entries AS entry JOINS
 )
@@ -556,18 +530,18 @@ SELECT row, reason, CASE WHEN reason IS NULL THEN NULL MESSAGES END AS message F
 TOGETHER = f"""(
     SELECT * REPLACE (coalesce(
         reason, CASE WHEN bool_or(reason <> 'duplicate') OVER (PARTITION BY id) THEN '{HELD_TOGETHER}' END) AS reason)
-    FROM judged
+    FROM checked
 )"""
 
 # All findings.
-FINDINGS = """REPEATS, sized AS (SIZED), judged AS (
+FINDINGS = """REPEATS, sized AS (SIZED), checked AS (
     SELECT entry.row, entry.line, entry.company_id, entry.day, entry.id, entry.text, entry.amount, SHOWN
         CASE ENDS END AS last_place, CONDITIONS
     FROM entries AS entry JOINS
 )
 SELECT row, one_line(about) AS about, finding.place, one_line(finding.fact) AS message, finding.to_do FROM (
     SELECT *, ABOUT AS about, unnest(list_filter([TEXTS], lambda one: one.place <= last_place)) AS finding
-    FROM judged WHERE ANY
+    FROM checked WHERE ANY
 )
 ORDER BY finding.place, company_id, day, id, row
 """
@@ -601,7 +575,7 @@ CREATE MACRO in_words(lines) AS concat(
 );
 """
 
-# (missing name, names that must be given for this to matter, phrase in the plan)
+# (missing name, names that must be there for this to matter, phrase in the plan)
 _UNCHECKED = (
     ("entries.date", (), "dates (the entries have none)"),
     ("entries.amount", (), "amounts (the entries have none)"),
@@ -616,24 +590,24 @@ _UNCHECKED = (
 )
 
 
-def reasons_query(given: set[str]) -> str:
+def reasons_query(inputs: set[str]) -> str:
     """Return the query of the first error of each entry for the given frames, columns and arguments.
 
     It returns row, reason and message, ordered by company, day and ID. The reason is null for a ready entry.
     """
-    checks = [check for check in applied(given) if check.severity == "error"]
+    checks = [check for check in applied(inputs) if check.severity == "error"]
     decided = [check for check in checks if check.name != HELD_TOGETHER]
     conditions = " ".join(f"WHEN {check.condition} THEN {quoted(check.name)}" for check in decided)
     messages = " ".join(
         f"WHEN reason = {quoted(check.name)} THEN {sql(f'{check.fact}: {check.to_do}')}" for check in checks
     )
-    together = "judged" if len(decided) == len(checks) else TOGETHER
+    together = "checked" if len(decided) == len(checks) else TOGETHER
     return _filled(REASONS, decided, (), CONDITIONS=conditions, MESSAGES=messages, TOGETHER=together)
 
 
-def findings_query(given: set[str]) -> str:
+def findings_query(inputs: set[str]) -> str:
     """Return the query of all findings: row, about, place of the check in CHECKS, message, to_do; most severe first."""
-    checks = applied(given)
+    checks = applied(inputs)
     place = {check.name: number for number, check in enumerate(CHECKS)}
     ends = [f"WHEN {check.condition} THEN {place[check.name]}" for check in checks if check.ends]
     texts = [
@@ -652,9 +626,9 @@ def findings_query(given: set[str]) -> str:
     )
 
 
-def applied(given: set[str]) -> list[Check]:
+def applied(inputs: set[str]) -> list[Check]:
     """Return the checks that can be made with the given frames, columns and arguments (named as in `Check.needs`)."""
-    return [check for check in CHECKS if given.issuperset(check.needs)]
+    return [check for check in CHECKS if inputs.issuperset(check.needs)]
 
 
 def _filled(query: str, checks: list[Check], always: tuple[str, ...], **parts: str) -> str:
@@ -670,6 +644,6 @@ def _filled(query: str, checks: list[Check], always: tuple[str, ...], **parts: s
     return re.sub(r"\b[A-Z]+\b", lambda word: parts.get(word[0], word[0]), query)
 
 
-def unchecked(given: set[str]) -> tuple[str, ...]:
+def unchecked(inputs: set[str]) -> tuple[str, ...]:
     """Return a phrase for each check that was skipped because its input is missing."""
-    return tuple(phrase for name, others, phrase in _UNCHECKED if name not in given and given.issuperset(others))
+    return tuple(phrase for name, others, phrase in _UNCHECKED if name not in inputs and inputs.issuperset(others))

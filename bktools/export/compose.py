@@ -6,19 +6,29 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, SupportsIndex
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError
-from bktools.export import checks, findings, spark
-from bktools.export.batches import batch_ids, batches_of
-from bktools.export.plan import LIVE, SENT_BEFORE, ExportOptions, ExportPlan, plan_digest, totals_of
+from bktools.export import spark
+from bktools.export.findings import ADDED, Checker, arguments_of
+from bktools.export.plan import (
+    BATCHES,
+    LIVE,
+    SENT_BEFORE,
+    ExportOptions,
+    ExportPlan,
+    batch_digest,
+    plan_digest,
+    totals_of,
+)
 from bktools.export.selection import selected
-from bktools.export.tables import amounts_of, arrow_of, texts_of
+from bktools.export.tables import amounts_of, arrow_of, days_of, text_column
 from bktools.frames.engine import is_spark, source_of
 from bktools.frames.names import in_reading_order, with_names
-from bktools.frames.schema import MONEY, TEXT, Month, to_pandas
+from bktools.frames.schema import COUNT, MONEY, TEXT, Month, to_pandas
 
 
 def compose_export_jobs(
@@ -105,69 +115,73 @@ def compose_export_jobs(
     if entries is None:
         raise ArgumentError("entries", "must be a frame of accounting entries, as read_entries returns it")
     size = rules.whole_number("max_entries", max_entries, smallest=1)
-    asked = findings.options_of(company=company, period=period, currency=currency)
+    arguments = arguments_of(company=company, period=period, currency=currency)
     options = ExportOptions(
         None if employee_id is None else rules.uuid_text("employee_id", employee_id),
         rules.flag("is_interactive", is_interactive),
         rules.flag("vendor_based_bookkeeping", vendor_based_bookkeeping),
     )
-    frames = {"categories": categories, "accounts": accounts, "employees": employees, "history": history}
-    given = {name: arrow_of(frame, name) for name, frame in frames.items() if frame is not None}
+    beside = {"categories": categories, "accounts": accounts, "employees": employees, "history": history}
+    frames = {name: arrow_of(frame, name) for name, frame in beside.items() if frame is not None}
+    checker = Checker(frames, arguments)
+    provenance = source_of(entries)
     if is_spark(entries):
         if selection is not None:
             raise ArgumentError("selection", "cannot select from a PySpark frame: filter the frame instead")
-        rows, found = spark.checked(entries, given, asked)
+        rows, errors = spark.checked(entries, checker)
     else:
-        rows = findings.prepared(selected(arrow_of(entries, "entries"), selection, entries), given)
-        found = findings.first_errors(rows, given, asked)
-    composed = _with_names(_composed(rows, found, size, options, given.get("history")), given)
+        rows = checker.prepared(selected(arrow_of(entries, "entries"), selection, entries))
+        errors = checker.first_errors(rows)
+    composed = _with_names(_composed(rows, errors, size, options, frames.get("history")), frames)
     ready, not_ready = _split(composed)
-    batches, provenance = batches_of(ready), source_of(entries)
+    batches = _batches_of(ready)
     return ExportPlan(
         batches=to_pandas(batches, provenance),
         rows=ready,
         not_ready=to_pandas(not_ready, provenance),
         totals=to_pandas(totals_of(ready), provenance),
-        options=options,
-        unchecked=checks.unchecked(findings.names_of(rows, given, asked)),
         plan_id=plan_digest(batches.column("batch_id").to_pylist(), options),
+        options=options,
+        unchecked=checker.unchecked(rows),
         provenance=provenance,
         journal=str(source_of(history).get("journal", "")),
-        _find=partial(findings.findings, composed, given, asked),
+        _find=partial(checker.findings, composed),
     )
 
 
-def _with_names(composed: pa.Table, given: Mapping[str, pa.Table]) -> pa.Table:
-    named = with_names(composed, **{name: frame for name, frame in given.items() if name != "history"})
+def _with_names(composed: pa.Table, frames: Mapping[str, pa.Table]) -> pa.Table:
+    named = with_names(composed, **{name: frame for name, frame in frames.items() if name != "history"})
     return named.select(in_reading_order(named.column_names))
 
 
 def _split(composed: pa.Table) -> tuple[pa.Table, pa.Table]:
     """Return the ready entries, and those that are not."""
     count = composed.column("reason").null_count
-    of_others = [name for name in findings.ADDED if name != "batch_id" and name in composed.column_names]
+    of_others = [name for name in ADDED if name != "batch_id" and name in composed.column_names]
     return composed.slice(0, count).drop_columns(of_others), composed.slice(count).drop_columns(["batch_id"])
 
 
-def _composed(rows: pa.Table, found: pa.Table, size: int, options: ExportOptions, history: pa.Table | None) -> pa.Table:
+def _composed(
+    rows: pa.Table, errors: pa.Table, size: int, options: ExportOptions, history: pa.Table | None
+) -> pa.Table:
     """Return the entries in the order of sending, each with its batch_id, or with reason and message at the end.
 
-    `found` is the first error of each, as `findings.first_errors` returns it.
+    `errors` is the first error of each, as `Checker.first_errors` returns it.
     """
-    is_ready = pc.is_null(found.column("reason"))
-    ready = rows.take(found.column("row").filter(is_ready).combine_chunks())
-    ready = ready.append_column("batch_id", batch_ids(ready, size, options))
-    held = _not_ready(rows, found.filter(pc.invert(is_ready)))
+    is_ready = pc.is_null(errors.column("reason"))
+    ready = rows.take(errors.column("row").filter(is_ready).combine_chunks())
+    ready = ready.append_column("batch_id", _batch_ids(ready, size, options))
+    held = _not_ready(rows, errors.filter(pc.invert(is_ready)))
     held = held if history is None else _with_exported(held, history)
     return pa.concat_tables([ready, held], promote_options="default")
 
 
-def _not_ready(rows: pa.Table, found: pa.Table) -> pa.Table:
+def _not_ready(rows: pa.Table, errors: pa.Table) -> pa.Table:
     """Return the entries that are not ready with reason and message, by company, date and ID."""
-    found = found.sort_by("row")  # the next sort keeps this order where its keys are equal
-    held = rows.take(found.column("row"))
+    errors = errors.sort_by("row")  # the next sort keeps this order where its keys are equal
+    held = rows.take(errors.column("row"))
     for name in ("reason", "message"):
-        held = held.append_column(name, pc.cast(found.column(name), TEXT))
+        held = held.append_column(name, pc.cast(errors.column(name), TEXT))
     keys = [name for name in ("company_id", "date", "id", "line") if name in rows.column_names]
     return held.sort_by([(name, "ascending") for name in keys])
 
@@ -183,9 +197,44 @@ def _with_exported(held: pa.Table, history: pa.Table) -> pa.Table:
     sent = history.filter(pc.is_in(history.column("state"), pa.array(LIVE, TEXT)))
     amounts = sent.column("amount")
     amounts = pc.cast(amounts, MONEY) if amounts.null_count == len(amounts) else amounts_of(sent)
-    facts = {"id": pc.ascii_lower(sent.column("entry_id")), "amount": amounts, "currency": texts_of(sent, "currency")}
+    facts = {
+        "id": pc.ascii_lower(sent.column("entry_id")),
+        "amount": amounts,
+        "currency": text_column(sent, "currency"),
+    }
     sent = pa.table(facts).filter(pc.is_in(facts["id"], ids.drop_null().combine_chunks()))
     sums = sent.group_by("id", use_threads=False).aggregate([("amount", "sum"), ("currency", "min")])
     places = pc.index_in(ids, sums.column("id").combine_chunks(), skip_nulls=True)
     held = held.append_column("exported_amount", sums.column("amount_sum").take(places))
     return held.append_column("exported_currency", sums.column("currency_min").take(places))
+
+
+def _batch_ids(ready: pa.Table, size: int, options: ExportOptions) -> pa.Array:
+    """Return the batch ID of each ready row; the rows are in the order of sending, the lines of an entry together."""
+    begins = np.flatnonzero(_begins_entry(ready))
+    entries = ready.select(["id", "company_id"]).take(begins)
+    ids, names, counts = entries.column("id"), [], []
+    begin = 0
+    for company in entries.column("company_id").value_counts().to_pylist():
+        end = begin + company["counts"]
+        for first in range(begin, end, size):
+            counts.append(min(size, end - first))
+            names.append(batch_digest(company["values"], ids.slice(first, counts[-1]).to_pylist(), options))
+        begin = end
+    lines = np.diff(begins, append=len(ready))
+    return pa.array(names, TEXT).take(pa.array(np.repeat(np.repeat(np.arange(len(names)), counts), lines)))
+
+
+def _batches_of(ready: pa.Table) -> pa.Table:
+    """Return the batches of the ready entries, in the order of sending."""
+    rows = ready.select(["batch_id", "company_id"]).append_column("day", days_of(ready))
+    rows = rows.append_column("entries", pa.array(_begins_entry(ready)).cast(COUNT))
+    groups = rows.group_by(["batch_id", "company_id"], use_threads=False)
+    batches = groups.aggregate([("entries", "sum"), ("day", "min"), ("day", "max")])
+    return batches.rename_columns(BATCHES.names).cast(BATCHES)
+
+
+def _begins_entry(ready: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Return whether each row has another ID than the one before it."""
+    ids = ready.column("id")
+    return np.concatenate([[True][: len(ids)], pc.not_equal(ids[1:], ids[:-1]).to_numpy()]).astype(bool)

@@ -24,6 +24,7 @@ from bktools.contract.rules import INT64_MAX
 from bktools.errors import InputError, PlanError
 from bktools.export.tables import amounts_of
 from bktools.frames.arrow import tables_to_arrow
+from bktools.frames.codes import short
 from bktools.frames.currencies import shown
 from bktools.frames.delimited import tables_to_csv
 from bktools.frames.names import FIRST, in_reading_order
@@ -31,7 +32,7 @@ from bktools.frames.schema import (
     COUNT,
     DATE,
     DIGITS,
-    FACTS,
+    ENTRY_DATA,
     TEXT,
     number_of_entries,
     split_lines,
@@ -84,10 +85,10 @@ class BatchRequest:
     rows: pa.Table | None = None
 
     @property
-    def facts(self) -> list[tuple[Any, ...]]:
-        """What the journal keeps of each line: the entry's ID, the number of the line, and the columns `FACTS` as text.
+    def entry_data(self) -> list[tuple[Any, ...]]:
+        """What the journal keeps of each line: the entry's ID, the number of the line, and the columns `ENTRY_DATA` as text.
 
-        A fact is null where it is unknown; the amount is exact.
+        A value is null where it is unknown; the amount is exact.
         """
         rows = self.rows
         if rows is None:
@@ -95,7 +96,7 @@ class BatchRequest:
         lines = split_lines(rows).to_pylist()
         # Only the lines of split entries repeat an ID.
         ids = rows.column("id").to_pylist() if any(lines) else self.entry_ids
-        return list(zip(ids, lines, *(texts_of(rows, name) for name in FACTS), strict=True))
+        return list(zip(ids, lines, *(texts_of(rows, name) for name in ENTRY_DATA), strict=True))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -302,7 +303,7 @@ class ExportPlan:
     def __repr__(self) -> str:
         lines = [f"ExportPlan {self.plan_id}: {self._headline()}"]
         lines += [f"  ready: {currency} {shown(amount, currency)}" for currency, amount in self.amounts.items()]
-        rows: list[Any] = list(self.told.itertuples())
+        rows: list[Any] = list(self.needs_action.itertuples())
         lines += [
             f"  {row.severity:<8}{row.entries:>7,} {row.check}: {': '.join(filter(None, [row.value, row.message, row.to_do]))}"
             for row in rows
@@ -312,16 +313,16 @@ class ExportPlan:
         return readable("\n".join(lines))
 
     def _repr_html_(self) -> str:
-        told = self.told
-        rows: list[Any] = list(told.itertuples())
+        needs_action = self.needs_action
+        rows: list[Any] = list(needs_action.itertuples())
         reasons = pd.DataFrame(
             {
-                "reason": [f"{views.MARKS[row.severity]} {row.check.replace('_', ' ')}" for row in rows],
+                "reason": [f"{views.MARKS[row.severity]} {short(row.check)}" for row in rows],
                 # A currency stays beside its amount.
                 "value": [row.value.replace(" ", "\u00a0").replace(",\u00a0", ", ") for row in rows],
-                "entries": told["entries"],
+                "entries": needs_action["entries"],
                 "message": [f"{row.message}: {row.to_do}" for row in rows],
-                "who": told["who"],
+                "who": needs_action["who"],
             }
         )
         held = self.not_ready.head(views.SHOWN_ROWS)
@@ -344,7 +345,7 @@ class ExportPlan:
         )
 
     @property
-    def told(self) -> pd.DataFrame:
+    def needs_action(self) -> pd.DataFrame:
         """Reasons to hold entries back, and warnings, those with most money first: a row each.
 
         severity, check, entries (count), value (their amounts by currency, as text); message, to_do and who of the first.
@@ -376,9 +377,11 @@ class ExportPlan:
         count = number_of_entries(self.rows)
         ready = f"{count:,} entr{'y' if count == 1 else 'ies'} ready"
         batches = f"{len(self.batches):,} batch{'' if len(self.batches) == 1 else 'es'}"
-        found = self._summary.groupby("severity")["entries"].sum()
+        counts = self._summary.groupby("severity")["entries"].sum()
         others = [
-            f"{found[name]:,} {name}{'' if found[name] == 1 else 's'}" for name in ("warning", "info") if name in found
+            f"{counts[name]:,} {name}{'' if counts[name] == 1 else 's'}"
+            for name in ("warning", "info")
+            if name in counts
         ]
         return ", ".join([f"{ready} in {batches}", f"{number_of_entries(self.not_ready):,} not ready", *others])
 

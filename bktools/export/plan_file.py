@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from bktools import disk
 from bktools.errors import PlanError, StorageError
-from bktools.export.findings import FOUND
+from bktools.export.findings import COLUMNS
 from bktools.export.plan import BATCHES, SENT, ExportOptions, ExportPlan, totals_of
 from bktools.frames.schema import TEXT, to_arrow, to_pandas
 from bktools.frames.unpacking import MIB, UNPACKED, archive_size, parquet_table
@@ -189,7 +189,7 @@ def _plan(head: dict[str, Any], frames: dict[str, pa.Table]) -> ExportPlan:
 
 
 def _findings(table: pa.Table) -> Callable[[], pa.Table]:
-    table.select(FOUND)
+    table.select(COLUMNS)
     return lambda: table
 
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from bktools.contract.rules import UUID_PATTERN
 from bktools.errors import InputError
-from bktools.export.tables import numbered, typed
+from bktools.export.tables import typed, with_lines
 from bktools.frames.engine import has_order, scannable
 from bktools.frames.schema import TEXT, split_lines
 from bktools.inputs import cells
@@ -45,8 +45,7 @@ def selected(rows: pa.Table, selection: Any, entries: Any) -> pa.Table:
     InputError
         When the selection is of an unknown kind, a mask of another length, or names unknown entries.
     """
-    if "line" not in rows.column_names:
-        rows = numbered(rows, "line", first=1)
+    rows = with_lines(rows)
     if selection is None:
         return rows
     mask = as_mask(selection, entries)
@@ -126,20 +125,20 @@ def as_ids(selection: Any) -> pa.Array:
         When the selection is of another kind, or a file that cannot be read.
     """
     if isinstance(selection, os.PathLike) or (isinstance(selection, str) and not UUID_PATTERN.match(selection)):
-        found = _ids_of_file(Path(selection))
+        ids = _ids_of_file(Path(selection))
     elif isinstance(selection, str | uuid.UUID):
-        found = pa.chunked_array([[str(selection)]])
+        ids = pa.chunked_array([[str(selection)]])
     elif hasattr(selection, "collect_schema") or hasattr(selection, "columns"):
         table: Any = scannable(selection, "the selection", ("id",))
         if "id" not in table.schema.names:
             raise InputError(f"the selection has no column id: give {KINDS}")
-        found = typed(table.select(["id"]), "selection").column("id")
+        ids = typed(table.select(["id"]), "selection").column("id")
     else:
         try:
-            found = pa.chunked_array([pa.array([str(value) for value in selection], pa.large_string())])
+            ids = pa.chunked_array([pa.array([str(value) for value in selection], pa.large_string())])
         except TypeError:
             raise InputError(f"the selection is a {type(selection).__name__}: give {KINDS}") from None
-    text = pc.cast(found, pa.large_string())
+    text = pc.cast(ids, pa.large_string())
     return pc.unique(pc.fill_null(pc.ascii_lower(pc.utf8_trim_whitespace(text)), "an empty ID"))
 
 

@@ -66,12 +66,12 @@ def arrow_of(frame: Any, name: str) -> pa.Table:
     """
     needed, source = REQUIRED[name]
     columns = None if name == "entries" else [*needed, *KEPT.get(name, ())]
-    found: Any = scannable(frame, f"the {name}", columns)
+    scanned: Any = scannable(frame, f"the {name}", columns)
     for column in needed:
-        if column not in found.schema.names:
+        if column not in scanned.schema.names:
             raise InputError(f"the {name} have no column {column}: give them as {source} returns them")
     try:
-        table = found if isinstance(found, pa.Table) else found.to_table()
+        table = scanned if isinstance(scanned, pa.Table) else scanned.to_table()
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"cannot be read as Parquet ({error})", source=f"the {name} {frame}") from None
     if columns is not None:
@@ -111,6 +111,11 @@ def _wanted(field: pa.Field) -> pa.DataType:
 def numbered(table: pa.Table, name: str, *, first: int = 0) -> pa.Table:
     """Return a table with a column that counts its rows."""
     return table.append_column(name, pa.array(np.arange(first, first + len(table))))
+
+
+def with_lines(entries: pa.Table) -> pa.Table:
+    """Return entries with the number of their line; those that have none are counted."""
+    return entries if "line" in entries.column_names else numbered(entries, "line", first=1)
 
 
 def days_of(entries: pa.Table) -> pa.ChunkedArray:
@@ -166,7 +171,7 @@ def decimals_of(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
     return needed
 
 
-def texts_of(entries: pa.Table, name: str) -> pa.ChunkedArray:
+def text_column(entries: pa.Table, name: str) -> pa.ChunkedArray:
     """Return a column of entries as text, nulls where they lack it.
 
     Raises

@@ -76,26 +76,26 @@ def scannable(frame: Any, name: str = "frame", columns: Collection[str] | None =
     ...     connection.execute("SELECT code FROM accounts WHERE code IS NOT NULL").fetchall()
     [('0400',)]
     """
-    found = native(frame)
-    if isinstance(found, str | Path):
-        return _parquet(found, name)
-    if is_spark(found):
-        quoted = [f"`{column.replace('`', '``')}`" for column in _wanted(found.columns, columns)]
-        found = found.select(*quoted).toArrow()
-    elif hasattr(found, "collect_schema"):
-        found = found.lazy().select(_wanted(found.collect_schema().names(), columns)).collect()
-    elif isinstance(found, duckdb.DuckDBPyRelation):
+    source = native(frame)
+    if isinstance(source, str | Path):
+        return _parquet(source, name)
+    if is_spark(source):
+        quoted = [f"`{column.replace('`', '``')}`" for column in _wanted(source.columns, columns)]
+        source = source.select(*quoted).toArrow()
+    elif hasattr(source, "collect_schema"):
+        source = source.lazy().select(_wanted(source.collect_schema().names(), columns)).collect()
+    elif isinstance(source, duckdb.DuckDBPyRelation):
         with engine_errors(name):
-            found = found.select(*map(duckdb.ColumnExpression, _wanted(found.columns, columns))).to_arrow_table()
-    elif isinstance(found, pd.DataFrame) and columns is not None:
-        found = found.loc[:, found.columns.isin(list(columns))]
-    if not isinstance(found, pd.DataFrame | pa.Table):
-        if not hasattr(found, "__arrow_c_stream__") or isinstance(found, pd.Series):
-            raise ArgumentError(name, f"must be {SUPPORTED}, is a {type(found).__name__}")
-        found = pa.table(found)
-    if isinstance(found, pa.Table) and columns is not None:
-        found = found.select([place for place, name in enumerate(found.column_names) if name in columns])
-    return schema.to_arrow(found, name)
+            source = source.select(*map(duckdb.ColumnExpression, _wanted(source.columns, columns))).to_arrow_table()
+    elif isinstance(source, pd.DataFrame) and columns is not None:
+        source = source.loc[:, source.columns.isin(list(columns))]
+    if not isinstance(source, pd.DataFrame | pa.Table):
+        if not hasattr(source, "__arrow_c_stream__") or isinstance(source, pd.Series):
+            raise ArgumentError(name, f"must be {SUPPORTED}, is a {type(source).__name__}")
+        source = pa.table(source)
+    if isinstance(source, pa.Table) and columns is not None:
+        source = source.select([place for place, name in enumerate(source.column_names) if name in columns])
+    return schema.to_arrow(source, name)
 
 
 def native(frame: Any) -> Any:

@@ -45,11 +45,13 @@ def with_names(entries: pa.Table, *, categories: Any = None, accounts: Any = Non
     """
     if categories is not None and "category_id" in entries.column_names:
         known = _named(categories, "categories", ("name", "account_id"))
-        found = _places(entries.column("category_id"), known)
-        entries = _with(entries, "category_name", _or_own(known.column("name").take(found), entries, "category_name"))
+        positions = _places(entries.column("category_id"), known)
+        entries = _with(
+            entries, "category_name", _or_own(known.column("name").take(positions), entries, "category_name")
+        )
         if accounts is not None:
             others = _named(accounts, "accounts", ("code", "external_id", "name"))
-            account = others.take(_places(known.column("account_id"), others).take(found))
+            account = others.take(_places(known.column("account_id"), others).take(positions))
             code = pc.coalesce(account.column("code"), account.column("external_id"))
             entries = _with(entries, "account_code", code)
             entries = _with(entries, "account_name", account.column("name"))

@@ -20,8 +20,17 @@ _NULL = msgspec.Raw(b"null")
 
 
 def rows_of(records: Sequence[msgspec.Struct], schema: pa.Schema) -> pa.Table:
-    """Return records of one type as rows of their schema, not yet checked; free-form fields are JSON text."""
-    return pa.table(_columns(type(records[0]), map(msgspec.structs.astuple, records)), schema=schema)
+    """Return records of one type as rows of their schema, not yet checked; free-form fields are JSON text.
+
+    Raises
+    ------
+    UnreadableAnswerError
+        When a value does not fit its column, such as a number with too many decimals.
+    """
+    try:
+        return pa.table(_columns(type(records[0]), map(msgspec.structs.astuple, records)), schema=schema)
+    except pa.ArrowInvalid as error:
+        raise UnreadableAnswerError(f"the service sent a value that no column holds exactly: {error}") from error
 
 
 def _columns(
@@ -64,7 +73,8 @@ def checked(table: pa.Table, noun: str) -> pa.Table:
         When an ID is not a UUID.
     """
     for index, name in enumerate(table.column_names):
-        if name != "id" and not name.endswith("_id"):
+        # The identifiers of other systems are any text.
+        if name.endswith("external_id") or not (name == "id" or name.endswith("_id")):
             continue
         column = table.column(index)
         # Foreign keys repeat, so only their distinct values are matched.

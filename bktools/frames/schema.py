@@ -14,6 +14,7 @@ import datetime as dt
 import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any, get_args
 
 import msgspec
@@ -52,8 +53,21 @@ def _schema(required: Mapping[str, pa.DataType], optional: Mapping[str, pa.DataT
     return pa.schema(fields + [pa.field(name, kind) for name, kind in optional.items()])
 
 
+# Numbers of the service, such as rates, exact to this many decimals; a record with more of them is refused. With more
+# of them, Python would write a zero with an exponent.
+DECIMALS = 6
+EXACT = pa.decimal128(DIGITS, DECIMALS)
+
 # Types of a record's fields. Free-form JSON stays text.
-ARROW_TYPES = {str: TEXT, bool: FLAG, int: COUNT, dt.date: DATE, dt.datetime: INSTANT, msgspec.Raw: TEXT}
+ARROW_TYPES = {
+    str: TEXT,
+    bool: FLAG,
+    int: COUNT,
+    Decimal: EXACT,
+    dt.date: DATE,
+    dt.datetime: INSTANT,
+    msgspec.Raw: TEXT,
+}
 
 
 def field_type(field: msgspec.structs.FieldInfo) -> Any:
@@ -157,7 +171,7 @@ EXPORT_JOBS = _schema(
 )
 
 # What the journal keeps of each entry when it is sent. Null where it was unknown.
-FACTS = {
+ENTRY_DATA = {
     "date": DATE,
     "amount": MONEY,
     "currency": TEXT,
@@ -174,7 +188,7 @@ FACTS = {
 
 EXPORTED_ENTRIES = _schema(
     {"entry_id": TEXT, "batch_id": TEXT, "company_id": TEXT, "state": TEXT},
-    {"job_id": TEXT, "sent_at": INSTANT, "split_line": COUNT, **FACTS, "period": TEXT},
+    {"job_id": TEXT, "sent_at": INSTANT, "split_line": COUNT, **ENTRY_DATA, "period": TEXT},
 )
 
 # The months of a company: one row per month and currency. The columns of the last close are null without one.

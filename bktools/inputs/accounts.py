@@ -38,20 +38,20 @@ def without_rates(table: Table, places: Mapping[str, int], notes: list[str], *, 
     said : bool
         The caller named the tax code's column: then it is taken whatever it holds.
     """
-    kept = dict(places)
-    rate = kept.pop("tax_rate", None)
+    taken = dict(places)
+    rate = taken.pop("tax_rate", None)
     if rate is not None:
         notes.append(f"{table.headings[rate]!r} is a tax rate, not the identifier of a tax code: not read")
-    place = kept.get("tax_code_external_id")
+    place = taken.get("tax_code_external_id")
     if place is not None and not said:
         column = cells.or_null(table.columns[place])
         if column.null_count < len(column) and cells.matches(column, _RATE).all():
-            del kept["tax_code_external_id"]
+            del taken["tax_code_external_id"]
             notes.append(
                 f"{table.headings[place]!r} holds tax rates, not identifiers of tax codes: not read; take it all the"
                 f" same with {option('tax_code_external_id', table.headings[place])}"
             )
-    return kept
+    return taken
 
 
 def optional(table: Table, places: Mapping[str, int], field: str) -> pa.ChunkedArray:
@@ -97,7 +97,9 @@ def company_ids(table: Table, places: Mapping[str, int], company: str | None) ->
     rows = len(table.lines)
     if "company_id" not in places:
         return cells.constant(company, schema.TEXT, rows)
-    written = cells.uuids(table, places["company_id"], required=False)
+    # One company of another system is the one asked for, or unknown; several are not.
+    is_one = pc.count_distinct(cells.or_null(table.columns[places["company_id"]])).as_py() == 1
+    written = cells.uuids(table, places["company_id"], required=False, instead={"company_id": ""} if is_one else {})
     if company is None:
         return written
     cells.refuse(
@@ -197,7 +199,7 @@ def read_accounts(
     table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
     problems: list[InputError] = []
     places = vocabulary.assign(table, required=("id",), problems=problems)
-    raise_all(problems, table.source, table.other_sheets)
+    raise_all(problems, table)
     cells.refuse_broken(table, places.values())
     table = cells.without_blank_rows(table, places.values())
     notes: list[str] = []

@@ -9,6 +9,7 @@ from bktools.caller import name_of, setting
 from bktools.errors import ArgumentError, InputError
 from bktools.inputs import cells
 from bktools.inputs.table import Table
+from bktools.inputs.words import CURRENCY_CODES, CURRENCY_SIGNS
 
 # Marks between thousands that no one uses before decimals: spaces of several widths and apostrophes.
 _SPACES = " \u00a0\u202f\u2009'\u2019"
@@ -31,7 +32,7 @@ _SIGNS = (
     (r"^\+\s*", ""),
 )
 # A currency on either side: a sign, or a code of three letters.
-_CURRENCY = r"(?:[$€£¥₹₽₺₴₩₪฿]|kr\.?|zł|Kč|Ft|lei|CHF|Fr\.|R\$|(?:EUR|USD|GBP|SEK|NOK|DKK|PLN|CZK|HUF|RON|BGN|TRY|JPY|CNY|INR|AUD|CAD|NZD|ZAR|BRL|MXN|RUB|UAH|ISK|KRW))"
+_CURRENCY = rf"(?:[{CURRENCY_SIGNS}]|kr\.?|zł|Kč|Ft|lei|Fr\.|R\$|{CURRENCY_CODES})"
 _WITH_CURRENCY = (
     rf"^(?P<sign>[-+(]?)\s*(?P<front>{_CURRENCY}?)\s*(?P<number>-?[\d.,][\d.,'\s\x{{A0}}\x{{202F}}]*?)"
     rf"\s*(?P<behind>{_CURRENCY}?)(?P<end>[-)]?)$"
@@ -88,14 +89,14 @@ def _signed(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _without_currency(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return amounts without the currency beside them, if it is the same one everywhere."""
-    found = pc.extract_regex(column, _WITH_CURRENCY)
-    texts = {text for side in ("front", "behind") for text in pc.unique(pc.struct_field(found, side)).to_pylist()}
+    parts = pc.extract_regex(column, _WITH_CURRENCY)
+    texts = {text for side in ("front", "behind") for text in pc.unique(pc.struct_field(parts, side)).to_pylist()}
     if len(texts - {None, ""}) != 1:
         return column
     return pc.if_else(
-        pc.is_valid(found),
+        pc.is_valid(parts),
         pc.binary_join_element_wise(
-            *(pc.struct_field(found, part) for part in ("sign", "number", "end")),
+            *(pc.struct_field(parts, part) for part in ("sign", "number", "end")),
             pa.scalar("", column.type),
             null_handling="replace",
         ),

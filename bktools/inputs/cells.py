@@ -83,7 +83,7 @@ def quoted(value: object) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 1]}…"
 
 
-def refuse(table: Table, place: int, wrong: Mask, rule: str) -> None:
+def refuse(table: Table, place: int, wrong: Mask, rule: str, *, instead: Mapping[str, str] | None = None) -> None:
     """Raise an error that names the first wrong cell and how many there are; do nothing when none is wrong.
 
     Parameters
@@ -96,19 +96,21 @@ def refuse(table: Table, place: int, wrong: Mask, rule: str) -> None:
         One flag per row.
     rule : str
         The rule as a phrase that follows the heading, and the way out.
+    instead : mapping, optional
+        Field to heading, with which the file is read in spite of such cells.
     """
     if not wrong.any():
         return
     first = int(np.argmax(wrong))
     many = f" ({wrong.sum()} such cells: {lines_of(table, wrong)})" if wrong.sum() > 1 else ""
-    raise InputError(
-        f"{table.headings[place]!r} {rule}, got {quoted(table.columns[place][first].as_py())}{many}",
-        source=table.source,
-        line=int(table.lines[first]),
-    )
+    message = f"{table.headings[place]!r} {rule}, got {quoted(table.columns[place][first].as_py())}{many}"
+    line = int(table.lines[first])
+    if instead:
+        raise question(f"{message}; or read the file with", table.source, instead, line)
+    raise InputError(message, source=table.source, line=line)
 
 
-def uuids(table: Table, place: int, *, required: bool) -> pa.ChunkedArray:
+def uuids(table: Table, place: int, *, required: bool, instead: Mapping[str, str] | None = None) -> pa.ChunkedArray:
     """Return a column of UUIDs in lower case; empty cells are null where they may be."""
     column = table.columns[place]
     if required:
@@ -120,6 +122,7 @@ def uuids(table: Table, place: int, *, required: bool) -> pa.ChunkedArray:
         place,
         ~matches(column, rules.UUID_REGEX),
         "must hold UUIDs such as 123e4567-e89b-42d3-a456-426614174000",
+        instead=instead,
     )
     return pc.ascii_lower(column)
 
@@ -157,26 +160,25 @@ def collected(problems: list[InputError]) -> Iterator[None]:
         problems.append(error)
 
 
-def raise_all(problems: Sequence[InputError], source: str, other_sheets: str = "") -> None:
+def raise_all(problems: Sequence[InputError], table: Table) -> None:
     """Raise the one problem as it is, or several as one error; do nothing when there is none.
 
     Parameters
     ----------
     problems : sequence of InputError
         What is wrong.
-    source : str
-        The file.
-    other_sheets : str
-        Of a workbook, see `Table`: told where a column was not found, which may be on another sheet.
+    table : Table
+        The file. The other sheets of a workbook are told where a column was not found, which may be on another one.
     """
     if not problems:
         return
-    sheets = (
-        f"; {other_sheets}" if other_sheets and any("columns" in dict(error.settings) for error in problems) else ""
-    )
+    source, sheets = table.source, ""
+    if table.other_sheets and any("columns" in dict(error.settings) for error in problems):
+        sheets = f"; {table.why_not_others}"
     if len(problems) == 1:
         # The error stays what it is, with its fields.
         problems[0].args = (f"{problems[0]}{sheets}",)
+        problems[0].sheets = table.other_sheets
         raise problems[0]
     listed = "; ".join(
         f"({number}) {str(error).removeprefix(f'{source}: ').removeprefix(f'{source}, ')}"
@@ -187,7 +189,7 @@ def raise_all(problems: Sequence[InputError], source: str, other_sheets: str = "
     which = "all" if len(settled) == len(problems) else " and ".join(settled)
     way = f"; settle {which} with: {as_options(settings)}" if settings else ""
     error = InputError(f"{len(problems)} problems: {listed}{way}{sheets}", source=source)
-    error.settings = tuple(settings)
+    error.settings, error.sheets = tuple(settings), table.other_sheets
     raise error
 
 

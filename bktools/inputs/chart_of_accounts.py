@@ -17,6 +17,7 @@ from bktools.frames import schema
 from bktools.inputs import accounts, cells, words
 from bktools.inputs.cells import collected, question, raise_all
 from bktools.inputs.columns import Columns, Vocabulary, fits
+from bktools.inputs.evidence import are_headings, says_report
 from bktools.inputs.file import read_table
 from bktools.inputs.formats.registry import chart_of_format
 from bktools.inputs.proposals import read_or_propose
@@ -25,6 +26,8 @@ from bktools.inputs.table import Table
 # Codes unlike the others are asked about where they are few among many.
 _FEW, _LEAST_CODES = 0.02, 4
 _MOST, _HALF, _LEAST_PARTS = 0.9, 0.5, 2
+# A word with more behind it, which no code is.
+_WORDS = r"^\s*\pL{3,}\S*\s"
 
 
 def read_chart_of_accounts(
@@ -129,7 +132,7 @@ def _read(
     if "code" in places:
         places.setdefault("external_id", places["code"])
     checked = _checked(table, places, company, problems)
-    raise_all(problems, table.source, table.other_sheets)
+    raise_all(problems, table)
     result = pa.table(checked, schema=schema.CHART)
     notes += _doubts(table, places)
     return schema.to_pandas(result, table.provenance(result.num_rows, places, notes))
@@ -145,15 +148,15 @@ def _accounts_only(table: Table, places: Mapping[str, int], notes: list[str]) ->
     no_identity = no_code
     if "external_id" in places:
         no_identity = no_code & cells.blank(table.columns[places["external_id"]])
-    headings_again = cells.mask(pc.equal(code, table.headings[places["code"]])) & cells.mask(
-        pc.equal(name, table.headings[places["name"]])
-    )
-    others = [cells.blank(column) for place, column in enumerate(table.columns) if place not in places_of(places)]
-    is_alone = np.logical_and.reduce([np.ones(len(no_code), dtype=bool), *others])
+    headings_again = are_headings(table, [places["code"], places["name"]])
+    rest = [cells.blank(column) for place, column in enumerate(table.columns) if place not in places_of(places)]
+    is_alone = np.logical_and.reduce([np.ones(len(no_code), dtype=bool), *rest])
     titles = (no_identity & ~no_name & is_alone) | _titles_in_code_column(table, places, no_code)
-    totals = _begins_with(name, words.TOTALS) & no_identity | cells.mask(words.are(code, words.TOTALS)) & no_name
+    totals = (
+        cells.mask(words.begin(name, words.TOTALS)) & no_identity | cells.mask(words.are(code, words.TOTALS)) & no_name
+    )
     titles &= ~totals
-    lines_of_report = _begins_with(code, words.values("footer")) & no_name & ~titles & ~totals
+    lines_of_report = says_report(code) & no_name & ~titles & ~totals
     notes += cells.counted(
         table,
         {
@@ -169,19 +172,14 @@ def _accounts_only(table: Table, places: Mapping[str, int], notes: list[str]) ->
     return table.rows(is_account)
 
 
-def _begins_with(column: pa.ChunkedArray, beginnings: frozenset[str]) -> cells.Mask:
-    return cells.mask(words.begin(column, beginnings))
-
-
 def _ask_of_odd_rows(table: Table, places: Mapping[str, int]) -> None:
     """Raise an error for rows that may be lines of a report: nearly all codes have digits and no words, theirs have not."""
     code, name = (table.columns[places[field]] for field in ("code", "name"))
     no_code = cells.blank(code)
-    unlike = ~no_code & (~cells.matches(code, r"\d") | cells.matches(code, r"^\s*\pL{3,}\S*\s"))
+    unlike = ~no_code & (~cells.matches(code, r"\d") | cells.matches(code, _WORDS))
     unlike &= unlike.sum() <= max(1, _FEW * (~no_code).sum()) and (~no_code).sum() > _LEAST_CODES
-    report_words = words.TOTALS | words.values("footer")
-    unlike |= ~no_code & ~cells.matches(code, r"^\s*\d") & _begins_with(code, report_words)
-    odd = unlike | no_code & _begins_with(name, report_words)
+    unlike |= ~no_code & ~cells.matches(code, r"^\s*\d") & says_report(code)
+    odd = unlike | no_code & says_report(name)
     if odd.any():
         row = int(odd.argmax())
         shown = ", ".join(cells.quoted(column[row].as_py()) for column in (code, name))
@@ -219,12 +217,13 @@ def places_of(places: Mapping[str, int]) -> set[int]:
 
 
 def _titles_in_code_column(table: Table, places: Mapping[str, int], no_code: cells.Mask) -> cells.Mask:
-    """Return rows with a word as code and nothing else that is read, in a chart whose other codes have digits."""
-    wordy = ~cells.matches(table.columns[places["code"]], r"\d") & ~no_code
+    """Return rows with a word, or words, as code and nothing else, in a chart whose other codes have digits."""
+    code = table.columns[places["code"]]
+    wordy = (~cells.matches(code, r"\d") | cells.matches(code, _WORDS)) & ~no_code
     if not wordy.any() or wordy.sum() > (~no_code).sum() / 2:
         return np.zeros(len(no_code), dtype=bool)
-    others = [column for place, column in enumerate(table.columns) if place != places["code"]]
-    titles: cells.Mask = np.logical_and.reduce([wordy, *(cells.blank(column) for column in others)])
+    rest = [column for place, column in enumerate(table.columns) if place != places["code"]]
+    titles: cells.Mask = np.logical_and.reduce([wordy, *(cells.blank(column) for column in rest)])
     return titles
 
 
@@ -241,8 +240,14 @@ def _checked(
         own = places["external_id"]
         if own != places["code"]:
             with collected(problems):
-                empty = cells.blank(table.columns[own])
-                cells.refuse(table, own, empty, "is the external ID and must not be empty (fill it in)")
+                code = places["code"]
+                whole = (
+                    {}
+                    if cells.blank(table.columns[code]).any()
+                    else dict.fromkeys(("external_id", "code"), table.headings[code])
+                )
+                rule = "is the external ID and must not be empty (fill it in)"
+                cells.refuse(table, own, cells.blank(table.columns[own]), rule, instead=whole)
         with collected(problems):
             accounts.refuse_long_text(table, places)
         columns["external_id"] = cells.or_null(table.columns[own])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
@@ -32,10 +31,9 @@ TEXTS = frozenset({"description", "supplier", "cost_centre", "type", "text", "do
 _MOST, _HALF, _FEW = 0.9, 0.5, 0.1
 _FIRST_ROWS, _FEW_ROWS = 1000, 3
 _LONG_NAMES = 60
-_SHORTEST_WORD = 2
 _SHOWN_HEADINGS = 20
 _CODE = r"^\s*\d[0-9A-Za-z]*(?:[.\-/ ]\d[0-9A-Za-z]*)*\s*$"
-_CURRENCY = r"^\s*(?:[A-Za-z]{3}|[$€£¥₹₽₺₴₩₪฿])\s*$"
+_CURRENCY = rf"^\s*(?:[A-Za-z]{{3}}|[{words.CURRENCY_SIGNS}])\s*$"
 _EMAIL = r"^[^@\s]+@[^@\s]+\.[^@\s]+$"
 # Days without a year, and codes with zeros in front, have the look of amounts.
 _DAY = r"^(?:0?[1-9]|[12]\d|3[01])\.(?:0[1-9]|1[0-2])\.?$"
@@ -128,7 +126,7 @@ class Vocabulary:
                     f" {option(field, table.headings[candidates[0]])}"
                 )
         if problems is None:
-            raise_all(refusals, table.source)
+            raise_all(refusals, table)
         else:
             problems += refusals
         return places
@@ -147,7 +145,7 @@ class Vocabulary:
             if field in self.chosen:
                 continue
             try:
-                taken = set(places.values())
+                taken = {place for other, place in places.items() if other != "rows_with"}
                 place = self._recognised(field, table, taken | empty)
                 if place is None and field not in IDENTITIES:
                     place = self._recognised(field, table, taken)
@@ -184,10 +182,12 @@ class Vocabulary:
                 alike = [other for other in columns_like(field, table, free) if not self._is_balance(table, other)]
             elif normal(table.headings[place]) not in tiers[tier].words:
                 # `Amount USD` may stand beside the amount in another currency.
-                alike = [other for other in free if _has_inside(table.headings[other], tiers[tier].words)]
+                alike = [other for other in free if words.are_inside(table.headings[other], tiers[tier].words)]
                 alike = [other for other in alike if fits(field, table, other)]
             if alike:
-                yield _ambiguous(table.headings, [place, *alike], field, table.source)
+                yield _ambiguous(
+                    table.headings, _likeliest_first(field, table, places, [place, *alike]), field, table.source
+                )
 
     def _is_balance(self, table: Table, place: int) -> bool:
         return without_extras(table.headings[place]) in words.headings("balance")
@@ -216,11 +216,13 @@ class Vocabulary:
             free = [place for place in free if not self._is_balance(table, place)]
         if field in ("code", "account_code", "name"):
             money = frozenset().union(*map(words.headings, ("balance", "amount", "debit", "credit", "total_amount")))
-            free = [place for place in free if not _has_inside(table.headings[place], money)]
+            free = [place for place in free if not words.are_inside(table.headings[place], money)]
         alike = looks[field]() if looks and field in looks else columns_like(field, table, free)
         by_cells = [place for place in alike if place in free]
         known = frozenset().union(*(tier.words for tier in self.fields[field]))
-        inside = [place for place in free if _has_inside(table.headings[place], known) and fits(field, table, place)]
+        inside = [
+            place for place in free if words.are_inside(table.headings[place], known) and fits(field, table, place)
+        ]
         both = [place for place in inside if place in by_cells]
         # A ledger may know its accounts by their names alone.
         named = self.fields[field][0].by_cells if field == "account_code" else frozenset()
@@ -231,7 +233,8 @@ class Vocabulary:
     def may_lack(self, field: str, table: Table, places: Mapping[str, int]) -> bool:
         """Whether entries may be without a date or an amount: the caller says it, or no other column could hold it."""
         free = [place for place in range(len(table.headings)) if place not in places.values()]
-        return field in self.chosen or not any(cells.matches(_filled(table, place), r"^\W*\d").any() for place in free)
+        has_figures = any(cells.matches(_filled(table, place), r"^\W*\d").any() for place in free)
+        return field in self.chosen or (bool(places) and not has_figures)
 
     def missing(self, field: str, table: Table, places: Mapping[str, int], looks: Looks | None = None) -> InputError:
         """Return the problem that a field has no column, with the columns that look like it.
@@ -322,6 +325,10 @@ def _are_currencies(table: Table, place: int) -> bool:
     return bool(cells.matches(column, _CURRENCY).mean() >= _MOST)
 
 
+def _are_no_words(table: Table, place: int) -> bool:
+    return not cells.matches(_filled(table, place), r"^\D*\pL{3}\D*$").all()
+
+
 def _are_amounts(table: Table, place: int) -> bool:
     column = _filled(table, place)
     if dates.are_dates(column, short=True) or cells.matches(column, _DAY).all():
@@ -341,6 +348,9 @@ _FITS: Mapping[str, Callable[[Table, int], bool]] = {
     "date": _are_dates,
     "currency": _are_currencies,
     "amount": _are_amounts,
+    # Names of accounts may stand under debit and credit.
+    "debit": _are_no_words,
+    "credit": _are_no_words,
     "sign": sides.say_sides,
     "side": partial(sides.say_sides, of_money=False),
 }
@@ -355,10 +365,21 @@ def columns_like(field: str, table: Table, free: Sequence[int]) -> list[int]:
     if field == "amount":
         # Amounts without cents are looked for where no column has any.
         alike = alike or [place for place in free if _are_figures(head, place)]
-    if field == "name":
-        alike.sort(key=lambda place: pc.mean(pc.utf8_length(head.columns[place])).as_py() > _LONG_NAMES)
+    alike = _likeliest_first(field, head, {}, alike)
     # Codes stand before names.
     return alike[:1] if field in ("code", "account_code") else alike
+
+
+def _likeliest_first(field: str, table: Table, places: Mapping[str, int], candidates: Sequence[int]) -> list[int]:
+    """Return candidates in their order, but last long texts as names, and amounts in one currency beside a currency's column."""
+
+    def is_unlikely(place: int) -> bool:
+        if field == "name":
+            return bool(pc.mean(pc.utf8_length(table.columns[place])).as_py() > _LONG_NAMES)
+        heading = table.headings[place]
+        return field == "amount" and "currency" in places and normal(heading) != without_extras(heading)
+
+    return sorted(candidates, key=is_unlikely)
 
 
 def _looks(field: str, table: Table, place: int) -> bool:
@@ -381,7 +402,7 @@ def _looks(field: str, table: Table, place: int) -> bool:
 def _are_figures(table: Table, place: int) -> bool:
     column = _filled(table, place)
     is_full = len(column) >= max(1, _MOST * len(table.lines))
-    is_id = _has_inside(table.headings[place], frozenset({"id", "no", "nr", "year", "month"}))
+    is_id = words.are_inside(table.headings[place], frozenset({"id", "no", "nr", "year", "month"}))
     return is_full and not is_id and _all_are(column, r"^[-+]?[1-9][\d ,.]*$") and not _count_rows(table, place)
 
 
@@ -404,7 +425,7 @@ def _complementary(table: Table, places: Mapping[str, int]) -> tuple[int, int] |
     if len(pairs) != 1:
         return None
     (one, other), of_credit = pairs[0], words.headings("money_in")
-    return (other, one) if _has_inside(table.headings[one], of_credit) else (one, other)
+    return (other, one) if words.are_inside(table.headings[one], of_credit) else (one, other)
 
 
 def _all_are(column: pa.ChunkedArray, pattern: str) -> bool:
@@ -425,13 +446,6 @@ def _hold_codes_and_names(table: Table, place: int) -> bool:
 def _filled(table: Table, place: int) -> pa.ChunkedArray:
     column = cells.trimmed(table.columns[place])
     return column.filter(pc.not_equal(column, ""))
-
-
-def _has_inside(heading: str, known: frozenset[str]) -> bool:
-    """Whether one or more whole words of a heading are a known heading."""
-    parts = re.findall(r"[^\W_]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", heading))
-    spans = (parts[begin:end] for begin in range(len(parts)) for end in range(begin + 1, len(parts) + 1))
-    return any(len(word := normal("".join(span))) >= _SHORTEST_WORD and word in known for span in spans)
 
 
 def listed(headings: Sequence[str]) -> str:

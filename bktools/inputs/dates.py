@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,6 +29,8 @@ _WITHOUT_YEAR = r"^(\d{1,2})([./-])(\d{1,2})[./-]?$"
 _YEAR_IN_TEXT = re.compile(r"(?<!\d)(20\d{2})(?=(?:\d{2}){0,2}(?!\d))")
 # What strptime takes for a year.
 _YEARS = re.compile("%[YyGcxD]")
+_ADJACENT = re.compile("%[Yymd]%[Yymd]")
+_CLOCKS = re.compile("%[HIMSfpXTRcr]")
 _YEAR, _MONTH, _DAY = r"(?P<year>\d{4})", r"(?P<month>\d{1,2})", r"(?P<day>\d{1,2})"
 _ORDERS = (
     rf"{_YEAR}-{_MONTH}-{_DAY}",
@@ -42,6 +45,7 @@ _ORDERS = (
 
 # Forms that are proposed where they fit all cells of a column, and are never taken by themselves.
 _PROPOSED = (
+    *("%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y"),
     *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y", "%y-%m-%d", "%y/%m/%d", "%d.%m.%y.", "%m.%d.%Y"),
     *("%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%d-%b-%y", "%d %b %y", "%d/%b/%Y", "%d. %B %Y", "%d. %b %Y", "%d%b%Y"),
     *("%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y", "%Y-%b-%d", "%d%m%Y", "%m%d%Y"),
@@ -60,7 +64,9 @@ def are_dates(column: pa.ChunkedArray, *, short: bool = False) -> bool:
     return len(column) > 0 and bool(cells.matches(column, rf"^\s*(?:{look})(?:[T ].*)?$").all())
 
 
-def dates(table: Table, place: int, date_format: str | None, notes: list[str]) -> pa.ChunkedArray:
+def dates(
+    table: Table, place: int, date_format: str | None, notes: list[str], *, is_of_format: bool = False
+) -> pa.ChunkedArray:
     """Return a column of calendar dates as they are written; empty cells are null.
 
     Parameters
@@ -73,6 +79,8 @@ def dates(table: Table, place: int, date_format: str | None, notes: list[str]) -
         As `strptime` takes it; without it the column must show the order of day and month.
     notes : list of str
         Gets a line where the file's delimiter decided the order, or its title or name the year.
+    is_of_format : bool
+        Whether the file's format says the form of its dates, so that no other one can be set.
 
     Raises
     ------
@@ -84,15 +92,23 @@ def dates(table: Table, place: int, date_format: str | None, notes: list[str]) -
         column = _with_year(table, place, column, notes)
     if date_format is not None and not _YEARS.search(date_format):
         raise ArgumentError(name_of("date_format"), "must have the year, such as %d.%m.%Y", date_format)
-    if date_format is None and cells.mask(pc.match_substring(column, ":")).any():
+    if not _CLOCKS.search(date_format or "") and cells.mask(pc.match_substring(column, ":")).any():
         column = pc.replace_substring_regex(column, _TIME, r"\1")
     encoded = pc.dictionary_encode(column).combine_chunks()
     texts = encoded.dictionary.to_pylist()
-    found = [_parsed(text, date_format) for text in texts] if date_format else _by_evidence(table, place, texts, notes)
-    result = pa.chunked_array([pc.take(pa.array(found, type=schema.DATE), encoded.indices)])
+    days = (
+        [_parsed(text, date_format, to_the_digit=is_of_format) for text in texts]
+        if date_format
+        else _by_evidence(table, place, texts, notes)
+    )
+    result = pa.chunked_array([pc.take(pa.array(days, type=schema.DATE), encoded.indices)])
     wrong = cells.mask(pc.and_(pc.is_null(result), pc.is_valid(encoded.indices)))
-    form = f"of the form {date_format}" if date_format else "such as 2026-10-31 in one order of day and month"
-    cells.refuse(table, place, wrong, f"must hold dates {form} (set {setting('date_format')})")
+    rule = f"such as 2026-10-31 in one order of day and month (set {setting('date_format')})"
+    if date_format is not None:
+        rule = f"of the form {date_format} (set {setting('date_format')})"
+        if is_of_format:
+            rule = f"such as {dt.date(2026, 10, 31):{date_format}}: export the file again"
+    cells.refuse(table, place, wrong, f"must hold dates {rule}")
     return result
 
 
@@ -110,11 +126,14 @@ def _with_year(table: Table, place: int, column: pa.ChunkedArray, notes: list[st
     return pc.replace_substring_regex(column, _WITHOUT_YEAR, rf"\1\2\3\2{min(years)}")
 
 
-def _parsed(text: str, date_format: str) -> dt.date | None:
+def _parsed(text: str, date_format: str, *, to_the_digit: bool = False) -> dt.date | None:
     try:
-        return dt.datetime.strptime(text, date_format).date()  # noqa: DTZ007 - a calendar date has no zone
+        day = dt.datetime.strptime(text, date_format).date()  # noqa: DTZ007 - a calendar date has no zone
     except ValueError:
         return None
+    # `strptime` takes 2026105 for the fifth of October.
+    to_the_digit = to_the_digit or _ADJACENT.search(date_format) is not None
+    return None if to_the_digit and f"{day:{date_format}}" != text else day
 
 
 def _reader(pattern: str) -> Callable[[str], dt.date | None]:
@@ -143,27 +162,29 @@ def _by_evidence(table: Table, place: int, texts: list[str], notes: list[str]) -
     for other in whole[1:]:
         if other != whole[0]:
             differs = next(text for text, one, two in zip(texts, whole[0], other, strict=True) if one != two)
-            error = InputError(
-                f"{table.headings[place]!r} holds dates such as {differs!r} whose day could be the month: set"
-                f" {setting('date_format', '%d/%m/%Y')} or {setting('date_format', '%m/%d/%Y')}",
-                source=table.source,
-            )
-            error.settings = (("date_format", "%d/%m/%Y"),)
-            raise error
+            _propose(table, place, texts, f"{differs!r} whose day could be the month")
     if not whole:
-        _propose(table, place, texts)
+        _propose(table, place, texts, repr(texts[0]))
     # Where no order reads all, the one that reads most shows which values are wrong.
     return whole[0] if whole else max(readings, key=lambda reading: sum(one is not None for one in reading))
 
 
-def _propose(table: Table, place: int, texts: list[str]) -> None:
-    """Raise an error that names the forms that fit all cells of a column, if there are any."""
-    forms = [form for form in _PROPOSED if all(_parsed(text, form) for text in texts)]
+def _propose(table: Table, place: int, texts: list[str], example: str) -> None:
+    """Raise an error that names the forms that fit all cells of a column, the likeliest first, if there are any."""
+    readings = {form: days for form in _PROPOSED if all(days := [_parsed(text, form) for text in texts])}
+    forms = sorted(readings, key=lambda form: _gaps(readings[form]))
     if forms:
         error = InputError(
-            f"{table.headings[place]!r} holds dates such as {texts[0]!r}: set"
+            f"{table.headings[place]!r} holds dates such as {example}: set"
             f" {' or '.join(setting('date_format', form) for form in forms)}",
             source=table.source,
         )
         error.settings = (("date_format", forms[0]),)
         raise error
+
+
+def _gaps(days: Sequence[dt.date | None]) -> tuple[int, bool]:
+    """Return what makes a reading of dates unlikely: the longest time without one, and dates that go to and fro."""
+    ordered = sorted(day for day in days if day)
+    is_in_order = [*days] in (ordered, ordered[::-1])
+    return max(((later - earlier).days for earlier, later in pairwise(ordered)), default=0), not is_in_order

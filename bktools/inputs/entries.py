@@ -18,7 +18,14 @@ from bktools.frames import schema
 from bktools.inputs import amounts, cells, dates, names, sides, words
 from bktools.inputs.cells import collected, leave_out, option, question, raise_all
 from bktools.inputs.columns import Columns, Vocabulary, columns_like
-from bktools.inputs.evidence import contradictions, lone_half, running_balance, some_rows, without_report_rows
+from bktools.inputs.evidence import (
+    contradictions,
+    lone_half,
+    rows_with,
+    running_balance,
+    some_rows,
+    without_report_rows,
+)
 from bktools.inputs.file import read_table
 from bktools.inputs.formats.registry import refuse_ledgers
 from bktools.inputs.proposals import read_or_propose
@@ -58,8 +65,8 @@ def read_entries(
     columns : mapping, optional
         Field to heading, for what is not recognised: `id`, `company_id`, `date`, `amount`, `currency`, `category_id`,
         `employee_id`, `status`, `approved`, `supplier`, `description`, `cost_centre`, `tax_code`, and `sign`, `debit`,
-        `credit` for amounts whose sign stands apart, `split_line` and `entry_total` for the lines of split entries. An
-        empty heading leaves the field out.
+        `credit` for amounts whose sign stands apart, `split_line` and `entry_total` for the lines of split entries,
+        `rows_with` for a column of which rows that hold nothing in it are left out. An empty heading leaves the field out.
     company : str, optional
         UUID of the company that the entries belong to where the file has no column for it.
     categories : DataFrame, optional
@@ -150,10 +157,11 @@ def _read(
     frames = {"category_id": categories, "employee_id": employees}
     problems: list[InputError] = []
     notes: list[str] = []
-    found = _columns(table, vocabulary, frames, company, required, problems, notes)
-    places = found.places
+    recognised = _columns(table, vocabulary, frames, company, required, problems, notes)
+    places = recognised.places
+    table = rows_with(table, recognised.rows_with, notes, "entries")
     table = cells.without_broken(table, places.values(), problems)
-    table = cells.without_blank_rows(table, places.values(), others=found.others)
+    table = cells.without_blank_rows(table, places.values(), others=recognised.passed_through)
     table = without_report_rows(table, places, ("id", "date"), notes, what="entries", lacks_all=True)
     table = _without_texts(table, places, notes)
     result = _identities(table, places, company, problems)
@@ -161,7 +169,8 @@ def _read(
         with collected(problems):
             if "id" not in places:
                 rule = "is the date and must not be empty (fill it in, or delete rows that are no entries)"
-                cells.refuse(table, places["date"], cells.blank(table.columns[places["date"]]), rule)
+                dated = {"rows_with": table.headings[places["date"]]}
+                cells.refuse(table, places["date"], cells.blank(table.columns[places["date"]]), rule, instead=dated)
             result["date"] = dates.dates(table, places["date"], date_format, notes)
     with collected(problems):
         amount = _amounts(table, places, decimal, vocabulary, notes, problems)
@@ -179,28 +188,29 @@ def _read(
                 if frame is None
                 else names.identifiers(table, places[field], field, frame, company, notes)
             )
-    raise_all(problems, table.source, table.other_sheets)
-    result |= _texts(table, found, notes)
+    raise_all(problems, table)
+    result |= _texts(table, recognised, notes)
     if "id" not in places:
         notes.append(
             "the file has no entry IDs of the service: its entries can be analysed and checked, not exported; export them"
             f" from the service with their IDs, or name the column that holds them with {option('id')}"
         )
     ordered = {field.name: result[field.name] for field in schema.ENTRIES if field.name in result}
-    read = pa.table(ordered | _passed_through(table, found.others))
-    if rules.flag("split_lines", split_lines) or found.splits:
-        read = _with_splits(read, table, found.splits, decimal, are_split=split_lines)
-    about = table.provenance(len(table.lines), found.own_names | places, notes, others="columns kept as text")
+    read = pa.table(ordered | _passed_through(table, recognised.passed_through))
+    if rules.flag("split_lines", split_lines) or recognised.splits:
+        read = _with_splits(read, table, recognised.splits, decimal, are_split=split_lines)
+    about = table.provenance(len(table.lines), recognised.own_names | places, notes, others="columns kept as text")
     return schema.to_pandas(read, about)
 
 
 class _Columns(NamedTuple):
-    """Field to column; `own_names` are those of the file's category and employee names, `others` are no field."""
+    """Field to column; `own_names` are those of the file's category and employee names, `passed_through` are no field."""
 
     places: dict[str, int]
     own_names: dict[str, int]
     splits: dict[str, int]
-    others: dict[int, str]
+    passed_through: dict[int, str]
+    rows_with: int | None
 
 
 def _columns(
@@ -218,6 +228,7 @@ def _columns(
         if frame is not None
     }
     places = vocabulary.assign(table, required, looks=looks, problems=problems, notes=notes)
+    rows_with_place = places.pop("rows_with", None)
     if "amount" in places and not {"debit", "credit"} <= places.keys():
         problems += lone_half(table, places, vocabulary)
     own_names = {
@@ -233,8 +244,8 @@ def _columns(
     # Columns that say which entries are split stay among the others, too: they may say something else.
     splits = {field: places.pop(field) for field in _SPLITS if field in places}
     taken = {*places.values(), *own_names.values()}
-    others = {place: heading for place, heading in enumerate(table.headings) if heading and place not in taken}
-    return _Columns(places, own_names, splits, others)
+    passed_through = {place: heading for place, heading in enumerate(table.headings) if heading and place not in taken}
+    return _Columns(places, own_names, splits, passed_through, rows_with_place)
 
 
 def _identities(
@@ -249,12 +260,12 @@ def _identities(
     return result
 
 
-def _texts(table: Table, found: _Columns, notes: list[str]) -> dict[str, pa.ChunkedArray]:
+def _texts(table: Table, recognised: _Columns, notes: list[str]) -> dict[str, pa.ChunkedArray]:
     """Return the columns that no rule can refuse."""
-    places = found.places
+    places = recognised.places
     result = {field: cells.or_null(table.columns[places[field]]) for field in _TEXTS if field in places}
     # The file's own names are kept beside the IDs.
-    result |= {field: _without_ids(table.columns[place]) for field, place in found.own_names.items()}
+    result |= {field: _without_ids(table.columns[place]) for field, place in recognised.own_names.items()}
     saying = places.get("approved", places.get("status"))
     if saying is not None:
         result["status"] = cells.or_null(table.columns[places.get("status", saying)])
@@ -416,11 +427,11 @@ def _against(
         notes.append(f"is a bank statement, as its running balance {balance!r} shows: amounts keep the bank's signs")
 
 
-def _passed_through(table: Table, others: Mapping[int, str]) -> dict[str, pa.ChunkedArray]:
+def _passed_through(table: Table, columns: Mapping[int, str]) -> dict[str, pa.ChunkedArray]:
     """Return the columns that are no field under their headings, each of which is there once."""
     taken = {*(name.casefold() for name in schema.ENTRIES.names), "batch_id", "reason", "message"}
     passed: dict[str, pa.ChunkedArray] = {}
-    for place, heading in others.items():
+    for place, heading in columns.items():
         name = heading.strip()
         if name.casefold() in taken:
             name = f"{name} (column {place + 1})"

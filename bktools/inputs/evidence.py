@@ -38,9 +38,9 @@ def contradictions(
     side : str
         The field of the word for debit or credit: `sign` of entries, `side` of a ledger.
     """
-    others = [place for place in range(len(table.headings)) if place not in places.values()]
+    unread = [place for place in range(len(table.headings)) if place not in places.values()]
     if "amount" in places and side not in places and side not in vocabulary.chosen and sides.is_one_sided(amount):
-        for place in others:
+        for place in unread:
             if sides.mention_both(table, place, of_money=side == "sign"):
                 heading = table.headings[place]
                 yield question(
@@ -51,7 +51,7 @@ def contradictions(
                 )
                 break
     if "amount" in places:
-        for place in others:
+        for place in unread:
             if _is_running_sum(table, places["amount"], of=place):
                 taken, heading = table.headings[places["amount"]], table.headings[place]
                 yield question(
@@ -81,8 +81,8 @@ def lone_half(table: Table, places: Mapping[str, int], vocabulary: Vocabulary) -
 def running_balance(table: Table, places: Mapping[str, int], amount: pa.ChunkedArray) -> str | None:
     """Return the heading of the column that adds the amounts up, in whatever sign, None without one."""
     steps = amount.slice(0, _FIRST_ROWS).to_pylist()
-    others = [place for place in range(len(table.headings)) if place not in places.values()]
-    return next((table.headings[place] for place in others if _adds_up(table, place, steps)), None)
+    unread = [place for place in range(len(table.headings)) if place not in places.values()]
+    return next((table.headings[place] for place in unread if _adds_up(table, place, steps)), None)
 
 
 def _is_running_sum(table: Table, place: int, *, of: int) -> bool:
@@ -139,15 +139,13 @@ def without_report_rows(
     """
     if not places:
         return table
-    again = np.logical_and.reduce(
-        [cells.mask(pc.equal(table.columns[place], table.headings[place])) for place in places.values()]
-    )
+    again = are_headings(table, places.values())
     is_report = np.zeros(len(table.lines), dtype=bool)
     lacking = [_lacks(table.columns[places[field]]) for field in needed if field in places]
     both = np.logical_and if lacks_all else np.logical_or
     if lacking and (rows := both.reduce(lacking)).any():
         few = table.rows(rows)
-        is_report[rows] = np.logical_or.reduce([_says_report(column) for column in few.columns])
+        is_report[rows] = np.logical_or.reduce([says_report(column) for column in few.columns])
     notes += cells.counted(
         table,
         {
@@ -156,6 +154,22 @@ def without_report_rows(
         },
     )
     return some_rows(table, ~(is_report | again), what)
+
+
+def rows_with(table: Table, place: int | None, notes: list[str], what: str) -> Table:
+    """Return the rows that hold something in a column that the caller named for this; a note counts the others."""
+    if place is None:
+        return table
+    empty = cells.blank(table.columns[place])
+    notes += cells.counted(table, {f"rows left out that hold nothing under {table.headings[place]!r}": empty})
+    return some_rows(table, ~empty, what)
+
+
+def are_headings(table: Table, places: Collection[int]) -> cells.Mask:
+    """Return the rows that repeat the headings of these columns."""
+    again = [cells.mask(pc.equal(table.columns[place], table.headings[place])) for place in places]
+    repeated: cells.Mask = np.logical_and.reduce(again)
+    return repeated
 
 
 def some_rows(table: Table, rows: cells.Mask, what: str) -> Table:
@@ -170,9 +184,10 @@ def _lacks(column: pa.ChunkedArray) -> cells.Mask:
     lacks = cells.blank(column)
     wordy = ~lacks & ~cells.matches(column, r"\d")
     if wordy.any():
-        lacks[wordy] = _says_report(column.filter(pa.array(wordy)))
+        lacks[wordy] = says_report(column.filter(pa.array(wordy)))
     return lacks
 
 
-def _says_report(column: pa.ChunkedArray) -> cells.Mask:
+def says_report(column: pa.ChunkedArray) -> cells.Mask:
+    """Return where a cell begins with a word for a total, a balance or a line of a report."""
     return cells.mask(words.begin(column, words.TOTALS | words.values("footer")))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -21,7 +20,7 @@ from bktools.frames import schema
 from bktools.inputs import amounts, cells, dates, sides, words
 from bktools.inputs.cells import collected, raise_all
 from bktools.inputs.columns import Columns, Vocabulary
-from bktools.inputs.evidence import contradictions, lone_half, without_report_rows
+from bktools.inputs.evidence import contradictions, lone_half, rows_with, without_report_rows
 from bktools.inputs.file import read_table
 from bktools.inputs.formats.format import Ledger
 from bktools.inputs.formats.registry import recognised, refuse_arguments
@@ -31,7 +30,10 @@ from bktools.inputs.words import without_extras
 
 # Of one amount, so that the sum of any number of postings stays exact within 38.
 _DIGITS, _DECIMALS = 28, 10
-_FORMS = {"%Y%m%d": r"^\d{8}$", "%Y-%m-%d": r"^\d{4}-\d{2}-\d{2}$"}
+# Rows without amounts that a ledger may have, as a share.
+_FEW, _MOST = 0.1, 0.5
+# Forms of dates that formats write, to the digit.
+_FORMS = ("%Y%m%d", "%Y-%m-%d")
 _TEXTS = ("account_code", "account_name", "text", "document_number", "voucher_id", "tax_code")
 
 
@@ -57,8 +59,8 @@ def read_general_ledger(
         The file.
     columns : mapping, optional
         Field to heading, for what is not recognised in a table: `account_code`, `account_name`, `date`, `debit`,
-        `credit`, `amount`, `side`, `currency`, `text`, `document_number`, `voucher_id`, `tax_code`. An empty heading
-        leaves the field out.
+        `credit`, `amount`, `side`, `currency`, `text`, `document_number`, `voucher_id`, `tax_code`, and `rows_with` for a
+        column of which rows that hold nothing in it are left out. An empty heading leaves the field out.
     delimiter : str, optional
         One character, of a table.
     encoding : str, optional
@@ -147,8 +149,8 @@ def _read(
                 refuse_arguments(form, {argument: value})
         ledger = replace(ledger, decimal=ledger.decimal or decimal, date_format=ledger.date_format or date_format)
     postings, sums = _postings(ledger, vocabulary, problems, notes)
-    doubts = _held(ledger, _problems(ledger, postings, sums), verify)
-    notes += doubts or _verified(ledger)
+    failed = _held(ledger, _problems(ledger, postings, sums), verify)
+    notes += failed or _verified(ledger)
     provenance = ledger.table.provenance(postings.num_rows, ledger.places, [*notes, *_part(ledger, postings)])
     # As text: pandas keeps what JSON can hold when a frame is copied or written.
     provenance |= {"format": form.name if form_of_file else None, **{side: str(total) for side, total in sums.items()}}
@@ -172,12 +174,24 @@ def _of_table(
         places = {name: place for name, place in places.items() if name not in ("debit", "credit")}
     elif not {"amount", "debit", "credit"} & {error.field for error in problems}:
         problems.append(vocabulary.missing("amount", table, places))
+    table = rows_with(table, places.pop("rows_with", None), notes, "postings")
     table = cells.without_broken(table, places.values(), problems)
     if places:
         table = cells.without_blank_rows(table, places.values())
     if {"account_code", "date"} <= places.keys():
         table = without_report_rows(table, places, ("account_code", "date"), notes, what="postings", lacks_all=False)
+    if {"debit", "credit"} <= places.keys():
+        table = _with_amounts(table, places, notes)
     return Ledger(table, places, decimal=decimal, date_format=date_format, is_whole=False)
+
+
+def _with_amounts(table: Table, places: Mapping[str, int], notes: list[str]) -> Table:
+    """Return the rows with a debit or a credit; the others, such as opening balances, post nothing if they are few."""
+    neither = np.logical_and(*(cells.blank(table.columns[places[side]]) for side in ("debit", "credit")))
+    if neither.mean() > _FEW:
+        return table
+    notes += cells.counted(table, {"rows skipped that have neither a debit nor a credit": neither})
+    return table.rows(~neither)
 
 
 def _postings(
@@ -189,15 +203,23 @@ def _postings(
         if field in places:
             rule = f"is the {field.replace('_', ' ')} and must not be empty (delete rows that are no postings)"
             with collected(problems):
-                cells.refuse(table, places[field], cells.blank(table.columns[places[field]]), rule)
+                cells.refuse(
+                    table, places[field], cells.blank(table.columns[places[field]]), rule, instead=_only(ledger, field)
+                )
     columns = {field: cells.or_null(table.columns[places[field]]) for field in _TEXTS if field in places}
     if "date" in places:
         with collected(problems):
-            columns["date"] = _dates(ledger, notes)
+            columns["date"] = dates.dates(
+                table,
+                places["date"],
+                ledger.date_format,
+                notes,
+                is_of_format=ledger.is_whole and ledger.date_format in _FORMS,
+            )
     signed = _signed(ledger, vocabulary, problems, notes)
     if signed is not None and not ledger.is_whole:
         problems += contradictions(table, places, signed[0], vocabulary, side="side")
-    raise_all(problems, table.source, table.other_sheets)
+    raise_all(problems, table)
     # Without a problem there are amounts.
     assert signed is not None
     columns["amount"], sums = signed
@@ -210,23 +232,9 @@ def _postings(
     return pa.table({field.name: columns[field.name] for field in schema.LEDGER if field.name in columns}), sums
 
 
-def _dates(ledger: Ledger, notes: list[str]) -> pa.ChunkedArray:
-    table, place = ledger.table, ledger.places["date"]
-    if ledger.date_format not in _FORMS or not ledger.is_whole:
-        return dates.dates(table, place, ledger.date_format, notes)
-    texts = cells.trimmed(table.columns[place])
-    # `strptime` alone takes 2026105 for the fifth of October, and 20260931 for the first.
-    texts = pc.if_else(cells.matches(texts, _FORMS[ledger.date_format]), texts, pa.scalar(None, texts.type))
-    found = pc.strptime(texts.cast(pa.string()), ledger.date_format, "s", error_is_null=True)
-    found = found.cast(schema.DATE)
-    # Not with `strftime`, which needs a database of zones; Windows has none.
-    is_same = pc.equal(*(pc.replace_substring(text.cast(pa.string()), "-", "") for text in (found, texts)))
-    found = pc.if_else(is_same, found, pa.scalar(None, found.type))
-    example = dt.date(2026, 10, 31).strftime(ledger.date_format)
-    cells.refuse(
-        table, place, cells.mask(pc.is_null(found)), f"must hold dates such as {example}: export the file again"
-    )
-    return found
+def _only(ledger: Ledger, field: str) -> Mapping[str, str]:
+    """Return the option that leaves rows out in which a field is empty; a format has none."""
+    return {} if ledger.is_whole else {"rows_with": ledger.table.headings[ledger.places[field]]}
 
 
 def _signed(
@@ -254,7 +262,8 @@ def _by_side(
         sums = {"debit": _sum(debit), "credit": _sum(credit)}
     else:
         amount = exact["amount"]
-        cells.refuse(table, places["amount"], cells.mask(pc.is_null(amount)), "is the amount and must not be empty")
+        empty, rule = cells.mask(pc.is_null(amount)), "is the amount and must not be empty"
+        cells.refuse(table, places["amount"], empty, rule, instead=_only(ledger, "amount"))
         if "side" in places:
             rule = "says whether the amount is debit or credit and must not be empty"
             cells.refuse(table, places["side"], cells.blank(table.columns[places["side"]]), rule)
@@ -271,6 +280,10 @@ def _of_pair(
 ) -> pa.ChunkedArray:
     neither = cells.mask(pc.and_(pc.is_null(debit), pc.is_null(credit)))
     cells.refuse(table, places["debit"], neither, "and the credit beside it must not both be empty")
+    both = np.logical_and(*(cells.mask(pc.not_equal(side, pa.scalar(0, side.type))) for side in (debit, credit)))
+    if not is_whole and both.mean() > _MOST:
+        rule = f"and {table.headings[places['credit']]!r} hold an amount in the same rows, as no debit and credit do"
+        cells.refuse(table, places["debit"], both, rule)
     if not is_whole and _sum(debit) and _sum(debit) == -_sum(credit):
         # Credits are negative and add up to the debits: their column has its sign.
         return sides.of_pair(table, places, debit, pc.negate(credit))
@@ -301,20 +314,20 @@ def _sum(column: pa.ChunkedArray) -> Decimal:
 
 def _held(ledger: Ledger, problems: Iterator[str], verify: str) -> list[str]:
     """Return failed checks as notes; with "strict" the first one is an error."""
-    found = list(problems)
-    if not found:
+    failed = list(problems)
+    if not failed:
         return []
-    more = f" ({len(found)} such findings)" if len(found) > 1 else ""
+    more = f" ({len(failed)} such findings)" if len(failed) > 1 else ""
     if verify == "strict":
         way_out = f", or read it anyway with {setting('verify', 'warn')}" if can_set("verify") else ""
         error = InputError(
-            f"{found[0]}{more}: correct it in the accounting system and export again{way_out}",
+            f"{failed[0]}{more}: correct it in the accounting system and export again{way_out}",
             source=ledger.table.source,
         )
         error.settings = (("verify", "warn"),) if can_set("verify") and not ledger.is_whole else ()
         raise error
-    warnings.warn(f"{ledger.table.source}: {found[0]}{more}", UnverifiedTableWarning, stacklevel=5)
-    return found
+    warnings.warn(f"{ledger.table.source}: {failed[0]}{more}", UnverifiedTableWarning, stacklevel=5)
+    return failed
 
 
 def _problems(ledger: Ledger, table: pa.Table, sums: Mapping[str, Decimal]) -> Iterator[str]:
@@ -329,17 +342,17 @@ def _problems(ledger: Ledger, table: pa.Table, sums: Mapping[str, Decimal]) -> I
             )
     counted = {**sums, "rows": Decimal(table.num_rows)}
     for total in ledger.totals:
-        found = counted[total.found] if isinstance(total.found, str) else total.found
-        if found != total.stated:
-            yield f"{total.name} is {total.stated} in the file, but {found} by its postings"
+        summed = counted[total.found] if isinstance(total.found, str) else total.found
+        if summed != total.stated:
+            yield f"{total.name} is {total.stated} in the file, but {summed} by its postings"
     if ledger.movements:
         moved = table.group_by("account_code").aggregate([("amount", "sum")])
-        found_by_account = dict(zip(moved["account_code"].to_pylist(), moved["amount_sum"].to_pylist(), strict=True))
+        moves = dict(zip(moved["account_code"].to_pylist(), moved["amount_sum"].to_pylist(), strict=True))
         for account, stated in ledger.movements.items():
-            found = found_by_account.get(account, Decimal())
-            if found != stated:
+            summed = moves.get(account, Decimal())
+            if summed != stated:
                 yield (
-                    f"the account {cells.quoted(account)} moves by {stated} by its balances in the file, but by {found} by"
+                    f"the account {cells.quoted(account)} moves by {stated} by its balances in the file, but by {summed} by"
                     " its postings"
                 )
 
@@ -377,7 +390,7 @@ def _unbalanced(table: pa.Table, vouchers: str = "voucher_id") -> list[tuple[str
         return []
     rows = table.filter(pc.is_in(table[vouchers], wrong))
     rows = rows.append_column("credit", pc.min_element_wise(rows["amount"], pa.scalar(Decimal(), rows["amount"].type)))
-    found = rows.group_by(vouchers, use_threads=False).aggregate(
+    unbalanced = rows.group_by(vouchers, use_threads=False).aggregate(
         [("line", "min"), ("amount", "sum"), ("credit", "sum")]
     )
     return [
@@ -387,7 +400,7 @@ def _unbalanced(table: pa.Table, vouchers: str = "voucher_id") -> list[tuple[str
             voucher["amount_sum"] - voucher["credit_sum"],
             -voucher["credit_sum"],
         )
-        for voucher in found.to_pylist()
+        for voucher in unbalanced.to_pylist()
     ]
 
 

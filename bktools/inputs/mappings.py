@@ -19,6 +19,7 @@ from bktools.inputs import words
 from bktools.inputs.columns import Vocabulary
 from bktools.inputs.file import OPTIONS_OF, is_unicode, kind_of, read_headings
 from bktools.inputs.heading_row import made_headings
+from bktools.inputs.table import Score
 from bktools.settings import config_path
 
 # Fields by the kind of file that has them.
@@ -100,8 +101,8 @@ def read_mapping(path: Path) -> FileMapping:
     try:
         if path.stat().st_size > _LARGEST:
             raise InputError("is too large for a mapping: delete it", source=str(path))
-        found = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-        return _checked(path.stem, found)
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return _checked(path.stem, content)
     except FileNotFoundError:
         raise InputError("there is no such mapping; see: bktools mappings list", source=str(path)) from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, _DamagedError) as error:
@@ -136,13 +137,13 @@ def mapping_for(path: str | PathLike[str], kind: str, given: Mapping[str, Any]) 
     """
     # A pipe is not opened: the reader refuses it.
     known = all_mappings() if Path(path).is_file() else []
-    found = [one for one in known if one.kind == kind and _fits(path, one, given)]
-    if len(found) > 1:
-        names = " and ".join(repr(one.name) for one in found)
+    fitting = [one for one in known if one.kind == kind and _fits(path, one, given)]
+    if len(fitting) > 1:
+        names = " and ".join(repr(one.name) for one in fitting)
         raise InputError(
             f"the mappings {names} are for the same headings: delete one of them in {folder()}", source=str(path)
         )
-    return found[0] if found else None
+    return fitting[0] if fitting else None
 
 
 def arguments(path: str | PathLike[str], mapping: FileMapping, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,40 +165,31 @@ def arguments(path: str | PathLike[str], mapping: FileMapping, given: Mapping[st
 def made_from(path: str | PathLike[str], name: str, kind: str, given: Mapping[str, Any]) -> FileMapping | None:
     """Return the mapping of a file that was read with these arguments; None for a file without headings."""
     columns = given.get("columns") or {}
-    found = _headings(path, Vocabulary(kind, columns), given)
-    if found == made_headings(len(found)):
+    headings = _headings(path, Vocabulary(kind, columns).score, given)
+    if headings == made_headings(len(headings)):
         return None
     options = {option: str(given[option]) for option in OPTIONS if given.get(option) not in (None, False)}
-    return FileMapping(name, kind, tuple(filter(str.strip, found)), columns, options)
+    return FileMapping(name, kind, tuple(filter(str.strip, headings)), columns, options)
 
 
 def _fits(path: str | PathLike[str], mapping: FileMapping, given: Mapping[str, Any]) -> bool:
     wanted = _comparable(mapping.headings)
     try:
-        found = _headings(path, _Known(wanted), arguments(path, mapping, given))
+        headings = _headings(
+            path, lambda row: len({*wanted}.intersection(_comparable(row))), arguments(path, mapping, given)
+        )
     except (InputError, ArgumentError, OSError, ValueError):
         # The reader says what is wrong with the file, whatever mappings there are.
         return False
-    return _comparable(found) == wanted
+    return _comparable(headings) == wanted
 
 
-def _headings(path: str | PathLike[str], known: Vocabulary | _Known, given: Mapping[str, Any]) -> tuple[str, ...]:
+def _headings(path: str | PathLike[str], score: Score, given: Mapping[str, Any]) -> tuple[str, ...]:
     form = {name: given.get(name) for name in ("delimiter", "encoding", "sheet")}
     with warnings.catch_warnings():
         # The reader warns of its own guess.
         warnings.simplefilter("ignore", GuessedEncodingWarning)
-        return read_headings(path, known.score, **form)
-
-
-class _Known:
-    """The headings of a mapping, ready for comparison."""
-
-    def __init__(self, wanted: Iterable[str]) -> None:
-        self._wanted = set(wanted)
-
-    def score(self, cells: Iterable[str]) -> int:
-        """Return how many cells of a row are headings of the mapping."""
-        return len(self._wanted.intersection(_comparable(cells)))
+        return read_headings(path, score, **form)
 
 
 def _comparable(texts: Iterable[str]) -> list[str]:
@@ -209,21 +201,25 @@ class _DamagedError(ValueError):
     pass
 
 
-def _checked(name: str, found: Mapping[str, Any]) -> FileMapping:
-    unknown = sorted(set(found) - {"kind", "headings", "columns", "options"})
+def _checked(name: str, content: Mapping[str, Any]) -> FileMapping:
+    unknown = sorted(set(content) - {"kind", "headings", "columns", "options"})
     if unknown:
         raise _DamagedError(f"it has {unknown[0]!r}, which no mapping has")
-    kind, given = found.get("kind"), found.get("headings")
+    kind, headings = content.get("kind"), content.get("headings")
     if kind not in KINDS:
         raise _DamagedError(f"its kind must be one of {', '.join(KINDS)}")
-    if not isinstance(given, list) or not given or not all(isinstance(one, str) and one.strip() for one in given):
+    if (
+        not isinstance(headings, list)
+        or not headings
+        or not all(isinstance(one, str) and one.strip() for one in headings)
+    ):
         raise _DamagedError("its headings must be a list of texts")
-    columns = _texts(found, "columns", KINDS[kind])
-    return FileMapping(name, kind, tuple(given), columns, _texts(found, "options", OPTIONS))
+    columns = _texts(content, "columns", KINDS[kind])
+    return FileMapping(name, kind, tuple(headings), columns, _texts(content, "options", OPTIONS))
 
 
-def _texts(found: Mapping[str, Any], table: str, allowed: Iterable[str]) -> dict[str, str]:
-    values = found.get(table, {})
+def _texts(content: Mapping[str, Any], table: str, allowed: Iterable[str]) -> dict[str, str]:
+    values = content.get(table, {})
     if not isinstance(values, dict) or not all(isinstance(value, str) for value in values.values()):
         raise _DamagedError(f"[{table}] must be a table of texts")
     wrong = sorted(set(values) - set(allowed))

@@ -63,10 +63,10 @@ def identifiers(
     known, named = _known(frame, field, company)
     column = cells.or_null(cells.trimmed(table.columns[place]))
     encoded = pc.dictionary_encode(column).combine_chunks()
-    found = [_found(text, known) for text in encoded.dictionary.to_pylist()]
+    matches = [_ids_of(text, known) for text in encoded.dictionary.to_pylist()]
     wrong = {
         text: ids
-        for text, ids in zip(encoded.dictionary.to_pylist(), found, strict=True)
+        for text, ids in zip(encoded.dictionary.to_pylist(), matches, strict=True)
         if len(ids) != 1 and not (not ids and UUID_PATTERN.match(text))
     }
     if wrong:
@@ -74,7 +74,7 @@ def identifiers(
         more = f"; and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
         first = cells.mask(pc.is_in(column, value_set=pa.array(list(wrong), schema.TEXT)))
         unknown = f"{table.headings[place]!r} holds unknown or ambiguous names: {listed}{more}"
-        if len(wrong) == len(found):
+        if len(wrong) == len(matches):
             error = InputError(
                 f"{unknown}; correct the file, or leave the column out: {leave_out(field)}",
                 source=table.source,
@@ -86,7 +86,7 @@ def identifiers(
     # What is not among them stays: the plan says why it cannot be exported.
     values = [
         next(iter(ids)) if len(ids) == 1 else text.lower() if UUID_PATTERN.match(text) else text
-        for text, ids in zip(encoded.dictionary.to_pylist(), found, strict=True)
+        for text, ids in zip(encoded.dictionary.to_pylist(), matches, strict=True)
     ]
     return pa.chunked_array([pc.take(pa.array(values, schema.TEXT), encoded.indices)])
 
@@ -97,7 +97,7 @@ def columns_of(table: Table, field: str, frame: pd.DataFrame, company: str | Non
 
     def name_rows(column: pa.ChunkedArray) -> bool:
         texts = {text.strip() for text in pc.unique(column).to_pylist()} - {""}
-        return bool(texts) and all(len(_found(text, kinds)) == 1 for text in texts)
+        return bool(texts) and all(len(_ids_of(text, kinds)) == 1 for text in texts)
 
     # The first rows tell nearly every other column apart, however long the file is.
     likely = [place for place, column in enumerate(table.columns) if name_rows(column.slice(0, _FIRST_ROWS))]
@@ -132,7 +132,7 @@ def _texts(values: Iterable[object], identifiers_: Iterable[str]) -> list[tuple[
     ]
 
 
-def _found(text: str, kinds: list[dict[str, set[str]]]) -> set[str]:
+def _ids_of(text: str, kinds: list[dict[str, set[str]]]) -> set[str]:
     return next((kind[key(text)] for kind in kinds if key(text) in kind), set())
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from bktools.errors import InputError
 from bktools.inputs.cells import as_options, quoted
 
-_MOST_TRIES = 4
+_MOST_TRIES, _MOST_SHEETS = 4, 2
 _FIRST, _LAST, _ODD = 3, 2, 3
 _SHOWN = (
     *("account_code", "code", "name", "account_name", "date", "amount", "currency", "supplier", "description", "text"),
@@ -41,33 +41,53 @@ def read_or_propose(read: Callable[..., pd.DataFrame], arguments: Mapping[str, A
     try:
         return read(**arguments)
     except InputError as refusal:
-        proposal = _proposal(read, arguments, refusal, rows)
-        if proposal:
-            refusal.proposal = tuple(proposal)
+        tries = [_tried(read, arguments, refusal, refusal.settings)]
+        # Another sheet of the workbook may be the one that is meant.
+        others = () if _is_whole(tries[0].frame) else refusal.sheets[:_MOST_SHEETS]
+        tries += [_tried(read, arguments, refusal, (("sheet", sheet),)) for sheet in others]
+        best = max(tries, key=lambda one: (_is_whole(one.frame), -1 if one.frame is None else len(one.frame)))
+        if best.frame is not None:
+            refusal.proposal = tuple(_shown(best.frame, best.settings, rows))
+        elif best.settings:
+            # No option settles the last problem: a person should know of it before correcting the others.
+            refusal.proposal = (f"With {as_options(best.settings)} the next problem is: {best.error}",)
         raise
 
 
-def _proposal(
-    read: Callable[..., pd.DataFrame], arguments: Mapping[str, Any], refusal: InputError, rows: str
-) -> list[str]:
-    settings: list[tuple[str, Any]] = []
+class _Try(NamedTuple):
+    """What comes of a refusal's options: the frame, or the problem that remains."""
+
+    settings: Settings
+    frame: pd.DataFrame | None
+    error: InputError
+
+
+def _tried(
+    read: Callable[..., pd.DataFrame], arguments: Mapping[str, Any], refusal: InputError, proposed: Settings
+) -> _Try:
+    settings: Settings = ()
     error = refusal
     for _ in range(_MOST_TRIES):
-        if not error.settings or any(
-            "HEADING" in dict(value).values() for name, value in error.settings if name == "columns"
-        ):
+        if not proposed or any("HEADING" in dict(value).values() for name, value in proposed if name == "columns"):
             break
-        settings += error.settings
+        settings = (*settings, *proposed)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
-                frame = read(**_with(arguments, settings))
+                return _Try(settings, read(**_with(arguments, settings)), error)
         except InputError as again:
-            error = again
-        else:
-            return _shown(frame, settings, rows)
-    # The last problem is one that no option settles: a person should know of it before correcting the others.
-    return [] if error is refusal else [f"With {as_options(settings)} the next problem is: {error}"]
+            error, proposed = again, again.settings
+    return _Try(settings, None, error)
+
+
+def _is_whole(frame: pd.DataFrame | None) -> bool:
+    return frame is not None and not _lacking(frame).any()
+
+
+def _lacking(frame: pd.DataFrame) -> pd.Series:
+    """Return which rows have an empty cell where others have a code, a name, an account, a date or an amount."""
+    fields = [name for name in ("code", "name", "account_code", "date", "amount") if name in frame]
+    return (frame[fields].isna() | (frame[fields] == "")).any(axis="columns")
 
 
 def _with(arguments: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
@@ -88,6 +108,7 @@ def _shown(frame: pd.DataFrame, settings: Settings, rows: str) -> list[str]:
     places += [place for place in range(max(0, len(frame) - _LAST), len(frame)) if place not in places]
     lines = [f"With {as_options(settings)}, {rows}{sheet} would be read from {len(frame):,} rows ({columns}):"]
     lines += [f"  line {frame['line'].iloc[place]}: {_row(frame, place)}" for place in sorted(places)]
+    lines += [f"  {note}" for note in about["notes"] if note.startswith("rows ")]
     return [*lines, *_sums(frame)]
 
 
@@ -107,10 +128,7 @@ def _cell(value: Any) -> str:
 
 def _odd(frame: pd.DataFrame) -> list[int]:
     """Return rows that a person should look at: without a value, with a code without a digit, and the largest amount."""
-    is_odd = pd.Series(data=False, index=frame.index)
-    for name in ("code", "name", "account_code", "date", "amount"):
-        if name in frame:
-            is_odd |= frame[name].isna()
+    is_odd = _lacking(frame)
     for name in ("code", "account_code"):
         if name in frame:
             is_odd |= ~frame[name].fillna("0").str.contains(r"\d")

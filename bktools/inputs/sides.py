@@ -39,7 +39,7 @@ def _conventions(of_money: bool) -> Sequence[tuple[frozenset[str], Sides]]:  # n
     credit = words.values("credit") | (words.values("money_in") if of_money else frozenset())
     return [
         (frozenset(map("".join, permutations(pair))), Sides(debit | {pair[0]}, (credit - {pair[0]}) | {pair[1]}))
-        for pair in words.pairs()
+        for pair in (*words.pairs("letters"), *words.pairs("asked"))
     ]
 
 
@@ -79,15 +79,15 @@ def say_sides(table: Table, place: int, *, of_money: bool = True) -> bool:
     """
     texts, best = _texts(table, place), _convention(table, place, of_money)
     is_clear = bool(texts & best.debit and texts & best.credit) or all(len(text) > 1 for text in texts)
-    return bool(texts) and texts <= best.words and is_clear
+    is_asked = texts in [{*pair} for pair in words.pairs("asked")]
+    return bool(texts) and texts <= best.words and is_clear and not is_asked
 
 
 def mention_both(table: Table, place: int, *, of_money: bool) -> bool:
     """Whether a column has words for debit and words for credit, in at least half of its cells."""
     best = _convention(table, place, of_money)
     texts = _texts(table, place)
-    long = {text for text in texts if len(text) > 1}
-    telling = texts if texts <= best.words else long
+    telling = texts if texts <= best.words else {text for text in texts if len(text) > 1}
     if not (telling & best.debit and telling & best.credit):
         return False
     filled = ~cells.blank(table.columns[place])
@@ -98,9 +98,20 @@ def _texts(table: Table, place: int) -> set[str]:
     return {normal(text) for text in pc.unique(table.columns[place]).to_pylist()} - {""}
 
 
+def _flags(heading: str, of_money: bool) -> list[Sides]:  # noqa: FBT001 - as above
+    """Return what yes and no say under a heading that names one side alone, such as Expense? or is_credit."""
+    yes, no = words.values("yes"), words.values("no")
+    both = _conventions(of_money)[0][1]
+    is_debit, is_credit = (
+        words.are_inside(heading, frozenset(word for word in side if len(word) > 1)) for side in both
+    )
+    return [Sides(yes, no) if is_debit else Sides(no, yes)] if is_debit != is_credit else []
+
+
 def _convention(table: Table, place: int, of_money: bool) -> Sides:  # noqa: FBT001 - as above
     texts, heading = _texts(table, place), normal(table.headings[place])
     by_heading = [pair for headings, pair in _conventions(of_money) if heading in headings]
+    by_heading += _flags(table.headings[place], of_money)
     conventions = [*by_heading, *(pair for _, pair in _conventions(of_money))]
     return max(conventions, key=lambda pair: len(texts & pair.words))
 

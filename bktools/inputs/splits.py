@@ -50,15 +50,15 @@ def with_splits(
     counts = ids.value_counts()
     repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1)).drop_null()
     places = np.flatnonzero(pc.is_in(ids, value_set=repeated))
-    found = np.zeros((2, len(entries)), np.int64)
+    numbered = np.zeros((2, len(entries)), np.int64)
     for lines in _by_id(entries, ids, places, numbers, totals).values():
         of_place = _numbered(lines, are_split=are_split)
         for place, number in of_place.items():
-            found[:, place] = number, max(of_place.values())
-    if not found.any():
+            numbered[:, place] = number, max(of_place.values())
+    if not numbered.any():
         return entries
     place = entries.column_names.index("line")
-    for name, values in zip(("split_lines", "split_line"), found[::-1], strict=True):
+    for name, values in zip(("split_lines", "split_line"), numbered[::-1], strict=True):
         entries = entries.add_column(place, pa.field(name, schema.COUNT), [pa.array(values, schema.COUNT)])
     return entries
 
@@ -74,14 +74,14 @@ def _by_id(
         [None] * len(places) if column is None else column.take(places).to_pylist() for column in (numbers, totals)
     )
     rows = entries.drop_columns(["line"]).take(places).to_pylist()
-    found = defaultdict(list)
+    lines = defaultdict(list)
     for place, of_id, row, number, total in zip(
         places.tolist(), ids.take(places).to_pylist(), rows, texts, sums, strict=True
     ):
         whole = (row["company_id"], row.get("date"), row.get("currency"))
         content = (*row.values(), number, total)
-        found[of_id].append(_Line(place, whole, content, row.get("amount"), number, total))
-    return found
+        lines[of_id].append(_Line(place, whole, content, row.get("amount"), number, total))
+    return lines
 
 
 def _numbered(lines: Sequence[_Line], *, are_split: bool) -> dict[int, int]:

@@ -53,8 +53,10 @@ class Table:
         Of the file's bytes.
     broken : tuple of Broken
         Cells below the headings that hold no value though something was meant to be there.
-    other_sheets : str
-        Why the workbook's other sheets were not taken, for a refusal.
+    other_sheets : tuple of str
+        The workbook's other sheets, the likeliest first, where the caller named none.
+    why_not_others : str
+        Why they were not taken, for a refusal.
     title : str
         What is above the headings.
     company : CompanyInFile, optional
@@ -73,16 +75,17 @@ class Table:
     notes: tuple[str, ...] = ()
     sha256: str = ""
     broken: tuple[Broken, ...] = ()
-    other_sheets: str = ""
+    other_sheets: tuple[str, ...] = ()
+    why_not_others: str = ""
     title: str = ""
     company: CompanyInFile | None = None
 
-    def rows(self, kept: npt.NDArray[np.bool_]) -> Table:
+    def rows(self, chosen: npt.NDArray[np.bool_]) -> Table:
         """Return the table with those rows alone."""
-        if kept.all():
+        if chosen.all():
             return self
-        chosen = pa.array(kept)
-        return replace(self, columns=[column.filter(chosen) for column in self.columns], lines=self.lines[kept])
+        flags = pa.array(chosen)
+        return replace(self, columns=[column.filter(flags) for column in self.columns], lines=self.lines[chosen])
 
     def head(self, rows: int) -> Table:
         """Return the table with its first rows alone."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -17,55 +17,14 @@ from bktools.frames import schema
 
 # Spellings of systems that have no umlauts.
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "æ": "ae", "ß": "ss"})
-CURRENCIES = [
-    "EUR",
-    "USD",
-    "GBP",
-    "CHF",
-    "SEK",
-    "NOK",
-    "DKK",
-    "PLN",
-    "CZK",
-    "HUF",
-    "RON",
-    "BGN",
-    "TRY",
-    "JPY",
-    "CNY",
-    "INR",
-    "AUD",
-    "CAD",
-    "NZD",
-    "ZAR",
-    "BRL",
-    "MXN",
-    "RUB",
-    "UAH",
-    "ISK",
-    "KRW",
-    "SGD",
-    "HKD",
-    "THB",
-    "IDR",
-    "MYR",
-    "PHP",
-    "VND",
-    "AED",
-    "SAR",
-    "ILS",
-    "COP",
-    "CLP",
-    "ARS",
-    "PEN",
-    "NGN",
-    "KES",
-    "EGP",
-    "MAD",
-]
+CURRENCY_CODES = (
+    "EUR|USD|GBP|CHF|SEK|NOK|DKK|PLN|CZK|HUF|RON|BGN|TRY|JPY|CNY|INR|AUD|CAD|NZD|ZAR|BRL|MXN"
+    "|RUB|UAH|ISK|KRW|SGD|HKD|THB|IDR|MYR|PHP|VND|AED|SAR|ILS|COP|CLP|ARS|PEN|NGN|KES|EGP|MAD"
+)
 CURRENCY_SIGNS = "$€£¥₹₽₺₴₩₪฿"
+_SHORTEST_WORD = 2
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\uff08[^\uff08\uff09]*\uff09")
-_CURRENCY = re.compile(rf"(?:\bin\s+)?\b(?:{'|'.join(CURRENCIES)})\b|[{CURRENCY_SIGNS}]", re.IGNORECASE)
+_CURRENCY = re.compile(rf"(?:\bin\s+)?\b(?:{CURRENCY_CODES})\b|[{CURRENCY_SIGNS}]", re.IGNORECASE)
 
 
 class Headings(NamedTuple):
@@ -93,6 +52,13 @@ def without_extras(heading: str) -> str:
     return normal(_CURRENCY.sub(" ", _BRACKETS.sub(" ", heading.replace("_", " "))))
 
 
+def are_inside(heading: str, words: frozenset[str]) -> bool:
+    """Whether one or more whole words of a heading are one of the words."""
+    parts = re.findall(r"[^\W_]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", heading))
+    spans = (parts[begin:end] for begin in range(len(parts)) for end in range(begin + 1, len(parts) + 1))
+    return any(len(word := normal("".join(span))) >= _SHORTEST_WORD and word in words for span in spans)
+
+
 @cache
 def _file() -> Mapping[str, Any]:
     content: Mapping[str, Any] = tomllib.loads(files(__package__).joinpath("words.toml").read_text(encoding="utf-8"))
@@ -118,9 +84,9 @@ def values(name: str) -> frozenset[str]:
     return _table("values", name)
 
 
-def pairs() -> list[tuple[str, str]]:
-    """Return the short words for debit and credit that belong together."""
-    letters = (pair.split() if " " in pair else list(pair) for pair in _file()["pairs"]["letters"])
+def pairs(name: str) -> list[tuple[str, str]]:
+    """Return the short words for debit and credit that belong together: `letters`, or those that are `asked` about."""
+    letters = (pair.split() if " " in pair else list(pair) for pair in _file()["pairs"][name])
     return [(normal(debit), normal(credit)) for debit, credit in letters]
 
 
@@ -144,9 +110,7 @@ def fields(kind: str) -> Mapping[str, tuple[Headings, ...]]:
 
 def in_column(column: pa.ChunkedArray, meanings: Mapping[str, Any], kind: pa.DataType) -> pa.ChunkedArray:
     """Return what each cell means; a cell whose word has no meaning is null."""
-    encoded = pc.dictionary_encode(column).combine_chunks()
-    meant = [meanings.get(normal(text or "")) for text in encoded.dictionary.to_pylist()]
-    return pa.chunked_array([pc.take(pa.array(meant, type=kind), encoded.indices)])
+    return _each(column, lambda text: meanings.get(normal(text)), kind)
 
 
 def are(column: pa.ChunkedArray, words: frozenset[str]) -> pa.ChunkedArray:
@@ -156,9 +120,13 @@ def are(column: pa.ChunkedArray, words: frozenset[str]) -> pa.ChunkedArray:
 
 def begin(column: pa.ChunkedArray, words: frozenset[str]) -> pa.ChunkedArray:
     """Return whether each cell begins with one of the words, such as `Total income` with total."""
+    return _each(column, lambda text: begins_with(text, words), schema.FLAG)
+
+
+def _each(column: pa.ChunkedArray, meaning: Callable[[str], Any], kind: pa.DataType) -> pa.ChunkedArray:
     encoded = pc.dictionary_encode(column).combine_chunks()
-    flags = [begins_with(text or "", words) for text in encoded.dictionary.to_pylist()]
-    return pa.chunked_array([pc.take(pa.array(flags, type=schema.FLAG), encoded.indices)])
+    meant = [meaning(text or "") for text in encoded.dictionary.to_pylist()]
+    return pa.chunked_array([pc.take(pa.array(meant, type=kind), encoded.indices)])
 
 
 _MOST_WORDS = 4

@@ -64,6 +64,7 @@ def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source:
     first = at if is_headless else at + 1
     below = {line: row for line, row in enumerate(sheets[name][first:], first + 1) if any(cell != "" for cell in row)}
     others = [other for other in book["names"] if other != name]
+    likely = tuple(sorted(others, key=lambda other: -heads.get(other, (-1, 0))[0]))
     rows = Rows(*(made_headings(len(sample[0])) if is_headless else sample[0]))
     for line, row in below.items():
         rows.add(line, *map(_text, row))
@@ -75,7 +76,8 @@ def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source:
         sheet=name,
         numeric=_numeric([*below.values()]),
         title=" ".join(_text(cell) for row in sheets[name][:at] for cell in row),
-        other_sheets=_not_taken(name, others, heads) if sheet is None and others else "",
+        other_sheets=likely if sheet is None else (),
+        why_not_others=_not_taken(name, others, heads, likely) if likely else "",
         notes=(*notes, *([_UNSEEN] if book["broken"] is None else [])),
         broken=tuple(
             Broken(place, row + 1, f"the cell {_reference(row, place)} of the sheet {name!r} holds {what}")
@@ -85,7 +87,7 @@ def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source:
     )
 
 
-def _not_taken(name: str, others: Sequence[str], heads: Mapping[str, tuple[int, int]]) -> str:
+def _not_taken(name: str, others: Sequence[str], heads: Mapping[str, tuple[int, int]], likely: Sequence[str]) -> str:
     """Return why the other sheets were not taken, and the option that chooses the likeliest of them."""
     # Headings that the caller named count a hundred.
     counts = {one: max(points % 100, points // 100) for one, (points, _) in heads.items()}
@@ -102,10 +104,9 @@ def _not_taken(name: str, others: Sequence[str], heads: Mapping[str, tuple[int, 
         for other in others[:_SHOWN_SHEETS]
     ]
     more = f", and {len(others) - _SHOWN_SHEETS} more" if len(others) > _SHOWN_SHEETS else ""
-    likeliest = max(others, key=lambda other: heads.get(other, (-1, 0))[0])
     return (
         f"read the sheet {name!r} with {known[name]}; {', '.join(listed)}{more}: choose one with"
-        f" {setting('sheet', likeliest)}"
+        f" {setting('sheet', likely[0])}"
     )
 
 

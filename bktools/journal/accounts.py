@@ -20,6 +20,7 @@ from bktools.inputs.accounts import read_accounts
 from bktools.inputs.columns import Columns
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, now, record_event, record_events
+from bktools.journal.tables import table_of
 from bktools.service import Service
 
 KEY = ("company_id", "external_id")
@@ -71,13 +72,13 @@ def record_accounts(
         alike = defaultdict(list)
         for row in rows:
             alike[tuple(name for name in KNOWN if name in row)].append(row)
-        for given, same in alike.items():
-            names = (*KEY, *given, "updated_at")
+        for fields, same in alike.items():
+            names = (*KEY, *fields, "updated_at")
             updates = ", ".join(f"{name} = excluded.{name}" for name in names[2:])
             connection.executemany(
                 f"INSERT INTO accounts ({', '.join(names)}) VALUES ({', '.join('?' * len(names))}) "
                 f"ON CONFLICT (company_id, external_id) DO UPDATE SET {updates}",
-                [[*(_stored(row[name]) for name in (*KEY, *given)), stamp] for row in same],
+                [[*(_stored(row[name]) for name in (*KEY, *fields)), stamp] for row in same],
             )
         changes = [
             (json.dumps(key), before[key]["state"] if key in before else None, row["state"], row.get("message"))
@@ -97,13 +98,13 @@ def record_accounts(
 
 def known_accounts(journal: Journal, listed: Mapping[str, Collection[str]]) -> dict[tuple[str, str], Row]:
     """Return state and ID of the accounts with these external IDs, by company and external ID; unknown ones are left out."""
-    found: dict[tuple[str, str], Row] = {}
+    accounts: dict[tuple[str, str], Row] = {}
     for company_id, external_ids in listed.items():
         journal.wanted(external_ids)
         sql = """SELECT external_id, state, account_id FROM accounts
             WHERE company_id = ? AND external_id IN (SELECT id FROM wanted)"""
-        found |= {(company_id, str(row["external_id"])): row for row in journal.rows(sql, company_id)}
-    return found
+        accounts |= {(company_id, str(row["external_id"])): row for row in journal.rows(sql, company_id)}
+    return accounts
 
 
 def _stored(value: Any) -> Any:
@@ -178,14 +179,9 @@ def load_accounts(company: str | None = None, *, service: Service | None = None)
 
 def accounts_in(journal: Journal, company_id: str | None) -> pa.Table:
     """Return the accounts of an open journal, of a company or of all."""
-    sql = "SELECT * FROM accounts WHERE CAST(?1 AS TEXT) IS NULL OR company_id = ?1 ORDER BY company_id, external_id"
-    found = journal.rows(sql, company_id)
-    columns: dict[str, list[Any]] = {
-        name: [row["account_id" if name == "id" else name] for row in found] for name in ACCOUNTS.names
-    }
-    columns["archived"] = [None if value is None else bool(value) for value in columns["archived"]]
-    columns["updated_at"] = [rules.timestamp(value) for value in columns["updated_at"]]
-    return pa.table(columns, schema=ACCOUNTS)
+    sql = """SELECT *, account_id AS id FROM accounts
+        WHERE CAST(?1 AS TEXT) IS NULL OR company_id = ?1 ORDER BY company_id, external_id"""
+    return table_of([journal.rows(sql, company_id)], ACCOUNTS)
 
 
 def import_accounts(

@@ -7,15 +7,15 @@ import json
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError
-from bktools.frames.schema import COUNT, EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, TEXT, to_pandas
-from bktools.journal.doubts import how_to_settle, how_to_settle_all
+from bktools.frames.schema import EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, TEXT, to_pandas
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, this_user
+from bktools.journal.tables import table_of
+from bktools.journal.unknown_outcomes import how_to_settle, how_to_settle_all
 from bktools.service import Service
 
 RESOLVED = {"accepted": "ACCEPTED", "released": "RELEASED"}
@@ -27,7 +27,6 @@ JOB_SECONDS = 3600
 
 SENT = pa.schema([*EXPORTED_ENTRIES, pa.field("sender", TEXT), pa.field("plan_id", TEXT)])
 SCHEMAS = {"batches": EXPORT_JOBS, "entries": EXPORTED_ENTRIES, "events": EXPORT_EVENTS, "sent": SENT}
-FROM_FACTS = ("entries", "sent")
 
 
 def load_export_jobs(
@@ -111,34 +110,8 @@ def history_of(journal: Journal, kind: str, company_id: str | None = None, batch
     company_id, batch : str, optional
         Only those of a company or of a batch.
     """
-    schema = SCHEMAS[kind]
-    found = journal.history("facts" if kind in FROM_FACTS else kind, company_id, batch, size=ROWS_AT_ONCE)
-    pieces = [pa.Table.from_pylist(piece, schema=texts_of(schema)) for piece in found]
-    return typed(pa.concat_tables(pieces), schema) if pieces else schema.empty_table()
-
-
-def texts_of(schema: pa.Schema) -> pa.Schema:
-    """Return a schema as the journal has its values: text, numbers as they are."""
-    return pa.schema([field if field.type == COUNT else field.with_type(TEXT) for field in schema])
-
-
-def typed(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return a table of texts with the types of a schema; amounts have the scale of the finest one."""
-    for place, field in enumerate(schema):
-        column = table.column(place)
-        kind = _money(column) if pa.types.is_decimal(field.type) else field.type
-        table = table.set_column(place, field.with_type(kind), pc.cast(column, kind))
-    return table
-
-
-def _money(amounts: pa.ChunkedArray) -> pa.DataType:
-    parts = pc.extract_regex(amounts, r"-?(?P<whole>\d+)\.?(?P<fraction>\d*)")
-    whole, fraction = (
-        pc.max(pc.utf8_length(pc.struct_field(parts, name))).as_py() or 0 for name in ("whole", "fraction")
-    )
-    # Amounts of two files may not fit into one column of 38 digits.
-    kind = pa.decimal128 if whole + fraction <= pa.decimal128(38).precision else pa.decimal256
-    return kind(38 if kind is pa.decimal128 else 76, fraction)
+    pieces = journal.history("entries" if kind == "sent" else kind, company_id, batch, size=ROWS_AT_ONCE)
+    return table_of(pieces, SCHEMAS[kind])
 
 
 def open_questions(
@@ -148,19 +121,15 @@ def open_questions(
     company_id = None if company is None else rules.uuid_text("company", company)
     with Journal(service_or_default(service).settings) as journal:
         journal.recover()
-        return [how_to_settle(journal, row) for row in _doubts(journal, company_id, batch)]
+        return [how_to_settle(journal, row) for row in journal.unknown(company_id, batch)]
 
 
 def answer_to_all(company: str | None = None, *, service: Service | None = None) -> str:
     """Return the line that resolves all batches whose outcome is unknown as booked, "" where there are not several."""
     company_id = None if company is None else rules.uuid_text("company", company)
     with Journal(service_or_default(service).settings) as journal:
-        rows = _doubts(journal, company_id)
+        rows = journal.unknown(company_id)
         return how_to_settle_all(journal, rows, company_id) if len(rows) > 1 else ""
-
-
-def _doubts(journal: Journal, company_id: str | None, batch_id: str | None = None) -> list[Row]:
-    return [row for piece in journal.history("doubts", company_id, batch_id) for row in piece]
 
 
 def resolve_export_job(
@@ -250,7 +219,7 @@ def accept_export_jobs(
     accepted = []
     with Journal(service_or_default(service).settings) as journal:
         journal.recover()
-        for row in _doubts(journal, company_id):
+        for row in journal.unknown(company_id):
             if dt.datetime.fromisoformat(row["sent_at"] or row["planned_at"]) < end:
                 journal.resolve(row["batch_id"], RESOLVED["accepted"], evidence=evidence, by=by)
                 accepted.append(str(row["batch_id"]))
@@ -266,7 +235,7 @@ def unknown_outcomes(company: str, *, service: Service) -> dict[str, tuple[dt.da
     may exist that the journal does not have ("" for none).
     """  # noqa: D205 - the sentence takes two lines
     with Journal(service.settings) as journal:
-        rows = _doubts(journal, company)
+        rows = journal.unknown(company)
         jobs = [json.loads(row["job"]) for piece in journal.history("batches", company) for row in piece if row["job"]]
         lasts = [job["expiresIn"] for job in jobs if isinstance(job.get("expiresIn"), int | float)]
         longest = dt.timedelta(seconds=max([*lasts, JOB_SECONDS]))

@@ -15,16 +15,16 @@ from typing import Any
 
 from bktools.caller import in_shell
 from bktools.errors import JournalBusyError, JournalError, StorageError
-from bktools.journal import facts
-from bktools.journal.confirmations import Confirmations
-from bktools.journal.facts import Batch
-from bktools.journal.file import File, Sqlite
-from bktools.journal.kept import Answer, KeptAnswers
+from bktools.journal import entry_data
+from bktools.journal.database_restores import DatabaseRestores
+from bktools.journal.entry_data import Batch
 from bktools.journal.lock import LOCKS, sending_for
-from bktools.journal.marks import ABOUT, FOLDER, Mark, Marks, packed, read_about
-from bktools.journal.others import FILE, Others, folder_of
 from bktools.journal.postgres import Postgres, is_database, place_of
 from bktools.journal.records import Connection, Records, Row, now, record_event, this_process, this_user
+from bktools.journal.related_journals import FILE, RelatedJournals, folder_of
+from bktools.journal.sent_log import ABOUT, FOLDER, Mark, SentLog, packed, read_about
+from bktools.journal.sqlite import File, Sqlite
+from bktools.journal.undelivered import Answer, UndeliveredAnswers
 from bktools.settings import SANDBOX, Settings
 
 log = logging.getLogger("bktools")
@@ -46,15 +46,10 @@ _HISTORY = {
     "batches": f"""
         SELECT *, json_extract(job, '$.status') AS job_status FROM batches WHERE {_WANTED} ORDER BY planned_at, batch_id
     """,
-    "doubts": f"SELECT * FROM batches WHERE {_WANTED} AND state = 'UNKNOWN' ORDER BY sent_at, batch_id",
     "entries": f"""
-        SELECT entry_id, batch_id, company_id, state, job_id, sent_at FROM batches JOIN batch_entries USING (batch_id)
-        WHERE {_WANTED} ORDER BY planned_at, batch_id, entry_id
-    """,
-    "facts": f"""
         SELECT entry_id, batch_id, company_id, state, job_id, sent_at, sender, plan_id,
-            coalesce(split_line, 0) AS split_line, {", ".join(facts.COLUMNS)}
-        FROM batches JOIN batch_entries USING (batch_id) LEFT JOIN ({facts.NEWEST_CLAIMS}) AS newest USING (batch_id)
+            coalesce(split_line, 0) AS split_line, {", ".join(entry_data.COLUMNS)}
+        FROM batches JOIN batch_entries USING (batch_id) LEFT JOIN ({entry_data.NEWEST_CLAIMS}) AS newest USING (batch_id)
         LEFT JOIN facts USING (batch_id, claim, entry_id)
         WHERE {_WANTED} ORDER BY planned_at, batch_id, entry_id, facts.split_line
     """,
@@ -77,9 +72,9 @@ class Journal(Records):
     ----------
     id : str
         Its random identity. A copy of the file has the same one.
-    marks : Marks
+    marks : SentLog
         The marks of sent batches, outside of its file.
-    confirmations : Confirmations, optional
+    confirmations : DatabaseRestores, optional
         The restores of its database; None for a file.
 
     Raises
@@ -109,15 +104,15 @@ class Journal(Records):
             self._belongs()
             # A file journal may be beside the marks of a database.
             inner = self.folder if self.path else self.folder / SHARED / self.id
-            self.marks = Marks(inner, self._outer, self.id)
-            self.kept = KeptAnswers(inner)
-            self.others = Others(self, self.folder, self.path, self.marks, self.command)
-            self.confirmations = None
+            self.sent_log = SentLog(inner, self._outer, self.id)
+            self.undelivered = UndeliveredAnswers(inner)
+            self.related = RelatedJournals(self, self.folder, self.path, self.sent_log, self.command)
+            self.restores = None
             if isinstance(self._database, Postgres):
-                self.confirmations = Confirmations(
-                    self, self._database, self.marks, lambda: self.about_me, self.command
+                self.restores = DatabaseRestores(
+                    self, self._database, self.sent_log, lambda: self.about_me, self.command
                 )
-                self.confirmations.see()
+                self.restores.see()
         except BaseException:
             self.close()
             raise
@@ -125,7 +120,7 @@ class Journal(Records):
     def close(self) -> None:
         """Close the file, and the files of other journals that were opened."""
         if hasattr(self, "others"):
-            self.others.close()
+            self.related.close()
         super().close()
 
     def command(self, words: str) -> str:
@@ -139,16 +134,16 @@ class Journal(Records):
 
     def problems(self) -> list[str]:
         """Check the journal's file, events and marks; return a line for each fault."""
-        found = self.damage()
+        faults = self.damage()
         try:
             self.require_current()
         except JournalError as error:
-            found.append(str(error))
+            faults.append(str(error))
         else:
-            missing = [] if self.confirmations is None else self.confirmations.missing()
+            missing = [] if self.restores is None else self.restores.missing()
             if missing:
-                found.append(f"a restore is not confirmed by {', '.join(missing)}")
-        return found
+                faults.append(f"a restore is not confirmed by {', '.join(missing)}")
+        return faults
 
     # Before sending
 
@@ -161,20 +156,20 @@ class Journal(Records):
             When the file was replaced, is behind its marks, or was never used by this user of this machine.
         """
         self.require_in_place()
-        if self.confirmations is not None:
-            self.confirmations.require_own()
+        if self.restores is not None:
+            self.restores.require_own()
         if self.path is None:
             return
-        refuse_moved(self.marks.last_place(), self.path)
-        self.marks.require_current(self)
-        refuse_second_copy(self.marks.last_place(), self.path, self.id)
+        refuse_moved(self.sent_log.last_place(), self.path)
+        self.sent_log.require_current(self)
+        refuse_second_copy(self.sent_log.last_place(), self.path, self.id)
         was_sent = self.rows("SELECT 1 AS found FROM events WHERE subject = 'batch' AND after = 'SENDING' LIMIT 1")
-        if was_sent and not self.marks.are_known_outside():
+        if was_sent and not self.sent_log.are_known_outside():
             raise JournalError(
                 f"the journal {self.place} has sent export jobs, but was never used by this user on this machine: it may be "
                 "an old copy of a journal in use elsewhere. Nothing was sent. If it is the newest one, confirm it once: "
                 f'{self.command("journal restore")} --evidence "..." --by NAME (where you looked for later exports; the marks of '
-                f"sent batches are kept in {self.marks.outer}; BKTOOLS_MARKS_DIR names another folder)"
+                f"sent batches are kept in {self.sent_log.outer}; BKTOOLS_MARKS_DIR names another folder)"
             )
 
     def obstacle(self, batch: Batch) -> str:
@@ -189,7 +184,7 @@ class Journal(Records):
     def _taken(self, batch: Batch) -> str:
         waiting = [row for row in self._claims(batch) if not _gives_way(row, batch)]
         if not waiting:
-            return self.others.obstacle(batch)
+            return self.related.obstacle(batch)
         other = waiting[0]
         resolve = self.command(f"export resolve {other['batch_id']}")
         way_out = (
@@ -204,9 +199,9 @@ class Journal(Records):
 
     def waiting(self, batch: Batch) -> str:
         """Return the reason why a batch has to wait for people who confirm a restored database, "" when it has not."""
-        if self.confirmations is None:
+        if self.restores is None:
             return ""
-        return self.confirmations.obstacle(batch.company_id, lambda: facts.dates_of(batch))
+        return self.restores.obstacle(batch.company_id, lambda: entry_data.dates_of(batch))
 
     @contextmanager
     def sending(self, company_id: str) -> Iterator[None]:
@@ -219,13 +214,13 @@ class Journal(Records):
         """
         with ExitStack() as stack:
             stack.enter_context(self._database.lock(company_id))
-            for folder in self.others.folders_of_same():
+            for folder in self.related.folders_of_same():
                 stack.enter_context(sending_for(folder, company_id))
             yield
 
     def sender(self) -> str:
         """Return the name of this machine as a sender; in a shared journal with the identity of its marks."""
-        return this_user() if self.confirmations is None else self.confirmations.sender()
+        return this_user() if self.restores is None else self.restores.sender()
 
     # Changes of a batch
 
@@ -233,7 +228,7 @@ class Journal(Records):
         """Write batches of one company as PLANNED; from then on no other batch can take their entries.
 
         Unsent batches of earlier plans that hold the same entries are released. What is known of each entry is kept with
-        it: the facts of the newest claim are those that are sent. Hold the company's lock.
+        it: the data of the newest claim are those that are sent. Hold the company's lock.
 
         Raises
         ------
@@ -243,16 +238,16 @@ class Journal(Records):
         """
         with self.transaction() as connection:
             for batch in batches:
-                found = self.state_of(batch.batch_id)
-                if found is not None and found["body"] != batch.body:
+                row = self.state_of(batch.batch_id)
+                if row is not None and row["body"] != batch.body:
                     raise JournalError(f"batch {batch.batch_id} is in the journal with different data")
-                is_new = found is None or found["state"] in {"REJECTED", "RELEASED"}
+                is_new = row is None or row["state"] in {"REJECTED", "RELEASED"}
                 reason = self.changed_by_hand(batch.entry_ids) or (self._taken(batch) if is_new else "")
                 if reason:
                     raise JournalError(reason)
-                if found is not None and not is_new:
-                    if found["state"] == "PLANNED":
-                        self._keep_facts(connection, batch, period)
+                if row is not None and not is_new:
+                    if row["state"] == "PLANNED":
+                        self._claim_data(connection, batch, period)
                     continue
                 reason = self.waiting(batch)
                 if reason:
@@ -260,11 +255,11 @@ class Journal(Records):
                 for other in self._claims(batch):
                     message = f"replaced by batch {batch.batch_id} of a later plan before it was sent"
                     change(connection, other["batch_id"], "RELEASED", message=message, settled_at=now().isoformat())
-                if found is None:
+                if row is None:
                     insert(connection, batch, plan_id)
                 else:
                     _plan_again(connection, batch.batch_id, plan_id)
-                self._keep_facts(connection, batch, period)
+                self._claim_data(connection, batch, period)
 
     def begin(self, batch_id: str) -> bytes:
         """Write that a batch is being sent, and return the request body. Journal and marks are then on disk.
@@ -277,17 +272,17 @@ class Journal(Records):
         StorageError
             When the marks cannot be written; the batch is still PLANNED.
         """
-        found = self.state_of(batch_id)
-        if found is None:
+        row = self.state_of(batch_id)
+        if row is None:
             raise JournalError(f"batch {batch_id} was not found in the journal")
         self.require_in_place()
         self._sent_at[batch_id] = now().isoformat()
-        with self.marks.alone(found["company_id"]):
-            self.others.require_none(found["company_id"])
+        with self.sent_log.alone(row["company_id"]):
+            self.related.require_none(row["company_id"])
             try:
                 with self.transaction() as connection:
-                    if self.confirmations is not None:
-                        self.confirmations.require(found["company_id"], lambda: self._dates_of(batch_id))
+                    if self.restores is not None:
+                        self.restores.require(row["company_id"], lambda: self._dates_of(batch_id))
                     sender = f"{self.sender()} process {os.getpid()}"
                     intent = {"sender": sender, "sent_at": self._sent_at[batch_id]}
                     change(connection, batch_id, "SENDING", settled_at=None, **intent)
@@ -300,7 +295,7 @@ class Journal(Records):
         return body
 
     def _dates_of(self, batch_id: str) -> list[str | None]:
-        return [row["date"] for row in self.rows(facts.DATES, batch_id)] or [None]
+        return [row["date"] for row in self.rows(entry_data.DATES, batch_id)] or [None]
 
     def _whole_body(self, batch_id: str) -> bytes:
         (held,) = self.rows("SELECT body, body_sha256 FROM batches WHERE batch_id = ?", batch_id)
@@ -375,7 +370,7 @@ class Journal(Records):
                 found = self.rows(sql, company_id)
                 for row in found:
                     ended = Answer("UNKNOWN", f"{row['sender']} ended while it was sending")
-                    answer = self._unless_replayed(row["batch_id"], self.kept.read(row) or ended)
+                    answer = self._unless_replayed(row["batch_id"], self.undelivered.read(row) or ended)
                     change(connection, row["batch_id"], answer.state, **answer.values())
             for row in found:
                 self._try_to_mark(row["batch_id"], is_ours=False)
@@ -403,10 +398,10 @@ class Journal(Records):
         with self._database.lock(before["company_id"]):
             # Read again under the lock: another process may have sent the batch after the person looked.
             self.recover(before["company_id"])
-            found = self._resolvable(batch_id, state)
-            if found["state"] != before["state"]:
+            row = self._resolvable(batch_id, state)
+            if row["state"] != before["state"]:
                 raise JournalError(
-                    f"batch {batch_id} changed from {before['state']} to {found['state']}: nothing was recorded; look it up "
+                    f"batch {batch_id} changed from {before['state']} to {row['state']}: nothing was recorded; look it up "
                     f"again ({self.command('export status')})"
                 )
             sql = "SELECT batch_id, company_id, state FROM batches WHERE job_id = ? AND batch_id <> ?"
@@ -420,36 +415,34 @@ class Journal(Records):
     def history(
         self, table: str, company_id: str | None = None, batch_id: str | None = None, *, size: int = 10_000
     ) -> Iterator[list[Row]]:
-        """Yield batches, doubts (UNKNOWN batches), entries or events, in lists of at most `size` rows."""
+        """Yield batches, entries or events, in lists of at most `size` rows."""
         return self.pieces(_HISTORY[table], company_id, batch_id, size=size)
 
     # Reading batches
 
     def state_of(self, batch_id: str) -> Row | None:
         """Return the row of a batch, None where there is none."""
-        found = self.rows("SELECT * FROM batches WHERE batch_id = ?", batch_id)
-        return found[0] if found else None
+        return self.row("SELECT * FROM batches WHERE batch_id = ?", batch_id)
 
-    def in_doubt(self, company_id: str) -> Row | None:
-        """Return the oldest UNKNOWN batch of a company, which blocks it."""
-        found = self.rows(_HISTORY["doubts"], company_id, None)
-        return found[0] if found else None
+    def unknown(self, company_id: str | None = None, batch_id: str | None = None) -> list[Row]:
+        """Return the UNKNOWN batches, all or those of a company, the oldest first; each blocks its company."""
+        sql = f"SELECT * FROM batches WHERE {_WANTED} AND state = 'UNKNOWN' ORDER BY sent_at, batch_id"
+        return self.rows(sql, company_id, batch_id)
 
     def kept_answer(self, row: Row) -> str:
         """Return the answer to a batch that this machine received and could not write, "" for none."""
-        answer = self.kept.read(row)
+        answer = self.undelivered.read(row)
         return "" if answer is None else str(answer)
 
     def newest_accepted(self, company_id: str) -> Row | None:
         """Return the ACCEPTED batch of a company that was sent last."""
         sql = "SELECT * FROM batches WHERE company_id = ? AND state = 'ACCEPTED' ORDER BY sent_at DESC LIMIT 1"
-        found = self.rows(sql, company_id)
-        return found[0] if found else None
+        return self.row(sql, company_id)
 
     def changed_since(self, batch: Batch) -> list[str]:
-        """Return the entries of a batch that were sent with other facts than they have now."""
-        found = [row for piece in self.history("facts", None, batch.batch_id) for row in piece]
-        return facts.changed(found, batch)
+        """Return the entries of a batch that were sent with other data than they have now."""
+        sent = [row for piece in self.history("entries", None, batch.batch_id) for row in piece]
+        return entry_data.changed(sent, batch)
 
     def no_such_batch(self, batch_id: str) -> JournalError:
         """Return the error for a batch that is not in the journal."""
@@ -458,15 +451,15 @@ class Journal(Records):
         )
 
     def _resolvable(self, batch_id: str, state: str) -> Row:
-        found = self.state_of(batch_id)
-        if found is None:
+        row = self.state_of(batch_id)
+        if row is None:
             raise self.no_such_batch(batch_id)
-        if found["state"] != "UNKNOWN" and (found["state"], state) != ("PLANNED", "RELEASED"):
+        if row["state"] != "UNKNOWN" and (row["state"], state) != ("PLANNED", "RELEASED"):
             raise JournalError(
-                f"batch {batch_id} is {found['state']}: only an UNKNOWN batch can be resolved, and only a PLANNED batch "
+                f"batch {batch_id} is {row['state']}: only an UNKNOWN batch can be resolved, and only a PLANNED batch "
                 "can be withdrawn"
             )
-        return found
+        return row
 
     def _settle(self, batch_id: str, answer: Answer, *, by: str | None = None, is_repeated: bool = False) -> None:
         with self.transaction() as connection:
@@ -499,7 +492,7 @@ class Journal(Records):
     def _keep(self, batch_id: str, answer: Answer) -> str:
         """Keep an answer on this machine; return a phrase that says where it is."""
         try:
-            self.kept.write(batch_id, self._sent_at.get(batch_id, ""), answer)
+            self.undelivered.write(batch_id, self._sent_at.get(batch_id, ""), answer)
         except StorageError as error:
             log.warning("%s", error)
             resolve = self.command(f"export resolve {batch_id}")
@@ -510,8 +503,8 @@ class Journal(Records):
         """Write that a batch was not sent, if its intent was written; where that fails, it becomes UNKNOWN."""
         try:
             self._database.reconnect()
-            found = self.state_of(batch_id)
-            if found is not None and found["state"] == "SENDING" and found["sent_at"] == self._sent_at[batch_id]:
+            row = self.state_of(batch_id)
+            if row is not None and row["state"] == "SENDING" and row["sent_at"] == self._sent_at[batch_id]:
                 self.settle(batch_id, "PLANNED", reason)
         except (JournalError, StorageError) as error:
             log.warning("%s", error)
@@ -533,7 +526,7 @@ class Journal(Records):
             last["event_id"], last["digest"], batch_id, row["plan_id"], row["company_id"], row["state"],
             row["message"] or "", row["changed_at"], packed(body) if body else "", row["job_id"] or "",
         )  # fmt: skip
-        self.marks.write(mark, self.about_me)
+        self.sent_log.write(mark, self.about_me)
 
     def _claims(self, batch: Batch) -> list[Row]:
         """Return the other batches that hold entries of a batch, PLANNED ones last."""
@@ -581,26 +574,26 @@ class Journal(Records):
         with self.sending(company_id):
             with self.transaction() as connection:
                 write(connection)
-            marks = self.marks.of_all().get(company_id)
+            marks = self.sent_log.of_all().get(company_id)
             # Nothing was sent without marks, so an old copy cannot book anything twice.
             if marks:
                 last = self.last_event()
                 mark = replace(marks[-1], event=last["event_id"], digest=last["digest"], body="")
                 try:
-                    self.marks.write(mark, self.about_me)
+                    self.sent_log.write(mark, self.about_me)
                 except StorageError as error:
                     # It is in the journal. Without this mark a backup from before it is not noticed.
                     log.warning("%s", error)
 
-    def _keep_facts(self, connection: Connection, batch: Batch, period: str | None) -> None:
-        """Write the facts of a batch as a new claim, unless they are those of its newest claim."""
-        rows = facts.facts_of(batch, period)
+    def _claim_data(self, connection: Connection, batch: Batch, period: str | None) -> None:
+        """Write the data of a batch's entries as a new claim, unless they are those of its newest claim."""
+        rows = entry_data.rows_of(batch, period)
         self.require_open(batch.company_id, {row[-1] for row in rows})
-        digest = facts.digest_of(rows)
-        newest = self.rows(facts.NEWEST_DIGEST, batch.batch_id)
+        digest = entry_data.digest_of(rows)
+        newest = self.rows(entry_data.NEWEST_DIGEST, batch.batch_id)
         if rows and [row["message"] for row in newest] != [digest]:
-            claim = record_event(connection, "facts", batch.batch_id, None, facts.KEPT, digest)
-            connection.executemany(facts.INSERT, ((batch.batch_id, claim, *row) for row in rows))
+            claim = record_event(connection, "facts", batch.batch_id, None, entry_data.KEPT, digest)
+            connection.executemany(entry_data.INSERT, ((batch.batch_id, claim, *row) for row in rows))
 
     def _refuse_to_forget(self) -> None:
         """Refuse to create a journal where export jobs were sent: an empty one would allow sending them again."""

@@ -4,49 +4,59 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import filelock
 
 from bktools import disk
-from bktools.errors import JournalBusyError, StorageError
+from bktools.errors import JournalBusyError
 from bktools.journal.records import LOCK_PATIENCE, now, this_process
 
 LOCKS = "locks"  # created before the first batch is sent, and after the journal
 
 
 @contextmanager
-def sending_for(folder: Path, company_id: str, *, patience: float = LOCK_PATIENCE) -> Iterator[None]:
-    """Hold the lock of a company; the operating system releases it when the process dies.
+def held(path: Path, patience: float, busy: Callable[[], str]) -> Iterator[None]:
+    """Hold the lock of a file; the operating system releases it when the process dies.
 
     Raises
     ------
     JournalBusyError
-        When another process holds it; the message names that process.
+        With the message that `busy` returns, when another process holds it.
     StorageError
-        When the lock's file cannot be created.
+        When the file cannot be created.
     """
+    lock = filelock.FileLock(path, mode=disk.PRIVATE_FILE)
+    with disk.storage_errors(path):
+        disk.private_folder(path.parent)
+        try:
+            lock.acquire(timeout=patience)
+        except filelock.Timeout:
+            raise JournalBusyError(busy()) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def sending_for(folder: Path, company_id: str, *, patience: float = LOCK_PATIENCE) -> Iterator[None]:
+    """Hold the lock of a company; a message about it names the process that holds it. Raises as `held` does."""
     name = hashlib.sha256(company_id.encode()).hexdigest()[:32]
-    lock = filelock.FileLock(folder / LOCKS / f"{name}.lock", mode=0o600)
     holder = folder / LOCKS / f"{name}.holder"
-    try:
-        disk.private_folder(holder.parent)
-        lock.acquire(timeout=patience, poll_interval=LOCK_PATIENCE / 10)
-    except filelock.Timeout:
-        raise JournalBusyError(
+
+    def busy() -> str:
+        return (
             f"{_holder_name(holder)} is sending for company {company_id}: nothing was sent by this one; run again later"
-        ) from None
-    except OSError as error:
-        raise StorageError(f"the lock {lock.lock_file} cannot be taken: {error}") from error
-    try:
+        )
+
+    with held(folder / LOCKS / f"{name}.lock", patience, busy):
         # The file only serves messages: without it they say "another process".
         with suppress(OSError):
             _write_private(holder, f"{this_process()} (since {now():%Y-%m-%d %H:%M:%S} UTC)")
         yield
-    finally:
-        lock.release()
 
 
 def _holder_name(holder: Path) -> str:

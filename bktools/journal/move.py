@@ -17,16 +17,16 @@ from typing import Any
 
 from bktools.contract import rules
 from bktools.errors import ConfigurationError, JournalError, StorageError
-from bktools.journal.facts import COLUMNS, KEPT, NOT_KEPT
-from bktools.journal.file import File
+from bktools.journal.entry_data import COLUMNS, KEPT, NOT_KEPT
 from bktools.journal.journal import Journal, change, command_of, outer_folder, refuse_moved, refuse_second_copy
-from bktools.journal.kept import KeptAnswers
 from bktools.journal.lock import sending_for
-from bktools.journal.marks import Mark, Marks
-from bktools.journal.others import FILE, SAME, folder_of
 from bktools.journal.postgres import Postgres
 from bktools.journal.records import IMPORTED, ROWS_AT_ONCE, Connection, Records, Row, now, record_event
+from bktools.journal.related_journals import FILE, SAME, folder_of
 from bktools.journal.schema import LIVE_STATES
+from bktools.journal.sent_log import Mark, SentLog
+from bktools.journal.sqlite import File
+from bktools.journal.undelivered import UndeliveredAnswers
 from bktools.settings import Settings
 
 # In the order of their references, with the columns that hold the number of an event.
@@ -99,7 +99,7 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
             f"there is no journal {folder / FILE}: nothing to move; the database starts as a new journal"
         )
     with File(folder / FILE) as file, ExitStack() as stack:
-        marks = Marks(folder, outer_folder(settings), file.id)
+        marks = SentLog(folder, outer_folder(settings), file.id)
         for row in file.rows("SELECT DISTINCT company_id FROM batches ORDER BY company_id"):
             stack.enter_context(sending_for(folder, row["company_id"]))
         _require_newest(file, marks, folder / FILE)
@@ -126,12 +126,12 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
     with Journal(settings) as journal, ExitStack() as stack:
         for company_id in sorted(of_file):
             stack.enter_context(journal.sending(company_id))
-        journal.marks.confirm(journal.about_me, of_file)
-        journal.kept.take(KeptAnswers(folder))
+        journal.sent_log.confirm(journal.about_me, of_file)
+        journal.undelivered.take(UndeliveredAnswers(folder))
         return journal.last_event()
 
 
-def _require_newest(file: File, marks: Marks, path: Path) -> None:
+def _require_newest(file: File, marks: SentLog, path: Path) -> None:
     """Refuse a file that is damaged, an old copy, or not at rest."""
     damage = file.damage()
     if damage:
@@ -325,11 +325,11 @@ class _Target(Records):
             offset = int(self.rows("SELECT coalesce(max(event_id), 0) AS last FROM events")[0]["last"])
             self._copy(file, connection, meeting, offset)
             last = file.last_event()
-            told = {"place": file.place, "last_event": last["event_id"], "digest": last["digest"]}
+            origin = {"place": file.place, "last_event": last["event_id"], "digest": last["digest"]}
             if evidence is not None and meeting.twice:
-                told |= {"sent_twice": sorted(meeting.twice), "evidence": evidence}
+                origin |= {"sent_twice": sorted(meeting.twice), "evidence": evidence}
             # The offset follows from the number of this event: it is the first one after those of the file.
-            record_event(connection, "journal", file.id, None, IMPORTED, json.dumps(told), by)
+            record_event(connection, "journal", file.id, None, IMPORTED, json.dumps(origin), by)
             for batch_id, other in meeting.withdrawn_there.items():
                 if batch_id not in meeting.kept_here:
                     change(
@@ -408,8 +408,7 @@ class _Target(Records):
 
     def _newest_claim(self, batch_id: str) -> Row:
         sql = "SELECT event_id, after, message FROM events WHERE subject = 'facts' AND subject_id = ? ORDER BY 1 DESC LIMIT 1"
-        found = self.rows(sql, batch_id)
-        return found[0] if found else {"event_id": 0, "after": NOT_KEPT, "message": "not kept here"}
+        return self.row(sql, batch_id) or {"event_id": 0, "after": NOT_KEPT, "message": "not kept here"}
 
     def _say_again(self, connection: Connection, batch_id: str, before: str, claim: Row) -> None:
         """Repeat state and facts of a batch that stays as it is here, after the events of the same batch in the file."""

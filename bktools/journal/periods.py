@@ -19,8 +19,8 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError
 from bktools.frames.schema import (
     COUNT,
+    ENTRY_DATA,
     EXPORT_EVENTS,
-    FACTS,
     INSTANT,
     PERIODS,
     TEXT,
@@ -29,18 +29,18 @@ from bktools.frames.schema import (
     texts_of,
     to_pandas,
 )
-from bktools.journal.export_jobs import history_of, typed
-from bktools.journal.export_jobs import texts_of as in_texts
-from bktools.journal.facts import HELD_BACK, INSERT_HELD_BACK, digest_of
+from bktools.journal.entry_data import HELD_BACK, INSERT_HELD_BACK, digest_of
+from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import Journal
 from bktools.journal.records import Connection, Row, record_event
+from bktools.journal.tables import as_stored, table_of, typed
 from bktools.service import Service
 
 OPEN, CLOSED, APPLIED = "OPEN", "CLOSED", "APPLIED"
 
 IN_DOUBT = ("SENDING", "UNKNOWN")
 
-KINDS = FACTS | {"split_line": COUNT}
+KINDS = ENTRY_DATA | {"split_line": COUNT}
 HELD = pa.schema(
     [
         *(pa.field(name, KINDS.get(name, TEXT)) for name in ("period", *HELD_BACK[2:])),
@@ -138,7 +138,7 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
         sql = """SELECT company_id FROM batches UNION SELECT substr(subject_id, 1, 36) FROM events
             WHERE subject IN ('close', 'period')"""
         companies = [row["company_id"] for row in journal.rows(sql)]
-        pieces = [_of_company(journal, found) for found in companies if company_id in {None, found}]
+        pieces = [_of_company(journal, known) for known in companies if company_id in {None, known}]
     table = pa.concat_tables([*pieces, PERIODS.empty_table()], promote_options="permissive")
     about = {"environment": settings.environment, "table": "periods", "rows": len(table), "complete": True}
     return to_pandas(table, about)
@@ -165,7 +165,7 @@ def _of_company(journal: Journal, company_id: str) -> pa.Table:
             "changed_at": change and rules.timestamp(change["at"]),
             "reason": change and change["message"],
         }
-        rows += [about | found for found in totals.to_pylist() or [{}]]
+        rows += [about | sums for sums in totals.to_pylist() or [{}]]
     return pa.Table.from_pylist(rows, schema=_scaled(PERIODS, rows))
 
 
@@ -281,28 +281,28 @@ def _change(
 
 def named(argument: str, name: object) -> str:
     """Return the name of a person; refuse a blank one."""
-    found = rules.text(argument, name).strip()
-    if not found:
+    text = rules.text(argument, name).strip()
+    if not text:
         raise ArgumentError(argument, "must be the name of the person")
-    return found
+    return text
 
 
 def state_of(journal: Journal, company_id: str, month: str) -> tuple[str, str | None]:
     """Return OPEN or CLOSED, and the person who changed it last; None where nobody did."""
     sql = "SELECT state, done_by FROM periods WHERE company_id = ? AND period = ?"
-    found = journal.rows(sql, company_id, month)
-    return (str(found[0]["state"]), str(found[0]["done_by"])) if found else (OPEN, None)
+    row = journal.row(sql, company_id, month)
+    return (OPEN, None) if row is None else (str(row["state"]), str(row["done_by"]))
 
 
 def refuse_unfinished(journal: Journal, company_id: str, month: str) -> None:
     """Refuse to close a period while an export of it may still change."""
-    found = journal.rows(_UNFINISHED, company_id, month)
-    if found:
-        first = found[0]
+    unfinished = journal.rows(_UNFINISHED, company_id, month)
+    if unfinished:
+        first = unfinished[0]
         resolve = journal.command(f"export resolve {first['batch_id']}")
         raise JournalError(
             f"the period {month} of company {company_id} stays open: batch {first['batch_id']} of it is {first['state']}"
-            f"{f' and {len(found) - 1} more' if len(found) > 1 else ''}; send it or settle it first ({resolve})"
+            f"{f' and {len(unfinished) - 1} more' if len(unfinished) > 1 else ''}; send it or settle it first ({resolve})"
         )
 
 
@@ -330,7 +330,7 @@ def record_close(
     prepared_by, approved_by : str
         The persons.
     held_back : pyarrow.Table
-        The entries that it held back: id, split_line, reason, message and the facts.
+        The entries that it held back: id, split_line, reason, message and the data.
     exported : pyarrow.Table
         The entries of the plan whose batch was accepted, with amount and currency.
     """
@@ -348,8 +348,8 @@ def record_close(
     subject = f"{company_id} {month}"
 
     def write(connection: Connection) -> None:
-        told = json.dumps(message, ensure_ascii=False)
-        close = record_event(connection, "close", subject, None, APPLIED, told, prepared_by)
+        text = json.dumps(message, ensure_ascii=False)
+        close = record_event(connection, "close", subject, None, APPLIED, text, prepared_by)
         connection.executemany(INSERT_HELD_BACK, ((close, place, *row) for place, row in enumerate(rows)))
 
     journal.record(write, company_id)
@@ -377,7 +377,7 @@ def _set_state(journal: Journal, company_id: str, month: str, state: str, reason
 def _sums(entries: pa.Table) -> dict[str, dict[str, str]]:
     """Return count and exact amount by currency, as text."""
     there = {name: texts_of(entries, name) for name in ("amount", "currency")}
-    table = pa.table(there | {"split_line": split_lines(entries)}, schema=in_texts(_AMOUNTS))
+    table = pa.table(there | {"split_line": split_lines(entries)}, schema=as_stored(_AMOUNTS))
     table = typed(table, _AMOUNTS)
     return {
         row["currency"] or "no currency": {"entries": str(row["entries"]), "amount": f"{row['amount'] or 0:f}"}
@@ -385,7 +385,7 @@ def _sums(entries: pa.Table) -> dict[str, dict[str, str]]:
     }
 
 
-_AMOUNTS = pa.schema({"amount": FACTS["amount"], "currency": TEXT, "split_line": COUNT})
+_AMOUNTS = pa.schema({"amount": ENTRY_DATA["amount"], "currency": TEXT, "split_line": COUNT})
 
 
 def _by_currency(table: pa.Table, count: str, amount: str) -> list[dict[str, Any]]:
@@ -406,13 +406,15 @@ def totals_of(sent: pa.Table, held: pa.Table) -> pa.Table:
         "resolved": held.filter(pc.invert(is_open)),
         "open": held.filter(is_open),
     }
-    found: dict[str | None, dict[str, Any]] = {}
+    sums: dict[str | None, dict[str, Any]] = {}
     for name, table in parts.items():
         for row in _by_currency(table, name, f"{name}_amount"):
-            found.setdefault(row["currency"], {}).update(row)
-    rows = [found[currency] for currency in sorted(found, key=lambda text: (text is None, text or ""))]
+            sums.setdefault(row["currency"], {}).update(row)
+    rows = [sums[currency] for currency in sorted(sums, key=lambda text: (text is None, text or ""))]
     rows = [dict.fromkeys(parts, 0) | row for row in rows]
-    fields = [(name, kind) for part in parts for name, kind in ((part, COUNT), (f"{part}_amount", FACTS["amount"]))]
+    fields = [
+        (name, kind) for part in parts for name, kind in ((part, COUNT), (f"{part}_amount", ENTRY_DATA["amount"]))
+    ]
     schema = pa.schema([("currency", TEXT), *fields])
     return pa.Table.from_pylist(rows, schema=_scaled(schema, rows))
 
@@ -436,7 +438,7 @@ def sent_entries(
 
 
 def not_kept(journal: Journal, company_id: str) -> int:
-    """Return the number of sent entries of a company without facts."""
+    """Return the number of sent entries of a company without data."""
     sql = f"""
         SELECT count(*) AS entries FROM batches JOIN batch_entries USING (batch_id)
         WHERE company_id = ? AND state IN ('ACCEPTED', 'SENDING', 'UNKNOWN') AND NOT EXISTS (
@@ -449,8 +451,8 @@ def held_back(journal: Journal, company_id: str, month: str | None = None) -> pa
     """Return the entries that closes held back, each in one month, and their outcome.
 
     An entry belongs to the month of the date that it had when it was first held back, or without a date to the month of
-    that close. It is told as the last close of its month saw it, or the last of all where none of its month met it. An
-    entry without an ID cannot be followed: only the last close of a month tells it, and it stays open.
+    that close. It is shown as the last close of its month saw it, or the last of all where none of its month met it. An
+    entry without an ID cannot be followed: only the last close of a month shows it, and it stays open.
     """
     closes = journal.rows(_HELD, company_id)
     last_close = {row["period"]: row["close"] for row in closes}
@@ -462,17 +464,16 @@ def held_back(journal: Journal, company_id: str, month: str | None = None) -> pa
         if not row["entry_id"]:
             if row["close"] != last_close[row["period"]]:
                 continue
-            facts = tuple(row[name] for name in FACTS)
-            alike[row["close"], facts] += 1
-            key = (facts, alike[row["close"], facts])
+            data = tuple(row[name] for name in ENTRY_DATA)
+            alike[row["close"], data] += 1
+            key = (data, alike[row["close"], data])
         period = rows[key]["period"] if key in rows else (row["date"] or row["period"])[: len("2026-10")]
         if met_in.get(key) != period or row["period"] == period:
             rows[key], met_in[key] = {**row, "period": period}, row["period"]
     wanted = [row for row in rows.values() if month in {None, row["period"]}]
     journal.wanted({row["entry_id"] for row in wanted if row["entry_id"]})
     sent = {row["entry_id"]: row for row in journal.rows(_SENT_SINCE, company_id)}
-    found = [dict(row) | _outcome(sent.get(row["entry_id"])) for row in wanted]
-    return typed(pa.Table.from_pylist(found, schema=in_texts(HELD)), HELD)
+    return table_of([[dict(row) | _outcome(sent.get(row["entry_id"])) for row in wanted]], HELD)
 
 
 def _outcome(sent: Row | None) -> dict[str, str | None]:
@@ -493,5 +494,4 @@ def closes_of(journal: Journal, company_id: str, month: str | None = None) -> li
 
 def events_of(journal: Journal, company_id: str, month: str) -> pa.Table:
     """Return every event of a period and of the batches that hold entries of it, oldest first."""
-    rows = journal.rows(_EVENTS, company_id, month)
-    return typed(pa.Table.from_pylist(rows, schema=pa.schema([field.with_type(TEXT) for field in EVENTS])), EVENTS)
+    return table_of([journal.rows(_EVENTS, company_id, month)], EVENTS)

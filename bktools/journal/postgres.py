@@ -107,7 +107,7 @@ def _numbered(sql: str) -> str:
     """Return SQL with PostgreSQL's names of parameters: $1 for ?1, or for the first ?."""
     numbers = count(1)
     # No query of this project has a question mark in a text.
-    return re.sub(r"\?(\d*)", lambda found: f"${found[1] or next(numbers)}", sql)
+    return re.sub(r"\?(\d*)", lambda match: f"${match[1] or next(numbers)}", sql)
 
 
 def _stored(value: Any) -> Any:
@@ -282,7 +282,7 @@ class Postgres:
         from psycopg.rows import dict_row
         from psycopg.types.string import StrDumper
 
-        given = _parts(self._address)
+        parts = _parts(self._address)
         raw = psycopg.connect(
             self._address.reveal(),
             autocommit=True,
@@ -290,8 +290,8 @@ class Postgres:
             row_factory=dict_row,
             client_encoding="utf8",
             prepare_threshold=None,
-            application_name=given.get("application_name") or this_process()[:63],
-            connect_timeout=given.get("connect_timeout") or CONNECT_TIMEOUT,
+            application_name=parts.get("application_name") or this_process()[:63],
+            connect_timeout=parts.get("connect_timeout") or CONNECT_TIMEOUT,
         )
         try:
             # Text as text: PostgreSQL does not guess the type of every parameter.
@@ -331,9 +331,9 @@ class Postgres:
 
     def _holder(self, number: int) -> str:
         with self.errors("read"):
-            found = self.connection.execute(_HOLDER, [number])
+            holders = self.connection.execute(_HOLDER, [number])
         return "".join(
-            f"{row['application_name'] or 'another process'} (database user {row['usename']})" for row in found
+            f"{row['application_name'] or 'another process'} (database user {row['usename']})" for row in holders
         ) or "another process"  # fmt: skip
 
     def _is_empty(self) -> bool:

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from bktools.errors import JournalError
-from bktools.journal import facts
+from bktools.journal import entry_data
 from bktools.journal.schema import LIVE_STATES
 from bktools.release import release
 
@@ -144,6 +144,10 @@ class Records:
         with self._database.errors("read"):
             return list(self._database.connection.execute(sql, parameters))
 
+    def row(self, sql: str, *parameters: Any) -> Row | None:
+        """Return the first row of a query, None where there is none."""
+        return next(iter(self.rows(sql, *parameters)), None)
+
     def pieces(self, sql: str, *parameters: Any, size: int) -> Iterator[list[Row]]:
         """Yield the rows of a query in lists of at most `size`, so that memory does not grow with the table."""
         with self._database.errors("read"):
@@ -151,13 +155,13 @@ class Records:
 
     def about(self, name: str) -> str | None:
         """Return a property of the journal, None where it is not set."""
-        found = self.rows("SELECT value FROM about WHERE name = ?", name)
-        return str(found[0]["value"]) if found else None
+        row = self.row("SELECT value FROM about WHERE name = ?", name)
+        return None if row is None else str(row["value"])
 
     def digest_at(self, event_id: int) -> str | None:
         """Return the chain's digest at an event, None where the journal has no such event."""
-        found = self.rows("SELECT digest FROM chain WHERE event_id = ?", event_id)
-        return str(found[0]["digest"]) if found else None
+        row = self.row("SELECT digest FROM chain WHERE event_id = ?", event_id)
+        return None if row is None else str(row["digest"])
 
     def addresses(self) -> list[str]:
         """Return the addresses of the journal's service, oldest first."""
@@ -165,8 +169,8 @@ class Records:
 
     def last_event(self) -> Row:
         """Return the number and digest of the last event, 0 and "" where there is none."""
-        found = self.rows("SELECT event_id, digest FROM chain ORDER BY event_id DESC LIMIT 1")
-        return found[0] if found else {"event_id": 0, "digest": ""}
+        last = self.row("SELECT event_id, digest FROM chain ORDER BY event_id DESC LIMIT 1")
+        return last or {"event_id": 0, "digest": ""}
 
     def wanted(self, ids: Iterable[str]) -> None:
         """Fill the temporary table `wanted` with IDs, for joins; only this connection sees it."""
@@ -213,13 +217,14 @@ class Records:
                 ),
                 *(
                     f"batch {row['subject_id']}: the facts of its entries were changed after it was claimed"
-                    for row in self.rows(facts.CLAIMS)
-                    if self._digest(facts.OF_CLAIM, row["subject_id"], row["event_id"]) != row["message"]
+                    for row in self.rows(entry_data.CLAIMS)
+                    if self._digest(entry_data.OF_CLAIM, row["subject_id"], row["event_id"]) != row["message"]
                 ),
                 *(
                     f"close {row['subject_id']}: the entries that it held back were changed after it was written"
-                    for row in self.rows(facts.CLOSES)
-                    if self._digest(facts.OF_CLOSE, row["event_id"]) != json.loads(row["message"])["held_back_sha256"]
+                    for row in self.rows(entry_data.CLOSES)
+                    if self._digest(entry_data.OF_CLOSE, row["event_id"])
+                    != json.loads(row["message"])["held_back_sha256"]
                 ),
             ]
 
@@ -233,7 +238,7 @@ class Records:
             self._database.connection.executemany("INSERT INTO chain VALUES (?, ?)", links)
 
     def _digest(self, sql: str, *parameters: Any) -> str:
-        return facts.digest_of([tuple(row.values()) for row in self.rows(sql, *parameters)])
+        return entry_data.digest_of([tuple(row.values()) for row in self.rows(sql, *parameters)])
 
     def _broken_chain(self) -> list[str]:
         digest = ""
@@ -246,7 +251,7 @@ class Records:
 
     def _broken_imports(self) -> list[str]:
         """Compare the events of imported histories with the digests that they had in their own journals."""
-        found = []
+        faults = []
         for row in self.rows(
             "SELECT event_id, subject_id, message FROM events WHERE subject = 'journal' AND after = ?", IMPORTED
         ):
@@ -256,10 +261,10 @@ class Records:
                 for event in piece:
                     digest = _link(digest, {**event, "event_id": event["event_id"] - before})
             if digest != about["digest"]:
-                found.append(
+                faults.append(
                     f"the history of journal {row['subject_id']} differs from the one that came from {about['place']}"
                 )
-        return found
+        return faults
 
 
 def _contradictions(batches: str) -> str:
@@ -269,11 +274,11 @@ def _contradictions(batches: str) -> str:
         WHERE {batches} AND entries <> (
             SELECT count(*) FROM batch_entries WHERE batch_entries.batch_id = batches.batch_id)
         UNION ALL
-        SELECT batch_id, 'its state is ' || state || ', its last event says ' || told FROM (
+        SELECT batch_id, 'its state is ' || state || ', its last event says ' || last_state FROM (
             SELECT batch_id, state, coalesce((
                 SELECT after FROM events WHERE subject = 'batch' AND subject_id = batch_id ORDER BY event_id DESC LIMIT 1
-            ), 'nothing') AS told FROM batches WHERE {batches}) AS last
-        WHERE state <> told
+            ), 'nothing') AS last_state FROM batches WHERE {batches}) AS last
+        WHERE state <> last_state
         UNION ALL
         SELECT DISTINCT batch_id, 'its state is ' || state || ', and entries of it were freed'
         FROM batches JOIN batch_entries AS own USING (batch_id)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bktools.frames.schema import FACTS
+from bktools.frames.schema import ENTRY_DATA
 
 # PLANNED   submitted and not sent yet
 # SENDING   its request is being sent, or was when the process was killed
@@ -43,7 +43,7 @@ def _words(states: tuple[str, ...]) -> str:
 
 
 # What an entry was when it was sent or held back, in a person's terms.
-_FACTS = ",\n".join(f"    {name} TEXT" for name in FACTS)
+_FACTS = ",\n".join(f"    {name} TEXT" for name in ENTRY_DATA)
 
 TABLES = f"""
 -- The journal's random identity, its service, and the format of these tables.

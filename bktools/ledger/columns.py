@@ -19,8 +19,8 @@ Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 Digests: TypeAlias = np.ndarray[Any, np.dtype[np.uint64]]
 Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 
-# Odd numbers with evenly spread bits.
-SPREAD, MIXED = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+# Odd numbers, whose bits are evenly distributed, by which digests are multiplied.
+MULTIPLIER, LAST_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 # The longer side of a step is first cut down to the rows that may agree, where it is so many times as long.
 MANY_TIMES = 8
 
@@ -169,7 +169,7 @@ class Keys:
 
     def on(self, offset: int) -> Digests:
         """Return digests with the days, some days earlier; two's complement wraps around."""
-        return self.digests + (self.days - offset).astype(np.uint64) * SPREAD
+        return self.digests + (self.days - offset).astype(np.uint64) * MULTIPLIER
 
     def cut(self, others: Keys) -> Keys:
         """Return the rows that may agree with one of the others, if this side is much longer."""
@@ -226,7 +226,7 @@ class Rows:
             if name == "date":
                 days = values.astype(np.int64)
             else:
-                digests = digests * SPREAD + values
+                digests = digests * MULTIPLIER + values
         return Keys(self.numbers(), digests, days).only(chosen)
 
     def _of(self, name: str) -> tuple[Digests, Flags]:
@@ -265,5 +265,5 @@ def _of_amounts(name: str, column: pa.Array) -> Digests:
     if name == "size":
         # A number below zero is negated: all bits change, and one is added.
         low, high = np.where(is_credit, [-low, ~high + (low == 0)], [low, high])
-    digests: Digests = is_credit if name == "is_credit" else (low + high * SPREAD) * MIXED
+    digests: Digests = is_credit if name == "is_credit" else (low + high * MULTIPLIER) * LAST_MULTIPLIER
     return digests

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from bktools.errors import InputError
 from bktools.frames.engine import engine, scannable
-from bktools.frames.schema import FACTS, MONEY, split_lines, to_pandas
+from bktools.frames.schema import ENTRY_DATA, MONEY, split_lines, to_pandas
 
 # The columns that are compared, each with its noun and the text that is shown.
 COMPARED = {
@@ -56,8 +56,8 @@ def with_file(exported: pd.DataFrame, entries: Any) -> pd.DataFrame:
     # With the decimals of the finest amount: the engine would round it to those of the coarsest.
     money = pa.decimal128(MONEY.precision, max((getattr(kind, "scale", 0) for kind in scales), default=MONEY.scale))
     ours, theirs = (_complete(table, money) for table in (ours, theirs))
-    columns = [f"ours.{name}" for name in exported.columns if name not in {*FACTS, "split_line"}]
-    columns += [f"coalesce(ours.{name}, theirs.{name}) AS {name}" for name in FACTS]
+    columns = [f"ours.{name}" for name in exported.columns if name not in {*ENTRY_DATA, "split_line"}]
+    columns += [f"coalesce(ours.{name}, theirs.{name}) AS {name}" for name in ENTRY_DATA]
     columns += ["theirs.document_number"] * ("document_number" in theirs.column_names)
     changes = [
         f"if({_compared('ours', name)} <> {_compared('theirs', name)},"
@@ -79,7 +79,7 @@ def _numbered(table: Any) -> pa.Table:
 
 def _complete(table: pa.Table, money: pa.DataType) -> pa.Table:
     """Return a table with all columns that the journal has of an entry; null where it lacks one."""
-    for name, kind in (FACTS | {"amount": money}).items():
+    for name, kind in (ENTRY_DATA | {"amount": money}).items():
         if name not in table.column_names:
             table = table.append_column(name, pa.nulls(len(table), kind))
         else:

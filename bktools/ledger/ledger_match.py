@@ -14,23 +14,12 @@ import pyarrow as pa
 
 from bktools import views
 from bktools.consoles import readable
+from bktools.frames import codes
 from bktools.frames.arrow import tables_to_arrow
 from bktools.frames.currencies import shown
 from bktools.frames.delimited import tables_to_csv
-from bktools.ledger.checks import ARRIVED, IN_DOUBT, SEVERITIES, STATUSES
-
-# Statuses in words.
-WORDS = {
-    "booked": "booked once",
-    "in_a_sum": "booked in a sum",
-    "missing": "missing",
-    "booked_twice": "booked twice or more",
-    "another_amount": "with another amount",
-    "another_account": "on another account",
-    "another_date": "on another date",
-    "ambiguous": "ambiguous",
-    "not_comparable": "not comparable",
-}
+from bktools.frames.findings import as_html, as_lines
+from bktools.ledger.checks import ARRIVED, IN_DOUBT, STATUSES
 
 # The sums of an open account, with their names.
 TOTALS = {
@@ -168,16 +157,10 @@ class LedgerMatch:
         return self.__dict__ | {name: getattr(self, name) for name in ("postings", "totals")} | {"_listed": {}}
 
     def __repr__(self) -> str:
-        lines = [f"{severity:<8}{count:>7,} {check}: {message}" for severity, check, count, message in self._by_check()]
-        lines += ["each with its first finding; all of them are in .findings"] if lines else []
-        lines = [*self.sums, *lines, *self.remarks, *self.account_lines(".open_accounts")]
+        lines = [*self.sums, *as_lines(self._named), *self.remarks, *self.account_lines(".open_accounts")]
         return readable("\n  ".join([self.headline, *lines]))
 
     def _repr_html_(self) -> str:
-        rows = [
-            (f"{views.MARKS[severity]} {severity}", count, check, message)
-            for severity, check, count, message in self._by_check()
-        ]
         return "".join(
             [
                 views.heading(self.headline),
@@ -187,13 +170,7 @@ class LedgerMatch:
                     total=len(self._money()),
                     looks=["", *[views.TO_THE_RIGHT] * 3],
                 ),
-                views.table(
-                    ["severity", "entries", "check", "the first of them"],
-                    rows,
-                    total=len(rows),
-                    where=".findings",
-                    looks=[views.ON_ONE_LINE, "", "", ""],
-                ),
+                as_html(self._named, "entries", ".findings"),
                 views.table(
                     ["account", "month", "currency", *TOTALS.values()],
                     self._open_rows(),
@@ -209,7 +186,9 @@ class LedgerMatch:
     def headline(self) -> str:
         """One line: the days of the ledger, and how many entries have each status."""
         counts = self.counts
-        numbers = ", ".join(f"{counts[status]:,} {WORDS[status]}" for status in WORDS if status in counts)
+        numbers = ", ".join(
+            f"{counts[status]:,} {codes.sentence(status)}" for status in codes.WORDS if status in counts
+        )
         lacking = f" ({self.lacking:,} of them missing)" if self.lacking else ""
         period = f", {self.ledger_from} to {self.ledger_until}" if self.ledger_from else " without postings"
         others = f"; {self.not_from_export:,} posting{'' if self.not_from_export == 1 else 's'} not from an export"
@@ -291,15 +270,10 @@ class LedgerMatch:
         more = [f"  and {len(rows) - SHOWN:,} more in {where}"] if len(rows) > SHOWN else []
         return [f"control totals: {len(rows):,} of {len(self.totals):,} accounts are open", *lines, *more]
 
-    def _by_check(self) -> list[tuple[str, str, int, str]]:
-        """Return severity, check, count, and the first finding; the most severe first."""
-        lines = []
-        for severity in SEVERITIES:
-            rows = self.findings[self.findings["severity"] == severity]
-            for check, same in rows.groupby("check", sort=False):
-                first = same.iloc[0]
-                lines.append((severity, str(check), len(same), views.short(f"{first['about']}: {first['message']}")))
-        return lines
+    @property
+    def _named(self) -> pd.DataFrame:
+        """The findings, each with its entry before its message."""
+        return self.findings.assign(message=self.findings["about"] + ": " + self.findings["message"])
 
 
 def _changes(entries: pd.DataFrame) -> list[tuple[str, str]]:

@@ -19,7 +19,7 @@ MOST_DAYS = 366
 
 
 def match_ledger(exported: Any, ledger: Any, *, days: SupportsIndex = DAYS) -> LedgerMatch:
-    """Hold every exported entry against the postings of the accounting system's general ledger.
+    """Compare every exported entry with the postings of the accounting system's general ledger.
 
     Entries are matched one to one, exact matches first: a posting that names the entry's ID in its document number or
     text, whatever else differs; the entry's document number; account, amount and date; the sum of a voucher (net and

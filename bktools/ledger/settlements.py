@@ -18,9 +18,10 @@ import pandas as pd
 
 from bktools.caller import name_of
 from bktools.errors import ArgumentError
+from bktools.frames.codes import sentence
 from bktools.frames.currencies import shown
 from bktools.ledger.checks import IN_DOUBT
-from bktools.ledger.ledger_match import WORDS, LedgerMatch
+from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.match import DAYS, match_ledger
 from bktools.ledger.steps import BY_DAY
 
@@ -185,7 +186,7 @@ class _Evidence:
         if set(rows["status"]) == {"missing"}:
             return "released", self._released(batch, rows, without, sending)
         counts = rows["status"].value_counts().sort_index()
-        parts = ", ".join(f"{number} {WORDS[str(status)]}" for status, number in counts.items())
+        parts = ", ".join(f"{number} {sentence(str(status))}" for status, number in counts.items())
         raise _NotDecidedError(
             f"of its {len(rows)} entries there are {parts}: settle it by hand, entry by entry", both.places_of(rows)
         )

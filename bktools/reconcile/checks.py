@@ -26,7 +26,7 @@ UNIDENTIFIED_CHART = UNIDENTIFIED.format(rows="chart", noun="chart")
 UNIDENTIFIED_ACCOUNTS = UNIDENTIFIED.format(rows="known", noun="accounts")
 UNCHARTED = "(SELECT company_id, count(*) AS rows FROM accounts WHERE NOT is_charted GROUP BY company_id)"
 
-# bktools cannot read the accounts of the service: it knows those that it created, met or was told, until a date.
+# bktools cannot read the accounts of the service: it knows those that it created, met or imported, until a date.
 KNOWN = "not among the accounts bktools knows{known_since()}"
 
 
@@ -111,7 +111,9 @@ def _uncovered(name: str, state: str, message: str, action: str = "none", who: s
     return Check(name, ERROR, message, where, "coverage", action, "account_id", None, "{account_id}", who)
 
 
-READ_AS_TEXT = "which differ only in leading zeros: read the chart's file as text before anything is created"
+READ_AS_TEXT = (
+    "which differ only in leading zeros: use the ERP's own file (spreadsheets drop zeros) before anything is created"
+)
 MAKE_THEM_SAME = (
     "which differ only in {difference(external_id, looks_like)}: make them the same before anything is created"
 )
@@ -244,7 +246,7 @@ CHECKS: tuple[Check, ...] = (
         "code_lengths_mixed",
         "info",
         "codes of the chart have {shortest} to {longest} digits and none starts with 0: if the ERP has some "
-        "that do, read the chart's file as text",
+        "that do, use the ERP's own file (spreadsheets drop zeros)",
         where="shortest < longest AND NOT has_zeros",
         table="charts",
         field="code",
@@ -350,7 +352,7 @@ TEXTS = ("severity", "action", "field", "erp_value", "service_value", "fact", "t
 IDS = "COLUMNS('^(company|external|account|category)_id$')"
 
 
-def _found(check: Check) -> str:
+def _failing_rows(check: Check) -> str:
     """Return the query of the rows that fail a check."""
     fact, _, to_do = check.message.rpartition(": ")
     texts = vars(check) | {"fact": fact or to_do, "to_do": to_do if fact else NOTHING}
@@ -371,12 +373,12 @@ WHERE false
 """
 
 
-def found(checks: Iterable[Check]) -> str:
+def failing_rows(checks: Iterable[Check]) -> str:
     """Return the query of all rows that fail one of the checks."""
-    return " UNION ALL BY NAME ".join([NONE, *map(_found, checks)])
+    return " UNION ALL BY NAME ".join([NONE, *map(_failing_rows, checks)])
 
 
-FOUND = found(CHECKS)
+FAILING_ROWS = failing_rows(CHECKS)
 
 # Inside the queries a company is a value of an enumeration.
 COMPANY_AS_TEXT = "CAST(company_id AS VARCHAR) AS company_id"
@@ -405,5 +407,5 @@ def findings(connection: duckdb.DuckDBPyConnection) -> str:
             "check", severity, action, {COMPANY_AS_TEXT}, external_id, account_id, category_id, field, erp_value,
             service_value, one_line(if(to_do = '{NOTHING}', fact, concat(fact, ': ', to_do))) AS message,
             one_line(about) AS about, to_do, who
-        FROM ({found(failing)})
+        FROM ({failing_rows(failing)})
     """

@@ -47,10 +47,10 @@ def read(frames: Mapping[str, Any]) -> dict[str, Scannable]:
     return tables
 
 
-def as_told(chart: Any) -> Any:
+def without_unread_tax_codes(chart: Any) -> Any:
     """Return a chart without the tax codes that its file does not tell: no column for them is not the same as none."""
-    told = source_of(chart).get("columns")
-    if told is None or TAX_CODE in told:
+    columns = source_of(chart).get("columns")
+    if columns is None or TAX_CODE in columns:
         return chart
     if isinstance(chart, pa.Table) and TAX_CODE in chart.column_names:
         is_empty = chart[TAX_CODE].null_count == len(chart)

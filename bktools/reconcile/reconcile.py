@@ -68,8 +68,8 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     >>> result.findings["message"].tolist()[1]
     '1200 Bank is in the chart and not among the accounts bktools knows: create it (bktools accounts create)'
     """
-    given = {"chart": inputs.as_told(chart), "accounts": accounts, "categories": categories}
-    told: dict[str, Any] = {
+    given = {"chart": inputs.without_unread_tax_codes(chart), "accounts": accounts, "categories": categories}
+    companies: dict[str, Any] = {
         "company_in_file": _company(source_of(chart).get("company_in_file")),
         "companies_before": {
             company: CompanyInFile(*named)
@@ -81,14 +81,14 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
         unchecked = inputs.unchecked(
             chart.columns if is_spark(chart) else inputs.read({"chart": chart})["chart"].schema.names
         )
-        return Reconciliation(results.__getitem__, unchecked=unchecked, **told)
+        return Reconciliation(results.__getitem__, unchecked=unchecked, **companies)
     frames = inputs.read(given)
     first = dict(zip(FIRST, tables.results(frames, *FIRST, known_since=_last_import(accounts)), strict=True))
 
     def listed(name: str) -> pa.Table:
         return first[name] if name in first else tables.results(frames, name)[0]
 
-    return Reconciliation(listed, unchecked=inputs.unchecked(frames["chart"].schema.names), **told)
+    return Reconciliation(listed, unchecked=inputs.unchecked(frames["chart"].schema.names), **companies)
 
 
 def _company(named: Sequence[str] | None) -> CompanyInFile | None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from bktools import views
+from bktools.frames.findings import as_html, as_lines
 from bktools.reconcile.checks import SEVERITIES
 
 WORDS = {"action: none": "unchanged"}
@@ -22,42 +23,18 @@ def summarised(counts: pd.DataFrame) -> pd.DataFrame:
 
 def text(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame, notes: Sequence[str]) -> str:
     """Return the reconciliation as a few lines of text: counts and notes, then one a check, with its first finding."""
-    lines = ["; ".join([_headline(findings, coverage, summary), *notes])]
-    lines += [
-        f"  {severity:<8}{count:>7,} {check}: {views.short(message)}"
-        for severity, check, count, message in _by_check(findings)
-    ]
-    if len(findings):
-        lines.append("  each with its first finding; all of them are in .findings")
-    return "\n".join(lines)
+    return "\n  ".join(["; ".join([_headline(findings, coverage, summary), *notes]), *as_lines(findings)])
 
 
 def html(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame, notes: Sequence[str]) -> str:
     """Return the reconciliation for a notebook: counts, notes, and a row a check with its first finding."""
-    rows = [
-        (f"{views.MARKS[severity]} {severity}", count, check, message)
-        for severity, check, count, message in _by_check(findings)
-    ]
     headings = map(views.heading, [_headline(findings, coverage, summary), *notes])
-    return "".join(headings) + views.table(
-        ["severity", "findings", "check", "the first of them"],
-        rows,
-        total=len(rows),
-        where=".summary",
-        looks=[views.ON_ONE_LINE, "", "", ""],
-    )
-
-
-def _by_check(findings: pd.DataFrame) -> list[tuple[str, str, int, str]]:
-    """Return severity, check, how many findings, and the message of the first; the most severe first."""
-    groups = findings.groupby(["severity", "check"], sort=False, observed=True)["message"]
-    found = groups.agg(["size", "first"]).reset_index()
-    return [(str(severity), str(check), int(size), str(first)) for severity, check, size, first in found.to_numpy()]
+    return "".join(headings) + as_html(findings, "findings", ".summary")
 
 
 def _headline(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFrame) -> str:
     severities = findings["severity"].value_counts()
-    found = ", ".join(f"{severities.get(name, 0):,} {name}" for name in SEVERITIES)
+    counts = ", ".join(f"{severities.get(name, 0):,} {name}" for name in SEVERITIES)
     verbs = summary[summary["severity"] == ""]
     listed = [
         f"{count:,} {WORDS.get(check, check.removeprefix('action: '))}"
@@ -65,6 +42,6 @@ def _headline(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFr
     ]
     covered = int((coverage["state"] == "covered").sum())
     return (
-        f"Reconciliation: {len(findings):,} finding{'' if len(findings) == 1 else 's'} ({found}); "
+        f"Reconciliation: {len(findings):,} finding{'' if len(findings) == 1 else 's'} ({counts}); "
         f"accounts: {', '.join(listed) or 'none'}; {covered:,} of {len(coverage):,} categories covered"
     )

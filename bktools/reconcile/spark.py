@@ -24,8 +24,8 @@ def results(frames: Mapping[str, Any], known_since: str) -> dict[str, pa.Table]:
     session = next(native(frame) for frame in frames.values() if is_spark(frame)).sparkSession
     given = {noun: _on_spark(session, frame, noun) for noun, frame in frames.items()}
     given["chart"] = _with_company(given)
-    found = on_workers(partial(_compared, known_since), given, by="company_id")
-    return {name: tables.in_order(name, table) for name, table in found.items()}
+    collected = on_workers(partial(_compared, known_since), given, by="company_id")
+    return {name: tables.in_order(name, table) for name, table in collected.items()}
 
 
 def _compared(known_since: str, frames: Tables) -> Tables:
@@ -36,12 +36,12 @@ def _compared(known_since: str, frames: Tables) -> Tables:
 def _on_spark(session: Any, frame: Any, noun: str) -> Any:
     """Check the columns of a frame, and return those that are used as a PySpark frame."""
     if is_spark(frame):
-        found = native(frame)
-        inputs.check_columns(noun, scannable(found.limit(0), noun).schema)
+        on_spark = native(frame)
+        inputs.check_columns(noun, scannable(on_spark.limit(0), noun).schema)
     else:
         (table,) = inputs.read({noun: frame}).values()
-        found = session.createDataFrame(table if isinstance(table, pa.Table) else table.to_table())
-    return found.select(*(name for name in found.columns if name in inputs.USED[noun]))
+        on_spark = session.createDataFrame(table if isinstance(table, pa.Table) else table.to_table())
+    return on_spark.select(*(name for name in on_spark.columns if name in inputs.USED[noun]))
 
 
 def _with_company(frames: Mapping[str, Any]) -> Any:

@@ -17,7 +17,7 @@ from bktools.frames.schema import KNOWN_STATES
 from bktools.frames.templates import quoted
 from bktools.inputs.words import TOTALS
 from bktools.reconcile import inputs
-from bktools.reconcile.checks import COMPANY_AS_TEXT, FOUND, SEVERITIES, findings
+from bktools.reconcile.checks import COMPANY_AS_TEXT, FAILING_ROWS, SEVERITIES, findings
 from bktools.reconcile.verbs import ACTION, RULE, THE_SAME, WHY
 
 # Invisible characters that a spreadsheet or a person may add to a text. RE2's \s matches only those of ASCII.
@@ -286,7 +286,7 @@ SELECT
 FROM categories
 LEFT JOIN named_accounts USING (company_id, account_id)
 LEFT JOIN taxes USING (company_id, external_id)
-LEFT JOIN (SELECT company_id, external_id, is_gone, action FROM accounts) AS judged USING (company_id, external_id);
+LEFT JOIN (SELECT company_id, external_id, is_gone, action FROM accounts) AS decided USING (company_id, external_id);
 """
 
 # Per company of the chart, how far its accounts are those known here. An account that is spelled another way in the
@@ -344,7 +344,7 @@ WHERE is_empty(external_id)
 """
 
 SUMMARY = f"""
-SELECT "check", severity, count(*) AS count FROM ({FOUND}) GROUP BY ALL
+SELECT "check", severity, count(*) AS count FROM ({FAILING_ROWS}) GROUP BY ALL
 UNION ALL
 SELECT concat('action: ', action), '', count(*) FROM ({ACTIONS}) GROUP BY ALL
 """
@@ -422,9 +422,9 @@ def _seen(connection: duckdb.DuckDBPyConnection) -> None:
     filled = {**inputs.FILLED, "chart": (*inputs.FILLED["chart"], "company_id")}
     gaps = {noun: f"[{', '.join(f'count(*) - count({name})' for name in names)}]" for noun, names in filled.items()}
     connection.execute(SEEN.format(**gaps) + COMPANIES)
-    found = dict(connection.execute("SELECT noun, list(gaps) FROM seen GROUP BY noun").fetchall())
+    gaps_of = dict(connection.execute("SELECT noun, list(gaps) FROM seen GROUP BY noun").fetchall())
     counts = {
-        (noun, name): sum(gaps[place] for gaps in found.get(noun, []))
+        (noun, name): sum(gaps[place] for gaps in gaps_of.get(noun, []))
         for noun, names in filled.items()
         for place, name in enumerate(names)
     }

@@ -26,7 +26,7 @@ RULES: tuple[tuple[str, str, str], ...] = (
     (
         "is_new AND zeros_like IS NOT NULL",
         "none",
-        "looks like {zeros_like}, which the service has: read the chart's file as text",
+        "looks like {zeros_like}, which the service has: use the ERP's own file (spreadsheets drop zeros)",
     ),
     # Archived accounts of the chart are created too, because categories may still use them.
     ("is_new AND erp_archived", "create", "in the chart, archived, and not among the accounts known here"),
@@ -39,7 +39,7 @@ RULES: tuple[tuple[str, str, str], ...] = (
     (
         "is_gone AND NOT archived AND zeros_like IS NOT NULL",
         "none",
-        "looks like {zeros_like} of the chart: read the chart's file as text",
+        "looks like {zeros_like} of the chart: use the ERP's own file (spreadsheets drop zeros)",
     ),
     ("is_gone AND NOT archived", "archive", "in the service and not in the chart"),
     ("is_gone AND archived", "none", "not in the chart and archived in the service"),
@@ -54,7 +54,7 @@ RULES: tuple[tuple[str, str, str], ...] = (
     ("code_differs", "update", "the code differs"),
     ("tax_code_differs", "update", "the tax code differs"),
     # Such a code is repaired in the chart's file: the service has the right one.
-    ("code_lost_zeros", "none", "the code lost its leading zeros: read the chart's file as text"),
+    ("code_lost_zeros", "none", "the code lost its leading zeros: use the ERP's own file (spreadsheets drop zeros)"),
     ("true", "none", THE_SAME),
 )
 

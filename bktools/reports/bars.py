@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bktools.consoles import in_notebook
 from bktools.errors import ArgumentError
+from bktools.frames.codes import capitalized
 from bktools.visible import visible_line, width
 
 if TYPE_CHECKING:
@@ -54,18 +55,9 @@ DIGITS = 80
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """A chart of horizontal bars.
+    """A chart of horizontal bars, with a line above and one beneath them, and a text at the end of each bar.
 
-    Parameters
-    ----------
-    heading : str
-        A line above the bars.
-    bars : DataFrame
-        Exact numbers: a row a bar, by name, the first on top, and a column a part of the bars.
-    figures : sequence of str
-        The text at the end of each bar.
-    note : str
-        A line beneath the bars.
+    `bars` are exact numbers: a row a bar, by name, the first on top, and a column a part of the bars.
     """
 
     heading: str
@@ -73,15 +65,9 @@ class Chart:
     figures: Sequence[str]
     note: str = ""
 
-    @property
-    def height(self) -> float:
-        """The height of the bars and the note of a large chart."""
-        return LARGE_BAR * max(len(self.bars), 1) + LINE * bool(self.note)
-
-    @property
-    def small_height(self) -> float:
-        """The height of the bars and the note of a small chart."""
-        return SMALL_BAR * max(len(self.bars), 1) + LINE * bool(self.note)
+    def height(self, bar: float) -> float:
+        """Return the height of the bars, each as high as `bar`, and of the note."""
+        return bar * max(len(self.bars), 1) + LINE * bool(self.note)
 
 
 def chart(
@@ -107,7 +93,7 @@ def titled(title: str, about: str) -> str:
     """Return the heading of a picture: month and company, and what is drawn; other lines of the title stay below it."""
     first, *others = title.splitlines() or [""]
     first = f"{first}: {about}" if first else about
-    return "\n".join([first[:1].upper() + first[1:], *others])
+    return "\n".join([capitalized(first), *others])
 
 
 def checked(value: Any, argument: str, kind: type, source: str) -> Any:
@@ -129,28 +115,19 @@ def total(amounts: Iterable[Any]) -> Any:
 def draw(
     charts: Sequence[Chart], *, title: str, looks: Mapping[str, Look], figure: Figure | None, note: str = ""
 ) -> list[Axes]:
-    """Draw the first chart large and the others small beneath it; return their axes.
+    """Draw the first chart large and at most four others small beneath it; return their axes.
 
-    Parameters
-    ----------
-    charts : sequence of Chart
-        At least one, and at most four small ones.
-    title : str
-        The heading of the picture; lines after the first are small.
-    looks : mapping
-        The look of each part of the bars, in the order of the legend. A picture with one part has no legend.
-    figure : matplotlib.figure.Figure, optional
-        Where to draw; its size is set. Default: a new figure.
-    note : str
-        Lines beneath the picture.
+    Lines of the title after the first are small, as is the note beneath the picture. `looks` has the parts of the bars
+    in the order of the legend; a picture with one part has no legend. Without a figure a new one is made; its size is set.
     """
     large, *small = charts
     used = [part for part in looks if any(part in chart.bars.columns for chart in charts)]
     first, *below = [drawable(line, LONGEST_LINE) for line in title.splitlines()] or [""]
     notes = [drawable(line, LONGEST_LINE) for line in note.splitlines()]
     legend = LEGEND if len(used) > 1 else 0
-    smaller = HEADING + GAP + max(chart.small_height for chart in small) if small else 0
-    height = 2 * MARGIN + TITLE + LINE * len(below) + legend + HEADING + large.height + smaller + LINE * len(notes)
+    smaller = HEADING + GAP + max(chart.height(SMALL_BAR) for chart in small) if small else 0
+    larger = HEADING + large.height(LARGE_BAR)
+    height = 2 * MARGIN + TITLE + legend + larger + smaller + LINE * (len(below) + len(notes))
     if figure is None:
         figure = _new_figure((WIDTH, height))
     figure.set_size_inches((WIDTH, height))
@@ -171,7 +148,7 @@ def draw(
         left += 0.55 + LETTER * width(part)
     top -= legend
     axes = [_large_chart(figure, large, top, looks)]
-    top -= HEADING + large.height + GAP
+    top -= larger + GAP
     columns = max(len(small), 3)
     room = (WIDTH - 2 * MARGIN - GAP * (columns - 1)) / columns
     axes += [

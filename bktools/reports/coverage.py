@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from bktools.frames.codes import short
 from bktools.reconcile import Reconciliation
 from bktools.reports import bars
 from bktools.reports.bars import DONE, WAITING, Look
@@ -57,7 +58,7 @@ def plot_coverage(reconciliation: Reconciliation, *, title: str | None = None, f
     'unknown account'
     """
     coverage = bars.checked(reconciliation, "reconciliation", Reconciliation, "reconcile_accounts").table("coverage")
-    states = [state.replace("_", " ") for state in coverage["state"].to_pylist()]
+    states = [short(state) for state in coverage["state"].to_pylist()]
     companies = [f"company {company[:8]}" for company in coverage["company_id"].to_pylist()]
     names = companies if len(set(companies)) > 1 else states
     parts = [COVERED if state == "covered" else OPEN for state in states]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from os import PathLike
 from pathlib import Path
@@ -180,13 +180,18 @@ def _write_sheet(sheet: Any, table: pa.Table, book: Any, looks: Mapping[str, Any
         values = column.to_pylist()
         for row, value in enumerate(values, start=1):
             write_cell(sheet, row, place, value, form, looks["text"])
-        longest = max((len(line) for value in values[:WIDTH_SAMPLE] for line in str(value).split("\n")), default=0)
-        # The arrow of the filter covers three characters of the heading.
-        sheet.set_column(place, place, min(max(longest + 1, len(str(name)) + 3, NARROWEST), WIDEST), form)
+        sheet.set_column(place, place, width_of(str(name), map(str, values[:WIDTH_SAMPLE])), form)
         bar.update(len(column))
     sheet.freeze_panes(1, 0)
     if table.num_columns:
         sheet.autofilter(0, 0, table.num_rows, table.num_columns - 1)
+
+
+def width_of(title: str, texts: Iterable[str], widest: int = WIDEST) -> int:
+    """Return the width of a column with these texts, in digits."""
+    longest = max((len(line) for text in texts for line in text.split("\n")), default=0)
+    # The arrow of the filter covers three characters of the heading.
+    return min(max(longest + 1, len(title) + 3, NARROWEST), widest)
 
 
 def _look_of(column: pa.ChunkedArray) -> dict[str, Any]:
@@ -196,25 +201,18 @@ def _look_of(column: pa.ChunkedArray) -> dict[str, Any]:
         return {"num_format": f"#,##0{'.' if kind.scale > 0 else ''}{'0' * kind.scale}", "valign": "top"}
     if types.is_timestamp(kind):
         return _LOOKS["instant" if kind.tz else "date" if are_days(column) else "time"]
-    looks = {"count": types.is_integer, "plain": _is_plain, "date": types.is_date}
+    looks = {
+        "count": types.is_integer,
+        "plain": lambda kind: types.is_floating(kind) or types.is_boolean(kind),
+        "date": types.is_date,
+    }
     return _LOOKS[next((look for look, is_of in looks.items() if is_of(kind)), "text")]
 
 
-def _is_plain(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_floating(kind) or pa.types.is_boolean(kind))
-
-
 def write_cell(sheet: Any, row: int, place: int, value: Any, form: Any, text: Any) -> None:
-    """Write a value in Excel's own type; as text where Excel would round it or does not know it.
+    """Write a value in Excel's own type; as text, in another format, where Excel would round it or does not know it.
 
-    Parameters
-    ----------
-    sheet, row, place
-        The worksheet, and the position of the cell.
-    value
-        None, and a float that is no number, leave the cell empty.
-    form, text
-        Format of the value, and of one that is written as text.
+    None, and a float that is no number, leave the cell empty.
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return

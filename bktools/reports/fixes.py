@@ -1,4 +1,4 @@
-"""The sheet "to do" on its way back: what people filled in, checked, kept, and compared with the service later."""
+"""Reads the sheet "to do" of a workbook back: checks what people filled in, keeps it, and says what of it is done."""
 
 from __future__ import annotations
 
@@ -178,13 +178,7 @@ def keep_fixes(fixes: pd.DataFrame, settings: Settings) -> Path:
 
 
 def kept_fixes(settings: Settings, company: str, period: str | None = None) -> pd.DataFrame:
-    """Return the lines that were kept for a company, of all months by default; the newest word on a line counts.
-
-    Raises
-    ------
-    StorageError
-        When a kept file is damaged.
-    """
+    """Return the lines that were kept for a company, of all months by default; the newest word on a line counts."""
     lines: dict[str, dict[str, Any]] = {}
     for path in sorted((settings.state_dir / FOLDER).glob("*.json")):
         try:

@@ -101,7 +101,7 @@ def check_target(folder: Path) -> None:
     InputError
         When the folder holds other files than an earlier close, or is the current folder.
     StorageError
-        When nothing can be written beside it.
+        When nothing can be written beside it, or a program holds one of its files open, which Windows cannot move.
     """
     disk.require_file_name(folder)
     if folder.is_dir() and folder.samefile(Path()):
@@ -116,16 +116,6 @@ def check_target(folder: Path) -> None:
         probe = folder.parent / f".{folder.name}.{secrets.token_hex(4)}"
         probe.mkdir(mode=0o700)
         probe.rmdir()
-
-
-def require_closed(folder: Path) -> None:
-    """Refuse a folder with a file that another program holds open; Windows cannot move it.
-
-    Raises
-    ------
-    StorageError
-        With the name of the file.
-    """
     held = disk.held_file(folder)
     if held is not None:
         raise StorageError(f"{held} is open in another program, so {folder} cannot be replaced: {disk.CLOSE_IT}")
@@ -133,15 +123,6 @@ def require_closed(folder: Path) -> None:
 
 def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
     """Write the folder of a close. An earlier close is kept beside it, named after its time of start.
-
-    Parameters
-    ----------
-    close : Close
-        The results to write.
-    folder : Path
-        Folder to write; its files are readable by you alone.
-    profile : str
-        Of the CSV files, see `to_csv`.
 
     Raises
     ------
@@ -180,13 +161,7 @@ def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
 
 
 def earlier_close(folder: Path) -> Path | None:
-    """Return the folder to which an earlier close is moved, None if there is none.
-
-    Raises
-    ------
-    StorageError
-        When its manifest cannot be read.
-    """
+    """Return the folder to which an earlier close is moved, None if there is none."""
     if not folder.exists() or not any(folder.iterdir()):
         return None
     try:

@@ -36,7 +36,7 @@ PAGE_WIDTH, PAGE_HEIGHT = 842 - 72 * 0.8, 595 - 72 * 1.1
 LINE, DIGIT, MOST_SCALE, LEAST_OF_A_PAGE = 12.5, 7, 0.75, 0.4
 # Letters of the font in the unit of a column's width, which is a digit of Excel's own font.
 LETTERS = 1.25
-NARROWEST, WIDEST = 8, 44
+WIDEST = 44
 
 
 class Money(NamedTuple):
@@ -58,15 +58,7 @@ Look: TypeAlias = Mapping[str, Any]
 
 @dataclass
 class Book:
-    """A workbook whose sheets have one look, and one head and foot on each printed page.
-
-    Parameters
-    ----------
-    book
-        The workbook of the library that writes the file.
-    head, foot : str
-        Texts of each printed page.
-    """
+    """A workbook whose sheets have one look, and one head and foot on each printed page."""
 
     book: Any
     head: str
@@ -89,26 +81,15 @@ class Book:
 
     def format(self, *looks: Look) -> Any:
         """Return the format with the properties of looks; later ones go before earlier ones."""
-        whole = {name: value for look in (FONT, *looks) for name, value in look.items()}
-        key = tuple(sorted(whole.items()))
+        key = tuple(item for look in looks for item in look.items())
         if key not in self._formats:
-            self._formats[key] = self.book.add_format(whole)
+            self._formats[key] = self.book.add_format({**FONT, **dict(key)})
         return self._formats[key]
 
 
 @dataclass
 class Grid:
-    """A sheet that is written from its first row downwards.
-
-    Attributes
-    ----------
-    sheet
-        The sheet of the library that writes the file.
-    widths : list of float
-        Widths of the columns, in digits.
-    row : int
-        The row that is written next, from 0.
-    """
+    """A sheet that is written from its first row downwards; widths are those of its columns, in digits."""
 
     book: Book
     sheet: Any
@@ -123,11 +104,10 @@ class Grid:
         """
         lines = 1
         for place, cell in enumerate(values):
-            value, own = cell if type(cell) is tuple else (cell, {})
-            look = {name: setting for one in (*looks, own) for name, setting in one.items()}
-            self._write(place, value, look)
-            if isinstance(value, str):
-                lines = max(lines, _lines_of(value, self.widths[place]) if "text_wrap" in look else 1)
+            value, own = (cell[0], (*looks, cell[1])) if type(cell) is tuple else (cell, looks)
+            self._write(place, value, own)
+            if isinstance(value, str) and any("text_wrap" in look for look in own):
+                lines = max(lines, _lines_of(value, self.widths[place]))
         # Programs that print without a screen do not find the height of a row by themselves.
         height = max(LINE * lines, *(look.get("font_size", 0) * 1.5 for look in looks), LINE)
         self.sheet.set_row(self.row, height)
@@ -203,8 +183,8 @@ class Grid:
         self.sheet.print_area(0, 0, max(self.row - 1, 0), columns - 1)
         self.sheet.fit_to_pages(1, pages)
 
-    def _write(self, place: int, value: Value, look: Look) -> None:
-        form = self.book.format(_look_of(value), look)
+    def _write(self, place: int, value: Value, looks: Sequence[Look]) -> None:
+        form = self.book.format(_look_of(value), *looks)
         if isinstance(value, Money):
             is_text = value.amount is not None and not is_exact(value.amount)
             value = shown(*value) if is_text else value.amount
@@ -212,7 +192,7 @@ class Grid:
             value = None if value.percent is None else value.percent / 100
         elif isinstance(value, bool):
             value = "yes" if value else "no"
-        if value is None and look:
+        if value is None and looks:
             self.sheet.write_blank(self.row, place, None, form)
         else:
             write_cell(self.sheet, self.row, place, value, form, form)

@@ -10,8 +10,7 @@ import base64
 import datetime as dt
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from decimal import Decimal
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path, PurePath
 from typing import Any
@@ -21,10 +20,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from bktools import disk, views
 from bktools.close.close import Close
-from bktools.close.entries import BEFORE, EXPORTED, label_of
+from bktools.close.entries import BEFORE, EXPORTED
+from bktools.frames.codes import capitalized, sentence
 from bktools.frames.currencies import shown
 from bktools.reports.pictures import PICTURES
 from bktools.visible import visible
+
+MOMENT = "{:%Y-%m-%d %H:%M} UTC"
 
 # Rows of a table in the page, and in print, where the style has the same number.
 SHOWN_ROWS = 2000
@@ -41,22 +43,7 @@ POLICY = (
 
 
 def write_report(close: Close, path: Path, pictures: Mapping[str, bytes] | None = None) -> Path:
-    """Write a close as one HTML file; the file is written whole or not at all, readable by you alone.
-
-    Parameters
-    ----------
-    close : Close
-        The month.
-    path : Path
-        The file to write.
-    pictures : mapping of str to bytes, optional
-        PNG pictures of the close, by the name of their file.
-
-    Raises
-    ------
-    StorageError
-        When the file cannot be written.
-    """
+    """Write a close as one HTML file, with PNG pictures by the name of their file; see `disk.write_whole`."""
     every_page = _pages().get_template("print.css").render(close=close)
     style, script = f"\n{_source('report.css')}{every_page}\n", f"\n{_source('report.js')}"
     page = (
@@ -84,19 +71,7 @@ def notebook(close: Close) -> str:
 class Listing:
     """The entries that a page shows: those that were not exported first, and some of each fate and reason.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        The entries of a close.
-
-    Attributes
-    ----------
-    rows : list of dict
-        The rows; null is None.
-    total : int
-        Number of all rows.
-    columns : set of str
-        Columns that hold something.
+    `rows` are the rows, of `total` ones; `columns` are those that hold something.
     """
 
     def __init__(self, table: pa.Table) -> None:
@@ -136,8 +111,9 @@ def _pages() -> Environment:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     pages.filters |= {
-        "amount": shown, "number": _number, "day": _day, "moment": _moment, "ids": _ids, "sentence": _sentence,
-        "percent": _percent, "css": _css, "reason": label_of, "source": _source_of,
+        "amount": shown, "number": _formatted("{:,}"), "percent": _formatted("{:+,}%"), "moment": _formatted(MOMENT),
+        "day": _formatted("{:%Y-%m-%d}"), "css": _css, "ids": _ids, "reason": sentence, "sentence": capitalized,
+        "source": _source_of,
     }  # fmt: skip
     pages.globals |= {"MARKS": views.MARKS, "columns_of": _columns}
     return pages
@@ -153,24 +129,9 @@ def _columns(currencies: Iterable[str]) -> list[tuple[str, str]]:
     return [("", "heading"), ("Entries", "number"), *((currency, "sum") for currency in currencies)]
 
 
-def _number(count: int) -> str:
-    return f"{count:,}"
-
-
-def _percent(share: Decimal | None) -> str:
-    return "" if share is None else f"{share:+,}%"
-
-
-def _day(day: Any) -> str:
-    return "" if day is None else f"{day:%Y-%m-%d}"
-
-
-def _moment(moment: dt.datetime | None) -> str:
-    return "" if moment is None else f"{moment:%Y-%m-%d %H:%M} UTC"
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _formatted(form: str) -> Callable[[object], str]:
+    """Return a filter that formats values; of None the text is empty."""
+    return lambda value: "" if value is None else form.format(value)
 
 
 def _ids(row: Mapping[str, Any]) -> str:
@@ -183,7 +144,7 @@ def _source_of(about: Mapping[str, Any]) -> str:
     source = about.get("source") or ()
     names = [PurePath(source).name] if isinstance(source, str) else [f"the {name}" for name in source]
     rows = [f"{about['rows']:,} rows"] if "rows" in about else []
-    times = [f"fetched {_moment(dt.datetime.fromisoformat(time))}" for time in about.get("fetched_at") or ()]
+    times = [f"fetched {MOMENT.format(dt.datetime.fromisoformat(time))}" for time in about.get("fetched_at") or ()]
     digest = [f"SHA-256 {about['sha256'][:12]}…"] if "sha256" in about else []
     return ", ".join([*names, *rows, *times, *digest]) or "not known"
 

@@ -18,6 +18,7 @@ from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan
 from bktools.export.plan import as_exported
 from bktools.export.tables import days_of
+from bktools.frames.codes import short
 from bktools.frames.currencies import shown
 from bktools.frames.names import month_and_company
 from bktools.frames.schema import TEXT, Moment, to_arrow
@@ -227,8 +228,7 @@ def _with_states(entries: ExportPlan | LedgerMatch | pd.DataFrame | pa.Table, jo
     if not {"amount", "currency"} <= set(table.column_names):
         raise ArgumentError("entries", "must have amounts and currencies")
     words: list[str | None] = [
-        reason.replace("_", " ") if state in WITH_REASONS else state
-        for state, reason in zip(states, reasons, strict=True)
+        short(reason) if state in WITH_REASONS else state for state, reason in zip(states, reasons, strict=True)
     ]
     columns = {name: table.column(name) for name in ("id", "company_id", "split_line") if name in table.column_names}
     columns |= {"date": days_of(table), "amount": table.column("amount"), "currency": table.column("currency")}

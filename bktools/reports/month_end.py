@@ -13,14 +13,14 @@ import pandas as pd
 
 from bktools.close import close as data
 from bktools.close.close import where
-from bktools.close.run import Request, run_close
+from bktools.close.run import Closing
 from bktools.connection import service_or_default
 from bktools.consoles import readable
 from bktools.errors import StorageError
 from bktools.frames.currencies import shown
 from bktools.frames.delimited import profile_named
 from bktools.frames.schema import Month
-from bktools.reports.folder import check_target, earlier_close, planned_beside, require_closed, write_folder
+from bktools.reports.folder import check_target, earlier_close, planned_beside, write_folder
 from bktools.reports.html import notebook
 from bktools.service import Service
 
@@ -161,37 +161,19 @@ def close_month(
     >>> close.period, close.state, written[0]
     ('2026-10', 'planned', 'README.txt')
     """
-    service = service_or_default(service)
+    arguments = {name: value for name, value in locals().items() if name not in {"folder", "profile", "service"}}
     profile_named(profile)
-    request = Request.checked(
-        service,
-        chart=chart,
-        entries=entries,
-        month=month,
-        company=company,
-        categories=categories,
-        employees=employees,
-        apply=apply,
-        max_entries=max_entries,
-        wait=wait,
-        others_export=others_export,
-        by=by,
-        approved_by=approved_by,
-        before_month_end=before_month_end,
-        new_chart=new_chart,
-        threshold=threshold,
-    )
+    closing = Closing(service_or_default(service), **arguments)
     # Folders are checked before anything is sent, too.
-    target = Path(folder or f"month-end-{request.month}")
-    target = target if request.apply else planned_beside(target)
+    target = Path(folder or f"month-end-{closing.period}")
+    target = target if apply else planned_beside(target)
     check_target(target)
-    require_closed(target)
-    close = run_close(request, service, seen)
+    close = closing.run()
     earlier = earlier_close(target)
     try:
         written = write_folder(close, target, profile)
     except StorageError as error:
-        if not request.apply:
+        if not apply:
             raise
         count = close.run.outcomes("jobs").get("ACCEPTED", 0)
         sent = f"{count:,} export {'job was' if count == 1 else 'jobs were'} sent and {'is' if count == 1 else 'are'}"

@@ -6,6 +6,7 @@ import io
 from typing import TYPE_CHECKING
 
 from bktools.close.close import Close, where
+from bktools.frames.codes import capitalized
 from bktools.frames.names import month_name
 from bktools.reports import bars
 from bktools.reports.coverage import plot_coverage
@@ -25,15 +26,13 @@ DPI = 120
 
 
 def pictures_of(close: Close) -> dict[str, bytes]:
-    """Return PNG pictures by the name of their file; there is none of money where the entries have no amounts."""
+    """Return PNG pictures by the name of their file."""
     about = ", ".join([close.title_state, *([where(close.environment)] if close.environment == "sandbox" else [])])
-    title = f"{month_name(close.period)}, {close.name}\n{about[:1].upper()}{about[1:]}"
-    entries = close.tables["entries"]
+    title = f"{month_name(close.period)}, {close.name}\n{capitalized(about)}"
     figures = {name: bars.figure_of_its_own() for name in PICTURES}
     plot_coverage(close.after, title=title, figure=figures[COVERAGE])
-    if {"amount", "currency"} <= set(entries.column_names):
-        plot_money(entries, title=title, currency=close.currency, figure=figures[MONEY])
-    return {name: _png(figure) for name, figure in figures.items() if figure.axes}
+    plot_money(close.tables["entries"], title=title, currency=close.currency, figure=figures[MONEY])
+    return {name: _png(figure) for name, figure in figures.items()}
 
 
 def _png(figure: Figure) -> bytes:

@@ -15,15 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools import disk
-from bktools.close.actions import IDS
+from bktools.close.actions import IDS, Action
 from bktools.close.close import Close
 from bktools.close.entries import HELD
-from bktools.close.entries import label_of as words_of
 from bktools.close.figures import ALL
+from bktools.frames.codes import sentence
 from bktools.frames.currencies import shown
 from bktools.frames.names import IDENTIFIERS
 from bktools.reports import grid
-from bktools.reports.excel import too_large
+from bktools.reports.excel import too_large, width_of
 from bktools.reports.grid import Book, Money, Share, Value
 from bktools.reports.pictures import MONEY
 
@@ -53,21 +53,14 @@ FILL, CLOSED = (
 # Currencies with a column on the first sheet's page; others have theirs beside the page.
 PRINTED_CURRENCIES = 6
 LABEL, AMOUNT = 58, 14
-# Columns with codes that are written as words.
-WORDS: dict[str, Callable[[str], str]] = {"reason": words_of, "state": lambda code: code.replace("_", " ")}
+# Columns with codes, which are written as words.
+CODES = ("reason", "state")
 
 
 def write_close(close: Close, path: Path, pictures: Mapping[str, bytes] | None = None) -> Path:
     """Write the workbook of a close; the same close gives the same bytes.
 
-    Parameters
-    ----------
-    close : Close
-        The month.
-    path : Path
-        The file to write; it is written whole or not at all.
-    pictures : mapping of str to bytes, optional
-        PNG pictures of the close, by the name of their file: that of the money is on the first sheet.
+    Of the PNG pictures, by the name of their file, that of the money is on the first sheet.
     """
     tables = {name: close.tables[name] for name in TABLES if len(close.tables.get(name, ()))}
     omitted = {name: why for name, table in tables.items() if (why := too_large(table))}
@@ -105,7 +98,9 @@ def _first(book: Book, close: Close, omitted: Mapping[str, str], picture: bytes 
         if rows:
             sheet.skip()
             sheet.write([title], grid.HEADING)
-            written = sheet.table(["", "entries", *close.currencies], rows)
+            # The amounts of two months have no number of entries.
+            counts = "" if all(row[1] is None for row in rows) else "entries"
+            written = sheet.table(["", counts, *close.currencies], rows)
             if total:
                 sheet.total(written, total)
     sheet.skip()
@@ -157,33 +152,38 @@ def _job(keys: Mapping[str, Any]) -> str:
     return f"{sent}: {keys['fate']}"
 
 
+# The columns of the sheet to fill in: title, width, and the cell of an action. Those of its identity follow.
+COLUMNS: tuple[tuple[str, float, Callable[[Action], Value]], ...] = (
+    ("severity", 9, lambda action: (action.severity, grid.WRAPPED)),
+    ("who", 18, lambda action: (action.who, grid.WRAPPED)),
+    ("to do", 28, lambda action: (action.to_do, grid.WRAPPED)),
+    ("about", 44, lambda action: (action.about, grid.WRAPPED)),
+    ("why", 36, lambda action: (action.why, grid.WRAPPED)),
+    ("entries", 8, lambda action: action.entries or None),
+    ("amount", 15, lambda action: _amounts(action.amounts)[0]),
+    ("currency", 9, lambda action: _amounts(action.amounts)[1]),
+    (NEW_ACCOUNT, 32, lambda action: (None, FILL if action.wants_account else CLOSED)),
+    (NOTE, 24, lambda _: (None, FILL)),
+    ("command", 12, lambda action: action.command or None),
+    ("check", 12, lambda action: action.cause),
+)
+# As many of them are printed.
+PRINTED = 10
+
+
 def _to_do(book: Book, close: Close, *, has_list: bool) -> None:
     """Write the sheet to fill in: one row an action, and the identity of each row."""
-    titles = ["severity", "who", "to do", "about", "why", "entries", "amount", "currency", NEW_ACCOUNT, NOTE]
-    identity = ["command", "check", *(name.replace("_", " ") for name in IDS), LINE_ID]
-    sheet = book.grid(TO_DO, grid.RED, [9, 18, 28, 44, 36, 8, 15, 9, 32, 24, *[12] * len(identity)])
-    rows = []
-    for action in close.actions:
-        who = f"{action.role} ({action.person})" if action.person else action.role
-        rows.append(
-            [
-                *((text, grid.WRAPPED) for text in (action.severity, who, action.to_do, action.about, action.why)),
-                action.entries or None,
-                *_amounts(action.amounts),
-                (None, FILL if action.wants_account else CLOSED),
-                (None, FILL),
-                action.command or None,
-                action.cause,
-                *(action.ids.get(name) for name in IDS),
-                action.key(close.company, close.period),
-            ]
-        )
-    written = sheet.table([*titles, *identity], rows)
-    place = titles.index(NEW_ACCOUNT)
+    titles = [title for title, *_ in COLUMNS] + [name.replace("_", " ") for name in IDS] + [LINE_ID]
+    sheet = book.grid(TO_DO, grid.RED, [*(width for _, width, _ in COLUMNS), *[12] * (len(IDS) + 1)])
+    rows = [
+        [*(cell(one) for *_, cell in COLUMNS), *map(one.ids.get, IDS), one.key(close.company, close.period)]
+        for one in close.actions
+    ]
+    written, place = sheet.table(titles, rows), titles.index(NEW_ACCOUNT)
     for row, action in zip(written, close.actions, strict=True):
         if action.wants_account and has_list:
             sheet.sheet.data_validation(row, place, row, place, CHOICE)
-    sheet.listing(len(titles) + len(identity), printed=len(titles))
+    sheet.listing(len(titles), printed=PRINTED)
 
 
 def _listing(book: Book, name: str, table: pa.Table, labels: Sequence[str]) -> None:
@@ -194,7 +194,7 @@ def _listing(book: Book, name: str, table: pa.Table, labels: Sequence[str]) -> N
     order = [*first, *names, *(column for column in filled if column not in (*first, *names))]
     rows = [[_value(row, column) for column in order] for row in table.select(order).to_pylist()]
     titles = [column.removesuffix("_name").replace("_", " ") for column in order]
-    widths = [_width(title, (row[place] for row in rows)) for place, title in enumerate(titles)]
+    widths = [width_of(title, (_text(row[place]) for row in rows), grid.WIDEST) for place, title in enumerate(titles)]
     if labels:
         titles, widths = [*titles, "account to choose"], [*widths, grid.WIDEST]
         rows = [[*row, label] for row, label in itertools.zip_longest(rows, labels)]
@@ -244,14 +244,11 @@ def _value(row: Mapping[str, Any], column: str) -> Value:
     value = row[column]
     if isinstance(value, Decimal):
         return Share(value) if column == "share" else Money(value, row.get("currency"))
-    return WORDS[column](value) if column in WORDS and value else value
+    return sentence(value) if column in CODES and value else value
 
 
-def _width(title: str, values: Iterable[Value]) -> int:
-    texts = (shown(*value) if isinstance(value, Money) else str(value) for value in values if value is not None)
-    longest = max((len(line) for text in texts for line in text.split("\n")), default=0)
-    # The arrow of the filter covers three characters of the heading.
-    return min(max(longest + 1, len(title) + 3, grid.NARROWEST), grid.WIDEST)
+def _text(value: Value) -> str:
+    return shown(*value) if isinstance(value, Money) else "" if value is None else str(value)
 
 
 def _is_filled(column: pa.ChunkedArray) -> bool:

@@ -7,7 +7,7 @@ import contextlib
 import json
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
@@ -37,8 +37,19 @@ ErrorHandler = Callable[[Request, Exception], Awaitable[Response]]
 
 Served = tuple[tuple[Endpoint, Handler], ...]
 
-MAIN_ROUTES: Served = tuple((e, HANDLERS[e.operation]) for e in ENDPOINTS if e.host is Host.MAIN)
-BALANCE_ROUTES: Served = tuple((e, HANDLERS[e.operation]) for e in ENDPOINTS if e.host is Host.BALANCE)
+
+def served_at(host: Host, endpoints: Iterable[Endpoint] = ENDPOINTS) -> Served:
+    """Return the operations of a host with their handlers; raise `LookupError` for one that the sandbox lacks."""
+    unknown = [endpoint.operation for endpoint in endpoints if endpoint.operation not in HANDLERS]
+    if unknown:
+        raise LookupError(
+            f"the sandbox does not serve {', '.join(unknown)}: describe the noun in sandbox/nouns.py, or add a handler to "
+            "sandbox/routes.py"
+        )
+    return tuple((endpoint, HANDLERS[endpoint.operation]) for endpoint in endpoints if endpoint.host is host)
+
+
+MAIN_ROUTES, BALANCE_ROUTES = map(served_at, (Host.MAIN, Host.BALANCE))
 
 ROUTE_UNKNOWN = "Route not found"
 SERVER_FAILURE = "Something went wrong. Please contact the administrator if the problem persists."
@@ -110,7 +121,7 @@ def _operation(
         delay = conduct.latency + sum(fault.seconds for fault in faults if fault.kind == "latency")
         if delay:
             await asyncio.sleep(delay)
-        instead = [found for fault in faults if (found := _answer_instead(fault, audience))]
+        instead = [substitute for fault in faults if (substitute := _answer_instead(fault, audience))]
         if instead:
             # Read the request first: a client whose write fails would not see the fault.
             await request.body()
@@ -216,8 +227,8 @@ async def _main_error(request: Request, error: Exception) -> Response:
 async def _balance_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
     assert isinstance(error, HTTPException)
     # The interface shows a text for unknown routes only; a wrong method gets its standard status.
-    said = ROUTE_UNKNOWN if error.status_code == _NOT_FOUND else error.detail
-    return json_answer(said, error.status_code, error.headers)
+    content = ROUTE_UNKNOWN if error.status_code == _NOT_FOUND else error.detail
+    return json_answer(content, error.status_code, error.headers)
 
 
 def _failure(audience: str, status: int) -> Response:

@@ -11,16 +11,15 @@ from typing import NamedTuple
 from bktools.contract import ENDPOINTS
 from bktools.contract.endpoint import Credential
 from bktools.sandbox.answers import ScopeRefusal
+from bktools.sandbox.nouns import EMPLOYEES, NOUNS
 
 # Also needed to list the employees of all companies.
 ORGANISATION_SCOPE = "organisation:read"
 
-SCOPES = {
-    "search_categories": "categories:read",
+SCOPES = {noun.operation: noun.scope for noun in NOUNS} | {
     "create_account": "accounts:write",
     "create_export_job": "export_jobs:write",
-    "search_employees": "employees:read",
-    "get_employee": "employees:read",
+    "get_employee": EMPLOYEES.scope,
     "get_balance": "balance:read",
 }
 ALL_SCOPES = (*dict.fromkeys(SCOPES.values()), ORGANISATION_SCOPE)

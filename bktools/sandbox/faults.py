@@ -101,12 +101,12 @@ def check_seconds(name: str, value: object) -> None:
         raise ArgumentError(name, "must be a number of seconds from 0", value)
 
 
-def _fault(given: object) -> Fault:
-    if isinstance(given, str):
-        return parse_fault(given)
-    if not isinstance(given, Fault):
-        raise ArgumentError("faults", "must be faults, or their texts such as 'error:status=503'", given)
-    return given
+def _fault(fault: object) -> Fault:
+    if isinstance(fault, str):
+        return parse_fault(fault)
+    if not isinstance(fault, Fault):
+        raise ArgumentError("faults", "must be faults, or their texts such as 'error:status=503'", fault)
+    return fault
 
 
 def parse_fault(text: str) -> Fault:
@@ -135,8 +135,8 @@ class Faults:
 
     def __init__(self, faults: Iterable[Fault | str] = ()) -> None:
         self._lock = threading.Lock()
-        given = faults if isinstance(faults, Iterable) and not isinstance(faults, str) else [faults]
-        self._active = [(fault, _hits(fault)) for fault in map(_fault, given)]
+        initial = faults if isinstance(faults, Iterable) and not isinstance(faults, str) else [faults]
+        self._active = [(fault, _hits(fault)) for fault in map(_fault, initial)]
 
     def add(self, fault: Fault | str) -> None:
         """Add a fault."""

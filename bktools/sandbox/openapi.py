@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from bktools.contract import ENDPOINTS
 from bktools.contract.endpoint import Credential, Endpoint, Host
 from bktools.sandbox.auth import SCOPES
-from bktools.sandbox.routes import EMPLOYEE_FILTERS, SORTABLE
-from bktools.sandbox.schemas import CURSOR, SCHEMAS, TEXT, UUID, Schema, record, ref
+from bktools.sandbox.nouns import NOUNS
+from bktools.sandbox.schemas import CURSOR, SCHEMAS, UUID, Schema, record, ref
 from bktools.sandbox.validation import INT32_MAX, INT64_MAX
 
 # Version of the bookkeeping API definition (interface, section 9).
@@ -38,7 +38,7 @@ _REFUSALS: _Answers = {
     500: ("a failure of the server", _ERROR),
 }
 _ANSWERS: dict[str, _Answers] = {
-    "search_categories": {200: ("a page of categories", _page("BookkeepingCategory"))},
+    **{noun.operation: {200: (f"a page of {noun.table}", _page(noun.name))} for noun in NOUNS},
     "create_account": {
         200: ("the account exists with the same data", _data("Account")),
         201: ("the account was created", _data("Account")),
@@ -50,7 +50,6 @@ _ANSWERS: dict[str, _Answers] = {
         404: ("ACCOUNTING_INTEGRATION_NOT_FOUND", _ERROR),
         409: ("EXPORT_ALREADY_IN_PROGRESS", _ERROR),
     },
-    "search_employees": {200: ("a page of employees", _page("Employee"))},
     "get_employee": {200: ("an employee", _data("Employee")), 404: ("no such employee", _ERROR)},
     "get_balance": {
         200: ("the balance", ref("Balance")),
@@ -58,7 +57,7 @@ _ANSWERS: dict[str, _Answers] = {
     },
 }
 _BODIES = {
-    "search_categories": "CategorySearch",
+    **{noun.operation: noun.body for noun in NOUNS if noun.body is not None},
     "create_account": "AccountCreate",
     "create_export_job": "ExportJobCreate",
 }
@@ -71,6 +70,8 @@ def openapi_document(base_url: str, balance_url: str, max_limit: int) -> Schema:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, max_limit)
         if endpoint.host is Host.BALANCE:
             paths[endpoint.path]["servers"] = [{"url": balance_url}]
+    records = {noun.name: noun.schema for noun in NOUNS}
+    searches = {noun.body: noun.search for noun in NOUNS if noun.body is not None}
     bearer = {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}
     schemes = {"bearer": bearer, "apiKey": {"type": "http", "scheme": "basic"}, "balanceBearer": bearer}
     return {
@@ -78,7 +79,7 @@ def openapi_document(base_url: str, balance_url: str, max_limit: int) -> Schema:
         "info": {"title": "bktools sandbox", "version": VERSION},
         "servers": [{"url": base_url}],
         "paths": paths,
-        "components": {"schemas": SCHEMAS, "securitySchemes": schemes},
+        "components": {"schemas": SCHEMAS | records | searches, "securitySchemes": schemes},
     }
 
 
@@ -106,11 +107,12 @@ def _operation(endpoint: Endpoint, max_limit: int) -> Schema:
 
 
 def _parameters(operation: str, max_limit: int) -> list[Schema]:
-    if operation == "search_categories":
-        return _paging_parameters(SORTABLE["categories"], max_limit)
-    if operation == "search_employees":
-        filters = [_query(name, UUID if name == "companyId" else TEXT) for name in EMPLOYEE_FILTERS]
-        return filters + _paging_parameters(SORTABLE["employees"], max_limit)
+    noun = next((noun for noun in NOUNS if noun.operation == operation), None)
+    if noun is not None:
+        filters = {} if noun.body is not None else noun.search["properties"]
+        required = noun.search["required"]
+        parameters = [_query(name, schema, is_required=name in required) for name, schema in filters.items()]
+        return parameters + _paging_parameters(noun.sortable, max_limit)
     if operation == "get_employee":
         return [{"name": "employeeId", "in": "path", "required": True, "schema": UUID}]
     return []
@@ -129,8 +131,8 @@ def _paging_parameters(sorting_keys: Sequence[str], max_limit: int) -> list[Sche
     ]
 
 
-def _query(name: str, schema: Schema, description: str = "") -> Schema:
-    parameter: Schema = {"name": name, "in": "query", "required": False, "schema": schema}
+def _query(name: str, schema: Schema, description: str = "", *, is_required: bool = False) -> Schema:
+    parameter: Schema = {"name": name, "in": "query", "required": is_required, "schema": schema}
     return parameter | {"description": description} if description else parameter
 
 

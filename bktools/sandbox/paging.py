@@ -10,13 +10,13 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from starlette.datastructures import QueryParams
 
 from bktools.sandbox.answers import invalid
-from bktools.sandbox.schemas import CURSOR_PATTERN, PAGE_ORDERS
+from bktools.sandbox.schemas import CURSOR_PATTERN, PAGE_ORDERS, Schema
 from bktools.sandbox.validation import INT32_MAX, INT64_MAX, known_parameters, whole_number
 
 _LISTS = ("sorting_keys", "sorting_order")
@@ -91,16 +91,17 @@ def backwards(order: Order) -> Order:
 def beyond(order: Order, key: Key, *, inclusive: bool = False) -> Condition:
     """Return the condition that a row comes after a key, or has the key itself where `inclusive`."""
     (last, value), *upper = reversed(list(zip(order, key, strict=True)))
-    found = Condition(f"{last.sql} {'<' if last.descending else '>'}{'=' if inclusive else ''} ?", (value,))
+    condition = Condition(f"{last.sql} {'<' if last.descending else '>'}{'=' if inclusive else ''} ?", (value,))
     for term, value in upper:
-        sql = f"({term.sql} {'<' if term.descending else '>'} ? OR {term.sql} IS ? AND {found.sql})"
-        found = Condition(sql, (value, value, *found.parameters))
-    return found
+        sql = f"({term.sql} {'<' if term.descending else '>'} ? OR {term.sql} IS ? AND {condition.sql})"
+        condition = Condition(sql, (value, value, *condition.parameters))
+    return condition
 
 
-def page_parameters(query: QueryParams, filters: tuple[str, ...] = ()) -> dict[str, list[str]]:
+def page_parameters(query: QueryParams, filters: Mapping[str, Schema]) -> dict[str, list[str]]:
     """Return the parameters of a search; refuse those that break a rule of paging (interface, section 4.1)."""
-    sent = known_parameters(query, filters + _PARAMETERS, _LISTS)
+    lists = [name for name, schema in filters.items() if schema["type"] == "array"]
+    sent = known_parameters(query, [*filters, *_PARAMETERS], [*lists, *_LISTS])
     bounds = [name for name in ("before", "after", "offset") if name in sent]
     if len(bounds) > 1:
         raise invalid(f"{bounds[1]} cannot be combined with {bounds[0]}; give one of before, after, offset")

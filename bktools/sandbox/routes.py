@@ -10,67 +10,54 @@ from operator import and_, eq
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bktools.contract.employees import EMPLOYEES
 from bktools.sandbox.answers import Refusal, ScopeRefusal, json_answer, text_answer
 from bktools.sandbox.auth import ORGANISATION_SCOPE, Caller
 from bktools.sandbox.jobs import ExportJob, job_at
-from bktools.sandbox.paging import EVERY_ROW, Condition, Cursors, any_of, equal, field, page_parameters, read_order
+from bktools.sandbox.nouns import NOUNS, Listed
+from bktools.sandbox.paging import EVERY_ROW, Condition, Cursors, any_of, equal, page_parameters, read_order
+from bktools.sandbox.schemas import SCHEMAS
 from bktools.sandbox.store import State, new_id
-from bktools.sandbox.validation import read_body, same_json, uuid_text
-from bktools.sandbox.world import CATEGORY_FIELDS, EMPLOYEE_FIELDS, Account, camel
+from bktools.sandbox.validation import read_body, read_query, same_json, uuid_text
+from bktools.sandbox.world import Account, camel
 
-EMPLOYEE_FILTERS = tuple(known.sent_as for known in EMPLOYEES.filters)
+Handler = Callable[[Request, State, Caller], Awaitable[Response]]
 
-# Every field but the two that are objects.
-SORTABLE = {
-    "categories": tuple(name for name in CATEGORY_FIELDS if name != "metadata"),
-    "employees": tuple(name for name in EMPLOYEE_FIELDS if name != "avatar"),
-}
-
-_LISTS = {"ids": "id", "accountIds": field("accountId"), "categoryGroupIds": field("categoryGroupId")}
 # Fields that must be equal for a repeated create to match the account; a tax code where it is sent.
 _SENT = [name for name in Account._fields if name != "id"]
 
 
-async def search_categories(request: Request, state: State, caller: Caller) -> Response:
-    """Answer one page of the categories that match all filters (interface, section 4.1)."""
-    paging = page_parameters(request.query_params)
-    sent = await read_body(request, "CategorySearch")
-    caller.check_company(sent["companyId"], known=state.store.company(sent["companyId"]) is not None)
-    conditions = [equal("company_id", sent["companyId"])]
-    conditions += [any_of(column, sent[name]) for name, column in _LISTS.items() if sent[name]]
-    if sent["archived"] is not None:
-        conditions.append(equal(field("archived"), sent["archived"]))
-    if sent["name"]:
-        conditions.append(Condition(f"instr(folded({field('name')}), ?) > 0", (sent["name"].casefold(),)))
-    return _page(state, "categories", conditions, paging)
+def search(noun: Listed) -> Handler:
+    """Return the handler of a noun's search: one page of the rows that match all filters (interface, sections 4.1, 4.4)."""
+    schema, is_query = noun.search, noun.body is None
+
+    async def answer(request: Request, state: State, caller: Caller) -> Response:
+        paging = page_parameters(request.query_params, schema["properties"] if is_query else {})
+        sent = read_query(paging, schema) if is_query else await read_body(request, schema)
+        company = sent["companyId"]
+        conditions = [EVERY_ROW]
+        if company is not None:
+            caller.check_company(company, known=state.store.company(company) is not None)
+            conditions.append(equal("company_id", company))
+        elif ORGANISATION_SCOPE not in caller.scopes:
+            raise ScopeRefusal(403)
+        elif caller.companies is not None:
+            conditions.append(any_of("company_id", caller.companies))
+        # An empty list is no filter.
+        conditions += [meets(sent[name]) for name, (_, meets) in noun.filters.items() if sent[name] not in (None, [])]
+        return _page(state, noun, reduce(and_, conditions), paging)
+
+    return answer
 
 
-async def search_employees(request: Request, state: State, caller: Caller) -> Response:
-    """Answer one page of the employees that match all filters (section 4.4)."""
-    sent = page_parameters(request.query_params, EMPLOYEE_FILTERS)
-    conditions = [EVERY_ROW]
-    if "companyId" in sent:
-        company = uuid_text("companyId", sent["companyId"][0])
-        caller.check_company(company, known=state.store.company(company) is not None)
-        conditions.append(equal("company_id", company))
-    elif ORGANISATION_SCOPE not in caller.scopes:
-        raise ScopeRefusal(403)
-    elif caller.companies is not None:
-        conditions.append(any_of("company_id", caller.companies))
-    conditions += [equal(field(name), sent[name][0]) for name in ("email", "code") if name in sent]
-    return _page(state, "employees", conditions, sent)
-
-
-def _page(state: State, table: str, conditions: list[Condition], sent: dict[str, list[str]]) -> Response:
-    """Return the page of a table that a search's parameters ask for, in its envelope (section 2.3)."""
-    matching, order = reduce(and_, conditions), read_order(sent, SORTABLE[table])
+def _page(state: State, noun: Listed, matching: Condition, sent: dict[str, list[str]]) -> Response:
+    """Return the page of a noun that a search's parameters ask for, in its envelope (section 2.3)."""
+    order = read_order(sent, noun.sortable)
     single = {name: values[0] for name, values in sent.items()}
     numbers: dict[str, int] = {name: int(single[name]) for name in ("limit", "offset") if name in single}
-    cursors = Cursors([table, matching, order])
+    cursors = Cursors([noun.table, matching, order])
     bounds = {name: cursors.read(name, single[name]) for name in ("after", "before") if name in single}
     limit = min(numbers.get("limit", state.max_limit), state.max_limit)
-    rows = state.store.page(table, matching, order, limit, **bounds, offset=numbers.get("offset", 0))
+    rows = state.store.page(noun.table, matching, order, limit, **bounds, offset=numbers.get("offset", 0))
     echo: dict[str, object] = {"parameters": sent, **{name: single[name] for name in bounds}, **numbers}
     if "sorting_keys" in sent:
         echo |= {"sortingKeys": sent["sorting_keys"], "sortingOrder": sent["sorting_order"]}
@@ -89,17 +76,17 @@ def _page(state: State, table: str, conditions: list[Condition], sent: dict[str,
 async def get_employee(request: Request, state: State, caller: Caller) -> Response:
     """Answer one employee (section 4.5)."""
     employee_id = uuid_text("employeeId", request.path_params["employeeId"])
-    found = state.store.employee(employee_id)
-    if found is None:
+    employee = state.store.employee(employee_id)
+    if employee is None:
         raise Refusal(404, "NOT_FOUND", f"there is no employee {employee_id}")
-    company, body = found
+    company, body = employee
     caller.check_company(company, known=True)
     return text_answer(f'{{"data": {body}}}')
 
 
 async def create_account(request: Request, state: State, caller: Caller) -> Response:
     """Create an account: 201 when it is new, 200 when it exists and nothing differs, else 409 (4.3)."""
-    sent = await read_body(request, "AccountCreate")
+    sent = await read_body(request, SCHEMAS["AccountCreate"])
     caller.check_company(sent["companyId"], known=state.store.company(sent["companyId"]) is not None)
     account = Account(id=new_id(), **{name: sent[camel(name)] for name in _SENT})
     stored, new = state.store.create_account(account)
@@ -124,7 +111,7 @@ async def create_account(request: Request, state: State, caller: Caller) -> Resp
 
 async def create_export_job(request: Request, state: State, caller: Caller) -> Response:
     """Create an export job, or refuse it for one of the three documented reasons (section 4.2)."""
-    sent = await read_body(request, "ExportJobCreate")
+    sent = await read_body(request, SCHEMAS["ExportJobCreate"])
     company = state.store.company(sent["companyId"])
     caller.check_company(sent["companyId"], known=company is not None)
     assert company is not None
@@ -167,13 +154,10 @@ async def get_balance(request: Request, state: State, caller: Caller) -> Respons
     )
 
 
-Handler = Callable[[Request, State, Caller], Awaitable[Response]]
-
 HANDLERS: dict[str, Handler] = {
-    "search_categories": search_categories,
+    **{noun.operation: search(noun) for noun in NOUNS},
     "create_account": create_account,
     "create_export_job": create_export_job,
-    "search_employees": search_employees,
     "get_employee": get_employee,
     "get_balance": get_balance,
 }

@@ -129,7 +129,7 @@ def write_sample_ledger(exported: Any, folder: Path | str) -> Path:
     """
     entries = exported.sort_values(["date", "entry_id"]).to_dict("records")
     euros = [entry["entry_id"] for entry in entries if entry["currency"] == "EUR"]
-    planted = {euros[place]: difference for difference, place in _PLANTED.items()}
+    planted = {euros[number]: difference for difference, number in _PLANTED.items()}
     vouchers = []
     for entry in entries:
         account, day = entry["account_code"], entry["date"]

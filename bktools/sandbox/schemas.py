@@ -1,4 +1,4 @@
-"""The objects of the service. The OpenAPI document shows them, and request bodies are checked against them."""
+"""The objects of the service, besides those of `nouns`. Request bodies are checked against them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ PAGE_ORDERS = {
 UUID: Schema = {"type": "string", "format": "uuid"}
 TEXT: Schema = {"type": "string"}
 CURSOR = TEXT | {"pattern": CURSOR_PATTERN}
-_FLAG: Schema = {"type": "boolean"}
-_UUIDS: Schema = {"type": "array", "items": UUID}
+FLAG: Schema = {"type": "boolean"}
+UUIDS: Schema = {"type": "array", "items": UUID, "uniqueItems": True}
 
 
 def ref(name: str) -> Schema:
@@ -30,26 +30,31 @@ def ref(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
+def nullable(schema: Schema) -> Schema:
+    """Return a schema that null fits, too."""
+    return schema | {"type": [schema["type"], "null"]}
+
+
 def record(*, closed: bool = False, **names_by_type: str | tuple[str, Schema]) -> Schema:
     """Return the schema of an object from its fields' names by type: `!` marks a required one, `?` a nullable one.
 
-    A type that `_TYPES` lacks is given as a schema beside the names.
+    A type that `_TYPES` lacks is described as a schema beside the names.
     """
     required, properties = [], {}
-    for type_, given in names_by_type.items():
-        names, schema = (given, _TYPES[type_]) if isinstance(given, str) else given
+    for type_, described in names_by_type.items():
+        names, schema = (described, _TYPES[type_]) if isinstance(described, str) else described
         for marked in names.split():
             name = marked.rstrip("!?")
             required += [name] * ("!" in marked)
-            properties[name] = schema | {"type": [schema["type"], "null"]} if "?" in marked else schema
-    found: Schema = {"type": "object", "required": required, "properties": properties}
-    return found | {"additionalProperties": False} if closed else found
+            properties[name] = nullable(schema) if "?" in marked else schema
+    schema_: Schema = {"type": "object", "required": required, "properties": properties}
+    return schema_ | {"additionalProperties": False} if closed else schema_
 
 
 _TYPES: dict[str, Schema] = {
     "uuid": UUID,
     "text": TEXT,
-    "flag": _FLAG,
+    "flag": FLAG,
     "time": {"type": "string", "format": "date-time"},
     "whole": {"type": "integer"},
     "int32": {"type": "integer", "format": "int32"},
@@ -58,26 +63,12 @@ _TYPES: dict[str, Schema] = {
     "short_text": TEXT | {"maxLength": 255},
     "external_id": TEXT | {"minLength": 1, "maxLength": 255},
     "texts": {"type": "array", "items": TEXT},
-    "uuids": _UUIDS | {"uniqueItems": True},
-    "some_uuids": _UUIDS | {"minItems": 1},
+    "some_uuids": {"type": "array", "items": UUID, "minItems": 1},
     "anything": {"type": "object", "additionalProperties": True},
     "cursor": CURSOR,
 }
 
 SCHEMAS: dict[str, Schema] = {
-    "BookkeepingCategory": record(
-        uuid="id! companyId! categoryGroupId! accountId? taxCodeId?",
-        text="name!",
-        flag="archived!",
-        anything="metadata?",
-    ),
-    "CategorySearch": record(
-        closed=True,
-        uuid="companyId!",
-        uuids="ids? accountIds? categoryGroupIds?",
-        flag="archived?",
-        text="name?",
-    ),
     "PageOrder": TEXT | {"enum": list(PAGE_ORDERS)},
     "CurrentRequestPagination": record(
         parameters=("parameters!", {"type": "object", "additionalProperties": _TYPES["texts"]}),
@@ -114,8 +105,8 @@ SCHEMAS: dict[str, Schema] = {
         closed=True,
         some_uuids="accountingEntryIds!",
         uuid="companyId! employeeId?",
-        interactive=("isInteractive?", _FLAG | {"default": True}),
-        options=("options?", record(closed=True, vendor=("vendorBasedBookkeeping?", _FLAG | {"default": False}))),
+        interactive=("isInteractive?", FLAG | {"default": True}),
+        options=("options?", record(closed=True, vendor=("vendorBasedBookkeeping?", FLAG | {"default": False}))),
     ),
     "ExportJob": record(
         uuid="id! companyId! createdBy!?",
@@ -123,11 +114,6 @@ SCHEMAS: dict[str, Schema] = {
         whole="expiresIn! numberOfItems!",
         flag="isInteractive! vendorBasedBookkeeping!",
         text="status! failureReason failureReasonType",
-    ),
-    "Employee": record(
-        uuid="id! companyId!",
-        text="email! firstName! lastName! code jobTitle phone role",
-        avatar=("avatar", record(text="url!")),
     ),
     "Balance": record(text="currency!", number="current! available!"),
     "Error": record(text="type! message!"),

@@ -278,8 +278,8 @@ class Server:
     def _transport_of(self, client: tuple[str, int]) -> asyncio.Transport | None:
         assert self._uvicorn is not None
         connections = self._uvicorn.server_state.connections
-        found = (c.transport for c in connections if isinstance(c, H11Protocol) and c.client == client)
-        return next(found, None)
+        transports = (c.transport for c in connections if isinstance(c, H11Protocol) and c.client == client)
+        return next(transports, None)
 
     def _run(self, sockets: list[socket.socket]) -> None:
         try:

@@ -13,10 +13,9 @@ import shutil
 import sqlite3
 import time
 import uuid
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
@@ -26,8 +25,9 @@ from bktools import disk
 from bktools.errors import ArgumentError, StorageError
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
 from bktools.sandbox.jobs import OUTCOMES, ExportJob
+from bktools.sandbox.nouns import NOUNS, Listed
 from bktools.sandbox.paging import Condition, Key, Order, Rows, backwards, beyond
-from bktools.sandbox.world import Account, Category, Company, World, category_json, employee_json
+from bktools.sandbox.world import Account, Category, Company, World, category_json
 
 # Searches and sorts read the fields of categories and employees from their JSON.
 _TABLES = """
@@ -41,26 +41,25 @@ CREATE TABLE accounts (
     id TEXT PRIMARY KEY, company_id TEXT NOT NULL, external_id TEXT NOT NULL, name TEXT NOT NULL,
     archived FLAG NOT NULL, code TEXT, metadata TEXT, tax_code_external_id TEXT,
     UNIQUE (company_id, external_id));
-CREATE TABLE categories (
-    position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, company_id TEXT NOT NULL, body TEXT NOT NULL);
-CREATE TABLE employees (
-    position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, company_id TEXT NOT NULL, body TEXT NOT NULL);
 CREATE TABLE export_jobs (
     id TEXT PRIMARY KEY, company_id TEXT NOT NULL, created_at REAL NOT NULL, expires_in INTEGER NOT NULL,
     is_interactive FLAG NOT NULL, number_of_items INTEGER NOT NULL, vendor_based_bookkeeping FLAG NOT NULL,
     created_by TEXT, seconds REAL NOT NULL, outcome TEXT NOT NULL, ends_at REAL NOT NULL);
-CREATE TABLE accepted_entries (job_id TEXT NOT NULL, entry_id TEXT NOT NULL)"""
+CREATE TABLE accepted_entries (job_id TEXT NOT NULL, entry_id TEXT NOT NULL);
+CREATE INDEX export_jobs_company ON export_jobs (company_id, ends_at)"""
+
+# The table of a noun, made where it is missing, so that an older sandbox gets a new one.
+_NOUN = """
+CREATE TABLE {table} (
+    position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, company_id TEXT NOT NULL, body TEXT NOT NULL)"""
 
 # Created after the rows, which is quicker. Within a company the index keeps the order of the table.
 _INDICES = """
-CREATE UNIQUE INDEX categories_id ON categories (id);
-CREATE INDEX categories_company ON categories (company_id);
-CREATE UNIQUE INDEX employees_id ON employees (id);
-CREATE INDEX employees_company ON employees (company_id);
-CREATE INDEX export_jobs_company ON export_jobs (company_id, ends_at)"""
+CREATE UNIQUE INDEX {table}_id ON {table} (id);
+CREATE INDEX {table}_company ON {table} (company_id)"""
 
-# Marks the file as one of these tables.
-_MARK = zlib.crc32((_TABLES + _INDICES).encode()) >> 1
+# Marks the file as one of these tables. A table that changes needs another number, a new noun does not.
+_MARK = 608954287
 
 _ADD = "INSERT INTO {} (id, company_id, body) VALUES (?, ?, ?)"
 # Searches whose totals are kept.
@@ -97,7 +96,7 @@ class Store:
             ) from error
         self._connection = sqlite3.connect(file, timeout=30, isolation_level=None, detect_types=sqlite3.PARSE_DECLTYPES)
         self._execute = self._connection.execute
-        self._kept_total = lru_cache(_MOST_TOTALS)(self._total)
+        self._cached_total = lru_cache(_MOST_TOTALS)(self._total)
         self._connection.create_function("folded", 1, str.casefold, deterministic=True)
         try:
             self._execute("PRAGMA synchronous = FULL")
@@ -122,22 +121,33 @@ class Store:
         self._connection.close()
 
     def _make(self, world: World, file: Path) -> None:
-        if self._mark() == _MARK:
+        if self._mark() == _MARK and not self._missing():
             return
         with self._transaction("IMMEDIATE"):
-            if self._mark() == _MARK:  # another process was first
-                return
-            if self._mark() != 0:
+            mark = self._mark()
+            if mark not in (0, _MARK):
                 raise StorageError(
                     f"{file} was made by another version of bktools: nothing was changed; reset the sandbox, with its "
                     "journal: bktools sandbox reset (or name another file with --db)"
                 )
-            for statement in _TABLES.split(";"):
-                self._execute(statement)
-            self._fill(world)
-            for statement in _INDICES.split(";"):
-                self._execute(statement)
-            self._execute(f"PRAGMA user_version = {_MARK}")
+            if mark == 0:
+                self._run(_TABLES)
+                self._fill(world)
+                self._execute(f"PRAGMA user_version = {_MARK}")
+            # Of two processes, the other one may have made them meanwhile.
+            for noun in self._missing():
+                self._run(_NOUN.format(table=noun.table))
+                self._fill_noun(noun, world)
+                self._run(_INDICES.format(table=noun.table))
+
+    def _run(self, statements: str) -> None:
+        for statement in statements.split(";"):
+            self._execute(statement)
+
+    def _missing(self) -> list[Listed]:
+        """Return the nouns without a table."""
+        tables = {name for (name,) in self._execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        return [noun for noun in NOUNS if noun.table not in tables]
 
     def _mark(self) -> int:
         return int(self._execute("PRAGMA user_version").fetchone()[0])
@@ -148,15 +158,21 @@ class Store:
             "token": self.issue_token(Caller(MAIN_AUDIENCE)),
             "api_key": secrets.token_urlsafe(32),
             "balance_token": self.issue_token(Caller(BALANCE_AUDIENCE, companies=[world.all_companies[0].id])),
+            "world": json.dumps(astuple(world)),
         }
         many("INSERT INTO settings VALUES (?, ?)", settings.items())
         columns = ", ".join(Company._fields)
         many(f"INSERT INTO companies ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", world.all_companies)  # noqa: S608 - own names
         for number in range(world.companies):
             many("INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", world.accounts(number))
-            categories, employees = world.categories_of(number), world.employees_of(number)
-            many(_ADD.format("categories"), ((c.id, c.company_id, category_json(c)) for c in categories))
-            many(_ADD.format("employees"), ((e.id, e.company_id, employee_json(e)) for e in employees))
+
+    def _fill_noun(self, noun: Listed, world: World) -> None:
+        made = self._execute("SELECT value FROM settings WHERE name = 'world'").fetchone()
+        # Rows belong to the companies of this file, whatever world the server of today would make.
+        world = World(*json.loads(made[0])) if made else world
+        for number, company in enumerate(world.all_companies):
+            rows = ((id_, company.id, body) for id_, body in noun.rows(world, number))
+            self._connection.executemany(_ADD.format(noun.table), rows)
 
     def _use_wal(self) -> None:
         # SQLite does not wait for the lock of this change, and several processes may start at once.
@@ -209,7 +225,7 @@ class Store:
         read, bound = (order, after) if forwards else (backwards(order), before)
         with self._transaction("DEFERRED"):
             version = (self._execute("PRAGMA data_version").fetchone(), self._connection.total_changes)
-            total = self._kept_total(table, matching, version)
+            total = self._cached_total(table, matching, version)
             within = matching if bound is None else matching & beyond(read, bound)
             found = self._select(table, within, read, limit + 1, offset)
             more, behind = len(found) > limit, offset > 0 and total > 0

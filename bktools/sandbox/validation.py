@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
 from bktools.sandbox.answers import Refusal, invalid
-from bktools.sandbox.schemas import SCHEMAS, Schema
+from bktools.sandbox.schemas import Schema
 
 LARGEST_BODY = 4 * 1024 * 1024
 _LARGEST_READ = 16 * LARGEST_BODY
@@ -19,6 +19,7 @@ INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+_FLAGS = {"true": True, "false": False}
 _BETWEEN = re.compile(r"[ \t\n\r,:]*")
 _DIGITS = re.compile(r"-?[0-9]{1,40}")
 
@@ -37,7 +38,7 @@ class Number(NamedTuple):
     text: str
 
 
-async def read_body(request: Request, schema: str) -> dict[str, Any]:
+async def read_body(request: Request, schema: Schema) -> dict[str, Any]:
     """Return the value of every field, None for one that is missing or null; refuse a body that breaks a rule.
 
     UUIDs are in lower case; an object of any content is its JSON text as it was sent. `request.state.fields` has the
@@ -54,12 +55,24 @@ async def read_body(request: Request, schema: str) -> dict[str, Any]:
         raise invalid(f"the body is no JSON object: {error}") from None
     if not isinstance(sent, dict):
         raise invalid(f"the body must be a JSON object, got {text[:60]}")
-    values = _object("", SCHEMAS[schema], sent)
+    values = _object("", schema, sent)
     request.state.fields = frozenset(sent)
-    for name, rule in SCHEMAS[schema]["properties"].items():
+    for name, rule in schema["properties"].items():
         if values[name] is not None and rule.get("additionalProperties") is True:
             values[name] = _as_sent(text, name)
     return values
+
+
+def read_query(sent: Mapping[str, list[str]], schema: Schema) -> dict[str, Any]:
+    """Return the value of every query parameter of a schema, None for a missing one; refuse one that breaks a rule."""
+    values: dict[str, Any] = {}
+    for name, texts in sent.items():
+        type_ = schema["properties"].get(name, {}).get("type")
+        if type_ is not None:
+            values[name] = (
+                texts if type_ == "array" else _FLAGS.get(texts[0], texts[0]) if type_ == "boolean" else texts[0]
+            )
+    return _object("", schema, values)
 
 
 def _value(name: str, schema: Schema, sent: Any) -> Any:
@@ -110,17 +123,17 @@ def _text(name: str, schema: Schema, sent: str) -> str:
 _RULES: dict[str, Callable[[str, Schema, Any], Any]] = {"object": _object, "array": _list, "string": _text}
 
 
-def known_parameters(query: QueryParams, known: tuple[str, ...], lists: tuple[str, ...] = ()) -> dict[str, list[str]]:
+def known_parameters(query: QueryParams, known: Sequence[str], lists: Sequence[str] = ()) -> dict[str, list[str]]:
     """Return the query's parameters; refuse unknown ones, and repeated ones that are not lists."""
-    found: dict[str, list[str]] = {}
+    parameters: dict[str, list[str]] = {}
     for name, value in query.multi_items():
         if name not in known:
             raise invalid(f"unknown query parameter {name!r}; known are {', '.join(known)}")
-        found.setdefault(name, []).append(value)
-    for name, values in found.items():
+        parameters.setdefault(name, []).append(value)
+    for name, values in parameters.items():
         if len(values) > 1 and name not in lists:
             raise invalid(f"query parameter {name} was given {len(values)} times; give it once")
-    return found
+    return parameters
 
 
 def whole_number(name: str, text: str, largest: int) -> int:

@@ -218,14 +218,14 @@ class World:
 
 def category_json(category: Category) -> str:
     """Return a category as the service answers it; metadata exactly as stored, left out when missing."""
-    shown = _ENCODER.encode(dict(zip(CATEGORY_FIELDS[:-1], category[:-1], strict=True)))
+    shown = _ENCODER.encode(dict(zip(_CATEGORY_FIELDS[:-1], category[:-1], strict=True)))
     return shown if category.metadata is None else f'{shown[:-1]}, "metadata": {category.metadata}}}'
 
 
 def employee_json(employee: Employee) -> str:
     """Return an employee as the service answers it, without empty fields."""
     avatar = {"url": employee.avatar_url} if employee.avatar_url else None
-    shown = dict(zip(EMPLOYEE_FIELDS, employee, strict=True)) | {"avatar": avatar}
+    shown = dict(zip(_EMPLOYEE_FIELDS, employee, strict=True)) | {"avatar": avatar}
     return _ENCODER.encode({name: value for name, value in shown.items() if value is not None})
 
 
@@ -235,8 +235,8 @@ def camel(name: str) -> str:
     return first + "".join(map(str.title, others))
 
 
-CATEGORY_FIELDS = [camel(name) for name in Category._fields]
-EMPLOYEE_FIELDS = [camel(name.removesuffix("_url")) for name in Employee._fields]
+_CATEGORY_FIELDS = [camel(name) for name in Category._fields]
+_EMPLOYEE_FIELDS = [camel(name.removesuffix("_url")) for name in Employee._fields]
 
 
 def expense_of(number: int) -> Expense:

@@ -23,6 +23,7 @@ from bktools.errors import (
     UnreadableAnswerError,
 )
 from bktools.service.transport import Answer, of_answer
+from bktools.visible import one_line
 
 Record = TypeVar("Record")
 
@@ -44,7 +45,10 @@ BY_STATUS: dict[int, tuple[type[StatusError], str]] = {
         AuthenticationError,
         "the credential is missing, wrong or expired: renew it (bktools config shows its source)",
     ),
-    403: (ScopeError, "the credential lacks permission: ask for the scope, or use another credential"),
+    403: (
+        ScopeError,
+        "the credential lacks permission, or access to this company: ask for it, or use another credential",
+    ),
     404: (NotFoundError, "not found, or the address is wrong (bktools config shows it)"),
     429: (RateLimitedError, "too many requests: lower requests_per_minute (BKTOOLS_REQUESTS_PER_MINUTE)"),
 }
@@ -74,10 +78,11 @@ def decoded(answer: Answer, decoder: msgspec.json.Decoder[Record], endpoint: End
         )
         raise of_answer(broken, answer.headers) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        kind = _one_line(answer.headers.get("content-type", "no content type"))
-        found = f"is not JSON ({_one_line(str(error))}; {kind})" if answer.body else f"has no body ({answer.status})"
+        kind = one_line(answer.headers.get("content-type", "no content type"), LONGEST_DETAIL)
+        why = one_line(str(error), LONGEST_DETAIL)
+        problem = f"is not JSON ({why}; {kind})" if answer.body else f"has no body ({answer.status})"
         unreadable = UnreadableAnswerError(
-            f"the answer to {endpoint.operation} {found}: is the address right?",
+            f"the answer to {endpoint.operation} {problem}: is the address right?",
             status=answer.status,
             repeatable=True,
         )
@@ -93,8 +98,8 @@ def _with_whole_characters(body: bytes) -> bytes:
 
 def _warn_of_replaced(body: bytes, endpoint: Endpoint) -> None:
     """Warn of the records whose text has a replacement character."""
-    found = msgspec.json.decode(body)
-    data = found.get("data", found)
+    answer = msgspec.json.decode(body)
+    data = answer.get("data", answer)
     records = data if isinstance(data, list) else [data]
     names = [
         str(record.get("id", "the answer")) for record in records if REPLACEMENT in msgspec.json.encode(record).decode()
@@ -115,7 +120,7 @@ def error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
     """
     kind, detail = _type_and_detail(answer.body)
     error, advice = BY_STATUS.get(answer.status, (StatusError, ""))
-    if endpoint.operation == "create_export_job" and kind in REFUSALS:
+    if endpoint.books_money and kind in REFUSALS:
         error, advice = REFUSALS[kind], NEXT_STEPS[kind]
     elif endpoint.host is Host.BALANCE and answer.status not in BY_STATUS and isinstance(_json(answer.body), str):
         # The interface shows two plain-text bodies without their status codes (section 7.2), so the text decides.
@@ -129,7 +134,7 @@ def error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
         )
     reason = ": ".join(part for part in (kind, detail) if part)
     message = f"{endpoint.operation} was answered {answer.status}" + (f" ({reason})" if reason else "")
-    found = error(
+    refusal = error(
         f"{message}: {advice}" if advice else message,
         status=answer.status,
         body=answer.body,
@@ -137,17 +142,19 @@ def error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
         detail=detail,
         retry_after=_retry_after(answer.headers.get("retry-after")),
     )
-    return of_answer(found, answer.headers)
+    return of_answer(refusal, answer.headers)
 
 
 def _type_and_detail(body: bytes) -> tuple[str, str]:
-    found = _json(body)
-    if isinstance(found, str):
-        return "", _one_line(found)
-    if isinstance(found, dict):
-        kind = found.get("type")
-        detail = next((found[name] for name in ("message", "error", "detail") if isinstance(found.get(name), str)), "")
-        return (kind.strip().upper() if isinstance(kind, str) else ""), _one_line(detail)
+    content = _json(body)
+    if isinstance(content, str):
+        return "", one_line(content, LONGEST_DETAIL)
+    if isinstance(content, dict):
+        kind = content.get("type")
+        detail = next(
+            (content[name] for name in ("message", "error", "detail") if isinstance(content.get(name), str)), ""
+        )
+        return (kind.strip().upper() if isinstance(kind, str) else ""), one_line(detail, LONGEST_DETAIL)
     return "", ""
 
 
@@ -156,11 +163,6 @@ def _json(body: bytes) -> Any:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-
-
-def _one_line(text: str) -> str:
-    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
-    return line if len(line) <= LONGEST_DETAIL else f"{line[: LONGEST_DETAIL - 1]}…"
 
 
 def _retry_after(value: str | None) -> float | None:

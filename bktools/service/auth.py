@@ -94,20 +94,20 @@ def _forms(*credentials: Secret | None) -> tuple[tuple[bytes, re.Pattern[bytes]]
         parts = urlsplit(proxy.reveal())
         # As it is sent, with the user name: a password alone may be an ordinary word.
         secrets.append(f"{unquote(parts.username or '')}:{unquote(parts.password or '')}")
-    found = []
+    texts = []
     for text in secrets:
         is_long = len(text) >= SHORTEST_CREDENTIAL
-        found.append((text, "") if is_long else (f"Bearer {text}", ""))
+        texts.append((text, "") if is_long else (f"Bearer {text}", ""))
         # Only the part that is equal with and without the colon after an API key.
         encoded = _base64(text)[: len(text) // 3 * 4]
         if encoded:
-            found.append((encoded if is_long else f"Basic {encoded}", "[A-Za-z0-9+/]{0,4}"))
+            texts.append((encoded if is_long else f"Basic {encoded}", "[A-Za-z0-9+/]{0,4}"))
     return tuple(
         (
             max(_NEVER_ESCAPED.findall(text), key=len, default="").encode(),
             re.compile(("".join(map(_with_escapes, text)) + tail).encode()),
         )
-        for text, tail in found
+        for text, tail in texts
     )
 
 

@@ -12,6 +12,8 @@ from bktools.errors import UnreadableAnswerError
 
 Record = TypeVar("Record")
 
+_id_of = attrgetter("id")
+
 
 class Checks(Generic[Record]):
     """Checks a table while its pages come: filters, repeated ids, the service's count, pages that join.
@@ -34,11 +36,15 @@ class Checks(Generic[Record]):
         self._totals: list[int] = []
         self._joined: bool | None = True
         self._unfiltered: dict[Filter, int] = {}
+        self._ids: set[str] = set()
         self.count = 0
 
     def add(self, page: Page[Record], *, joined: bool | None) -> None:
         """Check a page; `joined` is whether it is proven to join the page before."""
         self.count += len(page.data)
+        ids = list(map(_id_of, page.data))
+        # One look at all of them takes less time than a new text for each.
+        self._ids.update(ids if "".join(ids).islower() else map(str.lower, ids))
         if page.pagination.total is not None and page.pagination.total not in self._totals:
             self._totals.append(page.pagination.total)
         if joined is not True and self._joined is not False:
@@ -55,9 +61,9 @@ class Checks(Generic[Record]):
                 f"{self._noun.name} do not match it; nothing was kept{advice}"
             )
 
-    def repeated(self, different: int) -> str:
-        """Return a message when rows came twice, else ""; `different` is the number of different ids."""
-        again = self.count - different
+    def repeated(self) -> str:
+        """Return a message when rows came twice, else ""."""
+        again = self.count - len(self._ids)
         return f"{self.count} rows came, {again} of them a second time" if again else ""
 
     def drift(self) -> str:
@@ -91,7 +97,7 @@ class Checks(Generic[Record]):
 
 def _allowed(item: Filter, value: Any) -> Collection[Any]:
     values = value if isinstance(value, list) else [value]
-    return {item.comparable(one) for one in values}
+    return {_comparable(item, allowed) for allowed in values}
 
 
 def _unmatched(records: Sequence[Any], item: Filter, allowed: Collection[Any]) -> int:
@@ -101,6 +107,11 @@ def _unmatched(records: Sequence[Any], item: Filter, allowed: Collection[Any]) -
     wrong = {
         value
         for value in set(map(value_of, records))
-        if (not item.optional_in_rows if value is None else item.comparable(value) not in allowed)
+        if (not item.optional_in_rows if value is None else _comparable(item, value) not in allowed)
     }
     return sum(value_of(record) in wrong for record in records) if wrong else 0
+
+
+def _comparable(item: Filter, value: object) -> object:
+    """Return a value of a filter or of its column so that equal ones are the same."""
+    return value.lower() if item.ignores_case and isinstance(value, str) else value

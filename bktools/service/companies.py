@@ -36,9 +36,9 @@ def company_ids(company: Company, settings: Settings) -> list[str]:
     return named
 
 
-def companies_among(found: Iterable[str | None]) -> list[str]:
+def companies_among(ids: Iterable[str | None]) -> list[str]:
     """Return the companies of employees, which are all that the credential can see."""
-    companies = sorted({company_id.lower() for company_id in found if company_id is not None})
+    companies = sorted({company_id.lower() for company_id in ids if company_id is not None})
     if not companies:
         raise ArgumentError(
             "company", "must be given: the credential can see no employee, so the companies are unknown"

@@ -7,15 +7,13 @@ import time
 import warnings
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
-from operator import attrgetter
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from bktools.contract.noun import Noun
 from bktools.contract.paging import Page
 from bktools.errors import DriftError, PagingError, StatusError, UnverifiedTableWarning
 from bktools.service.checks import Checks
-from bktools.service.workers import side_by_side
+from bktools.service.workers import as_they_end
 
 Record = TypeVar("Record")
 
@@ -53,44 +51,50 @@ class Search(Protocol[Record]):
         """Return a page."""
 
 
-@dataclass(frozen=True)
-class Opening(Generic[Record]):
-    """The first page of a table, with its page size and time.
+def pages_of(
+    search: Search[Record],
+    *,
+    begin: Search[Record] | None = None,
+    limit: int = LARGE_PAGE,
+    threads: int = 1,
+    prove: bool = False,
+) -> Pages[Record]:
+    """Return the pages of a table in order, by concurrent requests where that is faster, otherwise by cursor.
 
     Parameters
     ----------
-    page : Page
-        The page.
-    limit : int, optional
-        Rows to request for further pages; None for the service's default, after it refused a larger number.
-    seconds : float
-        Seconds that the service took, without decoding the answer.
+    search : callable
+        Takes `after`, `offset` and `limit`, returns a page.
+    begin : callable, optional
+        Used instead of `search` for the first page.
+    limit : int
+        Rows to ask for at once; the service may return fewer, or its default when it refuses so many.
+    threads : int
+        Concurrent requests, for a long table of a service that answers slowly.
+    prove : bool
+        Request the rows around the beginning of each page again, to prove that the page joins the one before.
     """
-
-    page: Page[Record]
-    limit: int | None
-    seconds: float
-
-    @property
-    def is_worth_threads(self) -> bool:
-        """Whether reading the rest concurrently is faster and can be verified."""
-        rows, total = len(self.page.data), self.page.pagination.total
-        if total is None or not self.page.pagination.has_next_page or rows < SMALLEST_PAGE:
-            return False
-        return self.seconds >= LATENCY and total - rows >= FEWEST_PAGES * rows
-
-
-def opening(search: Search[Record], *, limit: int = LARGE_PAGE) -> Opening[Record]:
-    """Read the first page, and measure how many rows the service returns at once and how long that takes."""
-    begin = _waited()
+    began = _waited()
+    rows: int | None = limit
     try:
-        page = search(limit=limit)
+        first = (begin or search)(limit=limit)
     except StatusError as error:
         if error.status not in REFUSED:
             raise
         # The limit may be too large, so ask for the service's default. A refusal for another reason is raised by this.
-        return Opening(search(), None, _waited() - begin)
-    return Opening(page, limit, _waited() - begin)
+        first, rows = (begin or search)(), None
+    if threads > 1 and not prove and _is_worth_threads(first, _waited() - began):
+        return by_offset(search, first, threads=threads)
+    # Without a count, only pages that join prove that the table is whole.
+    return by_cursor(search, first, rows, prove=prove or first.pagination.total is None)
+
+
+def _is_worth_threads(first: Page[Any], seconds: float) -> bool:
+    """Whether reading the rest concurrently is faster and can be verified."""
+    rows, total = len(first.data), first.pagination.total
+    if total is None or not first.pagination.has_next_page or rows < SMALLEST_PAGE:
+        return False
+    return seconds >= LATENCY and total - rows >= FEWEST_PAGES * rows
 
 
 def _waited() -> float:
@@ -98,7 +102,7 @@ def _waited() -> float:
     return time.monotonic() - time.thread_time()
 
 
-def by_cursor(search: Search[Record], first: Opening[Record], *, prove: bool) -> Pages[Record]:
+def by_cursor(search: Search[Record], first: Page[Record], limit: int | None, *, prove: bool) -> Pages[Record]:
     """Yield the pages of a table in order, each after the end cursor of the page before.
 
     Cursors are opaque. If a service uses positions, rows move across them when other rows are deleted. `prove` therefore
@@ -110,7 +114,7 @@ def by_cursor(search: Search[Record], first: Opening[Record], *, prove: bool) ->
     PagingError
         When a cursor is missing or repeated, or too many pages are empty.
     """
-    page = last = first.page
+    page = last = first
     joined: bool | None = True
     seen: set[str] = set()
     empty = 0
@@ -131,8 +135,8 @@ def by_cursor(search: Search[Record], first: Opening[Record], *, prove: bool) ->
         last = page if page.data else last
         # A change between the two requests rarely happens twice.
         for _ in range(TRIES if prove else 1):
-            page = search(after=cursor, limit=first.limit)
-            joined = _joins(search, last, page, first.limit) if prove else None
+            page = search(after=cursor, limit=limit)
+            joined = _joins(search, last, page, limit) if prove else None
             if joined is not False:
                 break
         # One page without proof makes further proofs useless.
@@ -150,17 +154,17 @@ def _joins(search: Search[Any], last: Page[Any], page: Page[Any], limit: int | N
     if not start:
         return None
     both = search(after=start, limit=limit)
-    known = {record.id for record in last.data}
-    places = [place for place, record in enumerate(both.data, 1) if record.id in known]
-    if not places:
+    ids = {record.id for record in last.data}
+    shared = [number for number, record in enumerate(both.data, 1) if record.id in ids]
+    if not shared:
         return None
-    following = both.data[places[-1] :]
+    following = both.data[shared[-1] :]
     if not following and both.pagination.has_next_page:
         return None
     return [record.id for record in following[:1]] == [record.id for record in page.data[:1]]
 
 
-def by_offset(search: Search[Record], first: Opening[Record], *, threads: int) -> Pages[Record]:
+def by_offset(search: Search[Record], first: Page[Record], *, threads: int) -> Pages[Record]:
     """Yield the pages of a table in order, read concurrently and verified.
 
     Every page but the first also requests the row before it, which must equal the last row of the page before. Each page
@@ -172,13 +176,13 @@ def by_offset(search: Search[Record], first: Opening[Record], *, threads: int) -
     ShiftedError
         When one of these checks fails.
     """
-    size, total = len(first.page.data), first.page.pagination.total
+    size, total = len(first.data), first.pagination.total
     assert total is not None
-    yield first.page, True
-    last = first.page.data[-1]
+    yield first, True
+    last = first.data[-1]
     offsets = range(size - 1, total - 1, size - 1)
     calls = (functools.partial(search, offset=offset, limit=size) for offset in offsets)
-    with closing(side_by_side(calls, threads)) as pages:
+    with closing(as_they_end(calls, threads, in_order=True)) as pages:
         for offset in offsets:
             page = _page_at(pages)
             expected = min(size, total - offset)
@@ -190,9 +194,9 @@ def by_offset(search: Search[Record], first: Opening[Record], *, threads: int) -
             yield Page(page.data[1:], page.pagination), True
 
 
-def _page_at(pages: Iterator[Page[Record]]) -> Page[Record]:
+def _page_at(pages: Iterator[tuple[int, Page[Record]]]) -> Page[Record]:
     try:
-        return next(pages)
+        return next(pages)[1]
     except StatusError as error:
         if error.status not in REFUSED:
             raise
@@ -204,18 +208,14 @@ def verified_pages(
 ) -> Iterator[list[Record]]:
     """Yield the records of a table page by page; raise, or warn, when they do not match or are not the whole table."""
     checks = Checks(noun, filters)
-    id_of, ids = attrgetter("id"), set[str]()
-    first = opening(search, limit=limit)
-    # Without a count, only pages that join prove that the table is whole.
-    with closing(by_cursor(search, first, prove=first.page.pagination.total is None)) as pages:
+    with closing(pages_of(search, limit=limit)) as pages:
         for page, joined in pages:
             checks.add(page, joined=joined)
             if strict:
                 checks.require_filters('; verify="warn" reads them with a warning instead')
-            ids.update(id_of(record).lower() for record in page.data)
             if page.data:
                 yield page.data
-    repeated = checks.repeated(len(ids))
+    repeated = checks.repeated()
     problem = repeated or checks.drift()
     if problem and (strict or repeated):
         raise DriftError(

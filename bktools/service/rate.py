@@ -52,7 +52,7 @@ class Rate:
         self._clock = clock
         self._sleep = sleep
         self._sent: deque[float] = deque()
-        self._held_until = self._told_until = -math.inf
+        self._held_until = self._logged_until = -math.inf
         self._lock = threading.Lock()
         self._reserved = threading.local()
 
@@ -75,8 +75,8 @@ class Rate:
         RateLimitedError
             When the service asked to wait longer.
         """
-        if getattr(self._reserved, "place", False):
-            self._reserved.place = False
+        if getattr(self._reserved, "is_next", False):
+            self._reserved.is_next = False
             return 0.0
         for_room = 0.0
         while True:
@@ -102,15 +102,15 @@ class Rate:
     def _tell(self, now: float, wait: float, why: str) -> None:
         """Log a wait; threads that wait for the same moment log it once."""
         with self._lock:
-            if wait < NOTICED or now + wait <= self._told_until + SAME_MOMENT:
+            if wait < NOTICED or now + wait <= self._logged_until + SAME_MOMENT:
                 return
-            self._told_until = now + wait
+            self._logged_until = now + wait
         log.info("waiting %.0f s, %s", wait, why)
 
     def reserve(self, sleep: Callable[[float], None] | None = None) -> None:
         """Wait for the export that this thread sends next. It is then sent at once."""
         self.wait(is_export=True, sleep=sleep)
-        self._reserved.place = True
+        self._reserved.is_next = True
 
     def hold(self, seconds: float) -> None:
         """Make every request wait some seconds, because the service asked for it."""

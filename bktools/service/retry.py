@@ -18,6 +18,7 @@ from bktools.errors import (
     UnreachableError,
     UnreadableAnswerError,
 )
+from bktools.service.transport import Call
 from bktools.service.workers import pause
 
 log = logging.getLogger("bktools")
@@ -45,17 +46,6 @@ class RetryPolicy:
     shortest_pause: float = 0.5
     longest_pause: float = 20.0
     deadline: float = 300.0
-
-
-class Deadline:
-    """The end of one call, in monotonic seconds."""
-
-    def __init__(self, seconds: float) -> None:
-        self.end = time.monotonic() + seconds
-
-    def extend(self, seconds: float) -> None:
-        """Give the call more time, because it waited for its own client."""
-        self.end += seconds
 
 
 class Budget:
@@ -99,22 +89,20 @@ def is_repeatable(error: BaseException) -> bool:
     return isinstance(error, UnreachableError | ConnectionLostError)
 
 
-def repeated(
-    send: Callable[[], Answer], policy: RetryPolicy, budget: Budget, deadline: Deadline | None = None
-) -> Answer:
+def repeated(send: Callable[[], Answer], policy: RetryPolicy, budget: Budget, call: Call | None = None) -> Answer:
     """Return what `send` returns, repeating it within the policy and the budget.
 
     Parameters
     ----------
-    deadline : Deadline, optional
-        The end of the call, which `send` may extend. Default: the policy's, from now.
+    call : Call, optional
+        The call, whose end `send` may move. Default: it ends at the policy's deadline, from now.
 
     Raises
     ------
     BktoolsError
         The last failure, unchanged.
     """
-    deadline = deadline or Deadline(policy.deadline)
+    deadline = time.monotonic() + policy.deadline
     attempt = waits = 1
     while True:
         try:
@@ -123,9 +111,9 @@ def repeated(
             # In a worker that must stop, its own end of the connection is no failure.
             pause(0)
             wait = _pause_after(error, max(attempt, waits), policy)
-            if not is_repeatable(error) or time.monotonic() + wait > deadline.end:
+            if not is_repeatable(error) or time.monotonic() + wait > (call.end if call else deadline):
                 raise
-            told = "the rate limit"
+            reason = "the rate limit"
             if isinstance(error, RateLimitedError) and policy.attempts > 1:
                 # The service is not down, so waiting uses neither an attempt nor the budget; the deadline ends it.
                 waits += 1
@@ -133,11 +121,11 @@ def repeated(
                 raise
             else:
                 attempt += 1
-                told = f"attempt {attempt} of {policy.attempts}"
+                reason = f"attempt {attempt} of {policy.attempts}"
             log.info(
                 "waiting %.1f s, then sending again (%s): %s",
                 wait,
-                told,
+                reason,
                 error,
                 extra={"request_id": error.request_id or None},
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,17 +16,17 @@ from urllib.parse import quote
 import msgspec
 
 from bktools import views
-from bktools.contract import accounts, balance, categories, employees, export_jobs, rules
+from bktools.contract import NOUNS, accounts, balance, categories, employees, export_jobs, rules
 from bktools.contract.endpoint import Data, Endpoint
 from bktools.contract.noun import Noun
-from bktools.contract.paging import Page, PageRequest
+from bktools.contract.paging import Page, page_query
 from bktools.errors import ArgumentError, DuplicateAccountError, StatusError
 from bktools.service import answers, auth
 from bktools.service.companies import ALL, Company, companies_among, company_ids
 from bktools.service.pages import LARGE_PAGE, Search, verified_pages
 from bktools.service.rate import Rate
-from bktools.service.retry import Budget, Deadline, RetryPolicy, repeated
-from bktools.service.transport import Answer, Limits, Request, Transport, of_answer
+from bktools.service.retry import Budget, RetryPolicy, repeated
+from bktools.service.transport import Answer, Call, Limits, Transport, of_answer
 from bktools.service.workers import interruptible
 from bktools.settings import Settings
 
@@ -33,8 +34,6 @@ Record = TypeVar("Record")
 
 # Seconds for an export at least: it may take long, and an early timeout would leave its outcome unknown.
 LONG = 300.0
-
-SHORTEST = 0.05
 
 # With one of these statuses, Retry-After applies to all requests.
 BUSY = (429, 503)
@@ -63,7 +62,9 @@ def limits_of(settings: Settings, *, shortest: float = 0.0) -> Limits:
     )
 
 
-TABLES: dict[str, Noun[Any]] = {noun.name: noun for noun in (categories.CATEGORIES, employees.EMPLOYEES)}
+Query = Sequence[tuple[str, str]]
+
+TABLES = {noun.name: noun for noun in NOUNS}
 
 
 class Filters(TypedDict, total=False):
@@ -148,7 +149,7 @@ class Service:
         name : str, optional
             Search by name; the service defines the match.
         before, after, offset, limit, sorting_keys, sorting_order
-            The page, see `bktools.contract.paging.PageRequest`.
+            The page, see `bktools.contract.paging.page_query`.
 
         Returns
         -------
@@ -164,7 +165,7 @@ class Service:
         """
         lists = {"ids": ids, "account_ids": account_ids, "category_group_ids": category_group_ids}
         filters = {"company_id": company_id, "archived": archived, "name": name} | lists
-        page = PageRequest(before, after, offset, limit, sorting_keys, sorting_order)
+        page = page_query(before, after, offset, limit, sorting_keys, sorting_order)
         return self._search(categories.CATEGORIES, filters, page)
 
     def create_account(
@@ -209,7 +210,6 @@ class Service:
         ArgumentError, ServiceError
             As in `search_categories`; the request is sent once.
         """
-        endpoint = accounts.CREATE_ACCOUNT
         body = accounts.create_body(
             company_id,
             external_id,
@@ -220,7 +220,7 @@ class Service:
             tax_code_external_id=tax_code_external_id,
         )
         try:
-            answer = self._send(endpoint, body=msgspec.json.encode(body), deadline=Deadline(self._retry.deadline))
+            answer = self._send(call := self._call(accounts.CREATE_ACCOUNT, body=msgspec.json.encode(body)))
         except StatusError as error:
             if accounts.is_duplicate(error.status, f"{error.type} {error.detail}"):
                 exists = DuplicateAccountError(
@@ -233,7 +233,7 @@ class Service:
                 )
                 raise of_answer(exists, error.headers) from error
             raise
-        account = answers.decoded(answer, decoder_of(Data[accounts.Account]), endpoint).data
+        account = answers.decoded(answer, decoder_of(Data[accounts.Account]), call.endpoint).data
         return msgspec.structs.replace(account, matched=answer.status == accounts.MATCHED_STATUS)
 
     def create_export_job(
@@ -285,11 +285,7 @@ class Service:
             vendor_based_bookkeeping=vendor_based_bookkeeping,
         )
         return self._ask(
-            export_jobs.CREATE_EXPORT_JOB,
-            decoder_of(Data[export_jobs.ExportJob]),
-            body=body,
-            limits=limits_of(self.settings, shortest=LONG),
-            fresh=True,
+            self._call(export_jobs.CREATE_EXPORT_JOB, body=body), decoder_of(Data[export_jobs.ExportJob])
         ).data
 
     def search_employees(
@@ -316,7 +312,7 @@ class Service:
         external_id : str, optional
             External ID of the employee.
         before, after, offset, limit, sorting_keys, sorting_order
-            The page, see `bktools.contract.paging.PageRequest`.
+            The page, see `bktools.contract.paging.page_query`.
 
         Returns
         -------
@@ -329,7 +325,7 @@ class Service:
             As in `search_categories`.
         """
         filters = {"company_id": company_id, "email": email, "external_id": external_id}
-        page = PageRequest(before, after, offset, limit, sorting_keys, sorting_order)
+        page = page_query(before, after, offset, limit, sorting_keys, sorting_order)
         return self._search(employees.EMPLOYEES, filters, page)
 
     def get_employee(self, employee_id: str) -> employees.Employee:
@@ -348,7 +344,7 @@ class Service:
             As in `search_categories`.
         """
         path = {"employeeId": rules.uuid_text("employee_id", employee_id)}
-        return self._ask(employees.GET_EMPLOYEE, decoder_of(Data[employees.Employee]), path=path).data
+        return self._ask(self._call(employees.GET_EMPLOYEE, path), decoder_of(Data[employees.Employee])).data
 
     def get_balance(self) -> balance.Balance:
         """Return the company's balance. The interface (section 4.6) deprecates it and names no replacement.
@@ -364,7 +360,7 @@ class Service:
             For the bodies of section 7.2.
         """
         warnings.warn("the service has deprecated the balance read", DeprecationWarning, stacklevel=2)
-        return self._ask(balance.GET_BALANCE, decoder_of(balance.Balance))
+        return self._ask(self._call(balance.GET_BALANCE), decoder_of(balance.Balance))
 
     def pages(
         self,
@@ -435,7 +431,7 @@ class Service:
             raise ArgumentError("verify", 'must be "strict" or "warn"', verify)
         rows = rules.whole_number("limit", limit, smallest=1, largest=rules.INT32_MAX)
         companies = company_ids(company, self.settings)
-        checked = noun.checked_for_any_company(filters)
+        checked = noun.checked(filters, but="company_id")
         return self._pages(noun, checked, companies, rows, strict=verify == "strict")
 
     def close(self) -> None:
@@ -472,74 +468,46 @@ class Service:
             own = filters if company_id is None else {**filters, "company_id": company_id}
             yield from verified_pages(noun, own, search_of(self, noun, own), limit, strict=strict)
 
-    def _search(self, noun: Noun[Record], filters: Mapping[str, object], page: PageRequest) -> Page[Record]:
+    def _search(self, noun: Noun[Record], filters: Mapping[str, object], page: Query) -> Page[Record]:
         """Return one page of a noun."""
-        return self._page(noun, noun.checked(filters), page)
+        return self._page(noun, noun.request(noun.checked(filters)), page)
 
-    def _page(self, noun: Noun[Record], filters: Mapping[str, Any], page: PageRequest) -> Page[Record]:
-        """Return one page of a noun with checked filters."""
-        query, body = noun.request(filters)
-        return self._ask(
-            noun.search,
-            decoder_of(Page[noun.record]),  # type: ignore[name-defined]  # a type built at run time
-            query=[*query, *page.query()],
-            body=None if body is None else msgspec.json.encode(body),
+    def _page(self, noun: Noun[Record], request: tuple[Query, bytes | None], page: Query) -> Page[Record]:
+        """Return one page of a noun by the query parameters and the body of its search."""
+        query, body = request
+        return self._ask(self._call(noun.search, query=[*query, *page], body=body), noun.pages)
+
+    def _call(
+        self, endpoint: Endpoint, path: Mapping[str, str] | None = None, *, query: Query = (), body: bytes | None = None
+    ) -> Call:
+        """Return a call of an operation, with its address, its credential and its limits."""
+        self._transport.refuse_closed()
+        parts = {name: quote(value, safe="") for name, value in (path or {}).items()}
+        return Call(
+            endpoint,
+            auth.address(endpoint, self.settings) + endpoint.path.format_map(parts),
+            auth.authorization(endpoint, self.settings),
+            limits_of(self.settings, shortest=LONG) if endpoint.books_money else self._limits,
+            math.inf if endpoint.books_money else time.monotonic() + self._retry.deadline,
+            query,
+            body,
         )
 
-    def _ask(
-        self,
-        endpoint: Endpoint,
-        decoder: msgspec.json.Decoder[Record],
-        *,
-        path: Mapping[str, str] | None = None,
-        query: Sequence[tuple[str, str]] = (),
-        body: bytes | None = None,
-        limits: Limits | None = None,
-        fresh: bool = False,
-    ) -> Record:
-        # The deadline includes all repeats. Requests that are sent once have none.
-        deadline = Deadline(self._retry.deadline) if endpoint.repeatable else None
+    def _ask(self, call: Call, decoder: msgspec.json.Decoder[Record]) -> Record:
+        """Return the record that answers a call, after repeats where it may be repeated."""
 
         def once() -> Record:
-            answer = self._send(
-                endpoint,
-                path=path,
-                query=query,
-                body=body,
-                limits=limits,
-                fresh=fresh,
-                deadline=deadline,
-            )
-            return answers.decoded(answer, decoder, endpoint)
+            return answers.decoded(self._send(call), decoder, call.endpoint)
 
-        return repeated(once, self._retry, self._budget, deadline) if endpoint.repeatable else once()
+        return repeated(once, self._retry, self._budget, call) if call.endpoint.repeatable else once()
 
-    def _send(
-        self,
-        endpoint: Endpoint,
-        *,
-        path: Mapping[str, str] | None = None,
-        query: Sequence[tuple[str, str]] = (),
-        body: bytes | None = None,
-        limits: Limits | None = None,
-        fresh: bool = False,
-        deadline: Deadline | None = None,
-    ) -> Answer:
-        """Send one request, before its deadline; raise an answer other than 2xx as an error."""
-        self._transport.refuse_closed()
-        places = {name: quote(value, safe="") for name, value in (path or {}).items()}
-        url = auth.address(endpoint, self.settings) + endpoint.path.format_map(places)
-        request = Request(endpoint.method, url, auth.authorization(endpoint, self.settings), query, body)
-        bounds = limits or self._limits
-        if deadline is None:
-            self._rate.wait(is_export=True)
-        else:
-            deadline.extend(self._rate.wait(deadline.end))
-            left = max(deadline.end - time.monotonic(), SHORTEST)
-            bounds = replace(bounds, whole=min(bounds.whole, left))
-        answer = interruptible(lambda: self._transport.send(request, bounds, fresh=fresh))
+    def _send(self, call: Call) -> Answer:
+        """Send one request; raise an answer other than 2xx as an error."""
+        # What the client itself waits for does not shorten the call.
+        call.end += self._rate.wait(call.end, is_export=call.endpoint.books_money)
+        answer = interruptible(lambda: self._transport.send(call))
         if not 200 <= answer.status < 300:  # noqa: PLR2004 - the class of success
-            error = answers.error_of(answer, endpoint)
+            error = answers.error_of(answer, call.endpoint)
             if error.status in BUSY and error.retry_after is not None:
                 self._rate.hold(error.retry_after)
             raise error
@@ -552,8 +520,10 @@ def search_of(service: Service, noun: Noun[Record], filters: Mapping[str, Any], 
         service = copy.copy(service)
         service._retry = replace(service._retry, attempts=min(service._retry.attempts, attempts))  # noqa: SLF001 - one room
 
+    request = noun.request(filters)
+
     def search(*, after: str | None = None, offset: int | None = None, limit: int | None = None) -> Page[Record]:
-        return service._page(noun, filters, PageRequest(after=after, offset=offset, limit=limit))  # noqa: SLF001
+        return service._page(noun, request, page_query(after=after, offset=offset, limit=limit))  # noqa: SLF001
 
     return search
 

@@ -12,7 +12,7 @@ import ssl
 import threading
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +23,7 @@ from urllib.parse import urlencode, urlsplit
 import httpx
 import truststore
 
-from bktools.contract.endpoint import REQUEST_ID_HEADERS
+from bktools.contract.endpoint import REQUEST_ID_HEADERS, Endpoint
 from bktools.errors import (
     ArgumentError,
     CertificateError,
@@ -36,9 +36,10 @@ from bktools.errors import (
     UnreadableAnswerError,
 )
 from bktools.service.auth import without_secrets
-from bktools.service.deadlines import ConnectionTrace, Deadlines
+from bktools.service.sockets import Connection
 from bktools.service.workers import pause
 from bktools.settings import Settings
+from bktools.visible import one_line
 
 Failure = TypeVar("Failure", bound=ServiceError)
 
@@ -49,6 +50,9 @@ BROKEN_HANDSHAKE = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError
 
 # Statuses of a proxy that cannot reach the service.
 PROXY_CANNOT_REACH = {"502", "503", "504"}
+
+# Seconds of a request at least, whatever its call has left.
+SHORTEST = 0.05
 
 LONGEST_REASON = 300
 LONGEST_REQUEST_ID = 128
@@ -93,15 +97,39 @@ class Limits:
     body: int = 64 * 2**20
 
 
-@dataclass(frozen=True)
-class Request:
-    """A request."""
+@dataclass
+class Call:
+    """One request of an operation, which may be sent several times, and what each of them may take.
 
-    method: str
+    Parameters
+    ----------
+    endpoint : Endpoint
+        The operation.
+    url : str
+        Address without the query.
+    authorization : str
+        The header with the credential.
+    limits : Limits
+        Limits of each request.
+    end : float
+        The latest end of the call with all its repeats, in monotonic seconds.
+    query : sequence of (str, str)
+        Query parameters.
+    body : bytes, optional
+        JSON.
+    """
+
+    endpoint: Endpoint
     url: str
     authorization: str = field(repr=False)
+    limits: Limits
+    end: float
     query: Sequence[tuple[str, str]] = ()
     body: bytes | None = None
+
+    def seconds(self) -> float:
+        """Return the seconds that the next request may take."""
+        return min(self.limits.whole, max(self.end - time.monotonic(), SHORTEST))
 
 
 @dataclass(frozen=True)
@@ -114,7 +142,7 @@ class Answer:
 
 
 class Transport:
-    """Connections to the hosts of one environment; each set serves one request at a time.
+    """Connections to the hosts of one environment.
 
     Parameters
     ----------
@@ -125,20 +153,16 @@ class Transport:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         # The last one used is used next, so that a single thread keeps one connection.
-        self._idle: list[_Connections] = []
+        self._idle: list[Connection] = []
         self._lock = threading.Lock()
-        self._deadlines = Deadlines()
         self._is_closed = False
         # Read here, so that an unreadable file is an error before anything is sent.
         _certificates(settings.ca_bundle)
 
-    def send(self, request: Request, limits: Limits, *, fresh: bool = False) -> Answer:
+    def send(self, call: Call) -> Answer:
         """Send one request once; return the answer with credentials removed.
 
-        Parameters
-        ----------
-        fresh : bool
-            Use a new connection, because an older one may already be broken.
+        What books money is sent on a new connection, because an older one may already be broken.
 
         Raises
         ------
@@ -150,22 +174,21 @@ class Transport:
             When the request may have arrived.
         """
         pause(0)
-        end = time.monotonic() + limits.whole
+        seconds = call.seconds()
+        end = time.monotonic() + seconds
         headers: dict[str, str] = {}
-        with self._connections(fresh=fresh) as connections, self._deadlines.enforced(connections.trace, end):
-            trace = connections.trace
-            trace.begin()
+        with self._connection(fresh=call.endpoint.books_money) as connection, connection.request_until(end):
             try:
-                response = connections.http.handle_request(_to_httpx(request, limits, trace))
+                response = connection.http.handle_request(_to_httpx(call, connection))
                 try:
-                    if not trace.has_read:
+                    if not connection.has_read:
                         raise UnreadableAnswerError(
                             "an answer arrived before the request was sent, so it belongs to another request",
                             status=response.status_code,
                             repeatable=True,
                         )
                     headers = {name.lower(): _clean(value, self._settings) for name, value in response.headers.items()}
-                    body = _whole_body(response, headers.get("content-encoding", ""), limits)
+                    body = _whole_body(response, headers.get("content-encoding", ""), call.limits.body)
                 finally:
                     response.close()
             except UnreadableAnswerError as error:
@@ -173,9 +196,9 @@ class Transport:
                 raise
             except (httpx.TransportError, OSError) as error:
                 # A worker that must stop gets this error too: whether anything was sent matters more than why it ended.
-                reason = f"longer than {limits.whole:g} s" if time.monotonic() > end else _reason(error, self._settings)
-                if not trace.is_sent:
-                    raise self._not_sent(request, trace, error, reason) from None
+                reason = f"longer than {seconds:g} s" if time.monotonic() > end else _reason(error, self._settings)
+                if not connection.is_sent:
+                    raise self._not_sent(call.url, connection, error, reason) from None
                 lost = ConnectionLostError(
                     f"the connection broke while the service answered ({reason}): the request may have arrived"
                 )
@@ -192,8 +215,8 @@ class Transport:
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []
-        for connections in idle:
-            connections.http.close()
+        for connection in idle:
+            connection.http.close()
 
     def __enter__(self) -> Self:
         return self
@@ -204,50 +227,50 @@ class Transport:
         self.close()
 
     @contextmanager
-    def _connections(self, *, fresh: bool) -> Iterator[_Connections]:
+    def _connection(self, *, fresh: bool) -> Iterator[Connection]:
         with self._lock:
             self.refuse_closed()
-            found = self._idle.pop() if self._idle and not fresh else None
-        found = found or self._open()
-        is_kept = False
+            connection = self._idle.pop() if self._idle and not fresh else None
+        connection = connection or self._open()
+        is_idle = False
         try:
-            yield found
+            yield connection
             # Reached without a failure only: a failed connection may still receive the rest of an answer.
             with self._lock:
-                is_kept = not fresh and not self._is_closed
-                if is_kept:
-                    self._idle.append(found)
+                is_idle = not fresh and not self._is_closed
+                if is_idle:
+                    self._idle.append(connection)
         finally:
-            if not is_kept:
-                found.http.close()
+            if not is_idle:
+                connection.http.close()
 
-    def _open(self) -> _Connections:
+    def _open(self) -> Connection:
         trusted = _certificates(self._settings.ca_bundle) or truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         proxy = None
         if self._settings.proxy is not None:
             address = self._settings.proxy.reveal()
             proxy = httpx.Proxy(address, ssl_context=trusted if address.startswith("https:") else None)
-        return _Connections(httpx.HTTPTransport(verify=trusted, proxy=proxy), ConnectionTrace())
+        return Connection(httpx.HTTPTransport(verify=trusted, proxy=proxy))
 
-    def _not_sent(self, request: Request, trace: ConnectionTrace, error: Exception, reason: str) -> NotSentError:
+    def _not_sent(self, url: str, connection: Connection, error: Exception, reason: str) -> NotSentError:
         """Return the error for a request that was not sent."""
-        host, proxy = urlsplit(request.url).netloc, self._shown_proxy()
+        host, proxy = urlsplit(url).netloc, self._shown_proxy()
         through = f" through the proxy {proxy}" if proxy else ""
-        fault = trace.tls_error
+        fault = connection.tls_error
         if isinstance(fault, ssl.SSLCertVerificationError):
             problem, way_out = _CERTIFICATE_FAULTS.get(fault.verify_code, (f"is not accepted ({reason})", _TRUST))
             bundle = self._settings.ca_bundle
             seen = f" ({through.strip()})" if through else ""
             by = "this system" if bundle is None else f"ca_bundle ({bundle})"
             return CertificateError(
-                f"the certificate of {trace.tls_host}{seen} {problem} and is not trusted by {by}: nothing was sent; {way_out}"
+                f"the certificate of {connection.tls_host}{seen} {problem} and is not trusted by {by}: nothing was sent; {way_out}"
             )
         if isinstance(fault, ssl.SSLError) and not isinstance(fault, BROKEN_HANDSHAKE):
             return CertificateError(
-                f"no TLS connection to {trace.tls_host}{through} ({reason}): nothing was sent; {_ADDRESS}"
+                f"no TLS connection to {connection.tls_host}{through} ({reason}): nothing was sent; {_ADDRESS}"
             )
         is_refused = isinstance(error, httpx.ProxyError) and reason.partition(" ")[0] not in PROXY_CANNOT_REACH
-        if is_refused or (proxy and isinstance(error, httpx.ProtocolError) and trace.has_read):
+        if is_refused or (proxy and isinstance(error, httpx.ProtocolError) and connection.has_read):
             return ProxyError(
                 f"the proxy {proxy} refuses to connect to {host} ({reason}): nothing was sent; is BKTOOLS_PROXY right, "
                 "with user name and password where it wants them?"
@@ -261,25 +284,18 @@ class Transport:
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
-@dataclass(frozen=True)
-class _Connections:
-    http: httpx.HTTPTransport
-    trace: ConnectionTrace
-
-
 def of_answer(error: Failure, headers: Mapping[str, str]) -> Failure:
     """Return an error with the headers of its answer, and with its request id at the end of the message."""
     error.headers = {name: value for name, value in headers.items() if not _SECRET_HEADER.search(name)}
-    found = next((error.headers[name] for name in REQUEST_ID_HEADERS if name in error.headers), "")
-    error.request_id = found.strip()[:LONGEST_REQUEST_ID]
+    request_id = next((error.headers[name] for name in REQUEST_ID_HEADERS if name in error.headers), "")
+    error.request_id = request_id.strip()[:LONGEST_REQUEST_ID]
     if error.request_id:
         error.args = (f"{error.args[0]} (request id {error.request_id})",)
     return error
 
 
 def _reason(error: Exception, settings: Settings) -> str:
-    text = "".join(char if char.isprintable() else " " for char in _clean(str(error), settings))
-    return " ".join(text.split())[:LONGEST_REASON] or type(error).__name__
+    return one_line(_clean(str(error), settings), LONGEST_REASON) or type(error).__name__
 
 
 def _clean(text: str, settings: Settings) -> str:
@@ -301,67 +317,52 @@ def _certificates(ca_bundle: Path | None) -> ssl.SSLContext | None:
         raise ConfigurationError(f"ca_bundle {ca_bundle} cannot be read: {error}") from error
 
 
-def _to_httpx(request: Request, limits: Limits, trace: ConnectionTrace) -> httpx.Request:
-    url = f"{request.url}?{urlencode(request.query)}" if request.query else request.url
-    headers = {"Authorization": request.authorization, "Accept": "application/json", "Accept-Encoding": "gzip"}
+def _to_httpx(call: Call, connection: Connection) -> httpx.Request:
+    url = f"{call.url}?{urlencode(call.query)}" if call.query else call.url
+    headers = {"Authorization": call.authorization, "Accept": "application/json", "Accept-Encoding": "gzip"}
     headers["User-Agent"] = "bktools"
-    if request.body is not None:
+    if call.body is not None:
         headers["Content-Type"] = "application/json;charset=UTF-8"
-    timeout = httpx.Timeout(limits.read, connect=limits.connect).as_dict()
-    extensions = {"timeout": timeout, "trace": trace.record}
-    return httpx.Request(request.method, url, headers=headers, content=request.body, extensions=extensions)
+    timeout = httpx.Timeout(call.limits.read, connect=call.limits.connect).as_dict()
+    extensions = {"timeout": timeout, "trace": connection.record}
+    return httpx.Request(call.endpoint.method, url, headers=headers, content=call.body, extensions=extensions)
 
 
-def _whole_body(response: httpx.Response, encoding: str, limits: Limits) -> bytes:
-    """Read a complete body. The HTTP library checks its length or chunks; this checks the end and checksum of gzip.
+def _whole_body(response: httpx.Response, encoding: str, most: int) -> bytes:
+    """Read a complete body, decompressed, of a number of bytes at most.
 
-    A body that ends with its connection has neither. Decoding detects it when cut, because a part of JSON is not JSON.
+    The HTTP library checks its length or chunks; this checks the end and checksum of gzip. A body that ends with its
+    connection has neither. Decoding detects it when cut, because a part of JSON is not JSON.
     """
-    names = [name.strip().lower() for name in encoding.split(",")]
-    encodings = [name for name in names if name not in {"", "identity"}]
-    if encodings not in ([], ["gzip"], ["x-gzip"]):
+    names = [name for part in encoding.split(",") if (name := part.strip().lower()) not in {"", "identity"}]
+    if names not in ([], ["gzip"], ["x-gzip"]):
         raise UnreadableAnswerError(
             f"the answer has the encoding {encoding[:40]!r}, which was not requested", status=response.status_code
         )
     assert isinstance(response.stream, httpx.SyncByteStream)
-    pieces = _bounded(response.stream, limits.body, response.status_code)
-    if encodings:
-        pieces = _bounded(_gunzip(pieces, limits.body, response.status_code), limits.body, response.status_code)
-    body = bytearray()
-    for piece in pieces:
-        # A list of pieces of one byte would take fifty times their size.
-        body += piece
-    return bytes(body)
-
-
-def _bounded(pieces: Iterable[bytes], most: int, status: int) -> Iterator[bytes]:
-    size = 0
-    for piece in pieces:
-        size += len(piece)
-        if size > most:
-            raise UnreadableAnswerError(
-                f"the answer is larger than {most // 2**20} MiB: ask for smaller pages", status=status
-            )
-        yield piece
-
-
-def _gunzip(pieces: Iterable[bytes], most: int, status: int) -> Iterable[bytes]:
-    decoder = zlib.decompressobj(GZIP_WINDOW)
-    broken = UnreadableAnswerError(
-        "the answer's compressed body is damaged or cut short", status=status, repeatable=True
-    )
-    begun = False
-    for piece in pieces:
-        data = piece
-        while data:
-            begun = True
-            if decoder.eof:
-                decoder = zlib.decompressobj(GZIP_WINDOW)
-            try:
+    decoder = zlib.decompressobj(GZIP_WINDOW) if names else None
+    # A list of pieces of one byte would take fifty times their size.
+    body, received = bytearray(), 0
+    try:
+        for piece in response.stream:
+            received += len(piece)
+            if decoder is None:
+                body += piece
+            while decoder is not None and piece:
+                # A body may be several compressed parts.
+                decoder = zlib.decompressobj(GZIP_WINDOW) if decoder.eof else decoder
                 # The limit stops a small body from unpacking to gigabytes at once.
-                yield decoder.decompress(data, most + 1)
-            except zlib.error as error:
-                raise broken from error
-            data = decoder.unconsumed_tail or decoder.unused_data
-    if begun and not decoder.eof:
-        raise broken
+                body += decoder.decompress(piece, most + 1)
+                piece = b"" if len(body) > most else decoder.unconsumed_tail or decoder.unused_data  # noqa: PLW2901
+            if max(received, len(body)) > most:
+                raise UnreadableAnswerError(
+                    f"the answer is larger than {most // 2**20} MiB: ask for smaller pages", status=response.status_code
+                )
+        is_whole = decoder is None or decoder.eof or not received
+    except zlib.error:
+        is_whole = False
+    if not is_whole:
+        raise UnreadableAnswerError(
+            "the answer's compressed body is damaged or cut short", status=response.status_code, repeatable=True
+        )
+    return bytes(body)

@@ -6,12 +6,12 @@ Code that waits in a thread (for the rate, before a repeat) calls `pause`, which
 
 from __future__ import annotations
 
+import itertools
 import queue
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future
 from concurrent.futures import wait as wait_for
 from typing import TypeVar
 
@@ -36,8 +36,8 @@ class Stopped(Exception):  # noqa: N818 - not an error: the result is no longer 
 
 def stop_of_this_thread() -> threading.Event | None:
     """Return the event that tells this worker to stop; None in a thread that is not a worker."""
-    found: threading.Event | None = getattr(_here, "stop", None)
-    return found
+    stop: threading.Event | None = getattr(_here, "stop", None)
+    return stop
 
 
 def pause(seconds: float) -> None:
@@ -51,68 +51,24 @@ def pause(seconds: float) -> None:
         raise Stopped
 
 
-def side_by_side(calls: Iterable[Callable[[], Result]], threads: int) -> Generator[Result, None, None]:
-    """Yield the results of calls in their order, while threads run the next calls.
-
-    Parameters
-    ----------
-    calls : iterable of callable
-        Read lazily: at most two calls per thread are started before their result is needed.
-    threads : int
-        Number of threads.
-
-    Raises
-    ------
-    BaseException
-        The first failure in the order of the calls. After a failure, at Ctrl-C, and when the caller closes the
-        generator, every thread stops.
-    """
-    stop = threading.Event()
-    tasks: queue.SimpleQueue[_Task[Result] | None] = queue.SimpleQueue()
-    # Daemon threads: a thread that is blocked in a DNS look-up must not keep the process alive.
-    crew = [threading.Thread(target=_work, args=(tasks, stop), daemon=True) for _ in range(threads)]
-    for thread in crew:
-        thread.start()
-    ahead: deque[Future[Result]] = deque()
-    try:
-        for call in calls:
-            ahead.append(Future())
-            tasks.put((call, ahead[-1]))
-            if len(ahead) >= 2 * threads:
-                yield _result(ahead.popleft())
-        while ahead:
-            yield _result(ahead.popleft())
-    finally:
-        stop.set()
-        for _ in crew:
-            tasks.put(None)
-
-
-def interruptible(call: Callable[[], Result]) -> Result:
-    """Return the result of a call that may block; Ctrl-C ends it on Windows, too.
-
-    There, Ctrl-C interrupts no read of a socket, so the main thread waits for another one.
-    """
-    if not ON_WINDOWS or threading.current_thread() is not threading.main_thread():
-        return call()
-    [result] = side_by_side([call], threads=1)
-    return result
-
-
 def as_they_end(
-    calls: Sequence[Callable[[], Result]],
+    calls: Iterable[Callable[[], Result]],
     threads: int,
     *,
+    in_order: bool = False,
     ending: threading.Event | None = None,
 ) -> Generator[tuple[int, Result], None, None]:
     """Yield the number and the result of each call, in the order in which the calls end.
 
     Parameters
     ----------
-    calls : sequence of callable
-        A slow one delays no other, as long as a thread is free.
+    calls : iterable of callable
+        Read lazily: at most two calls per thread are started before their result is needed. A slow one delays no other,
+        as long as a thread is free.
     threads : int
         Number of threads. One: the calls run in this thread, one after another.
+    in_order : bool
+        Yield the results in the order of the calls.
     ending : threading.Event, optional
         For calls that must write down what became of their requests: it is set at the end, the running calls get `GRACE`
         seconds before they are stopped, and are waited for. They begin nothing new once it is set.
@@ -127,21 +83,27 @@ def as_they_end(
         yield from ((number, call()) for number, call in enumerate(calls))
         return
     stop = threading.Event()
-    ended: queue.SimpleQueue[Future[Result]] = queue.SimpleQueue()
     tasks: queue.SimpleQueue[_Task[Result] | None] = queue.SimpleQueue()
+    numbered = enumerate(calls)
+    # The calls whose result was not yielded, in their order.
     numbers: dict[Future[Result], int] = {}
-    try:
-        for number, call in enumerate(calls):
+
+    def start(count: int) -> None:
+        for number, call in itertools.islice(numbered, count):
             future: Future[Result] = Future()
-            tasks.put((call, future))
             numbers[future] = number
-            future.add_done_callback(ended.put)
-        for _ in range(threads):
-            tasks.put(None)
-            threading.Thread(target=_work, args=(tasks, stop), daemon=True).start()
-        for _ in calls:
-            future = _next(ended)
-            yield numbers[future], future.result()
+            tasks.put((call, future))
+
+    # Daemon threads: a thread that is blocked in a DNS look-up must not keep the process alive.
+    for _ in range(threads):
+        threading.Thread(target=_work, args=(tasks, stop), daemon=True).start()
+    try:
+        start(2 * threads)
+        while numbers:
+            future = _next([next(iter(numbers))] if in_order else numbers)
+            result = future.result()
+            yield numbers.pop(future), result
+            start(1)
     finally:
         running = [future for future in numbers if not future.cancel() and not future.done()]
         try:
@@ -150,20 +112,32 @@ def as_they_end(
                 wait_for(running, timeout=GRACE)
         finally:
             stop.set()
+            for _ in range(threads):
+                tasks.put(None)
         # Another Ctrl-C ends this wait.
         while ending is not None and wait_for(running, timeout=LOOK).not_done:
             pass
 
 
-def _next(ended: queue.SimpleQueue[Future[Result]]) -> Future[Result]:
+def interruptible(call: Callable[[], Result]) -> Result:
+    """Return the result of a call that may block; Ctrl-C ends it on Windows, too.
+
+    There, Ctrl-C interrupts no read of a socket, so the main thread waits for another one.
+    """
+    if not ON_WINDOWS or threading.current_thread() is not threading.main_thread():
+        return call()
+    [(_, result)] = as_they_end([call], threads=2)
+    return result
+
+
+def _next(futures: Iterable[Future[Result]]) -> Future[Result]:
+    """Return a future that has ended; raise `Stopped` in a worker that must stop, which stops its own workers too."""
     stop = stop_of_this_thread()
-    while True:
-        if stop is not None and stop.is_set():
-            raise Stopped
-        try:
-            return ended.get(timeout=LOOK)
-        except queue.Empty:
-            continue
+    while stop is None or not stop.is_set():
+        # A timeout, because on some platforms Ctrl-C does not interrupt an unlimited wait.
+        if ended := wait_for(futures, timeout=LOOK, return_when=FIRST_COMPLETED).done:
+            return ended.pop()
+    raise Stopped
 
 
 def _work(tasks: queue.SimpleQueue[_Task[Result] | None], stop: threading.Event) -> None:
@@ -176,17 +150,3 @@ def _work(tasks: queue.SimpleQueue[_Task[Result] | None], stop: threading.Event)
             future.set_result(call())
         except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
             future.set_exception(error)
-
-
-def _result(future: Future[Result]) -> Result:
-    stop = stop_of_this_thread()
-    while True:
-        # Check even when the result is ready: a worker that runs its own workers must stop them too.
-        if stop is not None and stop.is_set():
-            raise Stopped
-        try:
-            # A timeout, because on some platforms Ctrl-C does not interrupt an unlimited wait.
-            return future.result(timeout=LOOK)
-        except TimeoutError:
-            if future.done():
-                return future.result()

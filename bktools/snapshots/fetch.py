@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bktools.contract.noun import Noun
 from bktools.errors import DriftError
@@ -18,7 +17,7 @@ from bktools.frames.records import checked, rows_of
 from bktools.frames.schema import schema_of
 from bktools.progress import Bar
 from bktools.service.checks import Checks
-from bktools.service.pages import Search, ShiftedError, by_cursor, by_offset, opening
+from bktools.service.pages import Pages, Search, ShiftedError, pages_of
 from bktools.snapshots.snapshot import Facts
 
 log = logging.getLogger("bktools")
@@ -82,30 +81,20 @@ def fetch(
     advice = f"; {way_out} loads it with a warning instead" if way_out else ""
     problem = repeated = ""
     for attempt in range(1, ATTEMPTS + 1):
-        time, first = dt.datetime.now(dt.UTC), opening(begin or search)
-        if attempt == 1 and threads > 1 and first.is_worth_threads:
-            pages = by_offset(search, first, threads=threads)
-        else:
-            # Without a count, only pages that join prove that the table is whole.
-            pages = by_cursor(search, first, prove=attempt > 1 or first.page.pagination.total is None)
-        rows, checks = _Rows(noun), Checks(noun, filters)
+        time, checks = dt.datetime.now(dt.UTC), Checks(noun, filters)
         try:
-            with closing(pages):
-                for page, joined in pages:
-                    checks.add(page, joined=joined)
-                    rows.add(page.data)
-                    bar.update(len(page.data))
+            with closing(pages_of(search, begin=begin, threads=threads, prove=attempt > 1)) as pages:
+                rows = _table(noun, _checked(pages, checks, bar))
         except ShiftedError as error:
             problem = str(error)
         else:
-            table = rows.table()
             if strict:
                 checks.require_filters(advice)
-            repeated = checks.repeated(len(pc.unique(table.column("id"))))
+            repeated = checks.repeated()
             problem = repeated or checks.drift()
             if not problem or (attempt == ATTEMPTS and not strict and not repeated):
                 complaints = tuple(filter(None, [problem, *checks.unfiltered()]))
-                return table, Facts(time.isoformat(), checks.count, checks.verified(), complaints)
+                return rows, Facts(time.isoformat(), checks.count, checks.verified(), complaints)
         bar.update(-checks.count)
         log.info("%s: attempt %s of %s failed: %s", noun.name, attempt, ATTEMPTS, problem)
     raise DriftError(
@@ -114,34 +103,26 @@ def fetch(
     )
 
 
-class _Rows(Generic[Record]):
-    """Collects records as columns."""
+def _checked(pages: Pages[Record], checks: Checks[Record], bar: Bar) -> Iterator[list[Record]]:
+    for page, joined in pages:
+        checks.add(page, joined=joined)
+        bar.update(len(page.data))
+        yield page.data
 
-    def __init__(self, noun: Noun[Record]) -> None:
-        self._noun = noun
-        self._schema = schema_of(noun.record)
-        self._records: list[Record] = []
-        self._slices: list[pa.Table] = []
-        self._tables = [self._schema.empty_table()]
 
-    def add(self, records: Sequence[Record]) -> None:
-        self._records += records
-        if len(self._records) >= SLICE:
-            self._convert()
-        if len(self._slices) >= SLICES:
-            self._combine()
-
-    def table(self) -> pa.Table:
-        """Return all rows, with their UUIDs in lower case."""
-        if self._records:
-            self._convert()
-        self._combine()
-        return checked(pa.concat_tables(self._tables), self._noun.name)
-
-    def _convert(self) -> None:
-        self._slices.append(rows_of(self._records, self._schema))
-        self._records = []
-
-    def _combine(self) -> None:
-        self._tables += [pa.concat_tables(self._slices).combine_chunks()] if self._slices else []
-        self._slices = []
+def _table(noun: Noun[Record], pages: Iterable[list[Record]]) -> pa.Table:
+    """Return the records of pages as columns, with their UUIDs checked and in lower case."""
+    schema = schema_of(noun.record)
+    tables, slices, waiting = [schema.empty_table()], [], list[Record]()
+    for records in pages:
+        waiting += records
+        if len(waiting) >= SLICE:
+            slices.append(rows_of(waiting, schema))
+            waiting = []
+        if len(slices) >= SLICES:
+            tables.append(pa.concat_tables(slices).combine_chunks())
+            slices = []
+    slices += [rows_of(waiting, schema)] if waiting else []
+    return checked(
+        pa.concat_tables(tables + ([pa.concat_tables(slices).combine_chunks()] if slices else [])), noun.name
+    )

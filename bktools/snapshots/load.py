@@ -161,34 +161,34 @@ class Load:
         """Return a query for each company; raise for a wrong filter before anything is sent."""
         checked = {
             name: sorted(value) if isinstance(value, list) else value
-            for name, value in self.noun.checked_for_any_company(filters).items()
+            for name, value in self.noun.checked(filters, but="company_id").items()
         }
         companies = company_ids(company, self.service.settings)
         if not companies and self.noun.needs_company:
-            employees = replace(self, noun=EMPLOYEES, options=replace(self.options, collect=False))
+            employees = replace(self, noun=EMPLOYEES, options=replace(self.options, on_error="raise"))
             parts, _ = employees.read(ALL, {})
             companies = companies_among(text for part in parts for text in part.rows["company_id"].to_pylist())
-        return [Query(self.noun.name, {**checked, "company_id": one}) for one in companies] or [
-            Query(self.noun.name, checked)
-        ]
+        selections = [{**checked, "company_id": company_id} for company_id in companies] or [checked]
+        return [Query(self.noun.name, selection) for selection in selections]
 
     def _of_many(self, queries: Sequence[Query]) -> tuple[list[Part], list[Failure]]:
         patient = replace(self, service=for_many(self.service))
         side = min(len(queries), COMPANIES)
         threads = max(THREADS // side, THREADS_OF_ONE)
         calls = [functools.partial(_part_or_failure, patient, query, threads=threads) for query in queries]
-        found: list[Part | Failure | None] = [None] * len(queries)
+        results: dict[int, Part | Failure] = {}
         with (
             progress(self.noun.name, total=len(queries), unit="company", shown=self.options.progress) as bar,
             contextlib.closing(as_they_end(calls, side)) as ending,
         ):
             for number, result in ending:
-                found[number] = result
+                results[number] = result
                 bar.update(1)
-        parts = [item for item in found if isinstance(item, Part)]
-        failures = [item for item in found if isinstance(item, Failure)]
+        in_order = [results[number] for number in sorted(results)]
+        parts = [result for result in in_order if isinstance(result, Part)]
+        failures = [result for result in in_order if isinstance(result, Failure)]
         if failures and not self.options.collect:
-            raise _as_one(failures, len(queries), kept=self.options.cache)
+            raise _as_one(failures, len(queries), is_cached=self.options.cache)
         return parts, failures
 
     def _note_age(self, parts: Sequence[Part]) -> None:
@@ -237,15 +237,15 @@ def table_of(load: Load, query: Query, *, bar: Bar, threads: int) -> Part:
         if part is None:
             raise
         return part
-    snapshot = load.store.append(query, rows, facts) if options.cache else None
+    snapshot = load.store.append(query, rows, facts, history) if options.cache else None
     return Part(query, rows, facts, "service", snapshot)
 
 
 def _stored(load: Load, query: Query, snapshot: Snapshot, *, problem: str = "") -> Part | None:
-    found = load.store.read(snapshot)
-    if found is None:
+    content = load.store.read(snapshot)
+    if content is None:
         return None
-    rows, facts = found
+    rows, facts = content
     return Part(query, _with_columns(rows, schema_of(load.noun.record)), facts, "snapshot", snapshot, problem)
 
 
@@ -290,11 +290,11 @@ def _part_or_failure(load: Load, query: Query, *, threads: int) -> Part | Failur
 
 def _left_behind(load: Load, query: Query) -> str:
     """Return a phrase about snapshots that another credential loaded, as one before its renewal; "" without any."""
-    found = None if load.service.settings.is_sandbox else load.store.newest_of_another_credential(query)
-    if found is None:
+    newest = None if load.service.settings.is_sandbox else load.store.newest_of_another_credential(query)
+    if newest is None:
         return ""
     return (
-        f"; those up to {found.time:%Y-%m-%d %H:%M} UTC were loaded with another one, and are read only with that one: "
+        f"; those up to {newest.time:%Y-%m-%d %H:%M} UTC were loaded with another one, and are read only with that one: "
         "a name for the credential (BKTOOLS_CREDENTIAL_NAME) keeps snapshots readable when a token is renewed"
     )
 
@@ -337,13 +337,13 @@ def warn(noun: str, parts: Sequence[Part], failures: Sequence[Failure], *, stack
         )
 
 
-def _as_one(failures: Sequence[Failure], companies: int, *, kept: bool) -> BktoolsError:
+def _as_one(failures: Sequence[Failure], companies: int, *, is_cached: bool) -> BktoolsError:
     """Return the first failure, with a message about all of them."""
     first = failures[0]
     error = first.error
-    is_kept = "; the others are in the cache, so load again to ask only for what is missing" if kept else ""
+    cached = "; the others are in the cache, so load again to ask only for what is missing" if is_cached else ""
     way = f", or {setting('on_error', 'collect')} returns the others" if can_set("on_error") else ""
     error.args = (
-        f"{len(failures):,} of {companies:,} companies could not be read; the first is {first.company}: {error}{is_kept}{way}",
+        f"{len(failures):,} of {companies:,} companies could not be read; the first is {first.company}: {error}{cached}{way}",
     )
     return error

@@ -5,9 +5,10 @@ from __future__ import annotations
 import calendar
 import contextlib
 import datetime as dt
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, Self
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, TypedDict, TypeVar
 
 from bktools.caller import can_set, name_of, setting
 from bktools.contract import rules
@@ -17,74 +18,75 @@ from bktools.snapshots.snapshot import Snapshot
 
 ONE_HOUR = dt.timedelta(hours=1)
 
+Load = TypeVar("Load", bound=Callable[..., Any])
+
 Verify = Literal["strict", "warn"]
 OnError = Literal["raise", "collect"]
 
 
-@dataclass(frozen=True)
-class Options:
-    """The checked options of a load.
+class LoadOptions(TypedDict, total=False):
+    """The options of a load as keywords, see `Options`."""
 
-    Parameters
+    as_of: Moment | None
+    max_age: dt.timedelta | float
+    refresh: bool
+    verify: Verify
+    cache: bool
+    on_error: OnError
+    progress: bool | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The options of a load, as `bktools.load_categories` describes them. Creating them checks them.
+
+    Attributes
     ----------
     until : datetime, optional
         Use the newest snapshot up to this instant, and fetch nothing.
-    max_age : timedelta
-        A snapshot not older than this is fresh.
-    refresh : bool
-        Whether to ask the service always.
-    strict : bool
-        Whether a failed check is an error; otherwise it is a warning.
-    cache : bool
-        Whether to use and keep snapshots.
-    progress : bool, optional
-        Whether to show a bar. Default: in a terminal or a notebook.
     way_out : str
         The argument or option that turns a failed check into a warning; empty where the caller cannot set it.
-    collect : bool
-        Whether the rows of the other companies are returned when some companies fail.
     """
 
-    until: dt.datetime | None
-    max_age: dt.timedelta
-    refresh: bool
-    strict: bool
-    cache: bool
-    progress: bool | None
-    way_out: str
-    collect: bool = False
+    as_of: Moment | None = None
+    max_age: dt.timedelta | float = ONE_HOUR
+    refresh: bool = False
+    verify: str = "strict"
+    cache: bool = True
+    on_error: str = "raise"
+    progress: bool | None = None
+    until: dt.datetime | None = field(init=False)
+    way_out: str = field(init=False)
 
-    @classmethod
-    def of(
-        cls,
-        *,
-        as_of: Moment | None = None,
-        max_age: dt.timedelta | float = ONE_HOUR,
-        refresh: bool = False,
-        verify: str = "strict",
-        cache: bool = True,
-        on_error: str = "raise",
-        progress: bool | None = None,
-    ) -> Self:
-        """Check a user's arguments and return them as options."""
-        if as_of is not None and refresh:
+    def __post_init__(self) -> None:
+        if self.as_of is not None and self.refresh:
             raise ArgumentError("refresh", "cannot be combined with as_of, which only reads snapshots")
-        if as_of is not None and not cache:
+        if self.as_of is not None and not self.cache:
             raise ArgumentError("cache", "must be True with as_of, which only reads snapshots")
-        if verify not in ("strict", "warn"):
-            raise ArgumentError("verify", 'must be "strict" or "warn"', verify)
-        if on_error not in ("raise", "collect"):
-            raise ArgumentError(name_of("on_error"), 'must be "raise" or "collect"', on_error)
-        return cls(
-            until=None if as_of is None else instant("as_of", as_of),
-            max_age=_age(max_age),
-            refresh=rules.flag("refresh", refresh),
-            strict=verify == "strict",
-            cache=rules.flag("cache", cache),
-            progress=progress,
-            way_out=setting("verify", "warn") if can_set("verify") else "",
-            collect=on_error == "collect",
-        )
+        if self.verify not in ("strict", "warn"):
+            raise ArgumentError("verify", 'must be "strict" or "warn"', self.verify)
+        if self.on_error not in ("raise", "collect"):
+            raise ArgumentError(name_of("on_error"), 'must be "raise" or "collect"', self.on_error)
+        checked = {
+            "until": None if self.as_of is None else instant("as_of", self.as_of),
+            "max_age": _age(self.max_age),
+            "refresh": rules.flag("refresh", self.refresh),
+            "cache": rules.flag("cache", self.cache),
+            # Asked here, because the threads of several companies do not know the caller.
+            "way_out": setting("verify", "warn") if can_set("verify") else "",
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def strict(self) -> bool:
+        """Whether a failed check is an error; otherwise it is a warning."""
+        return self.verify == "strict"
+
+    @property
+    def collect(self) -> bool:
+        """Whether the rows of the other companies are returned when some companies fail."""
+        return self.on_error == "collect"
 
     def fresh(self, history: Sequence[Snapshot]) -> Snapshot | None:
         """Return the snapshot that may be used without asking the service.
@@ -97,8 +99,21 @@ class Options:
         if self.refresh or not history:
             return None
         # A time in the future comes from a wrong clock, so the age is unknown.
-        is_young = dt.timedelta(0) <= dt.datetime.now(dt.UTC) - history[-1].time <= self.max_age
-        return history[-1] if is_young else None
+        age = dt.datetime.now(dt.UTC) - history[-1].time
+        return history[-1] if dt.timedelta(0) <= age <= _age(self.max_age) else None
+
+
+def takes_options(load: Load) -> Load:
+    """Show the options in the signature of a function that takes them as keywords, for help and completion."""
+    own = inspect.signature(load)
+    *others, _ = own.parameters.values()
+    options = [
+        inspect.Parameter(item.name, inspect.Parameter.KEYWORD_ONLY, default=item.default, annotation=item.type)
+        for item in fields(Options)
+        if item.init
+    ]
+    load.__signature__ = own.replace(parameters=[*others, *options])  # type: ignore[attr-defined]
+    return load
 
 
 def instant(argument: str, moment: Moment) -> dt.datetime:

@@ -79,29 +79,24 @@ class Facts:
         return not self.complaints and bool({"total", "joins"} & set(self.verified))
 
 
-@dataclass(frozen=True)
-class About:
-    """What the file of a snapshot says of itself: query, owner (environment and address of the service) and facts."""
+# What the file of a snapshot says of itself: query, owner (environment and address of the service) and facts.
+About = tuple[Query, tuple[str, ...], Facts]
 
-    query: Query
-    owner: tuple[str, ...]
-    facts: Facts
 
-    @classmethod
-    def of(cls, schema: pa.Schema) -> Self:
-        """Return what the schema of a file says; raise `ValueError` where it says nothing of that kind."""
-        try:
-            body = json.loads((schema.metadata or {})[METADATA])
-            facts = body["facts"]
-            checks = {name: tuple(facts[name]) for name in ("verified", "complaints")}
-            return cls(Query(body["table"], body["filters"]), tuple(body["owner"]), Facts(**facts | checks))
-        except (KeyError, TypeError) as error:
-            raise ValueError("it is no snapshot") from error
+def text_of(query: Query, owner: tuple[str, ...], facts: Facts) -> str:
+    """Return the text for the metadata of a file."""
+    return json.dumps({"table": query.table, "filters": query.filters, "owner": owner, "facts": asdict(facts)})
 
-    def text(self) -> str:
-        """Return the text for the metadata of the file."""
-        body = {"table": self.query.table, "filters": self.query.filters, "owner": self.owner}
-        return json.dumps(body | {"facts": asdict(self.facts)})
+
+def about(schema: pa.Schema) -> About:
+    """Return what the schema of a file says; raise `ValueError` where it says nothing of that kind."""
+    try:
+        body = json.loads((schema.metadata or {})[METADATA])
+        facts = body["facts"]
+        checks = {name: tuple(facts[name]) for name in ("verified", "complaints")}
+        return Query(body["table"], body["filters"]), tuple(body["owner"]), Facts(**facts | checks)
+    except (KeyError, TypeError) as error:
+        raise ValueError("it is no snapshot") from error
 
 
 @dataclass(frozen=True, order=True)
@@ -159,6 +154,11 @@ class Snapshot:
     def about(self) -> About | None:
         """Return what the file says of itself, without reading its rows; None when it cannot be read."""
         try:
-            return About.of(pq.read_schema(self.path))
+            return about(pq.read_schema(self.path))
         except (OSError, ValueError, pa.ArrowException):
             return None
+
+    def facts(self) -> Facts | None:
+        """Return the facts of its rows, without reading these; None when the file cannot be read."""
+        about = self.about()
+        return None if about is None else about[2]

@@ -19,7 +19,7 @@ import secrets
 import shutil
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from bktools import disk
 from bktools.errors import StorageError
 from bktools.settings import Secret, Settings
 from bktools.snapshots.pruning import Pruned, remove_left_over, remove_snapshots, superfluous
-from bktools.snapshots.snapshot import METADATA, About, Facts, Query, Snapshot
+from bktools.snapshots.snapshot import METADATA, About, Facts, Query, Snapshot, about, text_of
 
 log = logging.getLogger("bktools")
 
@@ -63,14 +63,18 @@ class Store:
         """Return every snapshot of a query, in the order of the commits, with those that were set aside."""
         return _snapshots_in(self.folder(query))
 
-    def append(self, query: Query, rows: pa.Table, facts: Facts) -> Snapshot:
-        """Commit the newest snapshot of a query; raise `StorageError` when it cannot be written."""
-        content = _file_of(rows, About(query, self._owner, facts))
+    def append(self, query: Query, rows: pa.Table, facts: Facts, history: Sequence[Snapshot] | None = None) -> Snapshot:
+        """Commit the newest snapshot of a query; raise `StorageError` when it cannot be written.
+
+        It gets the number after those of the history, which may be the one that was read before the rows were fetched.
+        """
+        content = _file_of(rows, text_of(query, self._owner, facts))
         folder = self.folder(query)
         with _storage_errors(folder):
-            numbers = (snapshot.number for snapshot in _snapshots_in(disk.private_folder(folder)))
+            disk.private_folder(folder)
+            earlier = self.history(query) if history is None else history
             digest = hashlib.sha256(content).hexdigest()[:16]
-            snapshot = Snapshot.committed(folder, max(numbers, default=0) + 1, facts.time, digest)
+            snapshot = Snapshot.committed(folder, earlier[-1].number + 1 if earlier else 1, facts.time, digest)
             # An existing file of this name has this content: the name has its digest.
             disk.replace_content(snapshot.path, content)
             remove_left_over(folder, now=snapshot.path.stat().st_mtime)
@@ -93,7 +97,7 @@ class Store:
         if hashlib.sha256(content).hexdigest()[:16] == snapshot.digest:
             with contextlib.suppress(ValueError, pa.ArrowException):
                 rows = pq.ParquetFile(pa.BufferReader(content)).read()
-                return rows.replace_schema_metadata(None), About.of(rows.schema).facts
+                return rows.replace_schema_metadata(None), about(rows.schema)[2]
         log.warning("the snapshot %s is damaged: it is set aside, check the disk", snapshot.path)
         # In a read-only folder the file stays, and every read of it fails.
         with contextlib.suppress(OSError):
@@ -102,19 +106,18 @@ class Store:
 
     def queries(self) -> list[Query]:
         """Return the queries that this credential has snapshots of in this environment."""
-        return [query for _, query in self._own()]
+        # The folder's name includes environment and credential, so it differs for others.
+        return [query for folder, _, (query, _, _) in self._folders() if self.folder(query) == folder]
 
     def newest_of_another_credential(self, query: Query) -> Snapshot | None:
         """Return the newest snapshot of a query that another credential loaded, of the same environment and service."""
-        return max(
-            (
-                snapshots[-1]
-                for folder, snapshots, about in self._folders(query.table)
-                if folder != self.folder(query) and about.owner == self._owner and about.query == query
-            ),
-            key=lambda snapshot: snapshot.time,
-            default=None,
+        own = self.folder(query)
+        others = (
+            snapshots[-1]
+            for folder, snapshots, (asked, owner, _) in self._folders(query.table)
+            if folder != own and owner == self._owner and asked == query
         )
+        return max(others, key=lambda snapshot: snapshot.time, default=None)
 
     def prune(self, older_than: dt.timedelta, *, now: dt.datetime | None = None) -> Pruned:
         """Remove old snapshots of every query, and those that a renewed credential has left behind.
@@ -124,12 +127,12 @@ class Store:
         """
         now = now or dt.datetime.now(dt.UTC)
         folders = list(self._folders())
-        own = {folder: about.query.canonical() for folder, _, about in folders if self.folder(about.query) == folder}
+        own = {folder: query.canonical() for folder, _, (query, _, _) in folders if self.folder(query) == folder}
         gone: list[Snapshot] = []
-        for folder, snapshots, about in folders:
+        for folder, snapshots, (query, owner, _) in folders:
             if folder in own:
                 gone += superfluous(snapshots, older_than, now)
-            elif about.owner == self._owner and about.query.canonical() in own.values():
+            elif owner == self._owner and query.canonical() in own.values():
                 is_used = any(snapshot.time >= now - older_than for snapshot in snapshots)
                 gone += [] if is_used else snapshots
         with _storage_errors(self._root):
@@ -140,20 +143,14 @@ class Store:
         text = json.dumps([*self._owner, _credential_digest(self.settings), query.canonical()])
         return self._root / SNAPSHOTS / query.table / hmac.new(self._secret, text.encode(), "sha256").hexdigest()[:32]
 
-    def _own(self) -> Iterator[tuple[Path, Query]]:
-        # The folder's name includes environment and credential, so it differs for others.
-        for folder, _, about in self._folders():
-            if self.folder(about.query) == folder:
-                yield folder, about.query
-
     def _folders(self, table: str = "*") -> Iterator[tuple[Path, list[Snapshot], About]]:
         """Yield every folder of the cache with its snapshots and what the newest readable one says of itself."""
         for folder in sorted((self._root / SNAPSHOTS).glob(f"{table}/*/")):
             snapshots = _snapshots_in(folder)
             abouts = (snapshot.about() for snapshot in reversed(snapshots) if not snapshot.is_damaged)
-            about = next(filter(None, abouts), None)
-            if about is not None:
-                yield folder, snapshots, about
+            newest = next(filter(None, abouts), None)
+            if newest is not None:
+                yield folder, snapshots, newest
 
     @cached_property
     def _secret(self) -> bytes:
@@ -162,17 +159,17 @@ class Store:
         try:
             if not path.exists():
                 _make_secret(path)
-            found = path.read_bytes()
+            secret = path.read_bytes()
         except OSError as error:
             raise StorageError(
                 f"the cache folder {self._root} cannot be used: {path.name}: {disk.told(error)} (set by BKTOOLS_CACHE_DIR)"
             ) from error
-        if len(found) != SECRET_BYTES:
+        if len(secret) != SECRET_BYTES:
             raise StorageError(
                 f"{path} is damaged: restore it from a backup, or remove it, which makes the snapshots in {self._root} "
                 "unusable"
             )
-        return found
+        return secret
 
     def _prune_daily(self) -> None:
         """Prune at most once a day, in a thread that no load waits for."""
@@ -219,11 +216,11 @@ def _snapshots_in(folder: Path) -> list[Snapshot]:
     return sorted(filter(None, (Snapshot.named(folder, name) for name in names)))
 
 
-def _file_of(rows: pa.Table, about: About) -> pa.Buffer:
+def _file_of(rows: pa.Table, metadata: str) -> pa.Buffer:
     """Return the content of a Parquet file with rows and what it says of itself."""
     target = pa.BufferOutputStream()
     pq.write_table(
-        rows.replace_schema_metadata({METADATA: about.text()}),
+        rows.replace_schema_metadata({METADATA: metadata}),
         target,
         compression="zstd",
         # Foreign keys repeat; other texts rarely do.

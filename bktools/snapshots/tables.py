@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Unpack
 
+import msgspec
 import pandas as pd
 import pyarrow as pa
 
@@ -15,13 +15,14 @@ from bktools.contract.categories import CATEGORIES
 from bktools.contract.employees import EMPLOYEES, Employee
 from bktools.contract.noun import Noun
 from bktools.frames.records import checked, rows_of
-from bktools.frames.schema import Moment, schema_of, to_pandas
+from bktools.frames.schema import schema_of, to_pandas
 from bktools.service import Service
 from bktools.service.companies import Company
 from bktools.snapshots.load import Load, warn
-from bktools.snapshots.options import ONE_HOUR, OnError, Options, Verify
+from bktools.snapshots.options import LoadOptions, Options, takes_options
 
 
+@takes_options
 def load_categories(
     company: Company = None,
     *,
@@ -30,14 +31,8 @@ def load_categories(
     category_group_ids: Iterable[str] | None = None,
     archived: bool | None = None,
     name: str | None = None,
-    as_of: Moment | None = None,
-    max_age: dt.timedelta | float = ONE_HOUR,
-    refresh: bool = False,
-    verify: Verify = "strict",
-    cache: bool = True,
-    on_error: OnError = "raise",
-    progress: bool | None = None,
     service: Service | None = None,
+    **options: Unpack[LoadOptions],
 ) -> pd.DataFrame:
     """Return all bookkeeping categories of one or more companies. Returns a partial table only with `on_error="collect"`.
 
@@ -114,31 +109,17 @@ def load_categories(
         "archived": archived,
         "name": name,
     }
-    options = Options.of(
-        as_of=as_of,
-        max_age=max_age,
-        refresh=refresh,
-        verify=verify,
-        cache=cache,
-        on_error=on_error,
-        progress=progress,
-    )
-    return load_table(CATEGORIES, company, filters, options, service=service)
+    return load_table(CATEGORIES, company, filters, Options(**options), service=service)
 
 
+@takes_options
 def load_employees(
     company: Company = None,
     *,
     email: str | None = None,
     external_id: str | None = None,
-    as_of: Moment | None = None,
-    max_age: dt.timedelta | float = ONE_HOUR,
-    refresh: bool = False,
-    verify: Verify = "strict",
-    cache: bool = True,
-    on_error: OnError = "raise",
-    progress: bool | None = None,
     service: Service | None = None,
+    **options: Unpack[LoadOptions],
 ) -> pd.DataFrame:
     """Return all employees of one or more companies. Returns a partial table only with `on_error="collect"`.
 
@@ -178,16 +159,7 @@ def load_employees(
     True
     """
     filters = {"email": email, "external_id": external_id}
-    options = Options.of(
-        as_of=as_of,
-        max_age=max_age,
-        refresh=refresh,
-        verify=verify,
-        cache=cache,
-        on_error=on_error,
-        progress=progress,
-    )
-    return load_table(EMPLOYEES, company, filters, options, service=service)
+    return load_table(EMPLOYEES, company, filters, Options(**options), service=service)
 
 
 def get_employee(employee_id: str, *, service: Service | None = None) -> pd.Series:
@@ -265,9 +237,8 @@ def get_balance(*, service: Service | None = None) -> pd.Series:
     warnings.warn("the service has deprecated the balance read", DeprecationWarning, stacklevel=2)
     service = service_or_default(service)
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
-        found = service.get_balance()
-    values = {"currency": found.currency, "current": found.current, "available": found.available}
-    return _described(pd.Series(values, dtype=object), "get_balance", service)
+        balance = service.get_balance()
+    return _described(pd.Series(msgspec.structs.asdict(balance), dtype=object), "get_balance", service)
 
 
 def _described(series: pd.Series, operation: str, service: Service) -> pd.Series:

@@ -115,14 +115,11 @@ def create_accounts(
     >>> made["outcome"].to_list()
     ['CREATED']
     """
-    if not hasattr(reconciliation, "actions"):
-        kind = type(reconciliation).__name__
-        raise ArgumentError("reconciliation", f"must be a result of reconcile_accounts, is a {kind}")
-    listed = reconciliation.actions
-    missing = [column for column in NEEDED if column not in listed.columns]
-    if missing:
-        raise InputError(f"the actions of the reconciliation have no column {missing[0]}")
-    actions = to_arrow(listed, "the actions")
+    if not isinstance(reconciliation, Reconciliation):
+        raise ArgumentError(
+            "reconciliation", f"must be a result of reconcile_accounts, is a {type(reconciliation).__name__}"
+        )
+    actions = to_arrow(reconciliation.actions, "the actions")
     service, apply = service_or_default(service), rules.flag("apply", apply)
     with Journal(service.settings) as journal:
         rows = create_with(
@@ -148,8 +145,7 @@ def create_with(
     creates = [action for action in actions if action["action"] == "create"]
     rows = [_row(action, "REJECTED", None, why) for action in creates if (why := why_no_account(action))]
     wanted = [_checked(action) for action in creates if not why_no_account(action)]
-    # Actions that a caller made by hand know of no chart.
-    doubt = "" if rules.flag("new_chart", new_chart) else getattr(reconciliation, "another_chart", "")
+    doubt = "" if rules.flag("new_chart", new_chart) else reconciliation.another_chart
     if not apply:
         message = f"would be created with {setting('new_chart', value=True)} only" if doubt else "would be created"
         return [*rows, *(_row(account, "PLANNED", None, message) for account in wanted)]
@@ -159,7 +155,7 @@ def create_with(
             f"chart, say so with {setting('new_chart', value=True)}"
         )
     with progress_bar("accounts", total=len(wanted), unit="account", shown=progress) as bar:
-        for company_id, named in getattr(reconciliation, "companies_now", {}).items():
+        for company_id, named in reconciliation.companies_now.items():
             remember_chart(journal, company_id, named)
         for row in _created(journal, wanted, service):
             rows.append(row)

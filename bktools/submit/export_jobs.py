@@ -33,10 +33,10 @@ from bktools.errors import (
 )
 from bktools.export.plan import BatchRequest, ExportPlan
 from bktools.frames.schema import COUNT, TEXT, Month, to_pandas
-from bktools.journal.doubts import Doubts
 from bktools.journal.export_jobs import JOB_SECONDS
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, now
+from bktools.journal.unknown_outcomes import UnknownOutcomes
 from bktools.progress import Bar
 from bktools.progress import progress as progress_bar
 from bktools.service import Service
@@ -190,12 +190,10 @@ def submit_with(
         with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
             limit = RateLimit(shown=progress)
             return _Run(journal, plan, service, bar, limit, seconds, others_export, period).all(of_company)
-    doubts = Doubts(journal)
+    doubts = UnknownOutcomes(journal)
     # Requests are made one at a time, to save memory.
     batches = (plan.request(batch_id) for own in of_company.values() for batch_id in own)
-    return [
-        _row_unsent(journal, batch, doubts, "SENDING") or _row(batch, "PLANNED", WOULD_BE_SENT) for batch in batches
-    ]
+    return [_row_unsent(journal, batch, doubts, "SENDING") or _row_planned(journal, batch) for batch in batches]
 
 
 def _require_its_journal(plan: ExportPlan, journal: Journal) -> None:
@@ -302,7 +300,7 @@ class _Sender:
         self._journal = journal
         self._run = run
         self._company_id = company_id
-        self._doubts = Doubts(journal)
+        self._doubts = UnknownOutcomes(journal)
         # The reason why no other batch of the company is sent.
         self._stopped = ""
 
@@ -357,8 +355,7 @@ class _Sender:
         if outcome.stops_all:
             self._run.stopped = self._stopped
         # The journal may know better: that the job belongs to another batch.
-        doubt = self._journal.in_doubt(self._company_id)
-        if doubt is not None:
+        for doubt in self._journal.unknown(self._company_id):
             return _row(batch, "UNKNOWN", f"{doubt['message']}; {self._doubts.message(doubt)}", doubt["job_id"])
         return _row(batch, outcome.state, outcome.message, outcome.job_id)
 
@@ -462,18 +459,22 @@ def _may_still_run(accepted: Row | None) -> bool:
     return 0 <= age <= lasts
 
 
-def _row_unsent(journal: Journal, batch: BatchRequest, doubts: Doubts, *states: str) -> dict[str, Any] | None:
+def _row_planned(journal: Journal, batch: BatchRequest) -> dict[str, Any]:
+    reason = journal.waiting(batch)
+    return _row(batch, "BLOCKED", reason) if reason else _row(batch, "PLANNED", WOULD_BE_SENT)
+
+
+def _row_unsent(journal: Journal, batch: BatchRequest, doubts: UnknownOutcomes, *states: str) -> dict[str, Any] | None:
     """Return the row of a batch that is not sent, because it has an outcome, one of the states, or a company that waits."""
-    found = journal.state_of(batch.batch_id)
-    state = None if found is None else found["state"]
-    if found is None or state not in {*SETTLED, *states}:
-        doubt = journal.in_doubt(batch.company_id)
-        reason = journal.waiting(batch) if doubt is None else doubts.message(doubt)
-        return _row(batch, "BLOCKED", reason) if reason else None
+    row = journal.state_of(batch.batch_id)
+    state = None if row is None else row["state"]
+    if row is None or state not in {*SETTLED, *states}:
+        unknown = journal.unknown(batch.company_id)
+        return _row(batch, "BLOCKED", doubts.message(unknown[0])) if unknown else None
     if state == "UNKNOWN":
-        return _row(batch, state, doubts.message(found))
+        return _row(batch, state, doubts.message(row))
     if state == "SENDING":
-        return _row(batch, state, f"{found['sender']} is sending it (since {found['sent_at']})")
+        return _row(batch, state, f"{row['sender']} is sending it (since {row['sent_at']})")
     changed = journal.changed_since(batch) if state == "ACCEPTED" else []
     if changed:
         return _row(
@@ -482,9 +483,7 @@ def _row_unsent(journal: Journal, batch: BatchRequest, doubts: Doubts, *states: 
             f"{len(changed)} of its entries have other data now than when they were exported (the first is {changed[0]}): "
             "nothing was sent; compose again with history=load_export_jobs(entries=True), which shows both",
         )
-    return _row(
-        batch, state, f"{found['message']} (since {found['settled_at']}; nothing was sent again)", found["job_id"]
-    )
+    return _row(batch, state, f"{row['message']} (since {row['settled_at']}; nothing was sent again)", row["job_id"])
 
 
 def _row(batch: BatchRequest, outcome: str, message: str, job_id: str | None = None) -> dict[str, Any]:

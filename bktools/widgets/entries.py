@@ -16,6 +16,7 @@ from bktools.errors import ConfigurationError, InputError
 from bktools.export import ExportPlan
 from bktools.export.selection import as_ids, as_mask, refuse_missing
 from bktools.export.tables import days_of
+from bktools.frames.codes import short
 from bktools.frames.currencies import shown
 from bktools.frames.names import FIRST, in_reading_order, with_names
 from bktools.frames.schema import TEXT, number_of_entries, to_arrow
@@ -258,13 +259,11 @@ def _states(table: pa.Table, plan: ExportPlan) -> list[str]:
     found = plan.findings[plan.findings["severity"] == "warning"]
     warnings: dict[str, list[str]] = defaultdict(list)
     for id_, check, message in zip(found["id"], found["check"], found["message"], strict=True):
-        warnings[id_].append(f"{check.replace('_', ' ')}: {message}")
+        warnings[id_].append(f"{short(check)}: {message}")
     reasons = table.column("reason").to_pylist() if "reason" in table.column_names else [None] * len(table)
     messages = table.column("message").to_pylist() if "message" in table.column_names else [None] * len(table)
     return [
-        f"{reason.replace('_', ' ')}\n{message}"
-        if reason
-        else "\n".join(filter(None, ["ready", "; ".join(warnings[id_])]))
+        f"{short(reason)}\n{message}" if reason else "\n".join(filter(None, ["ready", "; ".join(warnings[id_])]))
         for id_, reason, message in zip(table.column("id").to_pylist(), reasons, messages, strict=True)
     ]
 

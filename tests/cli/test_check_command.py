@@ -58,12 +58,13 @@ def run(sandbox, monkeypatch):
 
 @pytest.fixture
 def other_service():
-    """A server of the test's own: its clock is an hour ahead, and as a proxy it refuses."""
+    """A server of the test's own: its clock is an hour ahead, a portal answers with a page, and as a proxy it refuses."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
             self.rfile.read(int(self.headers["Content-Length"]))
-            body = json.dumps({"data": [{"id": OTHER}]}).encode()
+            is_portal = self.path.startswith("/portal")
+            body = b"<html>Sign in</html>" if is_portal else json.dumps({"data": [{"id": OTHER}]}).encode()
             self.send_response_only(200)
             self.send_header("Date", format_datetime(dt.datetime.now(dt.UTC) + dt.timedelta(hours=1), usegmt=True))
             self.send_header("Content-Length", str(len(body)))
@@ -138,10 +139,33 @@ def test_the_company_is_unknown(run):
     """A company that the credential may not read, with what to do."""
     told = (
         "failed   company        search_categories was answered 403 (user_scope_insufficient): the credential lacks "
-        "permission: ask for the scope, or use another credential\n"
+        "permission, or access to this company: ask for it, or use another credential\n"
         "                        ask for access to the company, or choose another one (--company, BKTOOLS_COMPANY)"
     )
     assert run(COMPANY=OTHER) == (Exit.REFUSED, changed(("access", None), ("company", told)))
+
+
+def test_no_company_is_configured(run, sandbox, monkeypatch):
+    """Without a company the access is checked all the same, and the companies of the employees are named."""
+    monkeypatch.setenv("BKTOOLS_COMPANY", "")
+    code, text = run()
+    told = (
+        "warning  company        no company is configured\n"
+        "                        set BKTOOLS_COMPANY, or give --company; the employees are of COMPANIES"
+    )
+    with bktools.connect() as service:
+        companies = sorted(set(bktools.load_employees(service=service)["company_id"]))
+    assert len(companies) > 1
+    shown = ", ".join(companies).replace(sandbox.server.company_id, "COMPANY")
+    assert (code, text.replace(shown, "COMPANIES")) == (Exit.DONE, changed(("company", told)))
+
+
+def test_the_answer_is_of_something_else(run, other_service):
+    """A page in place of an answer, as portals send it, is a failed access and not a traceback."""
+    code, text = run(BASE_URL=f"{other_service}/portal")
+    assert "failed   access         the answer to search_categories is not JSON (" in text
+    assert "is the address right?" in text
+    assert code == Exit.SERVICE
 
 
 def test_the_clock_is_off(run, other_service):

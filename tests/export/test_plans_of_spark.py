@@ -28,7 +28,9 @@ def are_the_same(plan, expected):
     for name in ("batches", "entries", "not_ready", "totals", "findings"):
         pd.testing.assert_frame_equal(getattr(plan, name), getattr(expected, name))
     assert [request.body for request in plan.requests()] == [request.body for request in expected.requests()]
-    assert [request.facts for request in plan.requests()] == [request.facts for request in expected.requests()]
+    assert [request.entry_data for request in plan.requests()] == [
+        request.entry_data for request in expected.requests()
+    ]
 
 
 def test_a_month_with_every_reason(entries):

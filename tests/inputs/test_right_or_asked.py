@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+import xlsxwriter
 
 from bktools.errors import InputError
 from bktools.export import compose_export_jobs
@@ -152,6 +153,62 @@ RIGHT = {
         ),
         {"amount": ["5.00", "-5.00"]},
     ),
+    "an opening balance with a date": (
+        ledger,
+        table("Konto;Datum;Soll;Haben;Saldo", "1200;2026-10-01;;;7,00", *["4930;2026-10-02;5,00;;", "1200;2026-10-02;;5,00;"] * 5),
+        {"amount": ["5.00", "-5.00"] * 5},
+    ),
+    "results without an account": (
+        ledger, table("Konto;Datum;Betrag", "8400;2026-10-01;-5", "1200;2026-10-01;5", ";2026-10-31;9"), {"amount": ["-5", "5"]},
+    ),
+    "a posting without an amount": (
+        ledger, table("Konto;Datum;Betrag", "8400;2026-10-01;-5", "1200;2026-10-01;5", "9000;2026-10-31;"), {"amount": ["-5", "5"]},
+    ),
+    "an entry without a date": (entries, table("Date;Amount", "2026-10-01;5", ";6"), {"amount": ["5"]}),
+    "the first of each month": (
+        entries, table("Date,Amount", *(f"{month}/1/{year},5" for year in (2025, 2026) for month in range(1, 13))),
+        {"date": [f"{year}-{month:02}-01" for year in (2025, 2026) for month in range(1, 13)]},
+    ),
+    "the first days of a month": (
+        entries, table("Date,Amount", "10-2-2026,5", "10-3-2026,5", "10-8-2026,6"), {"date": ["2026-10-02", "2026-10-03", "2026-10-08"]},
+    ),
+    "a time behind two digits of the year": (
+        entries, table("datetime,amount", "3/14/23 0:00,5", "10/2/23 9:30,6"), {"date": ["2023-03-14", "2023-10-02"]},
+    ),
+    "a name beside its long description": (
+        chart,
+        table(
+            "gl_code,gl_category,description", *(f"6{place}00,Kind {letter},{letter} {'and more of it ' * 5}" for place, letter in enumerate("abc"))
+        ),
+        {"name": ["Kind a", "Kind b", "Kind c"]},
+    ),
+    "amounts in the currency of each row beside those in one": (
+        entries, table("date,amount_usd,amount_local,currency", "2026-10-01,6.25,5.00,GBP", "2026-10-02,7.00,7.00,USD"),
+        {"amount": ["5.00", "7.00"]},
+    ),
+    "a flag for one side": (
+        entries, table("Data,Despesa?,Valor", "2026-10-01,TRUE,5.00", "2026-10-02,FALSE,7.00"), {"amount": ["5.00", "-7.00"]},
+    ),
+    "a flag for the other side": (
+        ledger, table("account,date,amount,is_credit", "10,2026-10-01,5.00,no", "20,2026-10-01,5.00,yes"), {"amount": ["5.00", "-5.00"]},
+    ),
+    "letters for money that goes out and comes in": (
+        entries, table("Data,Tipo,Valor", "2026-10-01,S,5.00", "2026-10-02,E,7.00"), {"amount": ["5.00", "-7.00"]},
+    ),
+    "names of accounts under debit and credit": (
+        entries, table("data,descricao,debito,credito,valor", "2026-10-01,a,Caixa,Receita,5.00", "2026-10-02,b,Despesa,Caixa,7.00"),
+        {"amount": ["5.00", "7.00"]},
+    ),
+    "a company of another system": (
+        chart, table("company_id,account_code,account_name", "1,10,Cash", "1,20,Sales", ",30,Rent"), {"code": ["10", "20", "30"]},
+    ),
+    "IDs that some accounts lack": (
+        chart, table("account_id,account_code,account_name", "1,10,Cash", "2,20,Sales", ",30,Rent"), {"external_id": ["10", "20", "30"]},
+    ),
+    "the time of a report in the last row": (
+        chart, table("Account number,Full name", "10,Cash", "20,Sales", "30,Rent", "TOTAL,", '" Wednesday, February 25, 2026 05:23 PM",'),
+        {"code": ["10", "20", "30"]},
+    ),
 }  # fmt: skip
 
 
@@ -176,8 +233,28 @@ def test_right_or_asked(write, name):
     assert {field: column(frame, field) for field in right} == right
 
 
+def test_the_sheet_whose_rows_are_whole(tmp_path):
+    """Of sheets without headings, the refusal proposes the one in which each account has a code and a name."""
+    rows = [["1", "101", "Cash"], ["1", "102", "Bank"], ["2", "201", "Loans"], ["2", "202", "Taxes"]]
+    path = tmp_path / "chart.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        for name, cells in (("By type", [*rows[:2], ["2", "Liabilities", ""], *rows[2:]]), ("Accounts", rows)):
+            sheet = book.add_worksheet(name)
+            for line, row in enumerate(cells):
+                sheet.write_row(line, 0, row)
+    with pytest.raises(InputError) as caught:
+        chart(path)
+    assert (
+        "{'code': 'column 2', 'name': 'column 3'}, sheet='Accounts', accounts of the sheet 'Accounts' would be read from 4 rows"
+        in str(caught.value)
+    )
+
+
 # Reader, text, words of the refusal.
 REFUSED = {
+    "letters that may say a side": (
+        entries, table("Date,Type,Amount", "2026-10-01,S,5.00", "2026-10-02,E,7.00"), "have one sign, and 'Type' beside them",
+    ),
     "debits and credits on one side": (
         entries, table("Date;Soll;Haben", "2026-10-01;-5,00;", "2026-10-02;;7,00"), "all amounts are on one side",
     ),
@@ -196,6 +273,10 @@ REFUSED = {
     ),
     "an entry without a date": (
         entries, table("Date;Amount;Text", "2026-10-01;5;a", ";6;b"), "line 3: 'Date' is the date and must not be empty",
+    ),
+    "no column that is known": (entries, table('"a,in,out"', '"Sale,500,0"', '"Rent,0,200"'), "no column found for 'date'"),
+    "codes of accounts under debit and credit": (
+        ledger, table("account,date,debit,credit,amount", *["10,2026-10-01,1200,4000,5.00"] * 3), "hold an amount in the same rows",
     ),
     "no date": (entries, table("Moment;Amount", "2026-10-01;5"), r"read the file without with columns=\{'date': ''\}"),
     "a lone code without a digit": (

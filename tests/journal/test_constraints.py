@@ -8,8 +8,8 @@ from backends import BOTH, refused, typed_by_hand, without_triggers
 import bktools
 from bktools.errors import JournalError
 from bktools.export.plan import BatchRequest
-from bktools.journal.doubts import how_to_settle
 from bktools.journal.journal import Journal
+from bktools.journal.unknown_outcomes import how_to_settle
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
 ENTRIES = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(6)]
@@ -260,7 +260,7 @@ def test_what_is_in_doubt_is_named_with_the_way_to_settle_it(journal, service, c
         journal.claim([batch("a", entries)], "plan")
         journal.begin("a")
         journal.settle("a", "UNKNOWN", "lost")
-    row = journal.in_doubt(COMPANY)
+    (row,) = journal.unknown(COMPANY)
     assert how_to_settle(journal, row) == (
         f"batch a of company {COMPANY}, sent {row['sent_at']}, may have been booked: look up its {count} entries in the "
         f"accounting system ({', '.join(entries[:3])}{named}; full list: bktools export history --entries --batch a "

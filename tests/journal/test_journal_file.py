@@ -19,11 +19,11 @@ from pathlib import Path
 import pytest
 
 from bktools.errors import JournalError, StorageError
-from bktools.journal import file as file_module
-from bktools.journal.file import File, connect
+from bktools.journal import sqlite as sqlite_module
+from bktools.journal.backups import restore
 from bktools.journal.journal import Journal, identity_of
-from bktools.journal.others import folder_of
-from bktools.journal.restore import restore
+from bktools.journal.related_journals import folder_of
+from bktools.journal.sqlite import File, connect
 from bktools.settings import load_settings
 
 
@@ -81,13 +81,13 @@ def test_a_drive_that_goes_away_during_a_backup_is_one_clear_error(service, tmp_
     """Where the backup's folder is gone when it ends, the message names the backup."""
     folder = tmp_path / "drive"
     folder.mkdir()
-    copy = file_module._copy
+    copy = sqlite_module._copy
 
     def pulled_out(*arguments) -> None:
         copy(*arguments)
         shutil.rmtree(folder)
 
-    monkeypatch.setattr(file_module, "_copy", pulled_out)
+    monkeypatch.setattr(sqlite_module, "_copy", pulled_out)
     with Journal(service.settings) as journal, pytest.raises(StorageError, match=r"backup\.sqlite cannot be written"):
         journal.backup(folder / "backup.sqlite")
 
@@ -223,7 +223,7 @@ def test_opening_again_keeps_the_locks_of_this_process(service, tmp_path):
 
 def test_a_write_that_fails_is_one_clear_error(service, monkeypatch):
     """A journal that another process keeps locked is an error of bktools, and nothing is half written."""
-    monkeypatch.setattr(file_module, "PATIENCE", 0.05)
+    monkeypatch.setattr(sqlite_module, "PATIENCE", 0.05)
     with Journal(service.settings) as journal, closing(connect(journal.path)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StorageError, match="cannot be written: database is locked"), journal.transaction():

@@ -16,11 +16,11 @@ from bktools.errors import ArgumentError, JournalError
 from bktools.export.plan import BatchRequest
 from bktools.journal import move as move_module
 from bktools.journal import postgres as postgres_module
+from bktools.journal.backups import restore
 from bktools.journal.journal import Journal
 from bktools.journal.move import move
 from bktools.journal.postgres import place_of
 from bktools.journal.records import record_event
-from bktools.journal.restore import restore
 from bktools.settings import Secret, load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -223,7 +223,7 @@ def test_a_batch_that_both_have_keeps_what_was_sent(machine, ada, eve, here, the
     with Journal(machine("ada")) as journal:
         assert journal.problems() == []
         assert states(journal) == {"a": after}
-        (rows,) = journal.history("facts")
+        (rows,) = journal.history("entries")
         assert {row["amount"] for row in rows} == {amount}
         assert bool(journal.obstacle(batch("x", 1))) == (after in {"ACCEPTED", "UNKNOWN"})
 

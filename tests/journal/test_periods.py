@@ -15,9 +15,9 @@ import bktools
 from bktools.errors import ArgumentError, JournalError
 from bktools.export.plan import BatchRequest
 from bktools.frames.schema import to_arrow
+from bktools.journal.backups import restore
 from bktools.journal.journal import Journal
 from bktools.journal.periods import approve, record_close
-from bktools.journal.restore import restore
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
 ENTRIES = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(8)]

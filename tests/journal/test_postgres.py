@@ -20,11 +20,11 @@ from bktools.errors import ConfigurationError, JournalBusyError, JournalError, S
 from bktools.export.plan import BatchRequest
 from bktools.journal import journal as journal_module
 from bktools.journal import postgres as postgres_module
-from bktools.journal.doubts import how_to_settle
+from bktools.journal.backups import restore
 from bktools.journal.journal import Journal, identity_of
 from bktools.journal.move import move
 from bktools.journal.postgres import place_of
-from bktools.journal.restore import restore
+from bktools.journal.unknown_outcomes import how_to_settle
 from bktools.settings import Secret, load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -366,7 +366,7 @@ def test_the_commands_say_which_journal_is_in_force(machine, postgres, database,
         words: run(*words.split())
         for words in ("config", "journal", "journal verify", "journal rights ada", "journal backup")
     }
-    assert re.search(rf"journal +the database {place}\n", said["config"])
+    assert re.search(rf"journal in use +the database {place}\n", said["config"])
     assert re.search(rf"database +{place}\n", said["journal"])
     assert f"{place} is whole" in said["journal verify"]
     assert 'SCHEMA bktools TO "ada"' in said["journal rights ada"]

@@ -9,9 +9,9 @@ import pytest
 
 from bktools.errors import ArgumentError, JournalError, StorageError
 from bktools.export.plan import BatchRequest
+from bktools.journal.backups import restore
 from bktools.journal.journal import Journal
-from bktools.journal.marks import at_risk
-from bktools.journal.restore import restore
+from bktools.journal.sent_log import at_risk
 from bktools.settings import load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -67,7 +67,7 @@ def test_only_what_the_backup_lacks_is_in_doubt(settings, kept):
         (event,) = journal.rows("SELECT message, done_by FROM events WHERE after = 'restored'")
         assert (event["message"], event["done_by"]) == ("2 batches were sent after the copy", "Ada")
         assert journal.problems() == []
-        marks = journal.marks.of_all()[COMPANY]
+        marks = journal.sent_log.of_all()[COMPANY]
         assert [mark.batch_id for mark in at_risk(marks)] == ["1", "2", "3", "5"]
         assert (marks[-1].batch_id, marks[-1].state) == ("5", "UNKNOWN")
     assert restore(settings, None, by="Ada").in_doubt == ("3", "5"), "the restored journal itself"
@@ -109,8 +109,8 @@ def test_a_job_that_another_batch_has_is_no_proof(settings, tmp_path):
         send(journal, "1")
         journal.backup(tmp_path / "kept.sqlite")
         send(journal, "2")
-        (mark,) = journal.marks.of_all()[COMPANY][-1:]
-        journal.marks.write(replace(mark, job_id=batch_of("1").entry_ids[0]), journal.about_me)
+        (mark,) = journal.sent_log.of_all()[COMPANY][-1:]
+        journal.sent_log.write(replace(mark, job_id=batch_of("1").entry_ids[0]), journal.about_me)
     done = restore(settings, tmp_path / "kept.sqlite", by="Ada")
     assert (done.accepted, done.in_doubt) == ((), ("2",))
 
@@ -118,10 +118,10 @@ def test_a_job_that_another_batch_has_is_no_proof(settings, tmp_path):
 def test_a_whole_journal_that_is_restored_stays_as_it_is(settings, kept):
     """Where nothing is missing, no batch is in doubt and no line is added to the marks."""
     with Journal(settings) as journal:
-        before = journal.marks.of_all()
+        before = journal.sent_log.of_all()
     assert restore(settings, None, by="Ada").in_doubt == ()
     with Journal(settings) as journal:
-        assert journal.marks.of_all() == before
+        assert journal.sent_log.of_all() == before
         assert journal.state_of("4")["state"] == "REJECTED"
 
 
@@ -138,7 +138,7 @@ def test_a_lost_batch_without_free_entries_is_passed_over(settings, tmp_path):
                 journal.settle(name, "UNKNOWN", "lost")
             journal.resolve(name, "RELEASED", evidence="not in the ERP", by="Ada")
         send(journal, "3", "BOOKED")
-        files = [next(place.glob("*.marks")) for place in journal.marks.places]
+        files = [next(place.glob("*.marks")) for place in journal.sent_log.places]
     for file in files:
         # The marks could not be written when both were released.
         without(file, '"state": "RELEASED"')
@@ -241,7 +241,7 @@ def without_request(settings, tmp_path):
         journal.backup(tmp_path / "waiting.sqlite")
         send(journal, "2", "BOOKED")
         send(journal, "3", "BOOKED")
-        files = [next(place.glob("*.marks")) for place in journal.marks.places]
+        files = [next(place.glob("*.marks")) for place in journal.sent_log.places]
     for file in files:
         without(file, '"batch_id": "2"', '"state": "SENDING"')
     return files

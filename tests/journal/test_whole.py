@@ -9,8 +9,8 @@ import pytest
 
 from bktools.errors import BktoolsError, StorageError
 from bktools.export.plan import BatchRequest
-from bktools.journal.file import connect
 from bktools.journal.journal import Journal
+from bktools.journal.sqlite import connect
 from bktools.settings import load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"

@@ -48,12 +48,18 @@ def reconcile(chart, accounts, categories):
                 )
             elif verb == "create" and key in like[_without_zeros]:
                 similar = like[_without_zeros][key]
-                verb, why = "none", f"looks like {similar}, which the service has: read the chart's file as text"
+                verb, why = (
+                    "none",
+                    f"looks like {similar}, which the service has: use the ERP's own file (spreadsheets drop zeros)",
+                )
             elif verb == "archive" and key in twins[_bare]:
                 verb, why = "none", f"looks like {twins[_bare][key]} of the chart: make the external IDs the same"
             elif verb == "archive" and key in twins[_without_zeros]:
                 similar = twins[_without_zeros][key]
-                verb, why = "none", f"looks like {similar} of the chart: read the chart's file as text"
+                verb, why = (
+                    "none",
+                    f"looks like {similar} of the chart: use the ERP's own file (spreadsheets drop zeros)",
+                )
         if len(ours) > 1 or len(theirs) > 1:
             erp, service = ({} if ours else None), ({} if theirs else None)
             for side in (ours, theirs):
@@ -193,7 +199,7 @@ def _verb(erp, service):
     if words:
         return "update", f"{', '.join(words[:-1])} and {words[-1]} differ"
     if is_repaired:
-        return "none", "the code lost its leading zeros: read the chart's file as text"
+        return "none", "the code lost its leading zeros: use the ERP's own file (spreadsheets drop zeros)"
     return "none", "the same in the chart and in the service"
 
 

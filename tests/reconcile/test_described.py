@@ -47,7 +47,7 @@ CASES = {
     "name_missing": (changed("chart", name=None), ["0400", "give it a name in the ERP", ERP]),
     "leading_zeros_lost": (
         changed("chart", code="400"),
-        ["400 Machines", "read the chart's file as text before anything is created", PREPARER],
+        ["400 Machines", "use the ERP's own file (spreadsheets drop zeros) before anything is created", PREPARER],
     ),
     "account_id_unknown": (
         changed("accounts", id=None, state="EXISTS"), [MACHINES, "import it (bktools accounts import FILE)", PREPARER],
@@ -88,7 +88,7 @@ def test_lost_zeros_are_repaired_not_updated():
     result = reconciled(changed("chart", code="400"))
     assert "code_differs" not in set(result.findings["check"])
     account = result.actions[result.actions["external_id"] == "0400"]
-    why = "the code lost its leading zeros: read the chart's file as text"
+    why = "the code lost its leading zeros: use the ERP's own file (spreadsheets drop zeros)"
     assert account[["action", "why"]].to_numpy().tolist() == [["none", why]]
     both = reconciled(changed("chart", code="400", name="Other")).actions.set_index("external_id").loc["0400"]
     assert (both["action"], both["why"]) == ("update", "the name differs")

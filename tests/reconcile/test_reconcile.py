@@ -139,8 +139,8 @@ def test_nothing_is_matched_on_name_or_code():
 @pytest.mark.parametrize(
     ("mine", "theirs", "check", "remedy"),
     [
-        ("400", "0400", "leading_zeros_lost", "read the chart's file as text"),
-        ("0400", "400", "leading_zeros_lost", "read the chart's file as text"),
+        ("400", "0400", "leading_zeros_lost", "use the ERP's own file (spreadsheets drop zeros)"),
+        ("0400", "400", "leading_zeros_lost", "use the ERP's own file (spreadsheets drop zeros)"),
         ("a 1", "A1", "external_id_looks_alike", "make the external IDs the same"),
         ("A1\u00a0", "a1", "external_id_looks_alike", "make the external IDs the same"),
         ("Caf\u00e9", "Cafe\u0301", "external_id_looks_alike", "make the external IDs the same"),

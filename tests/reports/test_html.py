@@ -21,8 +21,8 @@ from october import October
 
 import bktools
 from bktools.close.close import Close
-from bktools.close.entries import label_of
-from bktools.close.run import Request, run_close
+from bktools.close.run import Closing
+from bktools.frames.codes import sentence
 from bktools.frames.currencies import shown
 from bktools.reports import html
 from bktools.reports.folder import REPORT
@@ -129,7 +129,7 @@ def test_figures_are_those_of_the_entries(close: Close, parsed: Page):
     expected: dict[str, dict[str, Decimal]] = {}
     counts: dict[str, int] = {}
     for entry in close.tables["entries"].to_pylist():
-        for label in ("All entries", entry["fate"].capitalize(), label_of(entry["reason"]).capitalize()):
+        for label in ("All entries", entry["fate"].capitalize(), sentence(entry["reason"]).capitalize()):
             sums = expected.setdefault(label, {})
             sums[entry["currency"]] = sums.get(entry["currency"], Decimal(0)) + entry["amount"]
             counts[label] = counts.get(label, 0) + 1
@@ -190,7 +190,7 @@ def test_every_entry_is_listed_by_name(close: Close, parsed: Page):
         assert row["Date"] == f"{entry['date']:%Y-%m-%d}"
         assert row["Amount"] == shown(entry["amount"], entry["currency"])
         assert (row["Category"], row["Employee"]) == (entry["category_name"] or "", entry["employee_name"] or "")
-        assert row["Reason"][1:] == label_of(entry["reason"])[1:]
+        assert row["Reason"][1:] == sentence(entry["reason"])[1:]
         assert (entry["message"] or "")[1:] in row["What to do"]
     titles = [given.get("title", "") for tag, given in parsed.elements if tag == "tr"]
     assert all(any(f"id {entry['id']}" in title for title in titles) for entry in entries[:20])
@@ -270,14 +270,14 @@ def texts(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) 
                 frame.assign(**{column: [names[place % len(names)] for place in range(len(frame))]})
                 for frame, column in changed
             ]
-            options = dict.fromkeys(("company", "threshold")) | dict.fromkeys(
+            options = dict.fromkeys(("company", "threshold", "seen")) | dict.fromkeys(
                 ("apply", "others_export", "before_month_end", "new_chart"), False
             )
-            request = Request.checked(
+            closing = Closing(
                 service, entries=frames[0], categories=frames[1], employees=frames[2], chart=frames[3], month="2026-10",
                 by=names[0], approved_by=names[1], max_entries=500, wait=1, **options,
             )  # fmt: skip
-            return replace(run_close(request, service), company_name=names[2])
+            return replace(closing.run(), company_name=names[2])
 
     return close_with
 
@@ -340,7 +340,7 @@ def test_a_large_close_is_bounded_and_says_where_the_rest_is(close: Close, tmp_p
     assert len(rows) == html.SHOWN_ROWS
     assert f"This page has 2,000 of {len(entries):,} rows. All are in entries.csv." in page.text
     assert {row["Reason"].lower() for row in rows} == {
-        label_of(reason).lower() for reason in entries["reason"].to_pylist()
+        sentence(reason).lower() for reason in entries["reason"].to_pylist()
     }
     statement = {row[""]: row["Entries"] for row in page.rows("statement")}
     assert statement["All entries"] == f"{len(entries):,}"

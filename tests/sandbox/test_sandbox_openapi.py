@@ -11,7 +11,7 @@ from plain_http import HTTP
 from bktools.contract import ENDPOINTS
 from bktools.contract.endpoint import Host
 from bktools.sandbox.app import BALANCE_ROUTES, MAIN_ROUTES
-from bktools.sandbox.routes import SORTABLE
+from bktools.sandbox.nouns import CATEGORIES, EMPLOYEES
 
 FORMATS = {
     "uuid": lambda text: str(uuid.UUID(text)) == text,
@@ -117,8 +117,8 @@ def test_bodies_need_what_is_described(idle, document, schema, path, done):
 def test_sorting_keys_are_those_that_are_known(document):
     """The keys a description offers are the keys that sort."""
     for path, method, sortable in (
-        ("/v1/bookkeeping-categories:search", "post", SORTABLE["categories"]),
-        ("/v2/employees", "get", SORTABLE["employees"]),
+        ("/v1/bookkeeping-categories:search", "post", CATEGORIES.sortable),
+        ("/v2/employees", "get", EMPLOYEES.sortable),
     ):
         parameters = {p["name"]: p for p in document["paths"][path][method]["parameters"]}
         assert parameters["sorting_keys"]["schema"]["items"]["enum"] == list(sortable)

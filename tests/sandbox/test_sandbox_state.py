@@ -17,13 +17,17 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 
 import httpx
 import pytest
 from plain_http import HTTP
 
+from bktools.contract import ENDPOINTS
+from bktools.contract.endpoint import Host
 from bktools.errors import ArgumentError, StorageError
-from bktools.sandbox import Server
+from bktools.sandbox import Server, nouns, store
+from bktools.sandbox.app import served_at
 from bktools.sandbox.server import _listen
 
 KILLS = int(os.environ.get("BKTOOLS_TEST_KILLS", "2"))
@@ -177,6 +181,28 @@ def test_a_state_of_another_version_is_refused(tmp_path):
     with pytest.raises(StorageError, match="bktools sandbox reset"):
         Server(tmp_path).start()
     assert file.read_bytes() == before
+
+
+def test_an_older_state_gets_the_table_of_a_new_noun(tmp_path, monkeypatch):
+    """Nothing is reset: what was there stays, and the rows belong to the world that the state was made of."""
+    with monkeypatch.context() as older:
+        older.setattr(store, "NOUNS", (nouns.CATEGORIES,))
+        with Server(tmp_path, seed=7) as server:
+            added, token = server.add_category("mine"), server.token
+    with Server(tmp_path) as server:
+        assert (server.category_ids()[-1], server.token) == (added, token)
+        headers = {"Authorization": f"Bearer {token}"}
+        people = HTTP.get(f"{server.base_url}/v2/employees?companyId={server.company_id}", headers=headers).json()[
+            "data"
+        ]
+        assert len(people) == 27
+
+
+def test_an_operation_without_a_handler_is_named():
+    """A contract that the sandbox does not serve says so when the sandbox is imported, with the place to write it."""
+    endpoints = [*ENDPOINTS, replace(ENDPOINTS[0], operation="search_nothing")]
+    with pytest.raises(LookupError, match="does not serve search_nothing: describe the noun"):
+        served_at(Host.MAIN, endpoints)
 
 
 def test_a_taken_port_is_refused(server, tmp_path):

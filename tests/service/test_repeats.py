@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from bktools.contract.categories import SEARCH_CATEGORIES
 from bktools.errors import (
     ArgumentError,
     AuthenticationError,
@@ -14,7 +15,8 @@ from bktools.errors import (
     StatusError,
     UnreachableError,
 )
-from bktools.service.retry import Budget, Deadline, RetryPolicy, repeated
+from bktools.service.retry import Budget, RetryPolicy, repeated
+from bktools.service.transport import Call, Limits
 
 QUICK = RetryPolicy(attempts=4, shortest_pause=0.001, longest_pause=0.002, deadline=30.0)
 
@@ -118,10 +120,10 @@ def test_answered_requests_restore_repeats(answers):
 
 def test_a_deadline_can_be_extended():
     """The waits of the client itself do not count."""
-    deadline, calls = Deadline(0.0), []
+    call, calls = Call(SEARCH_CATEGORIES, "", "", Limits(), time.monotonic()), []
 
     def send():
-        deadline.extend(1.0)
+        call.end += 1.0
         return failing(1, UnreachableError("away"), calls)() if not calls else "answer"
 
-    assert repeated(send, QUICK, Budget(), deadline) == "answer"
+    assert repeated(send, QUICK, Budget(), call) == "answer"

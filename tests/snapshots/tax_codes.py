@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from decimal import Decimal
 
 import msgspec
 
@@ -23,9 +24,11 @@ class TaxCode(msgspec.Struct, frozen=True, rename="camel"):
 
     id: str
     company_id: str
+    external_id: str
     name: str
     archived: bool
     position: int
+    factor: Decimal
     rate: Rate | None = None
     notes: msgspec.Raw = msgspec.Raw(b"null")
 

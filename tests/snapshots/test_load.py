@@ -17,9 +17,7 @@ def requests_of(sandbox, monkeypatch):
     sent = []
     service = sandbox.service
     real = service._send
-    monkeypatch.setattr(
-        service, "_send", lambda *args, **named: (sent.append(args[0].operation), real(*args, **named))[1]
-    )
+    monkeypatch.setattr(service, "_send", lambda call: (sent.append(call.endpoint.operation), real(call))[1])
     return sent
 
 

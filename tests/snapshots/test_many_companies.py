@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import time
 import uuid
 from dataclasses import replace
@@ -46,13 +47,13 @@ def failing(group, *, hanging=True):
 
 def asked(monkeypatch):
     """Return the list of companies that are asked for from now on."""
-    companies, search = [], Service._page
+    companies, ask = [], Service._ask
 
-    def counting(service, noun, filters, page):
-        companies.append(filters["company_id"])
-        return search(service, noun, filters, page)
+    def counting(service, call, kind):
+        companies.append(json.loads(call.body)["companyId"])
+        return ask(service, call, kind)
 
-    monkeypatch.setattr(Service, "_page", counting)
+    monkeypatch.setattr(Service, "_ask", counting)
     return companies
 
 

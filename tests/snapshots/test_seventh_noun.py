@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import uuid
 from dataclasses import replace
+from decimal import Decimal
 
 import pandas as pd
 import pytest
@@ -17,7 +18,7 @@ from typer.testing import CliRunner
 import bktools
 from bktools.cli.loading import loader
 from bktools.errors import ArgumentError, StatusError, UnreadableAnswerError
-from bktools.service.pages import by_cursor, opening
+from bktools.service.pages import pages_of
 from bktools.service.service import search_of
 from bktools.snapshots.fetch import fetch
 from bktools.snapshots.options import Options
@@ -29,9 +30,11 @@ ROWS = [
     {
         "id": str(uuid.UUID(int=number + 1)),
         "companyId": COMPANY,
+        "externalId": f"VSt {number}",
         "name": f"VAT {number}",
         "archived": number % 2 == 0,
         "position": number,
+        "factor": number / 8,
         "rate": {"percent": f"{number}.0", "since": "2026-01-01"} if number % 3 else None,
         "notes": {"number": number},
     }
@@ -62,13 +65,13 @@ def service(served_by):
 
 def load(service, **filters):
     """Return the tax codes of a service."""
-    return load_table(TAX_CODES, None, filters, Options.of(), service=service)
+    return load_table(TAX_CODES, None, filters, Options(), service=service)
 
 
 def test_pages_of_typed_records(service):
     """The method of `Service` is the noun's: filters checked, sent and decoded as its file says."""
     search = search_of(service, TAX_CODES, {"company_id": COMPANY, "archived": True})
-    pages = [page for page, _ in by_cursor(search, opening(search), prove=False)]
+    pages = [page for page, _ in pages_of(search)]
     assert [len(page.data) for page in pages] == [10, 5]
     assert pages[0].data[1].rate.since == dt.date(2026, 1, 1)
     with pytest.raises(ArgumentError, match=r"ids\[1\] must be a UUID"):
@@ -81,18 +84,39 @@ def test_loads_and_snapshots(service):
     """The frame has the record's fields; the second load is the snapshot; a moment of the past is read from history."""
     frame = load(service)
     assert frame["name"].tolist() == [row["name"] for row in ROWS]
-    assert list(frame.columns) == "id company_id name archived position rate_percent rate_since notes".split()  # noqa: SIM905
+    assert list(frame.columns) == [
+        "id",
+        "company_id",
+        "external_id",
+        "name",
+        "archived",
+        "position",
+        "factor",
+        "rate_percent",
+        "rate_since",
+        "notes",
+    ]
     assert frame["archived"].dtype == bool
+    assert frame.loc[[0, 3], "factor"].tolist() == [Decimal(0), Decimal("0.375")]
     assert frame.loc[1, "rate_since"] == pd.Timestamp("2026-01-01")
     assert json.loads(frame.loc[3, "notes"]) == {"number": 3}
     assert frame.attrs["bktools"]["table"] == "tax_codes"
     assert frame.attrs["bktools"]["verified"] == [["ids", "filters", "total"]]
     again = load(service)
     assert again.attrs["bktools"]["source"] == ["snapshot"]
-    past = load_table(TAX_CODES, None, {}, Options.of(as_of=dt.datetime.now(dt.UTC)), service=service)
+    past = load_table(TAX_CODES, None, {}, Options(as_of=dt.datetime.now(dt.UTC)), service=service)
     pd.testing.assert_frame_equal(past, frame)
     (query,) = Store(service.settings).queries()
     assert query.table == "tax_codes"
+
+
+def test_a_number_that_no_column_holds_is_refused(served_by):
+    """Decimals beyond the column's are not rounded away."""
+    precise = answer(
+        {"data": [ROWS[0] | {"factor": 0.12345678}], "pagination": {"hasNextPage": False, "hasPreviousPage": False}}
+    )
+    with pytest.raises(UnreadableAnswerError, match="no column holds exactly"):
+        load(served_by(lambda _: precise))
 
 
 def test_filters_are_held_against_the_rows(served_by):
@@ -114,7 +138,7 @@ def test_only_a_required_company_is_looked_up(served_by):
 
     company, ids, archived = TAX_CODES.filters
     noun = replace(TAX_CODES, filters=(replace(company, required=False), ids, replace(archived, required=True)))
-    assert len(load_table(noun, "all", {"archived": True}, Options.of(), service=served_by(of_all))) == 15
+    assert len(load_table(noun, "all", {"archived": True}, Options(), service=served_by(of_all))) == 15
 
 
 def test_progress_counts_the_rows(service):
@@ -132,12 +156,12 @@ def test_progress_counts_the_rows(service):
 def test_the_command(service, tmp_path, monkeypatch):
     """A command with an option for each filter writes a CSV."""
     app = typer.Typer()
-    app.command()(loader(TAX_CODES, ["id", "name"], "Load all tax codes."))
+    app.command()(loader(TAX_CODES))
     for name, value in {"TOKEN": "the-token", "COMPANY": COMPANY, "BASE_URL": service.settings.base_url}.items():
         monkeypatch.setenv(f"BKTOOLS_{name}", value)
     csv = tmp_path / "codes.csv"
     words = ["--active", "--id", ROWS[1]["id"], "--id", ROWS[3]["id"], "--output", str(csv), "--profile", "machine"]
     done = CliRunner().invoke(app, [*words, "--environment", service.settings.base_url], catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    assert [line.split(",")[2] for line in csv.read_text().splitlines()] == ["name", "VAT 1", "VAT 3"]
+    assert [line.split(",")[3] for line in csv.read_text().splitlines()] == ["name", "VAT 1", "VAT 3"]
     assert "--archived" in CliRunner().invoke(app, ["--help"]).output

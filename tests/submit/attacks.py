@@ -28,8 +28,8 @@ from honest import printed_commands, typed
 import bktools
 from bktools.cli.exits import Exit
 from bktools.errors import BktoolsError
+from bktools.journal.backups import restore
 from bktools.journal.journal import Journal
-from bktools.journal.restore import restore
 from bktools.service import service as service_module
 from bktools.service.transport import Limits
 

@@ -1,10 +1,12 @@
-"""Entries made by hand, to be submitted."""
+"""Entries and accounts made by hand, to be submitted."""
 
 from __future__ import annotations
 
 import uuid
 
 import pandas as pd
+
+import bktools
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
 
@@ -13,3 +15,11 @@ def entries_of(company: str, count: int, first: int = 0) -> pd.DataFrame:
     """Return entries of a company; those of other numbers are others."""
     ids = [str(uuid.UUID(int=number + 1, version=4)) for number in range(first, first + count)]
     return pd.DataFrame({"id": ids, "company_id": [company] * count})
+
+
+def to_create(*accounts: dict[str, object]) -> bktools.Reconciliation:
+    """Return the reconciliation of a chart of these accounts with a service that has none of them."""
+    chart = pd.DataFrame([{"company_id": COMPANY, "code": None, "archived": False} | account for account in accounts])
+    known = pd.DataFrame(columns=["company_id", "external_id", "state"], dtype="str")
+    categories = pd.DataFrame({name: pd.Series(dtype="str") for name in ("id", "company_id", "name")})
+    return bktools.reconcile_accounts(chart, known, categories.assign(archived=pd.Series(dtype="bool")))

@@ -56,8 +56,8 @@ class Person:
     def machine(self) -> str:
         """Return the name of the machine in messages."""
         with Journal(self.service.settings) as journal:
-            assert journal.confirmations is not None
-            return journal.confirmations.sender()
+            assert journal.restores is not None
+            return journal.restores.sender()
 
     def runs(self, line: str) -> None:
         """Run a printed command, with a name in the place of the placeholder."""

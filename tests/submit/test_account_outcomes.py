@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from entries_by_hand import COMPANY
+from entries_by_hand import COMPANY, to_create
 from raw_service import send
 
 import bktools
@@ -15,13 +14,6 @@ from bktools.errors import AuthenticationError
 
 ID = "00000000-0000-4000-8000-00000000000A"
 ASKED = {"external_id": "9990", "code": "0400", "name": "Bank", "tax_code_external_id": "V19", "archived": True}
-
-
-def listed(*accounts: dict) -> SimpleNamespace:
-    """Accounts to create, as a reconciliation has them."""
-    return SimpleNamespace(
-        actions=pd.DataFrame([{"company_id": COMPANY, "action": "create"} | one for one in accounts])
-    )
 
 
 def answered(request: dict, **changes: object) -> str:
@@ -68,7 +60,7 @@ def test_an_answer_and_its_outcome(talking, case):
     """Each answer has one outcome, in the frame and in the list of accounts known here, and as many requests as it may."""
     answer, outcome, message, requests = OUTCOMES[case]
     with talking(answer) as (raw, service):
-        made = bktools.create_accounts(listed(ASKED), apply=True, service=service)
+        made = bktools.create_accounts(to_create(ASKED), apply=True, service=service)
         known = bktools.load_accounts(service=service)
     row = made.iloc[0]
     assert (row["outcome"], len(raw.requests)) == (outcome, requests)
@@ -93,7 +85,7 @@ def test_an_answer_and_its_outcome(talking, case):
 def test_what_the_service_holds_is_remembered_not_what_was_asked(talking):
     """Where the answer differs from what was asked, the answer is known; where it says nothing, what was asked."""
     with talking(answers(200, name="Bank AG", code=None, archived=False)) as (_, service):
-        bktools.create_accounts(listed(ASKED), apply=True, service=service)
+        bktools.create_accounts(to_create(ASKED), apply=True, service=service)
         known = bktools.load_accounts(service=service).iloc[0]
     assert known[["id", "name", "code", "tax_code_external_id"]].tolist() == [ID.lower(), "Bank AG", "0400", "V19"]
     assert not known["archived"]
@@ -103,7 +95,7 @@ def test_what_the_service_holds_is_remembered_not_what_was_asked(talking):
 def test_one_refusal_stops_no_other_account(talking):
     """A refused account is told, and the next one is created."""
     with talking(one_after_another(answers(400, '{"message": "no"}'), answers(201))) as (raw, service):
-        made = bktools.create_accounts(listed(ASKED, ASKED | {"external_id": "9991"}), apply=True, service=service)
+        made = bktools.create_accounts(to_create(ASKED, ASKED | {"external_id": "9991"}), apply=True, service=service)
     assert made["outcome"].tolist() == ["REJECTED", "CREATED"]
     assert [request["externalId"] for request in raw.requests] == ["9990", "9991"]
 
@@ -111,7 +103,7 @@ def test_one_refusal_stops_no_other_account(talking):
 def test_a_refused_credential_stops_all(talking):
     """Where the next account would fare no better nothing more is sent, and a second run goes on from there."""
     answer = one_after_another(answers(201), answers(401, ""), answers(201), answers(201))
-    accounts = listed(*(ASKED | {"external_id": name} for name in ("1", "2", "3")))
+    accounts = to_create(*(ASKED | {"external_id": name} for name in ("1", "2", "3")))
     with talking(answer) as (raw, service):
         with pytest.raises(AuthenticationError):
             bktools.create_accounts(accounts, apply=True, service=service)
@@ -132,7 +124,7 @@ def test_the_intent_is_known_before_the_request(talking):
         send(connection, 201, answered(request))
 
     with talking(answer) as (_, service):
-        bktools.create_accounts(listed(ASKED, ASKED | {"external_id": "9991"}), apply=True, service=service)
+        bktools.create_accounts(to_create(ASKED, ASKED | {"external_id": "9991"}), apply=True, service=service)
         after = bktools.load_accounts(service=service)
     assert [frame["state"].tolist() for frame in seen] == [["SENDING", "SENDING"]] * 2
     assert [frame["name"].notna().tolist() for frame in seen] == [[False, False]] * 2

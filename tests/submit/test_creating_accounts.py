@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pandas as pd
 import pytest
+from entries_by_hand import to_create
 
 import bktools
 from bktools.errors import ArgumentError, InputError
@@ -49,19 +48,13 @@ def test_lost_answers_are_repeated(sandbox, service, found):
     assert len(there) == len(set(there))
 
 
-def actions(company: str, **columns: object) -> SimpleNamespace:
-    """Two accounts to create, as a reconciliation has them."""
-    frame = pd.DataFrame({"external_id": ["9990", "9991"], "name": ["First", "Second"]})
-    frame = frame.assign(company_id=company, action="create", code=None, archived=False, tax_code_external_id=None)
-    return SimpleNamespace(actions=frame.assign(**columns))
-
-
 @pytest.mark.parametrize("apply", [False, True])
 def test_one_account_that_breaks_a_rule_keeps_all_from_being_sent(sandbox, service, apply):
     """Everything is checked before the first account is created; the journal knows of none."""
     before = len(sandbox.server.accounts())
-    wrong = actions(service.settings.company, name=["First", "x" * 300])
-    with pytest.raises(InputError, match="account '9991' cannot be created: name must have at most 255 characters"):
+    right = {"company_id": service.settings.company, "external_id": "9990", "name": "First"}
+    wrong = to_create(right, {"company_id": "nobody", "external_id": "9991", "name": "Second"})
+    with pytest.raises(InputError, match="account '9991' cannot be created: company_id must be a UUID"):
         bktools.create_accounts(wrong, apply=apply, service=service)
     assert len(sandbox.server.accounts()) == before
     assert bktools.load_accounts(service=service).empty
@@ -70,12 +63,16 @@ def test_one_account_that_breaks_a_rule_keeps_all_from_being_sent(sandbox, servi
 def test_a_company_in_capitals_is_the_same(service):
     """The UUID is sent, answered and remembered in lower case."""
     company = service.settings.company
-    made = bktools.create_accounts(actions(company.upper()), apply=True, service=service)
+    accounts = to_create(
+        {"company_id": company.upper(), "external_id": "9990", "name": "First"},
+        {"company_id": company.upper(), "external_id": "9991", "name": "Second"},
+    )
+    made = bktools.create_accounts(accounts, apply=True, service=service)
     assert made["outcome"].to_list() == ["CREATED", "CREATED"]
     assert len(bktools.load_accounts(company, service=service)) == 2
 
 
 def test_something_else_than_a_reconciliation_is_refused(service):
-    """The line says what is needed and what was given."""
+    """The line says what is needed and what was given; columns with the names of a reconciliation make none."""
     with pytest.raises(ArgumentError, match="must be a result of reconcile_accounts, is a DataFrame"):
-        bktools.create_accounts(pd.DataFrame(), service=service)
+        bktools.create_accounts(pd.DataFrame({"actions": ["create"]}), service=service)

@@ -42,7 +42,7 @@ def test_an_answer_is_recorded_after_a_cut_connection(talking, postgres, databas
         assert set(raw.accepted.values()) == {1}
 
 
-@pytest.mark.parametrize("step", ["begin", "in_doubt", "newest_accepted"])
+@pytest.mark.parametrize("step", ["begin", "unknown", "newest_accepted"])
 def test_a_cut_before_a_request_needs_no_step(talking, postgres, database, plan, monkeypatch, step):
     """Wherever the connection is cut between two requests, the run takes its lock again and sends the rest once."""
     original = getattr(Journal, step)

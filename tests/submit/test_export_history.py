@@ -105,7 +105,8 @@ def test_what_comes_next_is_said(doubted, run):
     assert (code, "         1 batch,            1 entry  UNKNOWN" in status) == (Exit.INCOMPLETE, True), status
     settled = run(f"export resolve {batch} --outcome released --evidence nothing --by Ada")[1]
     assert settled.endswith(
-        "Its entries may be exported again. Next, submit their plan again: bktools export submit PLAN --apply\n"
+        "Its entries may be exported again. Next, run month-end again, or submit their plan again: "
+        "bktools export submit PLAN --apply\n"
     )
     assert "outcome unknown" not in run("export history")[1]
 

@@ -36,9 +36,9 @@ from bktools.errors import (
     StorageError,
     UnreachableError,
 )
+from bktools.journal.backups import restore
 from bktools.journal.journal import Journal
-from bktools.journal.others import SAME
-from bktools.journal.restore import restore
+from bktools.journal.related_journals import SAME
 from bktools.settings import Settings, load_settings
 
 RUNS = int(os.environ.get("BKTOOLS_TEST_RUNS", "6"))
@@ -272,10 +272,10 @@ class Exports(RuleBasedStateMachine):
     def say_same(self, at):
         """A person says of another journal that it is of the same service, which is so."""
         with Journal(self.places[at]) as journal:
-            for other in journal.others.all():
-                if journal.others.relation(other) is None:
+            for other in journal.related.all():
+                if journal.related.relation(other) is None:
                     FIGURES["said"] += 1
-                    journal.others.say(other.id, SAME, "Ada")
+                    journal.related.say(other.id, SAME, "Ada")
 
     @rule(at=st.integers(0, 3))
     def settle(self, at):

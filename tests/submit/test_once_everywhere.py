@@ -209,7 +209,7 @@ def test_an_old_copy_elsewhere_is_noticed_from_a_second_folder(sandbox, connect,
         submitted(entries, service)
     with connect(data_dir=tmp_path / "second") as service:
         with Journal(service.settings) as journal:
-            journal.others.say(journal.others.all()[0].id, "same", "Ada")
+            journal.related.say(journal.related.all()[0].id, "same", "Ada")
         with pytest.raises(PlanError, match="nothing was sent; compose again without them"):
             submitted(entries, service)
         put_back(folder, tmp_path / "kept")

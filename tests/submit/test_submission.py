@@ -25,7 +25,7 @@ from bktools.errors import (
 from bktools.journal.journal import Journal
 from bktools.sandbox.faults import Fault
 
-MANY = int(os.environ.get("BKTOOLS_TEST_ENTRIES", "10000"))
+MANY = int(os.environ.get("BKTOOLS_TEST_ENTRIES", "4000"))
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ def test_what_stands_in_the_way_of_a_lock_is_one_line(service, sandbox, entries)
     locks = service.settings.state_dir / "locks"
     bktools.load_export_jobs(service=service)
     locks.write_bytes(b"")
-    with pytest.raises(StorageError, match="cannot be taken"):
+    with pytest.raises(StorageError, match="lock cannot be written"):
         bktools.submit_export_jobs(plan, apply=True, service=service)
     locks.unlink()
     (locks / f"{hashlib.sha256(service.settings.company.encode()).hexdigest()[:32]}.holder").mkdir(parents=True)

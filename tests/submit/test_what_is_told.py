@@ -7,23 +7,15 @@ import json
 import re
 import threading
 import time
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from entries_by_hand import COMPANY, entries_of
+from entries_by_hand import COMPANY, entries_of, to_create
 from raw_service import job, send
 
 import bktools
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import ArgumentError
 from bktools.submit import export_jobs
-
-
-def to_create(company: str, *external_ids: str) -> SimpleNamespace:
-    """Accounts to create, as a reconciliation has them."""
-    frame = pd.DataFrame({"external_id": external_ids}).assign(company_id=company, action="create", archived=False)
-    texts = {name: [f"{name} {one}" for one in external_ids] for name in ("code", "name")}
-    return SimpleNamespace(actions=frame.assign(**texts, tax_code_external_id=None))
 
 
 @pytest.mark.parametrize("apply", [False, True])
@@ -136,7 +128,8 @@ def test_progress_reaches_its_end(talking, capsys):
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 3), max_entries=1)
         bktools.submit_export_jobs(plan, apply=True, progress=True, service=service)
         assert "3/3" in capsys.readouterr().err
-        bktools.create_accounts(to_create(COMPANY, "1", "2", "3"), apply=True, progress=True, service=service)
+        accounts = to_create(*({"external_id": code, "name": f"name {code}"} for code in "123"))
+        bktools.create_accounts(accounts, apply=True, progress=True, service=service)
         assert "3/3" in capsys.readouterr().err
 
 
@@ -200,19 +193,14 @@ def test_a_wait_that_is_none_is_shown(service):
 
 def test_an_account_to_create_is_told_with_its_own(service):
     """Without apply each account is a row with its own texts, and the frame says that nothing was written."""
-    found = to_create(COMPANY, "1", "2")
-    found.actions["action"] = ["create", "none"]
+    # The second line has no name, so it is not created.
+    found = to_create({"external_id": "1", "code": "code 1", "name": "name 1"}, {"external_id": "2", "name": None})
     planned = bktools.create_accounts(found, service=service)
     assert planned[["company_id", "external_id", "code", "name", "outcome"]].to_numpy().tolist() == [
         [COMPANY, "1", "code 1", "name 1", "PLANNED"]
     ]
     assert planned["id"].isna().all()
     assert planned.attrs["bktools"] == {"environment": "sandbox", "applied": False, "rows": 1}
-    found.actions = found.actions.drop(columns="code")
-    with pytest.raises(InputError, match="the actions of the reconciliation have no column code"):
-        bktools.create_accounts(found, service=service)
-    with pytest.raises(ArgumentError, match="reconciliation must be a result of reconcile_accounts, is a Series"):
-        bktools.create_accounts(pd.Series(["1"]), service=service)
 
 
 def test_a_company_in_doubt_is_told_the_same_dry_and_applied(talking):

@@ -9,6 +9,7 @@ import pytest
 import wire
 
 from bktools.sandbox import Server, parse_fault
+from bktools.sandbox.auth import ALL_SCOPES, ORGANISATION_SCOPE
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,7 @@ def names(server):
 
 @pytest.fixture(scope="module")
 def credentials(server):
-    everything = ("categories:read", "accounts:write", "export_jobs:write", "employees:read")
+    everything = [scope for scope in ALL_SCOPES if scope != ORGANISATION_SCOPE]
     basic = base64.b64encode(f"{server.api_key}:".encode()).decode()
     return {
         "none": {},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import threading
 import warnings
 from decimal import Decimal
@@ -16,30 +17,16 @@ import wire
 
 import bktools
 from bktools import errors
+from bktools.contract import ENDPOINTS, NOUNS, rules
 from bktools.service import Service
 from bktools.service.retry import RetryPolicy
 from bktools.settings import load_settings
 
-OPERATIONS = {
-    "/v1/bookkeeping-categories:search": "search_categories",
-    "/v1/chart-of-accounts": "create_account",
-    "/v3/export-jobs": "create_export_job",
-    "/v2/employees": "search_employees",
-    "/v2/employees/$employee": "get_employee",
-    "/v1/companies/balance": "get_balance",
-}
-ARGUMENTS = {
-    "companyId": "company_id",
-    "accountIds": "account_ids",
-    "categoryGroupIds": "category_group_ids",
-    "externalId": "external_id",
-    "taxCodeExternalId": "tax_code_external_id",
-    "accountingEntryIds": "accounting_entry_ids",
-    "employeeId": "employee_id",
-    "isInteractive": "is_interactive",
-    "code": {"create_account": "code", "search_employees": "external_id"},
-}
-LISTS = ("sorting_keys", "sorting_order")
+OPERATIONS = {re.sub(r"\{(\w+)Id\}", r"$\1", endpoint.path): endpoint.operation for endpoint in ENDPOINTS}
+# Where the argument of the client is not the name in the request in snake_case.
+ARGUMENTS = {("search_employees", "code"): "external_id"}
+FILTERS = [item for noun in NOUNS for item in noun.filters]
+LISTS = ("sorting_keys", "sorting_order", *(item.sent_as for item in FILTERS if item.rule is rules.unique_uuids))
 
 # What a body says that leaves them out (section 4.2): the client writes it.
 DEFAULTS = {"create_export_job": {"isInteractive": True, "options": {"vendorBasedBookkeeping": False}}}
@@ -62,11 +49,9 @@ NAMES = {
 }
 
 # A request of each operation that the client can make, for the answers to those that it cannot.
-ANY = {
-    "search_categories": {"company_id": ID},
+ANY = {noun.search.operation: {"company_id": ID} if noun.needs_company else {} for noun in NOUNS} | {
     "create_account": {"company_id": ID, "external_id": "1", "name": "x"},
     "create_export_job": {"accounting_entry_ids": [ID], "company_id": ID},
-    "search_employees": {},
     "get_employee": {"employee_id": ID},
     "get_balance": {},
 }
@@ -152,7 +137,8 @@ def call_of(case):
     sent = wire.filled(request, NAMES)
     arguments = {}
     for name, text in sent["query"]:
-        value = int(text) if name in ("limit", "offset") and text.lstrip("-").isdigit() else text
+        is_number = name in ("limit", "offset") and text.lstrip("-").isdigit()
+        value = json.loads(text) if is_number or text in ("true", "false") else text
         arguments[name] = [*arguments.get(name, []), value] if name in LISTS else value
     arguments |= sent.get("body", {})
     options = arguments.pop("options", None)
@@ -164,8 +150,7 @@ def call_of(case):
 
 
 def argument_of(name, operation):
-    found = ARGUMENTS.get(name, name)
-    return found[operation] if isinstance(found, dict) else found
+    return ARGUMENTS.get((operation, name)) or re.sub("[A-Z]", lambda capital: f"_{capital[0].lower()}", name)
 
 
 def ask(service, operation, arguments):
@@ -255,6 +240,12 @@ def differences(example, answer):
     if isinstance(answer, Decimal):
         answer, example = str(answer), json.dumps(example)
     return [] if answer == example else [f"{answer!r} instead of {example!r}"]
+
+
+def test_every_operation_has_a_case():
+    """Each operation of the contract is asked for, and its answer read, in a case typed from the interface."""
+    shown = {OPERATIONS[case["request"]["path"]] for case in wire.cases() if case["client"] == "decodes"}
+    assert shown == {endpoint.operation for endpoint in ENDPOINTS}
 
 
 def test_a_difference_is_seen():

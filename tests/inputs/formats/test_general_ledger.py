@@ -116,7 +116,7 @@ def test_tables_that_are_no_ledger(write, text, why):
     """What is missing or is no amount is one line that names it."""
     with pytest.raises(InputError, match=why) as caught:
         bktools.read_general_ledger(write(text))
-    assert "\n" not in str(caught.value)
+    assert "\n" not in caught.value.args[0]
 
 
 def test_columns_and_values_are_in_one_refusal(write):

@@ -133,7 +133,7 @@ def test_the_export_of_transactions(write):
 def test_dates_of_the_users_language(write):
     """GnuCash writes dates as the user's language has them: what could be two dates is asked for."""
     path = write(TRANSACTIONS_CSV.replace("10/25", "10/11").format(day="10/05/2026"), "export.csv")
-    with pytest.raises(InputError, match="whose day could be the month: set date_format='%d/%m/%Y'"):
+    with pytest.raises(InputError, match="whose day could be the month: set date_format='%m/%d/%Y'"):
         bktools.read_general_ledger(path)
     found = bktools.read_general_ledger(path, date_format="%m/%d/%Y")
     assert found["date"].dt.strftime("%Y-%m-%d").tolist() == ["2026-10-05"] * 2 + ["2026-10-11"] * 2

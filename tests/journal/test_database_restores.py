@@ -17,8 +17,8 @@ from bktools.cli.app import app
 from bktools.errors import BktoolsError, JournalError
 from bktools.export.plan import BatchRequest
 from bktools.journal import postgres as postgres_module
+from bktools.journal.backups import restore
 from bktools.journal.journal import Journal
-from bktools.journal.restore import restore
 from bktools.settings import Secret, load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -180,7 +180,7 @@ def test_a_confirmation_that_was_interrupted_is_made_again_by_nobody_else(machin
     send(bob, 2)
     go_back = restored("new")
     with Journal(bob) as journal:
-        file = journal.marks.places[place] / "seen.json"
+        file = journal.sent_log.places[place] / "seen.json"
     before = file.read_bytes()
     go_back()
     for settings in (ada, bob):
@@ -220,8 +220,8 @@ def test_a_machine_that_is_gone_is_waived_for_a_company(machine, restored, postg
     (gone,) = restore(ada, None, by="Ada").unconfirmed
     with Journal(ada) as journal:
         with pytest.raises(JournalError, match=f"nobody is not among .*{re.escape(gone)}"):
-            journal.confirmations.waive(["nobody"], COMPANY, evidence=evidence, by="Ada")
-        assert journal.confirmations.waive([gone.rpartition("#")[2]], COMPANY, evidence=evidence, by="Ada") == [gone]
+            journal.restores.waive(["nobody"], COMPANY, evidence=evidence, by="Ada")
+        assert journal.restores.waive([gone.rpartition("#")[2]], COMPANY, evidence=evidence, by="Ada") == [gone]
         assert journal.problems() == [f"a restore is not confirmed by {gone}"]
     send(ada, 4, date="2999-01-01")
     for number, date in ((5, "2020-01-01"), (6, None)):
@@ -276,7 +276,7 @@ def test_memory_that_one_place_lost_is_in_the_other(machine, restored, place):
     go_back = restored("volume")
     send(ada, 2)
     with Journal(ada) as journal:
-        files = [folder / "seen.json" for folder in journal.marks.places]
+        files = [folder / "seen.json" for folder in journal.sent_log.places]
     for file in files if place == 2 else [files[place]]:
         file.write_bytes(file.read_bytes().replace(b"digest", b"dygest"))
     with Journal(ada) as journal:

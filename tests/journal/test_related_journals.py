@@ -7,7 +7,7 @@ import pytest
 from bktools.errors import JournalError, StorageError
 from bktools.export.plan import BatchRequest
 from bktools.journal.journal import Journal
-from bktools.journal.others import ELSEWHERE
+from bktools.journal.related_journals import ELSEWHERE
 from bktools.settings import load_settings
 
 COMPANIES = ["9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d", "123e4567-e89b-42d3-a456-426614174000"]
@@ -31,12 +31,12 @@ def both(tmp_path):
 def test_what_a_person_says_is_kept_in_both(both, relation, same):
     """Either journal knows the other one as the same service, whose right to send it takes too, or as another one."""
     with Journal(both[1]) as journal:
-        assert journal.others.folders_of_same() == []
-        said = journal.others.say(HOSTS[0], relation, "Ada")
+        assert journal.related.folders_of_same() == []
+        said = journal.related.say(HOSTS[0], relation, "Ada")
         assert said.startswith(HOSTS[0])
     for settings, other in (both, both[::-1]):
         with Journal(settings) as journal:
-            assert journal.others.folders_of_same() == [other.state_dir] * same
+            assert journal.related.folders_of_same() == [other.state_dir] * same
             (row,) = journal.rows("SELECT relation, said_by FROM other_journals")
             assert (row["relation"], row["said_by"]) == (relation, "Ada")
 
@@ -44,7 +44,7 @@ def test_what_a_person_says_is_kept_in_both(both, relation, same):
 def test_what_another_journal_of_the_service_has_in_doubt_blocks_its_company(both):
     """The message names the batch, its state and the journal where it is to be resolved."""
     with Journal(both[1]) as journal:
-        journal.others.say(HOSTS[0], "same", "Ada")
+        journal.related.say(HOSTS[0], "same", "Ada")
     with Journal(both[0]) as journal, journal.sending(COMPANIES[0]):
         entry = "00000000-0000-4000-8000-000000000007"
         journal.claim([BatchRequest("doubt", COMPANIES[0], [entry], b"{}")], "plan")
@@ -54,7 +54,7 @@ def test_what_another_journal_of_the_service_has_in_doubt_blocks_its_company(bot
         Journal(both[1]) as journal,
         pytest.raises(JournalError, match=f"batch doubt is UNKNOWN in {HOSTS[0]}"),
     ):
-        journal.others.require_none(COMPANIES[0])
+        journal.related.require_none(COMPANIES[0])
 
 
 def test_an_entry_that_another_journal_beside_sent_is_an_obstacle(both):
@@ -70,7 +70,7 @@ def test_an_address_that_cannot_be_recorded_is_one_clear_error(both, tmp_path):
     with Journal(third) as journal:
         (third.state_dir / ELSEWHERE).mkdir()
         with pytest.raises(StorageError, match=str(third.state_dir)):
-            journal.others.say(HOSTS[0], "same", "Ada")
+            journal.related.say(HOSTS[0], "same", "Ada")
     with pytest.raises(StorageError, match=f"{ELSEWHERE} cannot be read"):
         Journal(third)
 
@@ -79,7 +79,7 @@ def test_a_journal_that_sent_for_the_company_is_asked_about(both):
     """The question names the company, the other address, and both answers as commands."""
     said = f"company {COMPANIES[0]} was exported before from {HOSTS[0]} .* --same {HOSTS[0]} .* --other {HOSTS[0]}"
     with Journal(both[1]) as journal, pytest.raises(JournalError, match=said):
-        journal.others.require_none(COMPANIES[0])
+        journal.related.require_none(COMPANIES[0])
 
 
 def test_a_name_is_that_of_one_journal(both, tmp_path):
@@ -87,7 +87,7 @@ def test_a_name_is_that_of_one_journal(both, tmp_path):
     third = load_settings("https://three.example.com", env={}, data_dir=tmp_path / "d", marks_dir=tmp_path / "m")
     with Journal(third) as journal:
         with pytest.raises(JournalError, match=f"'nobody' .* 0 journals.*{HOSTS[1]}"):
-            journal.others.say("nobody", "other", "Ada")
-        journal.others.say(HOSTS[1], "other", "Ada")
-        wanted = [other.id for other in journal.others.all() if HOSTS[1] in other.addresses]
+            journal.related.say("nobody", "other", "Ada")
+        journal.related.say(HOSTS[1], "other", "Ada")
+        wanted = [other.id for other in journal.related.all() if HOSTS[1] in other.addresses]
         assert [row["journal_id"] for row in journal.rows("SELECT journal_id FROM other_journals")] == wanted

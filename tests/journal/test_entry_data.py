@@ -11,11 +11,11 @@ from backends import BOTH, refused, typed_by_hand, without_triggers
 
 from bktools.errors import JournalError
 from bktools.export.plan import BatchRequest
-from bktools.frames.schema import EXPORTED_ENTRIES, FACTS, TEXT
-from bktools.journal import facts
-from bktools.journal.export_jobs import typed
+from bktools.frames.schema import ENTRY_DATA, EXPORTED_ENTRIES, TEXT
+from bktools.journal import entry_data
+from bktools.journal.backups import restore
 from bktools.journal.journal import Journal
-from bktools.journal.restore import restore
+from bktools.journal.tables import typed
 from bktools.settings import load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -53,7 +53,7 @@ def batch(name: str, amounts: list[str], *, first: int = 0, **others: object) ->
 
 def kept(journal, name: str = "a") -> list[tuple]:
     """Return amount, supplier and period of each entry of a batch, as its newest claim has them."""
-    rows = [row for piece in journal.history("facts", None, name) for row in piece]
+    rows = [row for piece in journal.history("entries", None, name) for row in piece]
     return [(row["amount"], row["supplier"], row["period"]) for row in rows]
 
 
@@ -66,8 +66,8 @@ def test_the_columns_are_those_of_the_frame(journal):
     """The table, the frame and the digest name the same facts in the same order."""
     journal.claim([batch("a", ["1.00"])], "plan")
     columns = list(journal.rows("SELECT * FROM facts")[0])
-    assert columns == ["batch_id", "claim", "entry_id", "split_line", *FACTS, "period"]
-    assert EXPORTED_ENTRIES.names[-len(facts.COLUMNS) :] == list(facts.COLUMNS)
+    assert columns == ["batch_id", "claim", "entry_id", "split_line", *ENTRY_DATA, "period"]
+    assert EXPORTED_ENTRIES.names[-len(entry_data.COLUMNS) :] == list(entry_data.COLUMNS)
 
 
 @BOTH
@@ -78,7 +78,7 @@ def test_a_claim_keeps_the_exact_amount_and_the_period(journal):
     journal.claim([batch("b", ["1"], first=2, date=dt.date(2026, 9, 30))], "plan")
     journal.claim([batch("c", ["1"], first=3)], "plan")
     assert (kept(journal, "b"), kept(journal, "c")) == ([("1", None, "2026-09")], [("1", None, None)])
-    row = next(journal.history("facts", None, "b"))[0]
+    row = next(journal.history("entries", None, "b"))[0]
     assert [row[name] for name in ("date", "currency", "description")] == ["2026-09-30", None, "Entry 0"]
 
 
@@ -118,7 +118,7 @@ FORBIDDEN = (
 def test_facts_are_only_added_with_their_claim(journal, backend):
     """SQL typed by hand neither changes nor deletes what was kept, nor adds to a claim that is written."""
     journal.claim([batch("a", ["1.00"]), batch("b", ["2.00"], first=1)], "plan")
-    rest = ", ".join([*facts.COLUMNS[3:-1], "period"])
+    rest = ", ".join([*entry_data.COLUMNS[3:-1], "period"])
     with typed_by_hand(journal, backend) as by_hand:
         for sql in FORBIDDEN:
             refused(by_hand, sql.format(other=ENTRIES[5], rest=rest, or_replace="" if backend else "OR REPLACE"))
@@ -133,7 +133,7 @@ def test_a_claim_belongs_to_a_planned_batch(journal):
         pytest.raises(JournalError, match="facts are written when their batch is claimed"),
         journal.transaction() as connection,
     ):
-        journal._keep_facts(connection, batch("a", ["2.00"]), None)
+        journal._claim_data(connection, batch("a", ["2.00"]), None)
     assert kept(journal) == [("1.00", None, None)]
 
 

@@ -309,7 +309,7 @@ def remove_with_companions(path: Path) -> None:
 
 def _inode(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.stat()
+        about = path.stat()
     except FileNotFoundError:
         return None
-    return found.st_dev, found.st_ino
+    return about.st_dev, about.st_ino

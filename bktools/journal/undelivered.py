@@ -44,7 +44,7 @@ class Answer:
         return f"{self.state} ({self.message}{f', job {self.job_id}' if self.job_id else ''})"
 
 
-class KeptAnswers:
+class UndeliveredAnswers:
     """The files of one journal on this machine.
 
     Parameters
@@ -79,7 +79,7 @@ class KeptAnswers:
             raise StorageError(f"the answer in {self._path(row['batch_id'])} cannot be read: {error}") from error
         return Answer(**kept) if kept.pop("sent_at") == row["sent_at"] else None
 
-    def take(self, other: KeptAnswers) -> None:
+    def take(self, other: UndeliveredAnswers) -> None:
         """Keep the answers of another journal too, whose history came here."""
         with disk.storage_errors(self._folder):
             for path in other._folder.glob("*.json"):

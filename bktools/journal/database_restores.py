@@ -17,9 +17,9 @@ from typing import Any
 
 from bktools.caller import in_shell
 from bktools.errors import JournalBusyError, JournalError, StorageError
-from bktools.journal.marks import Marks, Seen
 from bktools.journal.postgres import Position, Postgres
 from bktools.journal.records import Connection, Records, record_event, this_user
+from bktools.journal.sent_log import Seen, SentLog
 
 log = logging.getLogger("bktools")
 
@@ -59,7 +59,7 @@ class _Restores:
     waivers: tuple[dict[str, str], ...]
 
 
-class Confirmations:
+class DatabaseRestores:
     """The restores of one shared database, as this machine and the database know them.
 
     Parameters
@@ -68,7 +68,7 @@ class Confirmations:
         The journal.
     database : Postgres
         Its database.
-    marks : Marks
+    marks : SentLog
         The marks of this machine.
     about : callable
         Returns place and addresses of the journal, see `Journal.about_me`.
@@ -80,24 +80,24 @@ class Confirmations:
         self,
         records: Records,
         database: Postgres,
-        marks: Marks,
+        marks: SentLog,
         about: Callable[[], dict[str, Any]],
         command: Callable[[str], str],
     ) -> None:
         self._records = records
         self._database = database
-        self._marks = marks
+        self._sent_log = marks
         self._about = about
         self._command = command
 
     def sender(self) -> str:
         """Return the name of this machine as a sender: its user, and the identity of its marks."""
-        return f"{this_user()}#{self._marks.machine()}"
+        return f"{this_user()}#{self._sent_log.machine()}"
 
     def see(self, *, anew: bool = False) -> None:
         """Write what this machine sees now, unless it lacks something that this machine has seen."""
         try:
-            seen = self._marks.seen()
+            seen = self._sent_log.seen()
             last, position, restores = self._records.last_event(), self._database.position(), self._restores()
             if not last["event_id"] or not (anew or self._agrees(seen, position, restores)):
                 return
@@ -105,7 +105,7 @@ class Confirmations:
                 last["event_id"], last["digest"], position.database, position.flushed, restores.last,
                 self._senders(restores, seen),
             )  # fmt: skip
-            self._marks.see(newest, self._about(), anew=anew)
+            self._sent_log.see(newest, self._about(), anew=anew)
         except (StorageError, JournalBusyError) as error:
             # Reading goes on without marks, sending does not.
             log.warning("%s", error)
@@ -123,9 +123,9 @@ class Confirmations:
 
     def is_needed(self) -> bool:
         """Whether this machine has to confirm a restore; a restore that nobody noticed before is written down."""
-        seen = self._marks.seen()
+        seen = self._sent_log.seen()
         is_known = self._agrees(seen, self._database.position(), self._restores())
-        if is_known and not self._marks.has_lost(self._records):
+        if is_known and not self._sent_log.has_lost(self._records):
             return False
         with self._records.transaction() as connection:
             restores, position = self._restores(), self._database.position()
@@ -149,7 +149,7 @@ class Confirmations:
             When this machine has to confirm a restore, or the company waits for others.
         """
         restores = self._restores()
-        if not self._agrees(self._marks.seen(), self._database.position(), restores):
+        if not self._agrees(self._sent_log.seen(), self._database.position(), restores):
             raise JournalError(self._noticed())
         reason = self._obstacle(restores, company_id, dates)
         if reason:
@@ -158,7 +158,7 @@ class Confirmations:
     def confirm(self, connection: Connection, *, by: str, booked_twice: Sequence[str]) -> None:
         """Write, in a transaction, that this machine completes the restored database with what it knows."""
         restores = self._restores()
-        known = {"sender": self.sender(), "senders": self._senders(restores, self._marks.seen())}
+        known = {"sender": self.sender(), "senders": self._senders(restores, self._sent_log.seen())}
         record_event(
             connection, SUBJECT, restores.last, None, CONFIRMED, json.dumps({**known, "booked_twice": booked_twice}), by
         )
@@ -190,17 +190,17 @@ class Confirmations:
         with self._records.transaction() as connection:
             restores = self._restores()
             unconfirmed = self._unconfirmed(restores)
-            found = [name for name in unconfirmed if {name, _identity(name)} & {*senders}]
-            unknown = {*senders}.difference(found, map(_identity, found))
-            if unknown or not found:
+            waived = [name for name in unconfirmed if {name, _identity(name)} & {*senders}]
+            unknown = {*senders}.difference(waived, map(_identity, waived))
+            if unknown or not waived:
                 raise JournalError(
                     f"nothing was recorded: {', '.join(sorted(unknown)) or 'nobody'} is not among the machines that have not "
                     f"confirmed a restore ({', '.join(unconfirmed) or 'none'})"
                 )
-            for name in found:
+            for name in waived:
                 waiver = {"sender": name, "company_id": company_id, "evidence": evidence}
                 record_event(connection, SUBJECT, restores.last, None, WAIVED, json.dumps(waiver), by)
-        return found
+        return waived
 
     def _obstacle(self, restores: _Restores, company_id: str, dates: Callable[[], Iterable[str | None]]) -> str:
         waivers = {_identity(said["sender"]): said for said in restores.waivers if said["company_id"] == company_id}
@@ -272,7 +272,7 @@ class Confirmations:
     def _senders(self, restores: _Restores, seen: Iterable[Seen]) -> tuple[str, ...]:
         """Return the machines that sent, as the batches, the events of restores, this machine's marks and memory name them."""
         sent = {row["name"] for row in self._records.rows(_SENDERS)}
-        own = {self.sender()} if self._marks.have_sent() else set()
+        own = {self.sender()} if self._sent_log.have_sent() else set()
         return tuple(sorted(sent.union(restores.senders, own, *(one.senders for one in seen))))
 
 

@@ -15,16 +15,15 @@ import logging
 import os
 import secrets
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import filelock
-
 from bktools import disk
-from bktools.errors import JournalBusyError, JournalError, StorageError
+from bktools.errors import JournalError, StorageError
+from bktools.journal.lock import held
 from bktools.journal.records import Records
 
 log = logging.getLogger("bktools")
@@ -108,7 +107,7 @@ def unpacked(text: str) -> bytes:
     return zlib.decompress(base64.b64decode(text))
 
 
-class Marks:
+class SentLog:
     """The marks of one journal, in both places.
 
     Parameters
@@ -148,8 +147,8 @@ class Marks:
     def of_all(self) -> dict[str, list[Mark]]:
         """Return the lines of each company."""
         names = {path.name for place in self.places for path in place.glob(f"*{SUFFIX}")}
-        found = (_joined([_read(place / name) for place in self.places]) for name in sorted(names))
-        return {marks[0].company_id: marks for marks in found if marks}
+        logs = (_joined([_read(place / name) for place in self.places]) for name in sorted(names))
+        return {marks[0].company_id: marks for marks in logs if marks}
 
     def files_of(self, company_id: str) -> list[Path]:
         """Return the files of a company's lines, one in each place."""
@@ -193,7 +192,7 @@ class Marks:
 
     def seen(self) -> list[Seen]:
         """Return what this machine has seen of a shared database, as each place has it; nothing before the first use."""
-        found = []
+        memories = []
         for place in self.places:
             try:
                 body = _body((place / SEEN).read_bytes())
@@ -204,8 +203,8 @@ class Marks:
             if body is None:
                 log.warning("%s is damaged and is not used", place / SEEN)
             else:
-                found.append(Seen(**body | {"senders": tuple(body["senders"])}))
-        return found
+                memories.append(Seen(**body | {"senders": tuple(body["senders"])}))
+        return memories
 
     def see(self, newest: Seen, about: Mapping[str, Any], *, anew: bool = False) -> None:
         """Write what this machine has seen, unless another process has seen more.
@@ -263,28 +262,17 @@ class Marks:
         name = _name(company_id)
         return [path.parent for path in sorted(self.outer.glob(f"*/{name}")) if path.parent.name != self._journal_id]
 
-    @contextmanager
-    def alone(self, company_id: str) -> Iterator[None]:
+    def alone(self, company_id: str) -> AbstractContextManager[None]:
         """Hold a lock that stops every other journal of this user from starting to send for a company."""
-        with self._locked(_name(company_id)):
-            yield
+        return self._locked(_name(company_id))
 
-    @contextmanager
-    def _locked(self, name: str) -> Iterator[None]:
-        folder = self.outer / "locks"
-        lock = filelock.FileLock(folder / f"{name}.lock", mode=disk.PRIVATE_FILE)
-        try:
-            with disk.storage_errors(folder):
-                disk.private_folder(folder)
-                lock.acquire(timeout=PATIENCE)
-        except filelock.Timeout:
-            raise JournalBusyError(
-                f"another process has held {lock.lock_file} for {PATIENCE:g} s: nothing was sent; run again later"
-            ) from None
-        try:
-            yield
-        finally:
-            lock.release()
+    def _locked(self, name: str) -> AbstractContextManager[None]:
+        path = self.outer / "locks" / f"{name}.lock"
+        return held(
+            path,
+            PATIENCE,
+            lambda: f"another process has held {path} for {PATIENCE:g} s: nothing was sent; run again later",
+        )
 
 
 def lost(file: Records, marks: Sequence[Mark]) -> list[Mark]:
@@ -390,14 +378,14 @@ def _read(path: Path) -> list[Mark]:
         return []
     except OSError as error:
         raise _unreadable(path, error) from error
-    found = []
+    marks = []
     for line in lines:
         mark = _mark(line)
         if mark is not None:
-            found.append(mark)
+            marks.append(mark)
         elif line:
             log.warning("skipped a damaged line of %s", path)
-    return found
+    return marks
 
 
 def _unreadable(path: Path, error: OSError) -> StorageError:

@@ -13,7 +13,7 @@ from bktools.journal.records import Row
 SHOWN_ENTRIES = 3
 
 
-class Doubts:
+class UnknownOutcomes:
     """Messages about batches whose outcome is unknown: the first one about a batch explains how to resolve it."""
 
     def __init__(self, journal: Journal) -> None:
@@ -30,8 +30,8 @@ class Doubts:
 
 def how_to_settle(journal: Journal, row: Row) -> str:
     """Return one line with the batch whose outcome is unknown and the command that resolves it."""
-    first = next(iter(journal.history("entries", None, row["batch_id"], size=SHOWN_ENTRIES)), [])
-    entries = [entry["entry_id"] for entry in first]
+    sql = "SELECT entry_id FROM batch_entries WHERE batch_id = ? ORDER BY entry_id LIMIT ?"
+    entries = [entry["entry_id"] for entry in journal.rows(sql, row["batch_id"], SHOWN_ENTRIES)]
     more = row["entries"] - len(entries)
     named = ", ".join(entries) + (f" and {more} more" if more > 0 else "")
     listed = journal.command(f"export history --entries --batch {row['batch_id']}")

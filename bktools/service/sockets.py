@@ -13,16 +13,26 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import httpx
+
 from bktools.service.workers import stop_of_this_thread
 
 PERIOD = 0.2
 
+# Checks without a request before the thread that checks ends: between two requests a client may compute.
+MOST_IDLE = 2
 
-class ConnectionTrace:
-    """The progress of a request on one set of connections, as httpx traces it.
+_lock = threading.Lock()
+_checker: threading.Thread | None = None
+
+
+class Connection:
+    """A connection to the hosts of one environment, which serves one request at a time, and that request's progress.
 
     Attributes
     ----------
+    http : httpx.HTTPTransport
+        The connection.
     is_sent : bool
         Whether a byte of the request may have been sent; a request to a proxy to connect does not count.
     has_read : bool
@@ -33,15 +43,27 @@ class ConnectionTrace:
         The error of that handshake.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, http: httpx.HTTPTransport) -> None:
+        self.http = http
         self._sockets: list[socket.socket] = []
-        self.begin()
 
-    def begin(self) -> None:
-        """Reset the progress for a new request."""
+    @contextlib.contextmanager
+    def request_until(self, end: float) -> Iterator[None]:
+        """Begin a request; shut the sockets when it lasts beyond `end` (monotonic seconds), or its thread must stop."""
+        global _checker  # noqa: PLW0603 - one thread for all clients
         self.is_sent = self.has_read = False
         self.tls_host = ""
         self.tls_error: BaseException | None = None
+        with _lock:
+            _running[self] = (end, stop_of_this_thread())
+            if _checker is None or not _checker.is_alive():
+                _checker = threading.Thread(target=_check_all, name="bktools-deadlines", daemon=True)
+                _checker.start()
+        try:
+            yield
+        finally:
+            with _lock:
+                del _running[self]
 
     def record(self, event: str, info: dict[str, Any]) -> None:
         """Record a step of the connection or of the request; httpx calls this."""
@@ -76,37 +98,21 @@ class ConnectionTrace:
                 socket.socket.shutdown(item, socket.SHUT_RDWR)
 
 
-class Deadlines:
-    """Enforces the deadlines of running requests, in a thread that ends when there are none."""
+# The connections with a request: its end, and the event that tells its thread to stop.
+_running: dict[Connection, tuple[float, threading.Event | None]] = {}
 
-    def __init__(self) -> None:
-        self._running: dict[ConnectionTrace, tuple[float, threading.Event | None]] = {}
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
 
-    @contextlib.contextmanager
-    def enforced(self, trace: ConnectionTrace, end: float) -> Iterator[None]:
-        """Shut the connection when its request lasts beyond `end` (monotonic seconds), or its thread must stop."""
-        with self._lock:
-            self._running[trace] = (end, stop_of_this_thread())
-            if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._check_all, name="bktools-deadlines", daemon=True)
-                self._thread.start()
-        try:
-            yield
-        finally:
-            with self._lock:
-                del self._running[trace]
-
-    def _check_all(self) -> None:
-        idle = 0
-        while idle < 2:  # noqa: PLR2004 - between two requests a client may compute
-            time.sleep(PERIOD)
-            now = time.monotonic()
-            with self._lock:
-                idle = 0 if self._running else idle + 1
-                for trace, (end, stop) in self._running.items():
-                    if now > end or (stop is not None and stop.is_set()):
-                        trace.shut()
-                if idle == 2:  # noqa: PLR2004
-                    self._thread = None
+def _check_all() -> None:
+    """Shut the connections that are late, until there is no request any more."""
+    global _checker  # noqa: PLW0603 - one thread for all clients
+    idle = 0
+    while idle < MOST_IDLE:
+        time.sleep(PERIOD)
+        now = time.monotonic()
+        with _lock:
+            idle = 0 if _running else idle + 1
+            for connection, (end, stop) in _running.items():
+                if now > end or (stop is not None and stop.is_set()):
+                    connection.shut()
+            if idle == MOST_IDLE:
+                _checker = None

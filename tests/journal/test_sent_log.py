@@ -10,10 +10,11 @@ from contextlib import closing
 
 import pytest
 
-from bktools.errors import JournalError, StorageError
+from bktools.errors import JournalBusyError, JournalError, StorageError
 from bktools.export.plan import BatchRequest
+from bktools.journal import sent_log as sent_log_module
 from bktools.journal.journal import Journal
-from bktools.journal.marks import Mark, Marks, at_risk, read_about
+from bktools.journal.sent_log import Mark, SentLog, at_risk, read_about
 from bktools.settings import load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -40,12 +41,12 @@ def sent(settings):
 
 def test_a_mark_is_in_both_places(sent):
     """Each step of a batch is a line in both places, private, with the request that was sent."""
-    files = [next(place.glob("*.marks")) for place in sent.marks.places]
+    files = [next(place.glob("*.marks")) for place in sent.sent_log.places]
     assert [len(file.read_text().splitlines()) for file in files] == [2, 2]
     assert files[0].read_bytes() == files[1].read_bytes()
     if os.name == "posix":
         assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
-    marks = sent.marks.of_all()[COMPANY]
+    marks = sent.sent_log.of_all()[COMPANY]
     assert [(mark.state, mark.message, bool(mark.body)) for mark in marks] == [
         ("SENDING", "", True),
         ("ACCEPTED", "job", False),
@@ -56,20 +57,20 @@ def test_a_mark_is_in_both_places(sent):
 @pytest.mark.parametrize("place", [0, 1])
 def test_one_place_makes_up_for_the_other(sent, place):
     """What one place lost, or holds damaged, the other one still tells."""
-    file = next(sent.marks.places[place].glob("*.marks"))
+    file = next(sent.sent_log.places[place].glob("*.marks"))
     data = bytearray(file.read_bytes())
     data[40] ^= 1
     file.write_bytes(data[:-10])
-    assert [mark.state for mark in sent.marks.of_all()[COMPANY]] == ["SENDING", "ACCEPTED"]
+    assert [mark.state for mark in sent.sent_log.of_all()[COMPANY]] == ["SENDING", "ACCEPTED"]
     file.unlink()
-    assert len(sent.marks.of_all()[COMPANY]) == 2
+    assert len(sent.sent_log.of_all()[COMPANY]) == 2
 
 
 @pytest.mark.parametrize("lost", [("2", "3"), ("1", "3"), ("1", "4"), ("23", "4"), ("3", "12")])
 @pytest.mark.parametrize("places", [(0, 1), (1, 0)], ids=["beside the journal first", "outside first"])
 def test_lines_that_each_place_lost_keep_their_order(tmp_path, lost, places):
     """Where both places lost lines, they tell together what happened, in the order in which it was written."""
-    marks = Marks(tmp_path / "inner", tmp_path / "outer", "journal")
+    marks = SentLog(tmp_path / "inner", tmp_path / "outer", "journal")
     for batch in "1234":
         marks.write(Mark(int(batch), "d", batch, "plan", COMPANY, "SENDING", "", "2026-10-31"), {})
     for place, gone in zip(places, lost, strict=True):
@@ -91,7 +92,7 @@ def test_a_line_is_as_it_is_typed_here(tmp_path):
         '"message": "caf\\u00e9", "at": "2026-10-31", "body": "", "job_id": "j"}'
     )
     line = f"{hashlib.sha256(body.encode()).hexdigest()[:16]} {body}\n"
-    marks = Marks(tmp_path / "inner", tmp_path / "outer", "journal")
+    marks = SentLog(tmp_path / "inner", tmp_path / "outer", "journal")
     mark = Mark(1, "d", "b", "p", "c", "SENDING", "café", "2026-10-31", job_id="j")
     marks.write(mark, {})
     for place in marks.places:
@@ -102,7 +103,7 @@ def test_a_line_is_as_it_is_typed_here(tmp_path):
 
 def test_damage_to_a_mark_that_is_whole_elsewhere_keeps_nobody_from_sending(sent):
     """A last line that is damaged in one place, and known to the journal from the other, is nothing that is missing."""
-    file = next(sent.marks.places[0].glob("*.marks"))
+    file = next(sent.sent_log.places[0].glob("*.marks"))
     file.write_bytes(file.read_bytes()[:-10])
     sent.require_current()
     assert sent.problems() == []
@@ -110,12 +111,12 @@ def test_damage_to_a_mark_that_is_whole_elsewhere_keeps_nobody_from_sending(sent
 
 def test_a_line_that_was_cut_stays_by_itself(sent):
     """After a kill in the middle of a line the next one is whole."""
-    for place in sent.marks.places:
+    for place in sent.sent_log.places:
         file = next(place.glob("*.marks"))
         file.write_bytes(file.read_bytes() + b"0123456789abcdef {")
-    mark = sent.marks.of_all()[COMPANY][-1]
-    sent.marks.write(mark.__class__(**{**mark.__dict__, "batch_id": "b"}), sent.about_me)
-    assert [mark.batch_id for mark in sent.marks.of_all()[COMPANY]] == ["a", "a", "b"]
+    mark = sent.sent_log.of_all()[COMPANY][-1]
+    sent.sent_log.write(mark.__class__(**{**mark.__dict__, "batch_id": "b"}), sent.about_me)
+    assert [mark.batch_id for mark in sent.sent_log.of_all()[COMPANY]] == ["a", "a", "b"]
 
 
 def test_another_history_is_noticed(sent, settings):
@@ -158,7 +159,7 @@ def test_only_what_may_have_been_booked_is_at_risk():
 
 def test_marks_name_the_folder_of_the_journal(sent, settings):
     """Who finds the marks of a lost journal can read where it was and which service it was for."""
-    outer = Marks(settings.state_dir, settings.marks_dir, sent.id).places[1]
+    outer = SentLog(settings.state_dir, settings.marks_dir, sent.id).places[1]
     text = (outer / "about.json").read_text()
     assert str(sent.path) in text
     assert "https://books.example.com" in text
@@ -186,7 +187,7 @@ def test_an_old_copy_names_the_batch_that_was_sent_first(settings, tmp_path, ord
 def test_marks_that_cannot_be_written_are_one_clear_error(tmp_path):
     """A file where the folder of marks should be is named, by whoever wants to lock, write or confirm marks there."""
     (tmp_path / "file").write_text("no folder")
-    marks = Marks(tmp_path, tmp_path / "file", "journal")
+    marks = SentLog(tmp_path, tmp_path / "file", "journal")
     mark = Mark(1, "d", "b", "p", COMPANY, "SENDING", "", "2026-10-31")
     with pytest.raises(StorageError, match="file"), marks.alone(COMPANY):
         pass
@@ -196,9 +197,17 @@ def test_marks_that_cannot_be_written_are_one_clear_error(tmp_path):
         marks.confirm({})
 
 
+def test_a_lock_that_another_process_holds_is_busy(tmp_path, monkeypatch):
+    """Whoever waits for it in vain can run again later: nothing is wrong with the folder of marks."""
+    monkeypatch.setattr(sent_log_module, "PATIENCE", 0.05)
+    marks = SentLog(tmp_path / "inner", tmp_path / "outer", "journal")
+    with marks.alone(COMPANY), pytest.raises(JournalBusyError, match="another process has held"), marks.alone(COMPANY):
+        pass
+
+
 def test_the_name_of_a_new_file_of_marks_is_on_disk(tmp_path, monkeypatch):
     """The first line of a company flushes the folder too: after a power cut the file is there."""
-    marks = Marks(tmp_path / "inner", tmp_path / "outer", "journal")
+    marks = SentLog(tmp_path / "inner", tmp_path / "outer", "journal")
     mark = Mark(1, "d", "b", "p", COMPANY, "SENDING", "", "2026-10-31")
     marks.confirm({})
     flushed = []

@@ -1,7 +1,7 @@
-"""What the journal keeps of each entry in a person's terms: its facts when its batch was claimed.
+"""What the journal keeps of each entry in a person's terms: its data when its batch was claimed (the table `facts`).
 
-A claim is an event with the digest of its facts, so the chain of events covers them. A batch that is claimed again with
-other facts gets another claim; earlier ones stay, and the newest one counts.
+A claim is an event with the digest of the data, so the chain of events covers them. A batch that is claimed again with
+other data gets another claim; earlier ones stay, and the newest one counts.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Protocol
 
-from bktools.frames.schema import FACTS
+from bktools.frames.schema import ENTRY_DATA
 
 # Of a line of an entry: the entry's ID, the number of the line (0 for an entry of one line), and the values of the columns
-# `FACTS` as text; the amount is exact.
-Facts = tuple[Any, ...]
+# `ENTRY_DATA` as text; the amount is exact.
+EntryData = tuple[Any, ...]
 
 KEPT = "KEPT"
-# The facts of the newest claim are not known, because a backup from before it was restored.
+# The data of the newest claim are not known, because a backup from before it was restored.
 NOT_KEPT = "NOT KEPT"
 
-COLUMNS = (*FACTS, "period")
+COLUMNS = (*ENTRY_DATA, "period")
 
 NEWEST_CLAIMS = "SELECT subject_id AS batch_id, max(event_id) AS claim FROM events WHERE subject = 'facts' GROUP BY 1"
 NEWEST_DIGEST = "SELECT message FROM events WHERE subject = 'facts' AND subject_id = ? ORDER BY event_id DESC LIMIT 1"
@@ -35,15 +35,15 @@ OF_CLAIM = (
 DATES = "SELECT date FROM facts WHERE batch_id = ?1 AND claim = (SELECT max(claim) FROM facts WHERE batch_id = ?1)"
 INSERT = f"INSERT INTO facts VALUES (?, ?, ?, ?{', ?' * len(COLUMNS)})"
 
-HELD_BACK = ("close", "place", "entry_id", "split_line", "reason", "message", *FACTS)
+HELD_BACK = ("close", "place", "entry_id", "split_line", "reason", "message", *ENTRY_DATA)
 INSERT_HELD_BACK = f"INSERT INTO held_back VALUES (?, ?{', ?' * len(HELD_BACK[2:])})"
 CLOSES = "SELECT event_id, subject_id, message FROM events WHERE subject = 'close'"
 OF_CLOSE = f"SELECT {', '.join(HELD_BACK[2:])} FROM held_back WHERE close = ? ORDER BY place"
 
-# The facts that are compared with those that were sent.
+# The columns that are compared with those that were sent.
 COMPARED = ("date", "amount", "currency", "category_id", "supplier", "tax_code")
 
-_DATE = 2 + list(FACTS).index("date")
+_DATE = 2 + list(ENTRY_DATA).index("date")
 
 
 class Batch(Protocol):
@@ -66,12 +66,12 @@ class Batch(Protocol):
         """The request's body."""
 
     @property
-    def facts(self) -> Sequence[Facts]:
-        """The facts of its entries, a row a line; empty when nothing is known."""
+    def entry_data(self) -> Sequence[EntryData]:
+        """The data of its entries, a row a line; empty when nothing is known."""
 
 
-def facts_of(batch: Batch, period: str | None) -> list[Facts]:
-    """Return the facts and the period of each entry of a batch, in the order of the IDs and lines.
+def rows_of(batch: Batch, period: str | None) -> list[EntryData]:
+    """Return the data and the period of each entry of a batch, in the order of the IDs and lines.
 
     Parameters
     ----------
@@ -80,43 +80,43 @@ def facts_of(batch: Batch, period: str | None) -> list[Facts]:
     period : str, optional
         The period of the close that sends it, as 2026-10. Default: the month of each entry's date.
     """
-    return sorted((*facts, period or (facts[_DATE] or "")[:7] or None) for facts in batch.facts)
+    return sorted((*line, period or (line[_DATE] or "")[:7] or None) for line in batch.entry_data)
 
 
 def dates_of(batch: Batch) -> list[str | None]:
     """Return the dates of the entries of a batch; None where one is not known."""
-    return [facts[_DATE] for facts in batch.facts] or [None]
+    return [line[_DATE] for line in batch.entry_data] or [None]
 
 
 def digest_of(rows: Sequence[Sequence[Any]]) -> str:
-    """Return the digest of rows of facts in the order of their entry IDs and lines."""
+    """Return the digest of rows of data in the order of their entry IDs and lines."""
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
 
 def changed(sent: Iterable[Mapping[str, Any]], batch: Batch) -> list[str]:
-    """Return the entries of a batch whose facts are not those that were sent; unknown ones are not compared.
+    """Return the entries of a batch whose data are not those that were sent; unknown ones are not compared.
 
     Parameters
     ----------
     sent : iterable of mapping
-        The facts of the batch's newest claim, a row a line.
+        The data of the batch's newest claim, a row a line.
     batch : Batch
-        The batch, with its facts now.
+        The batch, with its data now.
     """
     before, after = defaultdict(list), defaultdict(list)
     for row in sent:
         before[row["entry_id"]].append([_comparable(name, row[name]) for name in COMPARED])
-    for entry, _, *values in batch.facts:
-        facts = dict(zip(FACTS, values, strict=True))
-        after[entry].append([_comparable(name, facts[name]) for name in COMPARED])
+    for entry, _, *values in batch.entry_data:
+        data = dict(zip(ENTRY_DATA, values, strict=True))
+        after[entry].append([_comparable(name, data[name]) for name in COMPARED])
     return [entry for entry, lines in after.items() if _differ(before[entry], lines)]
 
 
 def _differ(before: list[list[str]], after: list[list[str]]) -> bool:
-    """Return whether the lines of an entry differ in a fact that is known of each of them, before and after."""
-    known = [place for place in range(len(COMPARED)) if all(line[place] for line in (*before, *after))]
-    return bool(known and before) and sorted([line[place] for place in known] for line in before) != sorted(
-        [line[place] for place in known] for line in after
+    """Return whether the lines of an entry differ in a column that is known of each of them, before and after."""
+    known = [column for column in range(len(COMPARED)) if all(line[column] for line in (*before, *after))]
+    return bool(known and before) and sorted([line[column] for column in known] for line in before) != sorted(
+        [line[column] for column in known] for line in after
     )
 
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from bktools import disk
 from bktools.addresses import normalised
 from bktools.errors import JournalError, StorageError
-from bktools.journal.facts import Batch
-from bktools.journal.file import File
-from bktools.journal.marks import Marks, read_about
+from bktools.journal.entry_data import Batch
 from bktools.journal.postgres import is_database
 from bktools.journal.records import Records, now, record_event
+from bktools.journal.sent_log import SentLog, read_about
+from bktools.journal.sqlite import File
 from bktools.settings import SANDBOX, Settings
 
 FILE = "journal.sqlite"
@@ -35,7 +35,7 @@ _SENT = "('SENDING', 'ACCEPTED', 'UNKNOWN')"
 
 
 @dataclass(frozen=True)
-class Other:
+class RelatedJournal:
     """Another journal.
 
     Parameters
@@ -82,7 +82,7 @@ def folder_of(settings: Settings) -> Path:
         raise StorageError(f"{own / ELSEWHERE} cannot be read: {error}") from error
 
 
-class Others:
+class RelatedJournals:
     """The other journals of the data folder and of the user of this machine.
 
     Parameters
@@ -93,19 +93,19 @@ class Others:
         The folder of its service.
     path : Path, optional
         Its file; a database has none.
-    marks : Marks
+    marks : SentLog
         Its marks.
     command : callable
         Completes a command for a message, see `Journal.command`.
     """
 
     def __init__(
-        self, own: Records, folder: Path, path: Path | None, marks: Marks, command: Callable[[str], str]
+        self, own: Records, folder: Path, path: Path | None, marks: SentLog, command: Callable[[str], str]
     ) -> None:
         self._own = own
         self._folder = folder
         self._path = path
-        self._marks = marks
+        self._sent_log = marks
         self._command = command
         self._open: dict[Path, File] = {}
 
@@ -114,20 +114,20 @@ class Others:
         while self._open:
             self._open.popitem()[1].close()
 
-    def all(self) -> list[Other]:
+    def all(self) -> list[RelatedJournal]:
         """Return every other journal that has sent a batch, in the data folder and outside of it."""
-        found = {other.id: other for other in self._beside() if _has_sent(self._file(other))}
-        for folder in sorted(self._marks.outer.glob("*")):
+        journals = {other.id: other for other in self._beside() if _has_sent(self._file(other))}
+        for folder in sorted(self._sent_log.outer.glob("*")):
             other = _from_marks(folder)
             if other.id != self._own.id and folder.name != "locks":
-                found.setdefault(other.id, other)
-        return list(found.values())
+                journals.setdefault(other.id, other)
+        return list(journals.values())
 
-    def relation(self, other: Other) -> str | None:
+    def relation(self, other: RelatedJournal) -> str | None:
         """Return whether another journal has the same service ("same") or not ("other"); None while that is unknown."""
-        found = self._own.rows("SELECT relation FROM other_journals WHERE journal_id = ?", other.id)
-        if found:
-            return str(found[0]["relation"])
+        named = self._own.row("SELECT relation FROM other_journals WHERE journal_id = ?", other.id)
+        if named is not None:
+            return str(named["relation"])
         shares_address = bool(set(other.addresses) & set(self._own.addresses()))
         return SAME if shares_address and self._is_beside(other) and self._file(other) is not None else None
 
@@ -168,11 +168,11 @@ class Others:
         by : str
             Name of the person who decided it.
         """
-        found = [other for other in self.all() if other.is_named(name)]
-        if len(found) != 1:
+        named = [other for other in self.all() if other.is_named(name)]
+        if len(named) != 1:
             known = "; ".join(map(str, self.all())) or "none"
-            raise JournalError(f"{name!r} matches {len(found)} journals: give the id or the address of one of: {known}")
-        other = found[0]
+            raise JournalError(f"{name!r} matches {len(named)} journals: give the id or the address of one of: {known}")
+        other = named[0]
         file = self._file(other)
         if relation == SAME and file is None:
             raise JournalError(
@@ -188,10 +188,10 @@ class Others:
         effect = "entries sent with it are refused here" if relation == SAME else "the two journals ignore each other"
         return f"{other} has {'the same service' if relation == SAME else 'another service'}: {effect}"
 
-    def _as_other(self) -> Other:
-        return Other(self._own.id, self._path, tuple(self._own.addresses()))
+    def _as_other(self) -> RelatedJournal:
+        return RelatedJournal(self._own.id, self._path, tuple(self._own.addresses()))
 
-    def _is_beside(self, other: Other) -> bool:
+    def _is_beside(self, other: RelatedJournal) -> bool:
         return other.path is not None and other.path.parent.parent == self._folder.parent
 
     def _question(self, company_id: str) -> str:
@@ -221,14 +221,14 @@ class Others:
                 )
         return ""
 
-    def _doubt(self, company_id: str, others: Iterable[tuple[Other, File]]) -> str:
+    def _doubt(self, company_id: str, others: Iterable[tuple[RelatedJournal, File]]) -> str:
         sql = "SELECT batch_id, state FROM batches WHERE company_id = ? AND state IN ('SENDING', 'UNKNOWN')"
         for other, file in others:
             for row in file.rows(sql, company_id) if self.relation(other) == SAME else ():
                 return f"batch {row['batch_id']} is {row['state']} in {other}: nothing was sent; resolve it there first"
         return ""
 
-    def _sent_there(self, batch: Batch, others: Iterable[tuple[Other, File]]) -> str:
+    def _sent_there(self, batch: Batch, others: Iterable[tuple[RelatedJournal, File]]) -> str:
         sql = f"""
             SELECT batch_id, state, count(*) AS entries, min(entry_id) AS first
             FROM batch_entries JOIN batches USING (batch_id)
@@ -245,17 +245,17 @@ class Others:
                 )
         return ""
 
-    def _that_sent_for(self, company_id: str) -> Iterator[Other]:
+    def _that_sent_for(self, company_id: str) -> Iterator[RelatedJournal]:
         beside = {other.id: other for other in self._beside()}
         yield from (other for other in beside.values() if _has_sent(self._file(other), company_id))
-        marked = [_from_marks(folder) for folder in self._marks.folders_of_others(company_id)]
+        marked = [_from_marks(folder) for folder in self._sent_log.folders_of_others(company_id)]
         yield from (other for other in marked if other.id not in beside)
 
-    def _not_of_another_service(self) -> Iterator[tuple[Other, File]]:
+    def _not_of_another_service(self) -> Iterator[tuple[RelatedJournal, File]]:
         same = self._own.rows("SELECT journal_id, folder FROM other_journals WHERE relation = 'same'")
-        elsewhere = [Other(row["journal_id"], Path(row["folder"]) / FILE, ()) for row in same if row["folder"]]
-        found = {other.id: other for other in (*elsewhere, *self._beside())}
-        for other in found.values():
+        elsewhere = [RelatedJournal(row["journal_id"], Path(row["folder"]) / FILE, ()) for row in same if row["folder"]]
+        candidates = {other.id: other for other in (*elsewhere, *self._beside())}
+        for other in candidates.values():
             if self.relation(other) != OTHER:
                 file = self._file(other)
                 if file is None:
@@ -269,10 +269,10 @@ class Others:
                         "database"
                     )
                 # An old copy lacks the batches that were sent after it was made.
-                Marks(file.path.parent, self._marks.outer, other.id).require_current(file)
+                SentLog(file.path.parent, self._sent_log.outer, other.id).require_current(file)
                 yield other, file
 
-    def _beside(self) -> Iterator[Other]:
+    def _beside(self) -> Iterator[RelatedJournal]:
         """Yield the other journals of the data folder, except the sandbox's, which has no real books."""
         folder = self._folder
         if folder.name == SANDBOX:
@@ -282,9 +282,9 @@ class Others:
                 file = self._opened(path)
                 # What a moved journal sent is known from its marks.
                 if file.about("moved_to") is None:
-                    yield Other(file.id, path, tuple(file.addresses()))
+                    yield RelatedJournal(file.id, path, tuple(file.addresses()))
 
-    def _file(self, other: Other) -> File | None:
+    def _file(self, other: RelatedJournal) -> File | None:
         if other.path is None or not other.path.exists():
             return None
         file = self._opened(other.path)
@@ -303,14 +303,14 @@ def _has_sent(file: Records | None, company_id: str | None = None) -> bool:
     return file is not None and bool(file.rows(sql, company_id))
 
 
-def _from_marks(folder: Path) -> Other:
+def _from_marks(folder: Path) -> RelatedJournal:
     """Return the journal that a folder of outer marks belongs to."""
     about = read_about(folder)
     place = str(about["path"])
     addresses = tuple(map(str, about["addresses"]))
     if is_database(place):
-        return Other(str(about["journal"]), None, addresses, place)
-    return Other(str(about["journal"]), Path(place) if place else None, addresses)
+        return RelatedJournal(str(about["journal"]), None, addresses, place)
+    return RelatedJournal(str(about["journal"]), Path(place) if place else None, addresses)
 
 
 def _point_to(address: str, folder: Path, file: File, by: str) -> None:
@@ -325,7 +325,7 @@ def _point_to(address: str, folder: Path, file: File, by: str) -> None:
         disk.replace_content(folder / ELSEWHERE, about.encode())
 
 
-def _relate(file: Records, other: Other, relation: str, by: str) -> None:
+def _relate(file: Records, other: RelatedJournal, relation: str, by: str) -> None:
     folder = str(other.path.parent) if other.path else None
     with file.transaction() as connection:
         connection.execute(

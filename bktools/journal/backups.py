@@ -18,8 +18,7 @@ from bktools import disk
 from bktools.caller import in_shell
 from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError, StorageError
-from bktools.journal.facts import NOT_KEPT, Facts
-from bktools.journal.file import COMPANIONS, File, remove_with_companions
+from bktools.journal.entry_data import NOT_KEPT, EntryData
 from bktools.journal.journal import (
     Journal,
     change,
@@ -30,9 +29,11 @@ from bktools.journal.journal import (
     refuse_second_copy,
 )
 from bktools.journal.lock import sending_for
-from bktools.journal.marks import (
+from bktools.journal.records import Connection, Records, now, record_event
+from bktools.journal.related_journals import FILE, folder_of
+from bktools.journal.sent_log import (
     Mark,
-    Marks,
+    SentLog,
     about_address,
     addresses_beside,
     at_risk,
@@ -40,8 +41,7 @@ from bktools.journal.marks import (
     lost,
     unpacked,
 )
-from bktools.journal.others import FILE, folder_of
-from bktools.journal.records import Connection, Records, now, record_event
+from bktools.journal.sqlite import COMPANIONS, File, remove_with_companions
 from bktools.settings import Settings
 
 
@@ -80,7 +80,7 @@ class _Batch:
     entry_ids: list[str]
     body: bytes
     # The marks have none.
-    facts: tuple[Facts, ...] = ()
+    entry_data: tuple[EntryData, ...] = ()
 
 
 def restore(settings: Settings, source: Path | None, *, by: str, evidence: str | None = None) -> Restored:
@@ -123,7 +123,7 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
         _copy(source, path, made)
         with File(made, str(source or path)) as file:
             journal_id = _checked(file, source or path, settings, folder)
-            marks = Marks(folder, outer, journal_id)
+            marks = SentLog(folder, outer, journal_id)
             refuse_moved(marks.last_place(), path)
             refuse_second_copy(marks.last_place(), path, journal_id)
             companies = marks.of_all()
@@ -141,7 +141,7 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
             with Journal(settings) as journal:
                 # After a kill before this line the marks do not match: nothing is sent until the restore is run again.
                 _mark_anew(journal, companies)
-                doubts = [row["batch_id"] for piece in journal.history("doubts") for row in piece]
+                doubts = [row["batch_id"] for row in journal.unknown()]
     finally:
         remove_with_companions(made)
     return Restored(str(path), set_aside, accepted, tuple(doubts))
@@ -157,19 +157,19 @@ def _go_on(settings: Settings, source: Path | None, by: str) -> Restored:
     accepted: tuple[str, ...] = ()
     booked_twice: list[str] = []
     with Journal(settings) as journal, ExitStack() as stack:
-        confirmations = journal.confirmations
+        confirmations = journal.restores
         assert confirmations is not None
         if confirmations.is_needed():
-            companies = journal.marks.of_all()
+            companies = journal.sent_log.of_all()
             known = [row["company_id"] for row in journal.rows("SELECT DISTINCT company_id FROM batches")]
             for company_id in sorted({*companies, *known}):
                 stack.enter_context(journal.sending(company_id))
             booked_twice = list(_sent_twice(journal, companies))
             confirm = partial(confirmations.confirm, by=by, booked_twice=booked_twice)
-            accepted = _complete(journal, companies, journal.marks, by, confirm=confirm)
+            accepted = _complete(journal, companies, journal.sent_log, by, confirm=confirm)
             _mark_anew(journal, companies)
             confirmations.see(anew=True)
-        doubts = [row["batch_id"] for piece in journal.history("doubts") for row in piece]
+        doubts = [row["batch_id"] for row in journal.unknown()]
         missing = tuple(confirmations.missing())
         return Restored(journal.place, None, accepted, tuple(doubts), tuple(booked_twice), missing)
 
@@ -238,7 +238,7 @@ def _gap(file: Records, companies: dict[str, list[Mark]]) -> list[Mark]:
     return [mark for marks in companies.values() for mark in at_risk(_of_lost_batches(file, marks))]
 
 
-def _require_evidence(file: File, source: Path | None, settings: Settings, marks: Marks) -> None:
+def _require_evidence(file: File, source: Path | None, settings: Settings, marks: SentLog) -> None:
     """Refuse a copy of which no mark says whether it is the newest, unless it was never used."""
     sent = file.rows(_NEWEST_SENT)
     if not sent and source is None:
@@ -262,7 +262,7 @@ _NEWEST_SENT = """
 def _complete(
     file: Records,
     companies: dict[str, list[Mark]],
-    places: Marks,
+    places: SentLog,
     by: str,
     *,
     evidence: str | None = None,
@@ -274,12 +274,12 @@ def _complete(
     """
     gap = _gap(file, companies)
     accepted = []
-    told = f"{len(gap)} batches were sent after the copy"
+    message = f"{len(gap)} batches were sent after the copy"
     if evidence is not None:
-        told += f", as far as is known here without marks: {evidence}"
+        message += f", as far as is known here without marks: {evidence}"
     with file.transaction() as connection:
         confirm(connection)
-        record_event(connection, "journal", file.id, None, "restored", told, by)
+        record_event(connection, "journal", file.id, None, "restored", message, by)
         for mark in gap:
             if _is_put_in_doubt(file, connection, mark, places) and _is_proof(file, mark):
                 message = f"{mark.message} (the proof is the mark of {mark.at[:19]} UTC)"
@@ -291,13 +291,13 @@ def _complete(
     return tuple(accepted)
 
 
-def _is_put_in_doubt(file: Records, connection: Connection, mark: Mark, places: Marks) -> bool:
+def _is_put_in_doubt(file: Records, connection: Connection, mark: Mark, places: SentLog) -> bool:
     """Write a sent batch as UNKNOWN, unless it is ACCEPTED or its entries are in other batches; return whether it is."""
-    found = file.rows("SELECT state, body FROM batches WHERE batch_id = ?", mark.batch_id)
-    state: str | None = found[0]["state"] if found else None
+    row = file.row("SELECT state, body FROM batches WHERE batch_id = ?", mark.batch_id)
+    state: str | None = None if row is None else row["state"]
     if state in {"ACCEPTED", "UNKNOWN"}:
         return state == "UNKNOWN"
-    body = found[0]["body"] if found else _body_of(mark, places)
+    body = _body_of(mark, places) if row is None else row["body"]
     file.wanted(json.loads(body)["accountingEntryIds"])
     for row in file.rows(_WAITING, mark.batch_id):
         change(connection, row["batch_id"], "RELEASED", message=f"its entries were sent in batch {mark.batch_id}")
@@ -338,7 +338,7 @@ _WAITING = """
 _FREE = "SELECT id FROM wanted WHERE id NOT IN (SELECT entry_id FROM batch_entries WHERE live = 1)"
 
 
-def _body_of(mark: Mark, places: Marks) -> bytes:
+def _body_of(mark: Mark, places: SentLog) -> bytes:
     """Return the request body of a batch that is missing in the copy; without it, its entries could be sent again."""
     if not mark.body:
         files = " and ".join(map(str, places.files_of(mark.company_id)))
@@ -374,11 +374,11 @@ def _put_in_place(made: Path, path: Path) -> Path | None:
 
 def _mark_anew(journal: Journal, companies: dict[str, list[Mark]]) -> None:
     """Append a mark that names the restored journal's last event, for each company whose marks do not match it."""
-    journal.marks.confirm(journal.about_me)
+    journal.sent_log.confirm(journal.about_me)
     for marks in companies.values():
         for mark in _of_lost_batches(journal, marks)[-1:]:
             last = journal.last_event()
-            found = journal.state_of(mark.batch_id)
-            state = mark.state if found is None else found["state"]
+            row = journal.state_of(mark.batch_id)
+            state = mark.state if row is None else row["state"]
             anew = replace(mark, event=last["event_id"], digest=last["digest"], state=state)
-            journal.marks.write(anew, journal.about_me)
+            journal.sent_log.write(anew, journal.about_me)

@@ -1,0 +1,42 @@
+"""Rows of the journal, whose values are text, as Arrow tables with the types of a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.frames.schema import COUNT, FLAG, TEXT
+from bktools.journal.records import Row
+
+
+def table_of(pieces: Iterable[list[Row]], schema: pa.Schema) -> pa.Table:
+    """Return rows, in several lists, as a table of a schema; columns that it lacks are left out."""
+    texts = as_stored(schema)
+    tables = [pa.Table.from_pylist(piece, schema=texts) for piece in pieces]
+    return typed(pa.concat_tables(tables), schema) if tables else schema.empty_table()
+
+
+def as_stored(schema: pa.Schema) -> pa.Schema:
+    """Return a schema as the journal has its values: text, and numbers as they are."""
+    return pa.schema([field.with_type(COUNT if field.type in {COUNT, FLAG} else TEXT) for field in schema])
+
+
+def typed(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return a table of texts with the types of a schema; amounts have the scale of the finest one."""
+    for place, field in enumerate(schema):
+        column = table.column(place)
+        kind = _money(column) if pa.types.is_decimal(field.type) else field.type
+        table = table.set_column(place, field.with_type(kind), pc.cast(column, kind))
+    return table
+
+
+def _money(amounts: pa.ChunkedArray) -> pa.DataType:
+    parts = pc.extract_regex(amounts, r"-?(?P<whole>\d+)\.?(?P<fraction>\d*)")
+    whole, fraction = (
+        pc.max(pc.utf8_length(pc.struct_field(parts, name))).as_py() or 0 for name in ("whole", "fraction")
+    )
+    # Amounts of two files may not fit into one column of 38 digits.
+    kind = pa.decimal128 if whole + fraction <= pa.decimal128(38).precision else pa.decimal256
+    return kind(38 if kind is pa.decimal128 else 76, fraction)

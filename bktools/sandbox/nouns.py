@@ -1,0 +1,111 @@
+"""The nouns that the sandbox lists: the record, the filters and the rows of each. Routes, tables and descriptions follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bktools.sandbox.paging import Condition, any_of, equal, field
+from bktools.sandbox.schemas import FLAG, TEXT, UUID, UUIDS, Schema, nullable, record
+from bktools.sandbox.world import World, category_json, employee_json
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A noun that a search lists.
+
+    Parameters
+    ----------
+    operation, scope : str
+        The search, and the scope that it needs.
+    table : str
+        Its table in the database.
+    name : str
+        Name of its record in the OpenAPI document.
+    schema : Schema
+        The record; every field that is no object sorts.
+    filters : mapping
+        By its name in a request, the schema of a filter's value and the condition of it. `companyId` is not among them.
+    rows : callable
+        Yields id and JSON of the rows of a new world's company, given by its number.
+    body : str, optional
+        Name of the search's body in the OpenAPI document. Default: a search by query parameters.
+    needs_company : bool
+        Whether a search names its company.
+    """
+
+    operation: str
+    scope: str
+    table: str
+    name: str
+    schema: Schema
+    filters: Mapping[str, tuple[Schema, Callable[[Any], Condition]]]
+    rows: Callable[[World, int], Iterator[tuple[str, str]]]
+    body: str | None = None
+    needs_company: bool = False
+
+    @property
+    def sortable(self) -> tuple[str, ...]:
+        """The fields that a search can sort by."""
+        return tuple(name for name, rule in self.schema["properties"].items() if "object" not in rule["type"])
+
+    @property
+    def search(self) -> Schema:
+        """The schema of the filters: of the body, or of the query parameters."""
+        filters = {name: schema for name, (schema, _) in self.filters.items()}
+        if self.body is not None:
+            filters = {name: nullable(schema) for name, schema in filters.items()}
+        required = ["companyId"] if self.needs_company else []
+        properties = {"companyId": UUID, **filters}
+        return {"type": "object", "required": required, "properties": properties, "additionalProperties": False}
+
+
+def has(name: str) -> Callable[[Any], Condition]:
+    """Return the condition of a filter that a field must be equal to."""
+    return lambda value: equal(field(name), value)
+
+
+def is_among(name: str) -> Callable[[Any], Condition]:
+    """Return the condition of a filter whose values a field must be among."""
+    return lambda values: any_of(field(name), values)
+
+
+CATEGORIES = Listed(
+    "search_categories",
+    "categories:read",
+    "categories",
+    "BookkeepingCategory",
+    record(
+        uuid="id! companyId! categoryGroupId! accountId? taxCodeId?",
+        text="name!",
+        flag="archived!",
+        anything="metadata?",
+    ),
+    {
+        "ids": (UUIDS, lambda values: any_of("id", values)),
+        "accountIds": (UUIDS, is_among("accountId")),
+        "categoryGroupIds": (UUIDS, is_among("categoryGroupId")),
+        "archived": (FLAG, has("archived")),
+        "name": (TEXT, lambda text: Condition(f"instr(folded({field('name')}), ?) > 0", (text.casefold(),))),
+    },
+    lambda world, company: ((row.id, category_json(row)) for row in world.categories_of(company)),
+    body="CategorySearch",
+    needs_company=True,
+)
+
+EMPLOYEES = Listed(
+    "search_employees",
+    "employees:read",
+    "employees",
+    "Employee",
+    record(
+        uuid="id! companyId!",
+        text="email! firstName! lastName! code jobTitle phone role",
+        avatar=("avatar", record(text="url!")),
+    ),
+    {"email": (TEXT, has("email")), "code": (TEXT, has("code"))},
+    lambda world, company: ((row.id, employee_json(row)) for row in world.employees_of(company)),
+)
+
+NOUNS = (CATEGORIES, EMPLOYEES)
