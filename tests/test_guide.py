@@ -77,7 +77,9 @@ def test_a_page_in_the_terminal_and_in_the_browser(tmp_path, monkeypatch):
     """In a terminal lines fit and links are commands; in the browser each page is one file with links to the others."""
     for topic in TOPICS:
         lines = in_terminal(topic, 80).splitlines()
-        assert max(map(len, lines)) <= 80
+        code = {f" {line}".rstrip() for _, text in blocks(topic) for line in text.splitlines()}
+        assert code <= {*lines}
+        assert max(len(line) for line in lines if line not in code) <= 80
         assert lines[0] == title_of(topic)
     assert "bktools guide files" in " ".join(in_terminal("first-month").split())
     opened = []
@@ -92,10 +94,15 @@ def test_a_page_in_the_terminal_and_in_the_browser(tmp_path, monkeypatch):
     assert not re.search("src=|&lt;!--", in_browser("reasons"))
 
 
+def blocks(topic: str) -> list[tuple[str, str]]:
+    """Return the language, "" where it is not run, and the text of each block of code of a page."""
+    found = re.findall(r"(<!-- not run: [^>]+ -->\n\n)?```(\w+)\n(.*?)```", PAGES[topic], re.DOTALL)
+    return [("" if mark else language, text) for mark, language, text in found]
+
+
 def examples(topic: str) -> list[tuple[str, str]]:
     """Return the language and the text of each example of a page that is run here."""
-    blocks = re.findall(r"(<!-- not run: [^>]+ -->\n\n)?```(\w+)\n(.*?)```", PAGES[topic], re.DOTALL)
-    return [(language, text) for mark, language, text in blocks if not mark and language in {"console", "python"}]
+    return [(language, text) for language, text in blocks(topic) if language in {"console", "python"}]
 
 
 @pytest.fixture(scope="module")

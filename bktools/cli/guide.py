@@ -86,7 +86,8 @@ def in_terminal(topic: str, width: int | None = None) -> str:
     import shutil
 
     from rich.console import Console, ConsoleOptions, RenderResult
-    from rich.markdown import Heading, Markdown
+    from rich.markdown import CodeBlock, Heading, Markdown
+    from rich.text import Text
 
     class Left(Heading):
         """A heading at the left, underlined in plain text."""
@@ -95,15 +96,24 @@ def in_terminal(topic: str, width: int | None = None) -> str:
             line = "=" if self.tag == "h1" else "-"
             yield f"\n{self.text.plain}\n{line * len(self.text.plain)}"
 
-    class Page(Markdown):
-        """Markdown with such headings."""
+    class Whole(CodeBlock):
+        """Code without a break that the page does not have: a command is copied as it stands."""
 
-        elements = Markdown.elements | {"heading_open": Left}
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            for line in self.text.plain.rstrip().splitlines():
+                yield Text(f" {line}", no_wrap=True, overflow="ignore")
+
+    class Page(Markdown):
+        """Markdown with such headings and such code."""
+
+        elements = Markdown.elements | {"heading_open": Left, "fence": Whole}
 
     width = width or min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns)
     out = io.StringIO()
     text = _LINK.sub(r"`bktools guide \2`", text_of(topic))
-    Console(file=out, width=width, color_system=None, legacy_windows=False).print(Page(text, hyperlinks=False))
+    Console(file=out, width=width, color_system=None, legacy_windows=False).print(
+        Page(text, hyperlinks=False), crop=False
+    )
     lines = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
     return re.sub(r"\n{3,}", "\n\n", lines).strip("\n")
 

@@ -1,4 +1,4 @@
-"""What a file itself says against the columns that were taken for its amounts, and rows that are no entries or postings."""
+"""Checks columns of amounts against the other columns of the file, and leaves out rows that are no entries or postings."""
 
 from __future__ import annotations
 

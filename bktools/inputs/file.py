@@ -65,7 +65,7 @@ def read_table(
     _refuse_options_of_another_kind(kind, source, {"delimiter": delimiter, "encoding": encoding, "sheet": sheet})
     data = file.data()
     if not data or data.isspace():
-        raise InputError("the file is empty", source=source)
+        raise InputError("the file is empty: export it again", source=source)
     if kind == "workbook":
         from bktools.inputs.workbook import read_workbook
 

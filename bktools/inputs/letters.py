@@ -1,4 +1,4 @@
-"""How likely a text is one that people wrote, by the letters that follow each other in fifty languages.
+"""Scores how likely people wrote a text, by the letters that follow each other in fifty languages.
 
 `letters.txt` has a line a language: each letter, then each letter that comes after it with minus the natural logarithm
 of how likely it does. Its last lines are the common characters of Chinese, Japanese and Korean. It is made by

@@ -1,4 +1,4 @@
-"""A refusal shows how the file would be read with what it proposes: rows, sums, dates, and the options for it.
+"""Shows in a refusal how the file would be read with the columns that it proposes: rows, sums, dates, and the options.
 
 What is proposed is tried before it is shown, so that a person who follows it is not refused again without knowing.
 """

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from math import ceil
 from typing import Any
 
 from bktools.caller import setting
@@ -22,6 +23,7 @@ from bktools.inputs.table import Broken, Rows, Score, Table
 # What the other process may take: this much, and more by what the workbook unpacks to.
 MEMORY, MEMORY_PER_BYTE = 512 * MIB, 16
 SECONDS, SECONDS_PER_BYTE = 20.0, 1 / MIB
+BUSY = 10
 
 _SAMPLE_ROWS = 50
 _SHOWN_SHEETS = 10
@@ -113,7 +115,9 @@ def _not_taken(name: str, others: Sequence[str], heads: Mapping[str, tuple[int, 
 def _parsed(data: bytes, sheet: str | int | None, source: str) -> dict[str, Any]:
     """Parse the workbook in another process, which a hostile file ends instead of this one."""
     size = archive_size(data, kind="workbook", source=source) if data.startswith(_ZIP) else len(data)
-    request = json.dumps({"sheet": sheet, "memory": MEMORY + MEMORY_PER_BYTE * size}).encode()
+    seconds = SECONDS + SECONDS_PER_BYTE * size
+    limits = {"memory": MEMORY + MEMORY_PER_BYTE * size, "seconds": ceil(seconds)}
+    request = json.dumps({"sheet": sheet, **limits}).encode()
     try:
         # By its path, so that nothing is found by the folder that this runs in, or imported beside the parser.
         done = subprocess.run(  # noqa: S603 - a file of ours
@@ -121,7 +125,8 @@ def _parsed(data: bytes, sheet: str | int | None, source: str) -> dict[str, Any]
             input=request + b"\n" + data,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            timeout=SECONDS + SECONDS_PER_BYTE * size,
+            # The process limits its own time of the processor: a busy machine refuses no file that it could read.
+            timeout=BUSY * seconds,
             check=True,
         )
         book: dict[str, Any] = _Plain(io.BytesIO(done.stdout)).load()

@@ -34,7 +34,7 @@ _SUSPECT = re.compile(rb"""\bt\s*=\s*["']e["']|<(?:\w+:)?f[\s/>]""")
 def main() -> None:
     """Answer one request."""
     request = json.loads(sys.stdin.buffer.readline())
-    _limit_memory(request["memory"])
+    _limit(request["memory"], request["seconds"])
     try:
         answer = _answer(sys.stdin.buffer.read(), request["sheet"])
     except calamine.PasswordError:
@@ -47,14 +47,15 @@ def main() -> None:
     pickle.dump(answer, sys.stdout.buffer, pickle.HIGHEST_PROTOCOL)
 
 
-def _limit_memory(size: int) -> None:
+def _limit(memory: int, seconds: int) -> None:
     try:
         import resource
     except ImportError:
-        # Windows has no such limit.
+        # Windows has no such limits.
         return
-    with suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (size, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    for kind, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds)):
+        with suppress(ValueError, OSError):
+            resource.setrlimit(kind, (most, resource.getrlimit(kind)[1]))
 
 
 def _answer(data: bytes, sheet: str | int | None) -> dict[str, Any]:

@@ -141,10 +141,10 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
             with Journal(settings) as journal:
                 # After a kill before this line the marks do not match: nothing is sent until the restore is run again.
                 _mark_anew(journal, companies)
-                doubts = [row["batch_id"] for row in journal.unknown()]
+                in_doubt = tuple(row["batch_id"] for row in journal.unknown())
     finally:
         remove_with_companions(made)
-    return Restored(str(path), set_aside, accepted, tuple(doubts))
+    return Restored(str(path), set_aside, accepted, in_doubt)
 
 
 def _go_on(settings: Settings, source: Path | None, by: str) -> Restored:
@@ -169,9 +169,9 @@ def _go_on(settings: Settings, source: Path | None, by: str) -> Restored:
             accepted = _complete(journal, companies, journal.sent_log, by, confirm=confirm)
             _mark_anew(journal, companies)
             confirmations.see(anew=True)
-        doubts = [row["batch_id"] for row in journal.unknown()]
+        in_doubt = tuple(row["batch_id"] for row in journal.unknown())
         missing = tuple(confirmations.missing())
-        return Restored(journal.place, None, accepted, tuple(doubts), tuple(booked_twice), missing)
+        return Restored(journal.place, None, accepted, in_doubt, tuple(booked_twice), missing)
 
 
 def _sent_twice(journal: Journal, companies: dict[str, list[Mark]]) -> Iterator[str]:

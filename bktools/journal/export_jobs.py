@@ -249,7 +249,7 @@ def unknown_outcomes(company: str, *, service: Service) -> dict[str, tuple[dt.da
 
 
 def _undelivered(journal: Journal, row: Row) -> str:
-    answer = journal.kept_answer(row)
+    answer = journal.undelivered_answer(row)
     if answer:
         return f"this machine received the answer {answer}, which the journal does not have: record that one"
     sender = (row["sender"] or "").partition(" process ")[0]

@@ -429,7 +429,7 @@ class Journal(Records):
         sql = f"SELECT * FROM batches WHERE {_WANTED} AND state = 'UNKNOWN' ORDER BY sent_at, batch_id"
         return self.rows(sql, company_id, batch_id)
 
-    def kept_answer(self, row: Row) -> str:
+    def undelivered_answer(self, row: Row) -> str:
         """Return the answer to a batch that this machine received and could not write, "" for none."""
         answer = self.undelivered.read(row)
         return "" if answer is None else str(answer)

@@ -36,7 +36,7 @@ def how_to_settle(journal: Journal, row: Row) -> str:
     named = ", ".join(entries) + (f" and {more} more" if more > 0 else "")
     listed = journal.command(f"export history --entries --batch {row['batch_id']}")
     resolve = journal.command(f"export resolve {row['batch_id']}")
-    answer = journal.kept_answer(row)
+    answer = journal.undelivered_answer(row)
     kept = f"; this machine received the answer {answer}" if answer else ""
     sent = f"sent {row['sent_at']}" if row["sent_at"] else "sent before the journal was restored"
     return (

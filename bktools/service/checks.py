@@ -12,8 +12,6 @@ from bktools.errors import UnreadableAnswerError
 
 Record = TypeVar("Record")
 
-_id_of = attrgetter("id")
-
 
 class Checks(Generic[Record]):
     """Checks a table while its pages come: filters, repeated ids, the service's count, pages that join.
@@ -36,15 +34,11 @@ class Checks(Generic[Record]):
         self._totals: list[int] = []
         self._joined: bool | None = True
         self._unfiltered: dict[Filter, int] = {}
-        self._ids: set[str] = set()
         self.count = 0
 
     def add(self, page: Page[Record], *, joined: bool | None) -> None:
         """Check a page; `joined` is whether it is proven to join the page before."""
         self.count += len(page.data)
-        ids = list(map(_id_of, page.data))
-        # One look at all of them takes less time than a new text for each.
-        self._ids.update(ids if "".join(ids).islower() else map(str.lower, ids))
         if page.pagination.total is not None and page.pagination.total not in self._totals:
             self._totals.append(page.pagination.total)
         if joined is not True and self._joined is not False:
@@ -61,9 +55,9 @@ class Checks(Generic[Record]):
                 f"{self._noun.name} do not match it; nothing was kept{advice}"
             )
 
-    def repeated(self) -> str:
-        """Return a message when rows came twice, else ""."""
-        again = self.count - len(self._ids)
+    def repeated(self, different: int) -> str:
+        """Return a message when rows came twice, else ""; `different` is the number of different ids."""
+        again = self.count - different
         return f"{self.count} rows came, {again} of them a second time" if again else ""
 
     def drift(self) -> str:

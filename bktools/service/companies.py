@@ -1,4 +1,4 @@
-"""The companies that a caller means."""
+"""Reads the argument `company` of every load: UUIDs and short names as UUIDs; none means the configured company, or all."""
 
 from __future__ import annotations
 

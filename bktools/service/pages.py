@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
+from operator import attrgetter
 from typing import Any, Protocol, TypeVar
 
 from bktools.contract.noun import Noun
@@ -207,15 +208,16 @@ def verified_pages(
     noun: Noun[Record], filters: Mapping[str, Any], search: Search[Record], limit: int, *, strict: bool
 ) -> Iterator[list[Record]]:
     """Yield the records of a table page by page; raise, or warn, when they do not match or are not the whole table."""
-    checks = Checks(noun, filters)
+    checks, id_of, ids = Checks(noun, filters), attrgetter("id"), set[str]()
     with closing(pages_of(search, limit=limit)) as pages:
         for page, joined in pages:
             checks.add(page, joined=joined)
             if strict:
                 checks.require_filters('; verify="warn" reads them with a warning instead')
+            ids.update(id_of(record).lower() for record in page.data)
             if page.data:
                 yield page.data
-    repeated = checks.repeated()
+    repeated = checks.repeated(len(ids))
     problem = repeated or checks.drift()
     if problem and (strict or repeated):
         raise DriftError(

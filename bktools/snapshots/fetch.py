@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools.contract.noun import Noun
 from bktools.errors import DriftError
@@ -90,7 +91,7 @@ def fetch(
         else:
             if strict:
                 checks.require_filters(advice)
-            repeated = checks.repeated()
+            repeated = checks.repeated(len(pc.unique(rows.column("id"))))
             problem = repeated or checks.drift()
             if not problem or (attempt == ATTEMPTS and not strict and not repeated):
                 complaints = tuple(filter(None, [problem, *checks.unfiltered()]))

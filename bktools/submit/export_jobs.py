@@ -190,10 +190,10 @@ def submit_with(
         with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
             limit = RateLimit(shown=progress)
             return _Run(journal, plan, service, bar, limit, seconds, others_export, period).all(of_company)
-    doubts = UnknownOutcomes(journal)
+    unknowns = UnknownOutcomes(journal)
     # Requests are made one at a time, to save memory.
     batches = (plan.request(batch_id) for own in of_company.values() for batch_id in own)
-    return [_row_unsent(journal, batch, doubts, "SENDING") or _row_planned(journal, batch) for batch in batches]
+    return [_row_unsent(journal, batch, unknowns, "SENDING") or _row_planned(journal, batch) for batch in batches]
 
 
 def _require_its_journal(plan: ExportPlan, journal: Journal) -> None:
@@ -300,7 +300,7 @@ class _Sender:
         self._journal = journal
         self._run = run
         self._company_id = company_id
-        self._doubts = UnknownOutcomes(journal)
+        self._unknowns = UnknownOutcomes(journal)
         # The reason why no other batch of the company is sent.
         self._stopped = ""
 
@@ -345,7 +345,7 @@ class _Sender:
 
     def _sent(self, batch: BatchRequest) -> dict[str, Any]:
         """Send a batch, if it and its company wait for nothing, and return its row."""
-        row = _row_unsent(self._journal, batch, self._doubts, "REJECTED")
+        row = _row_unsent(self._journal, batch, self._unknowns, "REJECTED")
         stopped = self._stopped or self._run.stopped
         if row is not None or stopped:
             return row or _row(batch, "BLOCKED", stopped)
@@ -356,7 +356,7 @@ class _Sender:
             self._run.stopped = self._stopped
         # The journal may know better: that the job belongs to another batch.
         for doubt in self._journal.unknown(self._company_id):
-            return _row(batch, "UNKNOWN", f"{doubt['message']}; {self._doubts.message(doubt)}", doubt["job_id"])
+            return _row(batch, "UNKNOWN", f"{doubt['message']}; {self._unknowns.message(doubt)}", doubt["job_id"])
         return _row(batch, outcome.state, outcome.message, outcome.job_id)
 
     def _send_when_free(self, batch: BatchRequest) -> Outcome:
@@ -464,15 +464,17 @@ def _row_planned(journal: Journal, batch: BatchRequest) -> dict[str, Any]:
     return _row(batch, "BLOCKED", reason) if reason else _row(batch, "PLANNED", WOULD_BE_SENT)
 
 
-def _row_unsent(journal: Journal, batch: BatchRequest, doubts: UnknownOutcomes, *states: str) -> dict[str, Any] | None:
+def _row_unsent(
+    journal: Journal, batch: BatchRequest, unknowns: UnknownOutcomes, *states: str
+) -> dict[str, Any] | None:
     """Return the row of a batch that is not sent, because it has an outcome, one of the states, or a company that waits."""
     row = journal.state_of(batch.batch_id)
     state = None if row is None else row["state"]
     if row is None or state not in {*SETTLED, *states}:
         unknown = journal.unknown(batch.company_id)
-        return _row(batch, "BLOCKED", doubts.message(unknown[0])) if unknown else None
+        return _row(batch, "BLOCKED", unknowns.message(unknown[0])) if unknown else None
     if state == "UNKNOWN":
-        return _row(batch, state, doubts.message(row))
+        return _row(batch, state, unknowns.message(row))
     if state == "SENDING":
         return _row(batch, state, f"{row['sender']} is sending it (since {row['sent_at']})")
     changed = journal.changed_since(batch) if state == "ACCEPTED" else []

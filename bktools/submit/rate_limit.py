@@ -1,4 +1,4 @@
-"""The service's rate limit, as a run that exports meets it."""
+"""Waits between export jobs as long as the service's rate limit asks, and ends the run after three answers 429 in a row."""
 
 from __future__ import annotations
 

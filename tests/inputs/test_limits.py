@@ -265,7 +265,7 @@ def test_a_workbook_is_read_where_less_memory_is_allowed(tmp_path):
     """On a machine that allows a process 4 GB, less than it may take here, a workbook is read all the same."""
     path = _xlsx(tmp_path / "chart.xlsx", HEAD + _row(2, _text("A2", "0400"), _text("B2", "Bank")))
     command = ["sh", "-c", 'ulimit -v 4000000 && exec "$0" -P "$1"', sys.executable, workbook_process.__file__]
-    asked = json.dumps({"sheet": None, "memory": 1 << 40}).encode() + b"\n" + path.read_bytes()
+    asked = json.dumps({"sheet": None, "memory": 1 << 40, "seconds": 60}).encode() + b"\n" + path.read_bytes()
     answer = pickle.loads(subprocess.run(command, input=asked, capture_output=True, check=True).stdout)
     assert answer["sheets"] == {"A": [["Code", "Name"], ["0400", "Bank"]]}
 

@@ -52,14 +52,20 @@ def test_calls_that_must_settle_are_waited_for(monkeypatch):
     """At the end they are told first, then stopped, and what they write down is written."""
     monkeypatch.setattr("bktools.service.workers.GRACE", 0.1)
     ending, settled = threading.Event(), []
+    all_begun = threading.Barrier(3)
+
+    def first():
+        all_begun.wait()
+        return 1
 
     def settle():
+        all_begun.wait()
         try:
             pause(30)
         except Stopped:
             settled.append(ending.is_set())
             raise
 
-    with closing(as_they_end([lambda: 1, settle, settle], 3, ending=ending)) as ended:
+    with closing(as_they_end([first, settle, settle], 3, ending=ending)) as ended:
         assert next(ended) == (0, 1)
     assert settled == [True, True]
