@@ -13,7 +13,7 @@ from bktools.caller import name_of
 from bktools.errors import ArgumentError, InputError
 from bktools.inputs.delimited import read_delimited
 from bktools.inputs.encoding import to_utf8, utf8_error
-from bktools.inputs.formats.format import File
+from bktools.inputs.formats.format import HEAD, File
 from bktools.inputs.formats.not_read import refuse_not_read
 from bktools.inputs.heading_row import read_head
 from bktools.inputs.table import Score, Table
@@ -25,7 +25,6 @@ _SUFFIXES = {
 }
 # Arguments by what a file is made of.
 OPTIONS_OF: Mapping[str, tuple[str, ...]] = {"text": ("delimiter", "encoding"), "workbook": ("sheet",), "Parquet": ()}
-_PIECE = 1 << 20
 
 
 def read_table(
@@ -89,16 +88,14 @@ def read_headings(
     path: str | PathLike[str], score: Score, *, delimiter: str | None, encoding: str | None, sheet: str | int | None
 ) -> tuple[str, ...]:
     """Return the headings alone, of a text from its first lines; arguments and errors are those of `read_table`."""
-    if kind_of(path) != "text":
+    file = File.at(path)
+    if file.kind != "text":
         return read_table(path, score, delimiter=delimiter, encoding=encoding, sheet=sheet).headings
-    with Path(path).open("rb") as file:
-        sample = file.read(_PIECE)
-        if file.read(1):
-            # A line that was cut could end in half a letter; in UTF-16 a NUL byte belongs to the line feed.
-            end = sample.rfind(b"\n") + 1
-            sample = sample[: end + sample[end:].startswith(b"\0")]
-    text, _ = to_utf8(sample, encoding, str(path))
-    return read_head(text, score, delimiter=delimiter, prefer=_usual_delimiter(path), source=str(path)).cells
+    # A line that was cut could end in half a letter; in UTF-16 a NUL byte belongs to the line feed.
+    end = file.head.rfind(b"\n") + 1
+    sample = file.head[: end + file.head[end:].startswith(b"\0")] if len(file.head) == HEAD else file.head
+    text, _ = to_utf8(sample, encoding, file.source)
+    return read_head(text, score, delimiter=delimiter, prefer=_usual_delimiter(path), source=file.source).cells
 
 
 def kind_of(path: str | PathLike[str]) -> str:

@@ -56,6 +56,17 @@ TABLES = {
         entries, "Date,Amount\n2026-10-31,1\nTotal,1\n2026-10-31,1\nTotal,2\n",
         {"amount": ["1", "1"], "notes": ["rows skipped as totals or lines of a report, not entries: 2 (lines 3, 5)"]}, {},
     ),
+    "dates without marks under Valuta": (entries, "Valuta;Betrag\n20180222;5,00\n", {"date": ["2018-02-22"]}, {}),
+    "short dates under Valuta": (
+        entries, "Valuta;Betrag\n22.02.18;5,00\n", {"date": ["2018-02-22"]}, {"date_format": "%d.%m.%y"}
+    ),
+    "dates without marks under Wert": (entries, "Datum;Wert\n20180222;20180223\n", ["no column found for 'amount'"], {}),
+    "dates of one form": (
+        entries, "Date,Amount\n30 Jun 2023,1.00\n", ["'Date' holds dates such as '30 Jun 2023': set date_format='%d %b %Y'"], {}
+    ),
+    "a title of two cells above five": (
+        chart, "Bericht;2026\nFoo;Bar;Baz;Qux;Quux\n1;a;b;c;d\n2;e;f;g;h\n", ["found: 'Foo', 'Bar', 'Baz', 'Qux', 'Quux'"], {}
+    ),
     "three rows without headings": (chart, THREE, ACCOUNTS, {"columns": {"code": "column 1", "name": "column 2"}}),
     "two rows without headings": (chart, "1000;Kasse\n1200;Bank\n", ["line 1: code '1000', name 'Kasse'"], {}),
     "identifiers without headings": (

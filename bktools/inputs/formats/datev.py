@@ -22,7 +22,6 @@ from bktools.inputs import cells
 from bktools.inputs.encoding import utf8_error
 from bktools.inputs.formats.delimited_text import chosen, first_cells, first_of_each, place_of, required, table_of
 from bktools.inputs.formats.format import (
-    POSTING,
     Chart,
     File,
     Format,
@@ -35,6 +34,7 @@ from bktools.inputs.words import normal
 
 _MARKS = ("EXTF", "DTVF")
 _LABELS, _POSTINGS = "20", "21"
+_POSTING = ("account_code", "date", "currency", "text", "document_number", "voucher_id", "tax_code")
 # Some of the headings, which are on the second line.
 _HEADINGS = frozenset(
     map(normal, ("Konto", "Kontobeschriftung", "Kontenbeschriftung", "WKZ Umsatz", "Belegdatum", "Buchungstext"))
@@ -97,7 +97,7 @@ def ledger(file: File) -> Ledger:
     account, notes = _codes(table, _ACCOUNT, header)
     contra, _ = _codes(table, _CONTRA, header)
     days = _days(table, header)
-    rows = Rows(*POSTING, "amount", "side")
+    rows = Rows(*_POSTING, "amount", "side")
     for line, row, own, other, day in zip(
         table.lines.tolist(),
         zip(*(column.to_pylist() for column in table.columns[: _TEXT + 1]), strict=True),

@@ -25,7 +25,7 @@ LARGEST = 2 << 30
 # A spreadsheet holds 32,767 characters in a cell and 16,384 columns.
 LONGEST_LINE = 16 << 20
 
-_HEAD = 1 << 16
+HEAD = 1 << 16
 _GZIP = b"\x1f\x8b"
 _MAGIC = {b"PK\x03\x04": "workbook", b"\xd0\xcf\x11\xe0": "workbook", b"PAR1": "Parquet"}
 _NUMBER = re.compile(r"[+-]?[0-9]{1,28}(?:\.[0-9]{1,10})?", re.ASCII)
@@ -69,7 +69,7 @@ class File:
         if not head.startswith(_GZIP):
             return cls(path, head, encoding)
         try:
-            return cls(path, zlib.decompressobj(31).decompress(head, _HEAD), encoding, is_packed=True)
+            return cls(path, zlib.decompressobj(31).decompress(head, HEAD), encoding, is_packed=True)
         except zlib.error:
             return cls(path, b"", encoding, is_packed=True)
 
@@ -153,7 +153,7 @@ class File:
 
 def _beginning(path: Path) -> bytes:
     with path.open("rb") as raw:
-        return raw.read(_HEAD)
+        return raw.read(HEAD)
 
 
 def _unreadable(path: Path, error: OSError | ValueError) -> InputError:
