@@ -187,8 +187,7 @@ def _say_to_do(close: Close) -> None:
     if close.before.another_chart and not close.run.applied:
         lines.append(f"  {close.before.another_chart}")
     for one in close.actions[:SHOWN_ACTIONS]:
-        who = f"{one.role} ({one.person})" if one.person else one.role
-        lines.append(f"  {who}: {one.to_do}: {one.about}: {one.why}")
+        lines.append(f"  {one.who}: {one.to_do}: {one.about}: {one.why}")
         lines += [f"      {text}" for text in (_value(one), one.command) if text]
     more = len(close.actions) - SHOWN_ACTIONS
     lines += [f"  and {more:,} more: {close.folder}/report.html has all of them"] if more > 0 else []
