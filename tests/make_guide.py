@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import bktools
-from bktools.cli.exits import MEANINGS
+from bktools.cli.exits import Exit
 from bktools.close.entries import FATES
 from bktools.export.checks import CHECKS as OF_ENTRIES
 from bktools.journal.schema import ACCOUNT_STATES, BATCH_STATES
@@ -113,9 +113,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "files of the folder": lambda: table(
         "file, what it is", ((f"`{name}`", text) for name, (text, _) in TABLES.items())
     ),
-    "exit codes": lambda: table(
-        "code, meaning, what to do", ((f"{code:d}", of.text, of.to_do) for code, of in MEANINGS.items())
-    ),
+    "exit codes": lambda: table("code, meaning, what to do", ((f"{code:d}", code.text, code.to_do) for code in Exit)),
 }
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-from typing import Annotated
-
 import typer
 
 from bktools.cli import (
@@ -30,8 +27,17 @@ from bktools.cli import (
 from bktools.cli.exits import exit_codes
 from bktools.cli.help import Command, Group
 from bktools.cli.loading import loader
-from bktools.cli.unattended import LogFormat, LogLevel
+from bktools.cli.options import option
+from bktools.cli.output import TextFormat
+from bktools.cli.unattended import LogLevel
 from bktools.contract import NOUNS
+
+# In the order of the help.
+COMMANDS = (
+    month_end.month_end, reconcile.reconcile, ledger.ledger, fixes.fixes, verify.verify, spend.spend,
+    *map(loader, NOUNS), compare.compare, balance.balance, check.check, config.config, guide.guide,
+)  # fmt: skip
+GROUPS = (accounts, export, journal, mappings, periods, sandbox, snapshots)
 
 app = typer.Typer(
     name="bktools",
@@ -40,45 +46,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     epilog=exit_codes(),
+    # Longer lines are hard to read.
+    context_settings={"max_content_width": 100},
 )
 
-app.command("month-end")(month_end.month_end)
-app.command("reconcile")(reconcile.reconcile)
-app.command("ledger")(ledger.ledger)
-app.command("fixes")(fixes.fixes)
-app.command("verify")(verify.verify)
-app.command("spend")(spend.spend)
-for noun in NOUNS:
-    app.command(noun.name.replace("_", "-"))(loader(noun))
-app.command("compare")(compare.compare)
-app.command("balance")(balance.balance)
-app.command("check")(check.check)
-app.command("config")(config.config)
-app.command("guide")(guide.guide)
-app.add_typer(accounts.app, name="accounts")
-app.add_typer(export.app, name="export")
-app.add_typer(journal.app, name="journal")
-app.add_typer(mappings.app, name="mappings")
-app.add_typer(periods.app, name="periods")
-app.add_typer(sandbox.app, name="sandbox")
-app.add_typer(snapshots.app, name="snapshots")
+for _command in COMMANDS:
+    app.command(cls=Command)(_command)
+for _group in GROUPS:
+    for _nested in _group.app.registered_commands:
+        _nested.cls = Command
+    app.add_typer(_group.app, name=_group.__name__.rpartition(".")[2], cls=Group)
 
 
-def _with_help(group: typer.Typer) -> None:
-    for command in group.registered_commands:
-        assert command.callback is not None
-        command.cls, command.epilog = Command, exit_codes(inspect.signature(command.callback).parameters)
-    for nested in group.registered_groups:
-        nested.cls, nested.epilog = Group, exit_codes()
-        if nested.typer_instance is not None:
-            _with_help(nested.typer_instance)
-
-
-_with_help(app)
-
-
-def _version(asked: bool) -> None:
-    if asked:
+def _version(is_given: bool) -> None:
+    if is_given:
         from bktools.release import version_line
 
         typer.echo(version_line())
@@ -88,24 +69,17 @@ def _version(asked: bool) -> None:
 @app.callback()
 def every_command(
     *,
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_version, is_eager=True, help="Show version, commit and libraries, and end."
-        ),
-    ] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Show the whole traceback of an error.")] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="Print results, warnings and errors only: no notes, bars and heartbeats.")
-    ] = False,
-    log_format: Annotated[
-        LogFormat | None,
-        typer.Option("--log-format", help="Log each step, wait and retry with its time; json: one object a line."),
-    ] = None,
-    log_level: Annotated[
-        LogLevel | None,
-        typer.Option("--log-level", help="Log this level and worse. Default: info, with --quiet warning."),
-    ] = None,
+    version: bool = option(
+        "--version", "Show version, commit and libraries, and end.", False, callback=_version, is_eager=True
+    ),
+    verbose: bool = option("--verbose", "Show the whole traceback of an error.", False),
+    quiet: bool = option("--quiet", "Print results, warnings and errors only: no notes, bars and heartbeats.", False),
+    log_format: TextFormat | None = option(
+        "--log-format", "Log each step, wait and retry with its time; json: one object a line."
+    ),
+    log_level: LogLevel | None = option(
+        "--log-level", "Log this level and worse. By default info, with --quiet warning."
+    ),
 ) -> None:
     """Bookkeeping service data: load, reconcile, export once, report.
 

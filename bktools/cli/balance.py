@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 
+import bktools
 from bktools.cli import options, results
 
 
-@results.facts
-def balance(environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
+@results.text
+def balance(connection: options.Connects) -> None:
     """Show the company's balance (deprecated in the interface).
 
     The balance has its own host and token: BKTOOLS_BALANCE_URL and BKTOOLS_BALANCE_TOKEN. The service tells neither unit
@@ -16,11 +17,7 @@ def balance(environment: options.Environment = None, sandbox: options.Sandbox = 
 
     Example: bktools balance --format json
     """
-    from bktools.snapshots.tables import get_balance
-
-    with options.connected(environment, sandbox=sandbox) as service:
+    with connection.open() as service:
         warnings.simplefilter("always", DeprecationWarning)
-        found = get_balance(service=service)
-    for name, value in found.items():
-        results.say(f"{name:<10} {value}")
-    results.result(**{str(name): value for name, value in found.items()})
+        amounts = {str(name): value for name, value in bktools.get_balance(service=service).items()}
+    results.report(*(f"{name:<10} {value}" for name, value in amounts.items()), **amounts)

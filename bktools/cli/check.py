@@ -10,9 +10,7 @@ from bktools.visible import visible_line
 
 
 @results.table
-def check(
-    company: options.Company = None, environment: options.Environment = None, sandbox: options.Sandbox = False
-) -> None:
+def check(connection: options.ConnectsToCompany) -> None:
     """Check service, company, clock, journal and disk.
 
     Nothing is written to the service, and no secret is shown. The exit code is that of the first check that failed.
@@ -24,7 +22,7 @@ def check(
     from bktools.checkup import FAILED, checks
 
     done = []
-    for one in checks(options.selected(environment, sandbox=sandbox), company=company):
+    for one in checks(connection.selected, company=connection.company):
         done.append(one)
         if results.is_for_people():
             typer.echo(visible_line(f"{one.outcome:<8} {one.check:<14} {one.message}"))

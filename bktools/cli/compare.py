@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from bktools.caller import command
+import bktools
 from bktools.cli import options, results
+from bktools.cli.options import REQUIRED, argument
 from bktools.cli.output import remark, tell
+from bktools.cli.tables import counted
 
 
 @results.table
 def compare(
-    before: Annotated[
-        str,
-        typer.Argument(metavar="BEFORE", help="A month, as 2026-10, or a moment, as 2026-10-31 or 2026-10-31T18:00Z."),
-    ],
-    after: Annotated[
-        str | None,
-        typer.Argument(metavar="AFTER", help="A later month or moment. Default: now, where BEFORE is a moment."),
-    ] = None,
-    changes_from: options.ChangesFrom = None,
-    company: options.Company = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
+    connection: options.ConnectsToCompany,
+    before: str = argument(
+        "BEFORE", "A month, such as 2026-10, or a moment, such as 2026-10-31 or 2026-10-31T18:00Z.", REQUIRED
+    ),
+    after: str | None = argument("AFTER", "A later month or moment; by default now, where BEFORE is a moment."),
+    threshold: str | None = options.CHANGES_FROM,
 ) -> None:
     """Show what changed between two months or two moments.
 
@@ -32,14 +24,9 @@ def compare(
 
     Example: bktools compare 2026-10 2026-11
     """
-    from bktools.cli.tables import counted
-    from bktools.close.changes import compare
-
-    with (
-        options.connected(environment, sandbox=sandbox, company=company) as service,
-        command({"before": "BEFORE", "after": "AFTER", "threshold": "--from"}),
-    ):
-        changes = compare(before, after, company=options.the_company(service), threshold=changes_from, service=service)
+    with connection.open() as service:
+        company = options.the_company(service)
+        changes = bktools.compare(before, after, company=company, threshold=threshold, service=service)
     about = changes.attrs["bktools"]
     for reason in about["not_compared"]:
         tell(f"not compared: {reason}")

@@ -6,7 +6,7 @@ from bktools.cli import options, results
 
 
 @results.table
-def config(environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
+def config(connection: options.Connects) -> None:
     """Show the settings in force and their sources, secrets masked.
 
     Example: BKTOOLS_ENVIRONMENT=staging bktools config
@@ -16,7 +16,7 @@ def config(environment: options.Environment = None, sandbox: options.Sandbox = F
     from bktools.journal.journal import identity_of
     from bktools.settings import config_path, load_settings
 
-    settings = load_settings(options.selected(environment, sandbox=sandbox))
+    settings = load_settings(connection.selected)
     file = config_path()
     used = [
         ("journal in use", identity_of(settings)),

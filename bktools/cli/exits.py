@@ -2,90 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, Self
 
 from bktools import errors
 
 
 class Exit(IntEnum):
-    """Exit codes of the commands."""
-
-    DONE = 0
-    FAILED = 1
-    USAGE = 2  # the parser's own for a wrong option
-    CONFIGURATION = 3
-    INPUT = 4
-    UNREACHABLE = 5
-    REFUSED = 6
-    SERVICE = 7
-    STORAGE = 8
-    JOURNAL = 9
-    INCOMPLETE = 10  # part of the work was not done; the output lists it with the reasons
-    FINDINGS = 11  # there are findings of the severity that --fail-on names
-    SOME_COMPANIES = 12  # some companies failed; the others are done, standard error has a line for each that failed
-    INTERRUPTED = 130
-
-
-@dataclass(frozen=True)
-class Meaning:
-    """What an exit code means, and what a program or a person does about it.
-
-    Parameters
-    ----------
-    text : str
-        The meaning, for the help.
-    to_do : str
-        The next step, for programs that do not read the message.
-    needs : frozenset of str
-        The code is only of commands with one of these parameters; empty for all commands.
-    """
+    """Exit codes of the commands: number, meaning, and the next step for programs that do not read the message."""
 
     text: str
     to_do: str
-    needs: frozenset[str] = frozenset()
+
+    def __new__(cls, code: int, text: str, to_do: str) -> Self:
+        """Return the member that is the number of its code."""
+        made = int.__new__(cls, code)
+        made._value_, made.text, made.to_do = code, text, to_do
+        return made
+
+    DONE = 0, "done", "nothing"
+    FAILED = 1, "failed", "report it with the output of --verbose and of bktools --version"
+    # The parser's own.
+    USAGE = 2, "wrong option", "correct the command; --help lists its options"
+    CONFIGURATION = 3, "configuration", "correct the setting; bktools config shows all values and their sources"
+    INPUT = 4, "a file or an argument cannot be used", "correct the file or the argument that is named"
+    UNREACHABLE = 5, "no connection to the service", "run the command again later; bktools check tests the connection"
+    REFUSED = 6, "credentials refused", "renew the token or ask for its permission, then bktools check"
+    SERVICE = 7, "the service failed", "run the command again later"
+    STORAGE = 8, "a file or the storage failed", "free or repair the disk, then run the command again"
+    JOURNAL = 9, "the journal refuses", "a person decides: the message names the step"
+    INCOMPLETE = 10, "part of the work was not done, as listed", "a person reads the list, unknown outcomes first"
+    FINDINGS = 11, "findings, as --fail-on asks", "a person works on the findings"
+    SOME_COMPANIES = (
+        12, "some companies failed, the others are done", "run the command again: it asks only for those that failed",
+    )  # fmt: skip
+    INTERRUPTED = 130, "interrupted", "run the command again: completed steps are skipped"
 
 
-_SERVICE = frozenset({"environment"})
-
-MEANINGS = {
-    Exit.DONE: Meaning("done", "nothing"),
-    Exit.FAILED: Meaning("failed", "report it with the output of --verbose and of bktools --version"),
-    Exit.USAGE: Meaning("wrong option", "correct the command; --help lists its options"),
-    Exit.CONFIGURATION: Meaning(
-        "configuration", "correct the setting; bktools config shows all values and their sources", _SERVICE
-    ),
-    Exit.INPUT: Meaning("a file or an argument cannot be used", "correct the file or the argument that is named"),
-    Exit.UNREACHABLE: Meaning(
-        "no connection to the service", "run the command again later; bktools check tests the connection", _SERVICE
-    ),
-    Exit.REFUSED: Meaning("credentials refused", "renew the token or ask for its permission, then bktools check", _SERVICE),
-    Exit.SERVICE: Meaning("the service failed", "run the command again later", _SERVICE),
-    Exit.STORAGE: Meaning("a file or the storage failed", "free or repair the disk, then run the command again"),
-    Exit.JOURNAL: Meaning("the journal refuses", "a person decides: the message names the step", _SERVICE),
-    Exit.INCOMPLETE: Meaning(
-        "part of the work was not done, as listed", "a person reads the list, unknown outcomes first",
-        frozenset({"apply", "ledger", "month", "company"}),
-    ),
-    Exit.FINDINGS: Meaning("findings, as --fail-on asks", "a person works on the findings", frozenset({"fail_on"})),
-    Exit.SOME_COMPANIES: Meaning(
-        "some companies failed, the others are done", "run the command again: it asks only for those that failed",
-        frozenset({"companies", "companies_file"}),
-    ),
-    Exit.INTERRUPTED: Meaning("interrupted", "run the command again: completed steps are skipped"),
-}  # fmt: skip
-
-
-def exit_codes(parameters: Collection[str] | None = None) -> str:
-    """Return the sentence about the exit codes that a command with these parameters has; by default all codes."""
-    listed = [
-        f"{code:d} {meaning.text}"
-        for code, meaning in MEANINGS.items()
-        if parameters is None or not meaning.needs or meaning.needs & set(parameters)
-    ]
-    return f"Exit codes: {', '.join(listed)}."
+def exit_codes() -> str:
+    """Return the sentence about the exit codes."""
+    return f"Exit codes: {', '.join(f'{code:d} {code.text}' for code in Exit)}."
 
 
 # By error, its exit code and the page of the guide about it. The first class that fits decides.
@@ -136,7 +92,7 @@ def described(error: Exception) -> dict[str, Any]:
     return {
         "kind": "UsageError" if code is Exit.USAGE else type(error).__name__,
         "message": str(error.format_message() if is_of_the_parser(error) else error),  # type: ignore[attr-defined]
-        "to_do": MEANINGS[code].to_do,
+        "to_do": code.to_do,
         "guide": f"bktools guide {page}" if page else None,
         "exit_code": int(code),
         "fields": {

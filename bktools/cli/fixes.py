@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bktools.caller import command
+import bktools
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
+from bktools.cli.options import argument, option
 from bktools.cli.output import remark, tell
+from bktools.cli.tables import counts, in_order
+from bktools.errors import InputError
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-SHOWN = ("outcome", "about", "account_now", "new_account", "note", "message", "period", "line")
+COLUMNS = ("outcome", "about", "account_now", "new_account", "note", "message", "period", "line")
 
 
 @results.table
 def fixes(
-    file: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="FILE", help="The workbook of a close (month-end.xlsx) with its sheet 'to do' filled in."
-        ),
-    ] = None,
-    month: Annotated[
-        str | None,
-        typer.Option("--month", metavar="YYYY-MM", help="Only of this month, as 2026-10; a file must be of it."),
-    ] = None,
-    company: options.Company = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
+    connection: options.ConnectsToCompany,
+    file: Path | None = argument("FILE", "The workbook of a close (month-end.xlsx) with its sheet 'to do' filled in."),
+    period: str | None = option("--month YYYY-MM", "Only of this month, such as 2026-10; a file must be of it."),
 ) -> None:
     """Check and keep what people filled in on the sheet "to do".
 
@@ -42,39 +31,28 @@ def fixes(
 
     Example: bktools fixes month-end.xlsx --output fixes.csv
     """
-    from bktools.cli.tables import counts
-    from bktools.errors import InputError
-    from bktools.journal.accounts import load_accounts
-    from bktools.reports.fixes import WRONG, check_fixes, keep_fixes, kept_fixes, read_fixes
-    from bktools.snapshots.tables import load_categories
+    from bktools.reports import fixes as sheet
 
-    with options.connected(environment, sandbox=sandbox, company=company) as service:
-        known = options.the_company(service)
-        with command({"period": "--month", "company": "--company"}):
-            lines = (
-                kept_fixes(service.settings, known, month)
-                if file is None
-                else read_fixes(file, company=known, period=month)
-            )
+    with connection.open() as service:
+        company = options.the_company(service)
+        if file is None:
+            lines = sheet.kept_fixes(service.settings, company, period)
+        else:
+            lines = bktools.read_fixes(file, company=company, period=period)
         made_in = lines["environment"].iloc[0] if len(lines) else service.settings.environment
         if file is not None and made_in != service.settings.environment:
             raise InputError(f"is of the environment {made_in}: choose it with --environment", source=str(file))
-        categories = load_categories(known, refresh=True, service=service)
-        checked = check_fixes(lines, categories, load_accounts(known, service=service))
-        valid = checked["outcome"] != WRONG
-        kept = keep_fixes(lines[valid], service.settings) if file is not None and valid.any() else None
+        categories = bktools.load_categories(company, refresh=True, service=service)
+        checked = bktools.check_fixes(lines, categories, bktools.load_accounts(company, service=service))
+        valid = checked["outcome"] != sheet.WRONG
+        kept = sheet.keep_fixes(lines[valid], service.settings) if file is not None and valid.any() else None
     for row in checked[~valid].to_dict("records"):
         tell(f"line {row['line']}, {row['about']}: {row['message']}")
-    results.hand_over(_open_first(checked[valid]), list(SHOWN))
+    results.hand_over(
+        in_order(checked[valid], "outcome", (sheet.OPEN, sheet.DIFFERENT, sheet.NOTED, sheet.DONE)), list(COLUMNS)
+    )
     remark(counts(checked["outcome"]) or "nothing is filled in")
     if kept is not None:
         remark(f"Kept in {kept}. Change the open ones in the service, then run: bktools fixes")
     if not valid.all():
         raise typer.Exit(Exit.INCOMPLETE)
-
-
-def _open_first(checked: pd.DataFrame) -> pd.DataFrame:
-    from bktools.reports.fixes import DIFFERENT, DONE, NOTED, OPEN
-
-    ranks = {outcome: rank for rank, outcome in enumerate((OPEN, DIFFERENT, NOTED, DONE))}
-    return checked.sort_values("outcome", key=lambda outcomes: outcomes.map(ranks), kind="stable", ignore_index=True)

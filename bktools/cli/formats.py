@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+import bktools
 from bktools import disk
 from bktools.visible import visible
 
@@ -57,15 +58,7 @@ def _rows(frame: pd.DataFrame) -> Iterator[list[dict[str, Any]]]:
 
 
 def _csv(frame: pd.DataFrame, path: Path, profile: str) -> None:
-    from bktools.frames.delimited import to_csv
-
-    to_csv(frame, path, profile)
-
-
-def _excel(frame: pd.DataFrame, path: Path, _: str) -> None:
-    from bktools.reports.excel import to_excel
-
-    to_excel(frame, path)
+    bktools.to_csv(frame, path, profile)
 
 
 def _json(frame: pd.DataFrame, path: Path, _: str) -> None:
@@ -106,9 +99,9 @@ def _parquet(frame: pd.DataFrame, path: Path, _: str) -> None:
 
 
 # By the suffix of the file.
-WRITERS: dict[str, Callable[[pd.DataFrame, Path, str], None]] = {
+WRITERS: dict[str, Callable[[pd.DataFrame, Path, str], object]] = {
     ".csv": _csv,
-    ".xlsx": _excel,
+    ".xlsx": lambda frame, path, _: bktools.to_excel(frame, path),
     ".json": _json,
     ".jsonl": _json_lines,
     ".md": _markdown,
@@ -118,11 +111,11 @@ WRITERS: dict[str, Callable[[pd.DataFrame, Path, str], None]] = {
 
 def texts_of(column: pd.Series, thousands: str) -> list[str]:
     """Return the cells of a column as people read them; a column of midnights without a zone has days."""
-    found = [None if none else value for value, none in zip(column, column.isna(), strict=True)]
+    values = [None if none else value for value, none in zip(column, column.isna(), strict=True)]
     are_days = all(
-        value.tzinfo is None and value.time() == dt.time.min for value in found if isinstance(value, dt.datetime)
+        value.tzinfo is None and value.time() == dt.time.min for value in values if isinstance(value, dt.datetime)
     )
-    return ["" if value is None else _text(value, thousands, are_days=are_days) for value in found]
+    return ["" if value is None else _text(value, thousands, are_days=are_days) for value in values]
 
 
 def _text(value: Any, thousands: str, *, are_days: bool) -> str:

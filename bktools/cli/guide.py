@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from importlib import resources
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from bktools.cli import options, results
+from bktools.cli import results
+from bktools.cli.options import argument, option
 from bktools.errors import ArgumentError
 
 # In the order in which a newcomer needs them.
@@ -40,15 +40,8 @@ nav a {{ margin-right: .8rem }}
 
 @results.table
 def guide(
-    topic: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="TOPIC",
-            help="The page; without it the pages are listed.",
-            autocompletion=options.one_of(lambda: TOPICS),
-        ),
-    ] = None,
-    open_it: Annotated[bool, typer.Option("--open", help="Show the page in the browser.")] = False,
+    topic: str | None = argument("TOPIC", "The page; without it the pages are listed.", words=lambda: TOPICS),
+    open_it: bool = option("--open", "Show the page in the browser.", False),
 ) -> None:
     """Read the guide: short pages, each about one question.
 

@@ -7,35 +7,46 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from bktools import caller
+from bktools.cli.options import OWN, SECTIONS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-# Options that declare no group.
-OWN = "Options"
-EVERYWHERE = "Also, in any place: --quiet, --verbose, --log-format and --log-level; bktools --help explains them."
+EVERYWHERE = "Also, in any place: --quiet, --verbose, --log-format, --log-level (see bktools --help)."
 
 
 class Command(TyperCommand):
-    """A command whose help has its options in groups."""
+    """A command whose help has its options in sections, and whose messages name its options."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments and the groups of options."""
-        _write_groups(self.get_params(ctx), ctx, formatter)
-
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write the options of every command, then the exit codes."""
+        """Write the arguments and the sections of options, then the options of every command."""
+        _write_sections(self.get_params(ctx), ctx, formatter)
         formatter.write_paragraph()
         formatter.write_text(EVERYWHERE)
-        super().format_epilog(ctx, formatter)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        names = {
+            one.name: one.metavar or one.opts[0] if one.param_type_name == "argument" else one.opts[0]
+            for one in self.params
+        }
+        with caller.command(names):
+            return super().invoke(ctx)
 
 
 class Group(TyperGroup):
-    """A group whose own options are in groups, too."""
+    """A group of commands whose own options are in sections, too."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the groups of options and the list of commands."""
-        _write_groups(self.get_params(ctx), ctx, formatter)
+        """Write the sections of options and the list of commands."""
+        _write_sections(self.get_params(ctx), ctx, formatter)
         self.format_commands(ctx, formatter)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the group, and the command in it."""
+        with caller.command({}):
+            return super().invoke(ctx)
 
 
 def show_help(group: Any, arguments: Sequence[str]) -> bool:
@@ -46,7 +57,7 @@ def show_help(group: Any, arguments: Sequence[str]) -> bool:
     *words, last = arguments or [""]
     if last != "--help" or not words:
         return False
-    context = group.context_class(group, info_name="bktools")
+    context = group.context_class(group, info_name="bktools", **group.context_settings)
     for word in words:
         group = getattr(group, "commands", {}).get(word)
         if group is None:
@@ -56,15 +67,15 @@ def show_help(group: Any, arguments: Sequence[str]) -> bool:
     return True
 
 
-def _write_groups(parameters: Iterable[Any], ctx: Any, formatter: Any) -> None:
-    groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], OWN: []}
+def _write_sections(parameters: Iterable[Any], ctx: Any, formatter: Any) -> None:
+    sections: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", *SECTIONS)}
     for parameter in parameters:
         record = parameter.get_help_record(ctx)
         if record is not None:
             is_argument = parameter.param_type_name == "argument"
             title = "Arguments" if is_argument else getattr(parameter, "rich_help_panel", None) or OWN
-            groups.setdefault(title, []).append(record)
-    for title, records in groups.items():
+            sections[title].append(record)
+    for title, records in sections.items():
         if records:
             with formatter.section(title):
                 formatter.write_dl(records)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from bktools.caller import command
-from bktools.cli import options, results
-from bktools.cli.mappings import remembered
-from bktools.cli.output import remark, tell
+import bktools
+from bktools.cli import files, results
+from bktools.cli.output import remark
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,26 +14,7 @@ if TYPE_CHECKING:
 
 @results.table
 def ledger(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="SIE, DATEV, FEC, SAF-T, JPK_KR, GnuCash, CSV, Excel or Parquet; - is standard input.",
-        ),
-    ],
-    column: options.FileColumn = None,
-    delimiter: options.FileDelimiter = None,
-    encoding: options.FileEncoding = None,
-    sheet: options.FileSheet = None,
-    decimal: options.Decimal = None,
-    date_format: options.DateFormat = None,
-    verify: Annotated[
-        str,
-        typer.Option(
-            "--verify", help="strict: an error when a voucher or a total of the file does not agree. warn: a warning."
-        ),
-    ] = "strict",
-    save_mapping: options.SaveFileMapping = None,
+    file: Annotated[files.FileOptions, files.reads("ledger", "FILE", files.LEDGER_HELP, is_required=True)],
 ) -> None:
     """Read a general ledger and show the sums of its accounts.
 
@@ -46,19 +22,8 @@ def ledger(
 
     Example: bktools ledger bookkeeping.se --output postings.csv
     """
-    from bktools import read_general_ledger
-    from bktools.cli.reconcile import recognised
-
-    given = options.reading(column, delimiter, encoding, sheet, decimal, date_format)
-    with (
-        command(options.READS_ENTRIES | {"verify": "--verify"}),
-        warnings.catch_warnings(),
-        results.readable(file) as path,
-        remembered("ledger", path, given, save_mapping) as read_as,
-    ):
-        warnings.showwarning = lambda message, *_: tell(f"bktools: {message}")
-        postings = read_general_ledger(path, verify=verify, **read_as)
-    remark(recognised(postings.attrs["bktools"]))
+    postings = file.read(bktools.read_general_ledger)
+    remark(files.recognised(postings.attrs["bktools"]))
     remark(_summary(postings))
     results.hand_over(_by_account(postings) if results.is_for_people() else postings)
 

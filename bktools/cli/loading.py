@@ -1,4 +1,4 @@
-"""The command that loads a noun of the service: its options, and the output of its table."""
+"""`bktools categories` and `bktools employees`: all rows of a noun of the service, to the terminal or a file."""
 
 from __future__ import annotations
 
@@ -7,75 +7,18 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from bktools.caller import command
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
+from bktools.cli.options import CACHE, FILTERS, SERVICE, option
 from bktools.cli.output import remark, tell
+from bktools.cli.tables import counted
 from bktools.contract import rules
 from bktools.contract.noun import Filter, Noun
 from bktools.errors import ArgumentError, InputError
-
-# The group of these options in the help.
-CACHE = "Cache and checks"
-
-Companies = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--company",
-        metavar="COMPANY",
-        rich_help_panel=options.SERVICE,
-        help='A company, by UUID or short name, or "all"; may be repeated. The configured one by default.',
-    ),
-]
-CompaniesFile = Annotated[
-    str | None,
-    typer.Option(
-        "--companies",
-        metavar="FILE",
-        rich_help_panel=options.SERVICE,
-        help="File of companies: one UUID or short name a line, or a table with a company column; - for standard input.",
-    ),
-]
-OnError = Annotated[
-    str,
-    typer.Option(
-        "--on-error",
-        metavar="raise|collect",
-        rich_help_panel=CACHE,
-        help="Some companies fail. raise: an error, after all were read. collect: write the others, and exit with 12.",
-    ),
-]
-AsOf = Annotated[
-    str | None,
-    typer.Option(
-        "--as-of", metavar="YYYY-MM-DD", rich_help_panel=CACHE, help="The newest snapshot at the end of this day (UTC)."
-    ),
-]
-MaxAge = Annotated[
-    str,
-    typer.Option(
-        "--max-age",
-        metavar="AGE",
-        rich_help_panel=CACHE,
-        help="Use the cached copy if it is younger than this: 90s, 30m, 12h, 7d.",
-    ),
-]
-Refresh = Annotated[
-    bool, typer.Option("--refresh", rich_help_panel=CACHE, help="Always ask the service and ignore the cache.")
-]
-Verify = Annotated[
-    str,
-    typer.Option(
-        "--verify",
-        metavar="strict|warn",
-        rich_help_panel=CACHE,
-        help="strict: rows that fail a check are an error. warn: only a warning, for services that estimate their totals.",
-    ),
-]
 
 _HELP = """Load all {title}. Uses the cache when newer than --max-age; never returns a partial table,
     except with --on-error collect, which exits with 12 and names each company that failed on standard error.
@@ -94,15 +37,6 @@ def age(option: str, text: str) -> dt.timedelta:
     return dt.timedelta(seconds=int(number) * UNITS[unit])
 
 
-def of_companies(given: list[str] | None) -> str | list[str] | None:
-    """Return the companies that were named, as the loaders take them."""
-    if not given or "all" not in given:
-        return given or None
-    if len(given) > 1:
-        raise ArgumentError("--company", "all cannot be combined with other companies")
-    return "all"
-
-
 def companies_in(file: str, names: Mapping[str, str]) -> list[str]:
     """Return the UUIDs of the companies in a file, each once.
 
@@ -119,15 +53,15 @@ def companies_in(file: str, names: Mapping[str, str]) -> list[str]:
         When a line is neither, or there is none; the message names the line.
     """
     source = "standard input" if file == "-" else file
-    found: dict[str, None] = {}
+    companies: dict[str, None] = {}
     for line, text in _lines(file):
         try:
-            found[rules.company_id("company", text, names)] = None
+            companies[rules.company_id("company", text, names)] = None
         except ArgumentError as error:
             raise InputError(str(error), source=source, line=line) from None
-    if not found:
+    if not companies:
         raise InputError("names no company: write one UUID a line", source=source)
-    return list(found)
+    return list(companies)
 
 
 def _lines(file: str) -> Iterable[tuple[int, str]]:
@@ -152,12 +86,14 @@ def _lines(file: str) -> Iterable[tuple[int, str]]:
     if file == "-" or (text and not lines) or (lines and not any(delimiter in lines[0][1] for delimiter in ",;\t|")):
         return lines
     table = read_table(file, lambda cells: sum(normal(cell) in headings for cell in cells))
-    places = [place for place, heading in enumerate(table.headings) if normal(heading) in headings]
-    if len(places) != 1:
+    columns = [
+        column for heading, column in zip(table.headings, table.columns, strict=True) if normal(heading) in headings
+    ]
+    if len(columns) != 1:
         raise InputError(
-            f"needs one column with the heading company_id, has {len(places)}; or write one UUID a line", source=file
+            f"needs one column with the heading company_id, has {len(columns)}; or write one UUID a line", source=file
         )
-    cells = zip(table.lines.tolist(), table.columns[places[0]].to_pylist(), strict=True)
+    cells = zip(table.lines.tolist(), columns[0].to_pylist(), strict=True)
     return [(line, cell.strip()) for line, cell in cells]
 
 
@@ -175,34 +111,55 @@ def loader(noun: Noun[Any]) -> Callable[..., None]:
     """Return the command that loads a noun: an option for each of its filters, and those that every load has."""
 
     def load(
-        company: Companies = None,
-        companies_file: CompaniesFile = None,
-        on_error: OnError = "raise",
-        as_of: AsOf = None,
-        max_age: MaxAge = "1h",
-        refresh: Refresh = False,
-        verify: Verify = "strict",
-        environment: options.Environment = None,
-        sandbox: options.Sandbox = False,
+        connection: options.Connects,
+        company: list[str] | None = option(
+            "--company COMPANY",
+            'A company, by UUID or short name, or "all"; may be repeated. By default the configured one.',
+            section=SERVICE,
+        ),
+        companies_file: str | None = option(
+            "--companies FILE",
+            "File of companies: one UUID or short name a line, or a table with a company column; - for standard input.",
+            section=SERVICE,
+        ),
+        on_error: str = option(
+            "--on-error raise|collect",
+            "Some companies fail. raise: an error, after all were read. collect: write the others, and exit with 12.",
+            "raise",
+            section=CACHE,
+        ),
+        as_of: str | None = option(
+            "--as-of YYYY-MM-DD", "The newest snapshot at the end of this day (UTC).", section=CACHE
+        ),
+        max_age: str = option(
+            "--max-age AGE", "Use the cached copy if it is younger than this: 90s, 30m, 12h, 7d.", "1h", section=CACHE
+        ),
+        refresh: bool = option("--refresh", "Always ask the service and ignore the cache.", False, section=CACHE),
+        verify: str = option(
+            "--verify strict|warn",
+            "strict: rows that fail a check are an error. warn: only a warning, for services that estimate their totals.",
+            "strict",
+            section=CACHE,
+        ),
         **filters: Any,
     ) -> None:
-        from bktools.cli.tables import counted
         from bktools.snapshots.options import Options
         from bktools.snapshots.tables import load_table
 
-        with (
-            options.connected(environment, sandbox=sandbox) as service,
-            command({"refresh": "--refresh", "verify": "--verify", "on_error": "--on-error"}),
-        ):
-            companies = of_companies(company)
+        with connection.open() as service:
+            companies: str | list[str] | None = company or None
             if companies_file is not None:
                 if companies is not None:
                     raise ArgumentError("--companies", "cannot be combined with --company")
                 companies = companies_in(companies_file, service.settings.company_names)
-            chosen = Options(
+            elif "all" in (company or ()):
+                if company != ["all"]:
+                    raise ArgumentError("--company", "all cannot be combined with other companies")
+                companies = "all"
+            freshness = Options(
                 as_of=as_of, max_age=age("--max-age", max_age), refresh=refresh, verify=verify, on_error=on_error
             )
-            frame = load_table(noun, companies, filters, chosen, service=service)
+            frame = load_table(noun, companies, filters, freshness, service=service)
             results.hand_over(frame, list(noun.shown))
             failures = frame.attrs["bktools"].get("failures", [])
             # Only for people: programs count the rows themselves.
@@ -213,19 +170,16 @@ def loader(noun: Noun[Any]) -> Callable[..., None]:
                 raise typer.Exit(Exit.SOME_COMPANIES)
 
     signature = inspect.signature(load, eval_str=True)
-    companies, *others, _ = signature.parameters.values()
-    parameters = [companies, *(_parameter(item) for item in noun.filters if item.option), *others]
-    load.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    load.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    *own, _ = signature.parameters.values()
+    filters = [_parameter(item) for item in noun.filters if item.option]
+    load.__signature__ = signature.replace(parameters=[*own, *filters])  # type: ignore[attr-defined]
     load.__name__, load.__doc__ = noun.name, _HELP.format(title=noun.title, example=noun.example)
     return results.table(load)
 
 
 def _parameter(item: Filter) -> inspect.Parameter:
     kinds: dict[Any, Any] = {rules.unique_uuids: list[str] | None, rules.flag: bool | None}
-    metavar = {"unique_uuids": "UUID", "flag": None}.get(item.rule.__name__, "TEXT")
-    option = typer.Option(item.option, metavar=metavar, help=item.help, show_default=False, rich_help_panel="Filters")
-    annotation: Any = Annotated[kinds.get(item.rule, str | None), option]
-    return inspect.Parameter(
-        item.argument, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=annotation
-    )
+    metavar = {"unique_uuids": " UUID", "flag": ""}.get(item.rule.__name__, " TEXT")
+    declared = option(item.option + metavar, item.help, section=FILTERS, show_default=False)
+    annotation = kinds.get(item.rule, str | None)
+    return inspect.Parameter(item.argument, inspect.Parameter.KEYWORD_ONLY, default=declared, annotation=annotation)

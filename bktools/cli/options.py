@@ -1,41 +1,113 @@
-"""Options that several commands share, declared once."""
+"""Options that commands share, each declared once; groups of options are one parameter of a command."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bktools.caller import command, in_shell
-from bktools.cli.output import tell
-from bktools.errors import ArgumentError, InputError
+import bktools
+from bktools.caller import in_shell
+from bktools.errors import ArgumentError
 
 if TYPE_CHECKING:
     from bktools.service import Service
 
 
-# Groups of options in the help.
-SERVICE, CHART, ENTRIES, FILE, OUTPUT = (
-    "Service", "Reading the chart", "Reading the entries", "Reading the file", "Output",
+# Sections of the help, in their order. An option that names none stands in the first.
+OWN, FILTERS, SERVICE, CHART, ACCOUNT_LIST, LEDGER, ENTRIES, CACHE, OUTPUT = SECTIONS = (
+    "Options", "Filters", "Service", "Reading the chart", "Reading the account list", "Reading the ledger",
+    "Reading the entries", "Cache and checks", "Output",
 )  # fmt: skip
 
 
-def option(*names: str, panel: str | None = None, **given: Any) -> Any:
-    """Return the declaration of an option, in a group of the help."""
-    return typer.Option(*names, rich_help_panel=panel, **given)
+# The default of an option that must be given.
+REQUIRED: Any = ...
 
 
-def one_of(words: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """Return the shell completion of an option; the words are computed only when the shell asks."""
+def option(
+    names: str,
+    text: str,
+    default: Any = None,
+    *,
+    section: str | None = None,
+    words: Callable[[], Iterable[str]] | None = None,
+    **settings: Any,
+) -> Any:
+    """Return the declaration of an option.
 
+    Parameters
+    ----------
+    names : str
+        Its names, and the name of its value in capitals, as the help shows them: "--month YYYY-MM".
+    text : str
+        Its help.
+    default : object
+        Its value where it is not given.
+    section : str, optional
+        Its section in the help, one of SECTIONS.
+    words : callable, optional
+        Returns the words that the shell completes; called only when the shell asks.
+    **settings
+        Other settings of `typer.Option`.
+    """
+    flags = [name for name in names.split() if name.startswith("-")]
+    metavar = " ".join(name for name in names.split() if name not in flags) or None
+    completion = _completion(words)
+    return typer.Option(
+        default, *flags, metavar=metavar, help=text, rich_help_panel=section, autocompletion=completion, **settings
+    )
+
+
+def argument(name: str, text: str, default: Any = None, *, words: Callable[[], Iterable[str]] | None = None) -> Any:
+    """Return the declaration of an argument: its name in capitals, its help, and the words that the shell completes."""
+    return typer.Argument(default, metavar=name, help=text, autocompletion=_completion(words))
+
+
+def _completion(words: Callable[[], Iterable[str]] | None) -> Callable[[str], list[str]] | None:
     def offered(incomplete: str) -> list[str]:
-        return [word for word in words() if word.startswith(incomplete)]
+        return [word for word in (words() if words else ()) if word.startswith(incomplete)]
 
-    return offered
+    return offered if words else None
+
+
+@dataclass(frozen=True)
+class Group:
+    """Options that a command takes as one parameter, annotated with this.
+
+    Parameters
+    ----------
+    build : callable
+        Its own parameters declare the options; it returns what the command gets.
+    """
+
+    build: Callable[..., Any]
+
+
+def expanded(run: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that has the options of its groups in place of the groups."""
+    signature = inspect.signature(run, eval_str=True)
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, tuple[Callable[..., Any], list[str]]] = {}
+    for parameter in signature.parameters.values():
+        group = next((one for one in getattr(parameter.annotation, "__metadata__", ()) if isinstance(one, Group)), None)
+        own = [*inspect.signature(group.build, eval_str=True).parameters.values()] if group else [parameter]
+        parameters += [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own]
+        if group:
+            groups[parameter.name] = group.build, [one.name for one in own]
+
+    @wraps(run)
+    def command_of_groups(**values: Any) -> None:
+        built = {name: build(**{one: values.pop(one) for one in own}) for name, (build, own) in groups.items()}
+        run(**values, **built)
+
+    command_of_groups.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    command_of_groups.__annotations__ = {one.name: one.annotation for one in parameters}
+    return command_of_groups
 
 
 def _profiles() -> Iterable[str]:
@@ -52,219 +124,64 @@ def _checked_profile(context: typer.Context, name: str | None) -> str | None:
     return name
 
 
-def profile_option(default: str | bool = True) -> Any:
+def profile_option(default: str | None, *, show_default: str | bool = True) -> Any:
     """Return the declaration of --profile."""
-    return typer.Option(
-        "--profile",
-        metavar="PROFILE",
-        help="How CSV is written: excel, excel-eu or machine.",
-        autocompletion=one_of(_profiles),
-        callback=_checked_profile,
-        show_default=default,
-        rich_help_panel=OUTPUT,
+    text = "How CSV is written: excel, excel-eu or machine."
+    return option(
+        "--profile PROFILE", text, default, section=OUTPUT, words=_profiles, callback=_checked_profile,
+        show_default=show_default,
+    )  # fmt: skip
+
+
+PROFILE = profile_option("excel")
+APPLY = option("--apply", "Write to the service (default: dry run).", False)
+NEW_CHART = option(
+    "--new-chart", "Create the accounts even if the chart looks like another company's.", False, section=CHART
+)
+CHANGES_FROM = option("--from AMOUNT|SHARE", "The least change to show: an amount such as 500, or a share such as 5%.")
+OTHERS_EXPORT = option("--others-export", "People also export by hand: wait for jobs that may be theirs.", False)
+WAIT = option("--wait SECONDS", "Wait so long for an export job in progress.", 300.0, min=0)
+MAX_ENTRIES = option("--max-entries COUNT", "The most entries of one export job.", 500, min=1)
+
+
+@dataclass(frozen=True)
+class Connection:
+    """The service that the options select."""
+
+    environment: str | None = option(
+        "--environment -e NAME", "production, staging, a table of the config file, or a base URL.", section=SERVICE
+    )
+    sandbox: bool = option("--sandbox", "Use the embedded sandbox service: no real books.", False, section=SERVICE)
+
+    def open(self) -> Service:
+        """Connect to the service."""
+        return bktools.connect(self.selected, company=getattr(self, "company", None))
+
+    @property
+    def selected(self) -> str | None:
+        """The environment that the options choose; None for the configured one."""
+        if self.sandbox and self.environment not in {None, "sandbox"}:
+            raise ArgumentError("--sandbox", f"cannot be combined with --environment {self.environment}")
+        return "sandbox" if self.sandbox else self.environment
+
+    @property
+    def same(self) -> str:
+        """The options that select the same environment, for a command in a message."""
+        named = f" --environment {in_shell(self.environment)}" if self.environment else ""
+        return " --sandbox" if self.sandbox else named
+
+
+@dataclass(frozen=True)
+class CompanyConnection(Connection):
+    """The service and the company that the options select."""
+
+    company: str | None = option(
+        "--company COMPANY", "UUID or short name of the company; by default the configured one.", section=SERVICE
     )
 
 
-Profile = Annotated[str, profile_option()]
-Sandbox = Annotated[
-    bool,
-    typer.Option(
-        "--sandbox", help="Use the embedded sandbox service: no real books are touched.", rich_help_panel=SERVICE
-    ),
-]
-Environment = Annotated[
-    str | None,
-    option(
-        "--environment",
-        "-e",
-        metavar="NAME",
-        panel=SERVICE,
-        help="production, staging, a table of the config file, or a base URL.",
-    ),
-]
-Company = Annotated[
-    str | None,
-    option(
-        "--company",
-        metavar="COMPANY",
-        panel=SERVICE,
-        help="UUID or short name of the company; the configured one by default.",
-    ),
-]
-Chart = Annotated[
-    Path | None,
-    option(
-        "--chart",
-        metavar="FILE",
-        help="The ERP's chart of accounts: CSV, TSV, Excel or Parquet; - is standard input.",
-        panel=CHART,
-    ),
-]
-Column = Annotated[
-    list[str] | None,
-    option("--column", metavar="FIELD=HEADING", help="Heading of a field in the chart; may be repeated.", panel=CHART),
-]
-Delimiter = Annotated[
-    str | None, option("--delimiter", metavar="CHARACTER", help="Delimiter of the chart's file.", panel=CHART)
-]
-Encoding = Annotated[
-    str | None, option("--encoding", metavar="NAME", help="Encoding of the chart's file, such as cp1252.", panel=CHART)
-]
-Sheet = Annotated[str | None, option("--sheet", metavar="NAME", help="Name of the workbook's sheet.", panel=CHART)]
-SaveMapping = Annotated[
-    str | None,
-    option(
-        "--save-mapping",
-        metavar="NAME",
-        panel=CHART,
-        help="Remember the options by this name, for files with the same headings.",
-    ),
-]
-# For the entries of a command that reads a chart as well.
-EntryColumn = Annotated[
-    list[str] | None,
-    option(
-        "--entry-column",
-        metavar="FIELD=HEADING",
-        help="Heading of a field in the entries; may be repeated.",
-        panel=ENTRIES,
-    ),
-]
-EntryDelimiter = Annotated[
-    str | None, option("--entry-delimiter", metavar="CHARACTER", help="Delimiter of the entries' file.", panel=ENTRIES)
-]
-EntryEncoding = Annotated[
-    str | None,
-    option("--entry-encoding", metavar="NAME", help="Encoding of the entries' file, such as cp1252.", panel=ENTRIES),
-]
-EntryDecimal = Annotated[
-    str | None, option("--entry-decimal", metavar="MARK", help="Decimal mark of the amounts: . or ,", panel=ENTRIES)
-]
-EntryDateFormat = Annotated[
-    str | None,
-    option("--entry-date-format", metavar="FORMAT", help="Format of the dates, such as %d/%m/%Y.", panel=ENTRIES),
-]
-EntrySheet = Annotated[
-    str | None,
-    option("--entry-sheet", metavar="NAME", help="Name of the sheet in the entries' workbook.", panel=ENTRIES),
-]
-SaveEntryMapping = Annotated[
-    str | None,
-    option(
-        "--save-entry-mapping",
-        metavar="NAME",
-        panel=ENTRIES,
-        help="Remember the entries' options by this name, for the same headings.",
-    ),
-]
-# For a command that reads one file.
-FileColumn = Annotated[
-    list[str] | None,
-    option("--column", metavar="FIELD=HEADING", help="Heading of a field in the file; may be repeated.", panel=FILE),
-]
-# Also under the name that `month-end` has for it.
-EntriesColumn = Annotated[
-    list[str] | None,
-    option(
-        "--column",
-        "--entry-column",
-        metavar="FIELD=HEADING",
-        help="Heading of a field in the entries; may be repeated.",
-        panel=FILE,
-    ),
-]
-FileDelimiter = Annotated[
-    str | None, option("--delimiter", metavar="CHARACTER", help="Delimiter of the file.", panel=FILE)
-]
-FileEncoding = Annotated[
-    str | None, option("--encoding", metavar="NAME", help="Encoding of the file, such as cp1252.", panel=FILE)
-]
-FileSheet = Annotated[str | None, option("--sheet", metavar="NAME", help="Name of the workbook's sheet.", panel=FILE)]
-Decimal = Annotated[
-    str | None, option("--decimal", metavar="MARK", help="Decimal mark of the amounts: . or ,", panel=FILE)
-]
-DateFormat = Annotated[
-    str | None, option("--date-format", metavar="FORMAT", help="Format of the dates, such as %d/%m/%Y.", panel=FILE)
-]
-SPLITS_HELP = "Lines with one entry ID, company, date and currency are the parts of one split entry."
-SplitLines = Annotated[bool, option("--split-lines", help=SPLITS_HELP, panel=FILE)]
-EntrySplitLines = Annotated[bool, option("--split-lines", help=SPLITS_HELP, panel=ENTRIES)]
-SaveFileMapping = Annotated[
-    str | None,
-    option(
-        "--save-mapping",
-        metavar="NAME",
-        panel=FILE,
-        help="Remember the options by this name, for files with the same headings.",
-    ),
-]
-Apply = Annotated[bool, typer.Option("--apply", help="Write to the service (default: dry run).")]
-NewChart = Annotated[
-    bool,
-    typer.Option(
-        "--new-chart",
-        help="The company has a new chart: create its accounts though it looks like another company's.",
-        rich_help_panel=CHART,
-    ),
-]
-ChangesFrom = Annotated[
-    str | None,
-    typer.Option(
-        "--from",
-        metavar="AMOUNT|SHARE",
-        help="The least change between two months that has a line: an amount such as 500, or a share such as 5%.",
-    ),
-]
-OthersExport = Annotated[
-    bool,
-    typer.Option(
-        "--others-export", help="People also export by hand: wait for a job in progress, which may be theirs."
-    ),
-]
-Wait = Annotated[
-    float,
-    typer.Option(
-        "--wait", min=0, metavar="SECONDS", help="Seconds to wait while an export job of the company is in progress."
-    ),
-]
-MaxEntries = Annotated[
-    int, typer.Option("--max-entries", min=1, metavar="COUNT", help="Entries of an export job at most.")
-]
-
-# Options by the argument that they set, for the readers' messages.
-READS_FILE = {"columns": "--column", "delimiter": "--delimiter", "encoding": "--encoding", "sheet": "--sheet"}
-READS_ENTRIES = READS_FILE | {"decimal": "--decimal", "date_format": "--date-format"}
-READS_ENTRIES_BESIDE_CHART = {argument: f"--entry-{option[2:]}" for argument, option in READS_ENTRIES.items()}
-READS_ENTRIES_BESIDE_CHART |= (SPLITS := {"split_lines": "--split-lines"})
-READS_ENTRIES |= SPLITS
-
-
-@contextmanager
-def connected(
-    environment: str | None, *, sandbox: bool, company: str | None = None, **overrides: Any
-) -> Iterator[Service]:
-    """Connect to the service that the options select; warnings are lines on standard error."""
-    from bktools.connection import connect
-
-    with (
-        command({}),
-        warnings.catch_warnings(),
-        connect(selected(environment, sandbox=sandbox), company=company, **overrides) as service,
-    ):
-        warnings.showwarning = lambda message, *_: tell(f"bktools: {message}")
-        yield service
-
-
-def selected(environment: str | None, *, sandbox: bool) -> str | None:
-    """Return the environment that the two options choose; None for the configured one."""
-    if sandbox and environment not in {None, "sandbox"}:
-        raise ArgumentError("--sandbox", f"cannot be combined with --environment {environment}")
-    return "sandbox" if sandbox else environment
-
-
-def same(environment: str | None, *, sandbox: bool) -> str:
-    """Return the options that select the same environment, for a command in a message."""
-    return " --sandbox" if sandbox else f" --environment {in_shell(environment)}" if environment else ""
+Connects = Annotated[Connection, Group(Connection)]
+ConnectsToCompany = Annotated[CompanyConnection, Group(CompanyConnection)]
 
 
 def the_company(service: Service) -> str:
@@ -275,37 +192,3 @@ def the_company(service: Service) -> str:
     if company is None:
         raise ArgumentError("--company", "must name the company (or set BKTOOLS_COMPANY)")
     return company_id("--company", company, service.settings.company_names)
-
-
-def reading(
-    column: list[str] | None,
-    delimiter: str | None,
-    encoding: str | None,
-    sheet: str | None,
-    decimal: str | None,
-    date_format: str | None,
-    option: str = "--column",
-    **others: Any,
-) -> dict[str, Any]:
-    """Return the options that read entries or a ledger as the arguments of their readers."""
-    return others | {
-        "columns": columns(column, option),
-        "delimiter": delimiter,
-        "encoding": encoding,
-        "sheet": sheet,
-        "decimal": decimal,
-        "date_format": date_format,
-    }
-
-
-def columns(given: list[str] | None, option: str = "--column") -> dict[str, str] | None:
-    """Return `field=HEADING` options as a mapping."""
-    if not given:
-        return None
-    found = {}
-    for text in given:
-        field, equals, heading = text.partition("=")
-        if not equals:
-            raise InputError(f"{option} takes field=HEADING, such as code=Konto, got {text!r}")
-        found[field.strip()] = heading
-    return found

@@ -6,6 +6,7 @@ import io
 import logging
 import os
 import sys
+from enum import StrEnum
 from typing import Any
 
 import typer
@@ -15,6 +16,13 @@ from bktools.progress import hushed
 from bktools.visible import printable, visible
 
 log = logging.getLogger("bktools")
+
+
+class TextFormat(StrEnum):
+    """Formats of the log, and of a result that is no table."""
+
+    TEXT = "text"
+    JSON = "json"
 
 
 class _Told(io.BufferedIOBase):

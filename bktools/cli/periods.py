@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
-from bktools.caller import command
+import bktools
 from bktools.cli import options, results
+from bktools.cli.options import REQUIRED, argument, option
 
 app = typer.Typer(help="Months: what was exported and held back, open or closed.", invoke_without_command=True)
 
-Month = Annotated[str, typer.Argument(metavar="YYYY-MM", help="The month, as 2026-10.")]
-By = Annotated[str, typer.Option("--by", metavar="NAME", help="Your name; kept permanently.")]
+MONTH = argument("MONTH", "The month, such as 2026-10.", REQUIRED)
+BY = option("--by NAME", "Your name; kept permanently.", REQUIRED)
 
 
 @app.callback()
 @results.table
-def show(
-    context: typer.Context,
-    company: options.Company = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-) -> None:
+def show(context: typer.Context, connection: options.ConnectsToCompany) -> None:
     """List the months: state, prepared and approved by whom and when, exported by currency, held back, still open.
 
     Example: bktools periods
@@ -32,16 +26,15 @@ def show(
     import pandas as pd
 
     from bktools.frames.currencies import shown
-    from bktools.journal.periods import load_periods
 
-    with options.connected(environment, sandbox=sandbox, company=company) as service:
-        found = load_periods(company, service=service)
+    with connection.open() as service:
+        periods = bktools.load_periods(connection.company, service=service)
     if results.is_for_people():
-        amounts = zip(found["exported_amount"], found["currency"], strict=True)
-        found["exported_amount"] = [
-            None if amount is None or amount is pd.NA else shown(amount, of) for amount, of in amounts
+        amounts = zip(periods["exported_amount"], periods["currency"], strict=True)
+        periods["exported_amount"] = [
+            None if amount is None or amount is pd.NA else shown(amount, currency) for amount, currency in amounts
         ]
-    results.hand_over(found, list(COLUMNS))
+    results.hand_over(periods, list(COLUMNS))
 
 
 COLUMNS = (
@@ -51,47 +44,34 @@ COLUMNS = (
 
 
 @app.command("close")
-@results.facts
+@results.text
 def close(
-    month: Month,
-    by: By,
-    reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; kept permanently.")] = None,
-    company: options.Company = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
+    connection: options.ConnectsToCompany,
+    month: str = MONTH,
+    by: str = BY,
+    reason: str | None = option("--reason TEXT", "Why; kept permanently."),
 ) -> None:
     """Close a month. Nothing more is sent into it until it is reopened.
 
     Example: bktools periods close 2026-10 --by Grace
     """
-    from bktools.journal.periods import close_period
-
-    with (
-        options.connected(environment, sandbox=sandbox, company=company) as service,
-        command({"month": "MONTH", "by": "--by"}),
-    ):
-        close_period(month, by=by, reason=reason, company=options.the_company(service), service=service)
-    results.say(f"The period {month} was closed by {by.strip()}")
-    results.result(period=month, state="CLOSED", by=by.strip())
+    with connection.open() as service:
+        bktools.close_period(month, by=by, reason=reason, company=options.the_company(service), service=service)
+    results.report(f"The period {month} was closed by {by.strip()}", period=month, state="CLOSED", by=by.strip())
 
 
 @app.command("reopen")
-@results.facts
+@results.text
 def reopen(
-    month: Month,
-    by: By,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept permanently.")],
-    company: options.Company = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
+    connection: options.ConnectsToCompany,
+    month: str = MONTH,
+    by: str = BY,
+    reason: str = option("--reason TEXT", "Why; kept permanently.", REQUIRED),
 ) -> None:
     """Open a closed month again, with the reason.
 
     Example: bktools periods reopen 2026-10 --by Grace --reason "invoice 4711 was late"
     """
-    from bktools.journal.periods import reopen_period
-
-    with options.connected(environment, sandbox=sandbox, company=company) as service:
-        reopen_period(month, by=by, reason=reason, company=options.the_company(service), service=service)
-    results.say(f"The period {month} was opened again by {by.strip()}")
-    results.result(period=month, state="OPEN", by=by.strip())
+    with connection.open() as service:
+        bktools.reopen_period(month, by=by, reason=reason, company=options.the_company(service), service=service)
+    results.report(f"The period {month} was opened again by {by.strip()}", period=month, state="OPEN", by=by.strip())

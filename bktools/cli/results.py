@@ -1,6 +1,6 @@
-"""The result of a command, in the format that the user chooses: a table, or facts. Other text is on standard error then.
+"""The result of a command, in the format that the user chooses. Where it is data, other text is on standard error.
 
-`table`, `lists` and `facts` give a command its options; `hand_over`, `say` and `result` follow them.
+`table`, `lists` and `text` give a command its options; `hand_over`, `say` and `report` follow them.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import shutil
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -20,9 +21,9 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from bktools import disk
-from bktools.cli.options import OUTPUT, profile_option
-from bktools.cli.output import remark
-from bktools.errors import ArgumentError, InputError
+from bktools.cli.options import OUTPUT, Group, expanded, option, profile_option
+from bktools.cli.output import TextFormat, remark, tell
+from bktools.errors import ArgumentError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,13 +41,6 @@ class TableFormat(StrEnum):
     MARKDOWN = "markdown"
 
 
-class FactsFormat(StrEnum):
-    """Formats of a result that is no table."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
 # Formats that a file can have; some have no name for standard output.
 SUFFIXES = (".csv", ".xlsx", ".json", ".jsonl", ".md", ".parquet")
 SUFFIX_OF = {
@@ -56,82 +50,18 @@ SUFFIX_OF = {
     TableFormat.MARKDOWN: ".md",
 }
 
-_EXACT = "In JSON, amounts are text, so that no program rounds them, and times are UTC."
-
-# For a result with many rows.
-PARTS = {
-    "limit": (
-        Annotated[
-            int | None,
-            typer.Option(
-                "--limit",
-                min=1,
-                metavar="COUNT",
-                help="Only the first COUNT rows of each list.",
-                rich_help_panel=OUTPUT,
-            ),
-        ],
-        None,
-    ),
-    "summary": (
-        Annotated[
-            bool,
-            typer.Option(
-                "--summary",
-                help="Only counts instead of rows: of all rows, and by each column that has few values. With amounts, "
-                "also their sums by currency.",
-                rich_help_panel=OUTPUT,
-            ),
-        ],
-        False,
-    ),
-}
-FOR_TABLES = {
-    "format": (
-        Annotated[
-            TableFormat | None,
-            typer.Option(
-                "--format",
-                help="Format on standard output, which has the data alone. table: fitted to a terminal, otherwise "
-                f"separated by tabs. {_EXACT}",
-                show_default="table",
-                rich_help_panel=OUTPUT,
-            ),
-        ],
-        None,
-    ),
-    "output": (
-        Annotated[
-            str | None,
-            typer.Option(
-                "--output",
-                metavar="FILE",
-                help=f"Write all rows and columns to this file; its suffix decides: {' '.join(SUFFIXES)}. "
-                "- is standard output.",
-                rich_help_panel=OUTPUT,
-            ),
-        ],
-        None,
-    ),
-    "profile": (Annotated[str | None, profile_option("excel in a file, machine on standard output")], None),
-    **PARTS,
-}
-FOR_FACTS = {
-    "format": (
-        Annotated[
-            FactsFormat,
-            typer.Option("--format", help=f"json: one object on standard output. {_EXACT}", rich_help_panel=OUTPUT),
-        ],
-        FactsFormat.TEXT,
-    )
-}
+_LIMIT = option("--limit COUNT", "Only the first COUNT rows of each list.", section=OUTPUT, min=1)
+_SUMMARY = option("--summary", "Counts and sums instead of rows, by each column of few values.", False, section=OUTPUT)
+_FORMAT = option(
+    "--format FORMAT", "text, or json: one object, amounts as text, times in UTC.", TextFormat.TEXT, section=OUTPUT
+)
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What the options ask for: a format, and the file of a table with the suffix that decides on its format."""
+class _Output:
+    """The options of the output: a format, and the file of a table with the suffix that decides on its format."""
 
-    format: TableFormat | FactsFormat = FactsFormat.TEXT
+    format: TableFormat | TextFormat = TextFormat.TEXT
     file: str = STREAM
     suffix: str = ""
     profile: str | None = None
@@ -139,57 +69,75 @@ class _Asked:
     summary: bool = False
 
 
-_NOTHING = _Asked()
-_asked: ContextVar[_Asked] = ContextVar("asked", default=_NOTHING)
+_NOTHING = _Output()
+_output: ContextVar[_Output] = ContextVar("output", default=_NOTHING)
 
 
 def table(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command whose result is a table the options --format, --output, --profile, --limit and --summary."""
-    return _with(command, FOR_TABLES, _for_table)
+    return _with(command, _for_table)
 
 
 def lists(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command whose result has lists of many rows the options --format, --limit and --summary."""
-    return _with(command, FOR_FACTS | PARTS, _Asked)
+    return _with(command, _for_lists)
 
 
-def facts(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command whose result is no table the option --format."""
-    return _with(command, FOR_FACTS, _Asked)
+def text(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command whose result is text, or one JSON object, the option --format."""
+    return _with(command, _for_text)
 
 
-def _with(
-    command: Callable[..., None], added: dict[str, tuple[Any, Any]], understood: Callable[..., _Asked]
-) -> Callable[..., None]:
+def _with(command: Callable[..., None], group: Callable[..., _Output]) -> Callable[..., None]:
     @wraps(command)
-    def run(**given: Any) -> None:
-        before = _asked.set(understood(**{name: given.pop(name) for name in added}))
+    def run(output_options: _Output, **values: Any) -> None:
+        before = _output.set(output_options)
         try:
-            command(**given)
+            with warnings.catch_warnings():
+                warnings.showwarning = lambda message, *_: tell(f"bktools: {message}")
+                command(**values)
         finally:
-            _asked.reset(before)
+            _output.reset(before)
 
-    signature = inspect.signature(command, eval_str=True)
-    own = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-        for name, (annotation, default) in added.items()
-    ]
-    parameters = [*signature.parameters.values(), *own]
-    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {item.name: item.annotation for item in parameters}
-    return run
+    own = inspect.signature(command, eval_str=True)
+    output = inspect.Parameter(
+        "output_options", inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[_Output, Group(group)]
+    )
+    run.__signature__ = own.replace(parameters=[*own.parameters.values(), output])  # type: ignore[attr-defined]
+    return expanded(run)
+
+
+def _for_text(format: TextFormat = _FORMAT) -> _Output:  # noqa: A002 - the option
+    return _Output(format)
+
+
+def _for_lists(
+    format: TextFormat = _FORMAT,  # noqa: A002 - the option
+    limit: int | None = _LIMIT,
+    summary: bool = _SUMMARY,
+) -> _Output:
+    return _Output(format, limit=limit, summary=summary)
 
 
 def _for_table(
-    format: TableFormat | None,  # noqa: A002 - the option
-    output: str | None,
-    profile: str | None,
-    limit: int | None,
-    summary: bool,
-) -> _Asked:
+    format: TableFormat | None = option(  # noqa: A002 - the option
+        "--format FORMAT",
+        f"On standard output: {', '.join(TableFormat)}. In JSON, amounts are text and times UTC.",
+        section=OUTPUT,
+        show_default="table",
+    ),
+    output: str | None = option(
+        "--output FILE",
+        f"Write all rows and columns to this file; its suffix decides: {' '.join(SUFFIXES)}. - is standard output.",
+        section=OUTPUT,
+    ),
+    profile: str | None = profile_option(None, show_default="excel in a file, machine on standard output"),
+    limit: int | None = _LIMIT,
+    summary: bool = _SUMMARY,
+) -> _Output:
     named = SUFFIX_OF.get(format, "") if format else ""
     if output is None or output == STREAM:
-        return _Asked(format or TableFormat.TABLE, STREAM, named, profile, limit, summary)
+        return _Output(format or TableFormat.TABLE, STREAM, named, profile, limit, summary)
     suffix = Path(output).suffix.lower()
     if suffix not in SUFFIXES:
         if not named:
@@ -199,39 +147,41 @@ def _for_table(
         raise ArgumentError(
             "--format", f"cannot be {format} with --output {output}, whose suffix decides: leave it out"
         )
-    return _Asked(format or TableFormat.TABLE, output, suffix, profile, limit, summary)
+    return _Output(format or TableFormat.TABLE, output, suffix, profile, limit, summary)
 
 
 @contextmanager
 def reserved_output() -> Iterator[None]:
     """Keep standard output for data that the command writes itself: `say` goes to standard error."""
-    if _asked.get().format != FactsFormat.TEXT:
+    if _output.get().format != TextFormat.TEXT:
         raise ArgumentError("--format", "cannot be combined with - for standard output: both would be written there")
-    before = _asked.set(replace(_asked.get(), format=TableFormat.JSONL))
+    before = _output.set(replace(_output.get(), format=TableFormat.JSONL))
     try:
         yield
     finally:
-        _asked.reset(before)
+        _output.reset(before)
 
 
 def is_for_people() -> bool:
     """Whether standard output is text to read, not data."""
-    asked = _asked.get()
-    return not asked.suffix and asked.format in {FactsFormat.TEXT, TableFormat.TABLE}
+    output = _output.get()
+    return not output.suffix and output.format in {TextFormat.TEXT, TableFormat.TABLE}
 
 
 def say(text: str) -> None:
     """Write a line of a result that is no table; where the result is data, a note on standard error."""
-    if _asked.get().format == FactsFormat.TEXT:
+    if _output.get().format == TextFormat.TEXT:
         typer.echo(text)
     else:
         remark(text.strip("\n"))
 
 
-def result(**known: Any) -> None:
-    """Write the facts as one JSON object, where the user asks for it."""
-    if _asked.get().format == FactsFormat.JSON:
-        write_json({name: _part(value) for name, value in known.items()})
+def report(*lines: str, **values: Any) -> None:
+    """Write a result that is no table: lines for people (empty ones are left out), values as one JSON object."""
+    for line in filter(None, lines):
+        say(line)
+    if _output.get().format == TextFormat.JSON:
+        write_json({name: _part(value) for name, value in values.items()})
 
 
 def write_json(value: Any) -> None:
@@ -245,19 +195,19 @@ def write_json(value: Any) -> None:
 
 def _part(value: Any) -> Any:
     """Return what --limit and --summary leave of a table or a list of rows; other values stay as they are."""
-    asked = _asked.get()
-    if asked.limit is None and not asked.summary:
+    output = _output.get()
+    if output.limit is None and not output.summary:
         return value
     is_frame = hasattr(value, "itertuples")
     if not is_frame and not (isinstance(value, list) and value and all(isinstance(row, dict) for row in value)):
         return value
-    if asked.summary:
+    if output.summary:
         import pandas as pd
 
         from bktools.cli.summary import summary_of
 
         value = summary_of(value if is_frame else pd.DataFrame(value))
-    return value[: asked.limit]
+    return value[: output.limit]
 
 
 def hand_over(
@@ -279,25 +229,25 @@ def hand_over(
     from bktools.cli.formats import WRITERS
     from bktools.cli.tables import counted, show
 
-    asked, rows = _asked.get(), len(frame)
-    is_part, frame = asked.summary or asked.limit is not None, _part(frame)
-    shown = frame if columns is None or asked.summary else frame[columns]
-    if len(frame) < rows and not asked.summary:
-        remark(f"the first {len(frame):,} of {counted(rows, 'row')} (--limit {asked.limit})")
-    if not asked.suffix:
+    output, rows = _output.get(), len(frame)
+    is_part, frame = output.summary or output.limit is not None, _part(frame)
+    shown = frame if columns is None or output.summary else frame[columns]
+    if len(frame) < rows and not output.summary:
+        remark(f"the first {len(frame):,} of {counted(rows, 'row')} (--limit {output.limit})")
+    if not output.suffix:
         if text is None or is_part:
             show(shown, most=most, whole="--output FILE")
         else:
             typer.echo(text)
         return
-    whole = shown if asked.suffix == ".md" else frame
-    if asked.file != STREAM:
-        WRITERS[asked.suffix](whole, Path(asked.file), asked.profile or "excel")
-        remark(f"{counted(len(frame), 'row')} written to {asked.file}")
+    whole = shown if output.suffix == ".md" else frame
+    if output.file != STREAM:
+        WRITERS[output.suffix](whole, Path(output.file), output.profile or "excel")
+        remark(f"{counted(len(frame), 'row')} written to {output.file}")
         return
     with disk.temporary_folder() as folder:
-        path = Path(folder) / f"table{asked.suffix}"
-        WRITERS[asked.suffix](whole, path, asked.profile or "machine")
+        path = Path(folder) / f"table{output.suffix}"
+        WRITERS[output.suffix](whole, path, output.profile or "machine")
         with path.open("rb") as file:
             write_out(file)
 
@@ -314,27 +264,3 @@ def write_out(data: bytes | IO[bytes]) -> None:
     else:
         shutil.copyfileobj(data, out.buffer)
     out.buffer.flush()
-
-
-@contextmanager
-def readable(path: Path) -> Iterator[Path]:
-    """Yield a file to read: standard input, where it is named -, as a private temporary file.
-
-    Raises
-    ------
-    InputError
-        When standard input is empty or a terminal.
-    """
-    if str(path) != STREAM:
-        yield path
-        return
-    if sys.stdin.isatty():
-        raise InputError("standard input is a terminal: write to it with a pipe, such as cat FILE | bktools …")
-    with disk.temporary_folder() as folder:
-        # A suffix of text: the readers recognise other kinds by the bytes.
-        copy = Path(folder) / "standard-input.txt"
-        with disk.exclusive(copy) as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
-        if not copy.stat().st_size:
-            raise InputError("is empty", source="standard input")
-        yield copy

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import logging
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bktools import caller
 from bktools.cli import results
-from bktools.progress import hushed
+from bktools.cli.options import REQUIRED, Group, argument, option
+from bktools.cli.output import remark, tell
 from bktools.visible import visible_line
 
 if TYPE_CHECKING:
     from bktools.sandbox import Server
-
-log = logging.getLogger("bktools")
 
 app = typer.Typer(help="The embedded service: serve, reset, sample files, faults.", no_args_is_help=True)
 
 
 # The variables of curl's lines, and the settings of bktools that have the same value.
 VARIABLES = {
-    "ADDRESS": "BKTOOLS_BASE_URL",
-    "TOKEN": "BKTOOLS_TOKEN",
-    "API_KEY": "BKTOOLS_API_KEY",
-    "COMPANY": "BKTOOLS_COMPANY",
-    "BALANCE": "BKTOOLS_BALANCE_URL",
-    "BALANCE_TOKEN": "BKTOOLS_BALANCE_TOKEN",
-}
+    "ADDRESS": "base_url", "TOKEN": "token", "API_KEY": "api_key", "COMPANY": "company", "BALANCE": "balance_url",
+    "BALANCE_TOKEN": "balance_token",
+}  # fmt: skip
 
 HOW_TO_CONNECT = """\
 address  {ADDRESS}
@@ -57,55 +50,37 @@ bktools categories
 """
 
 
+def _world(
+    *,
+    port: int = option("--port PORT", "Port on loopback; 0 is any free port.", 0, min=0, max=65535),
+    balance_port: int = option(
+        "--balance-port PORT", "Port of the balance host; 0 is any free port.", 0, min=0, max=65535
+    ),
+    db: Path | None = option("--db FILE", "File of the state; by default one in the data folder.", dir_okay=False),
+    seed: int = option("--seed NUMBER", "Seed of a new world.", 1),
+    companies: int = option("--companies COUNT", "Companies of a new world.", 3, min=1),
+    categories: int = option("--categories COUNT", "Categories of its first company.", 240, min=0),
+    employees: int = option("--employees COUNT", "Employees of its first company.", 27, min=0),
+    requests_per_minute: int | None = option(
+        "--requests-per-minute COUNT", "Further requests are answered 429.", min=1
+    ),
+    max_limit: int = option("--max-limit COUNT", "The most rows of a page.", 100, min=1),
+) -> dict[str, Any]:
+    """Return the options that `Server` takes as its arguments."""
+    return locals()
+
+
 @app.command("serve")
-@results.facts
+@results.text
 def serve(
     context: typer.Context,
-    port: Annotated[
-        int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port on loopback; 0 is any free port.")
-    ] = 0,
-    balance_port: Annotated[
-        int,
-        typer.Option(
-            "--balance-port", metavar="PORT", min=0, max=65535, help="Port of the balance host; 0 is any free port."
-        ),
-    ] = 0,
-    db: Annotated[
-        Path | None,
-        typer.Option(
-            "--db", metavar="FILE", dir_okay=False, help="File of the state; one in the data folder by default."
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="NUMBER", help="Seed of a new world.")] = 1,
-    companies: Annotated[
-        int, typer.Option("--companies", metavar="COUNT", min=1, help="Companies of a new world.")
-    ] = 3,
-    categories: Annotated[
-        int, typer.Option("--categories", metavar="COUNT", min=0, help="Categories of its first company.")
-    ] = 240,
-    employees: Annotated[
-        int, typer.Option("--employees", metavar="COUNT", min=0, help="Employees of its first company.")
-    ] = 27,
-    latency: Annotated[
-        float, typer.Option("--latency", metavar="MILLISECONDS", min=0, help="Milliseconds before every answer.")
-    ] = 0.0,
-    requests_per_minute: Annotated[
-        int | None,
-        typer.Option("--requests-per-minute", metavar="COUNT", min=1, help="Further requests are answered 429."),
-    ] = None,
-    max_limit: Annotated[
-        int, typer.Option("--max-limit", metavar="COUNT", min=1, help="Rows of a page at most.")
-    ] = 100,
-    fault: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--fault",
-            metavar="FAULT",
-            help="Fault to inject, such as error:operation=search_categories,times=3,status=503; may be repeated. "
-            "Kinds: latency, rate_limited, error, reset, drop, cut, cut_gzip, corrupt, drift. Their options: "
-            "bktools sandbox faults.",
-        ),
-    ] = None,
+    world: Annotated[dict[str, Any], Group(_world)],
+    latency: float = option("--latency MILLISECONDS", "Milliseconds before every answer.", 0.0, min=0),
+    fault: list[str] | None = option(
+        "--fault FAULT",
+        "Fault to inject, such as error:operation=search_categories,times=3,status=503; may be repeated. "
+        "bktools sandbox faults lists them.",
+    ),
 ) -> None:
     """Serve the sandbox until Ctrl-C; print how to connect.
 
@@ -116,42 +91,23 @@ def serve(
     from bktools.sandbox import Server
     from bktools.settings import load_settings
 
-    server = Server(
-        load_settings("sandbox").state_dir,
-        port=port,
-        seed=seed,
-        companies=companies,
-        categories=categories,
-        employees=employees,
-        latency=latency / 1000,
-        requests_per_minute=requests_per_minute,
-        max_limit=max_limit,
-        faults=fault or (),
-        db=db,
-        balance_port=balance_port,
-        on_request=_tell,
-    )
+    state = load_settings("sandbox").state_dir
+    server = Server(state, latency=latency / 1000, faults=fault or (), on_request=_on_request, **world)
     of_new_world = [name for name in ("seed", "companies", "categories", "employees") if _is_given(context, name)]
     if of_new_world and server.file.exists():
-        options = ", ".join(f"--{name}" for name in of_new_world)
-        typer.echo(f"{server.file} holds a world already, which is kept: {options} is for a new one", err=True)
+        names = ", ".join(f"--{name}" for name in of_new_world)
+        tell(f"{server.file} holds a world already, which is kept: {names} is for a new one")
     with server:
         try:
-            if results.is_for_people():
-                results.say(_how_to_connect(server))
-            results.result(state=server.file, **{name.lower(): value for name, value in _values(server).items()})
+            lines = [_how_to_connect(server)] if results.is_for_people() else []
+            results.report(*lines, state=server.file, **{name.lower(): text for name, text in _values(server).items()})
             server.wait()
         except KeyboardInterrupt:
             results.say("stopped; its state is kept")
 
 
-def _tell(method: str, path: str, status: int | None, seconds: float) -> None:
-    """Print or log one line about a request: method, path, status and milliseconds."""
-    line = f"{method} {visible_line(path)} {status or 'no answer'} {seconds * 1000:.0f} ms"
-    if hushed.is_set():
-        log.info("%s", line)
-    else:
-        print(line, file=sys.stderr, flush=True)
+def _on_request(method: str, path: str, status: int | None, seconds: float) -> None:
+    remark(f"{method} {visible_line(path)} {status or 'no answer'} {seconds * 1000:.0f} ms")
 
 
 def _is_given(context: typer.Context, name: str) -> bool:
@@ -160,34 +116,22 @@ def _is_given(context: typer.Context, name: str) -> bool:
 
 
 def _values(server: Server) -> dict[str, str]:
-    return {
-        "ADDRESS": server.base_url,
-        "TOKEN": server.token,
-        "API_KEY": server.api_key,
-        "COMPANY": server.company_id,
-        "BALANCE": server.balance_url,
-        "BALANCE_TOKEN": server.balance_token,
-    }
+    attributes = VARIABLES | {"COMPANY": "company_id"}
+    return {name: getattr(server, attribute) for name, attribute in attributes.items()}
 
 
 def _how_to_connect(server: Server) -> str:
     values = _values(server)
-    settings = {VARIABLES[name]: value for name, value in values.items()}
-    return "".join(
-        [
-            HOW_TO_CONNECT.format(**values, file=server.file),
-            # curl's line is for sh.
-            "" if caller.ON_WINDOWS else FOR_CURL.format(variables=caller.set_variables(values)),
-            FOR_BKTOOLS.format(variables=caller.set_variables(settings)),
-        ]
-    )
+    settings = {f"BKTOOLS_{VARIABLES[name].upper()}": value for name, value in values.items()}
+    # curl's line is for sh.
+    for_curl = "" if caller.ON_WINDOWS else FOR_CURL.format(variables=caller.set_variables(values))
+    for_bktools = FOR_BKTOOLS.format(variables=caller.set_variables(settings))
+    return HOW_TO_CONNECT.format(**values, file=server.file) + for_curl + for_bktools
 
 
 @app.command("reset")
-@results.facts
-def reset(
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-) -> None:
+@results.text
+def reset(yes: bool = option("--yes", "Do not ask.", False)) -> None:
     """Delete the sandbox and its journal. Real books are not touched.
 
     Example: bktools sandbox reset --yes
@@ -199,13 +143,12 @@ def reset(
     if not yes:
         typer.confirm(f"Delete the sandbox in {settings.state_dir}, with its journal?", abort=True)
     forget_sandbox(settings)
-    results.say("The next start makes a new sandbox.")
-    results.result(removed=settings.state_dir)
+    results.report("The next start makes a new sandbox.", removed=settings.state_dir)
 
 
 @app.command("sample-data")
-@results.facts
-def sample_data(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to write to.")]) -> None:
+@results.text
+def sample_data(folder: Path = argument("FOLDER", "Folder to write to.", REQUIRED)) -> None:
     """Write sample files: chart of accounts, entries, account list.
 
     The last file is an example of the account list that a service's user interface exports. Import it with: bktools accounts import
@@ -213,17 +156,12 @@ def sample_data(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="F
 
     Example: bktools sandbox sample-data data
     """
-    from bktools.disk import told
-    from bktools.errors import StorageError
+    from bktools.disk import storage_errors
     from bktools.sandbox.sample import write_account_list, write_sample_data
 
-    try:
+    with storage_errors(folder):
         written = (*write_sample_data(folder), write_account_list(folder))
-    except OSError as error:
-        raise StorageError(f"the sample files cannot be written to {folder}: {told(error)}") from error
-    for path in written:
-        results.say(str(path))
-    results.result(files=written)
+    results.report(*map(str, written), files=written)
 
 
 @app.command("faults")

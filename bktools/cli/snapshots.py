@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from bktools.cli import options, results
 from bktools.cli.loading import age
+from bktools.cli.options import REQUIRED, argument, option
 from bktools.cli.output import remark
 from bktools.contract import NOUNS, rules
 from bktools.errors import SnapshotNotFoundError
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Cached loads: list, show, prune, find the files.", no_args_is_help=True)
 
-Key = Annotated[str, typer.Argument(metavar="KEY", help="Beginning of the key that `list` shows.")]
-
 NAMED = 12
 TABLES = tuple(noun.name for noun in NOUNS)
 PRIVATE = {"email"}
@@ -30,7 +29,7 @@ PRIVATE = {"email"}
 
 @app.command("list")
 @results.table
-def list_snapshots(environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
+def list_snapshots(connection: options.Connects) -> None:
     """List the cached queries: rows, size and age.
 
     They are those of the environment and credential in force.
@@ -40,58 +39,47 @@ def list_snapshots(environment: options.Environment = None, sandbox: options.San
     from bktools.snapshots.options import age_of
 
     rows = []
-    with _stored(environment, sandbox=sandbox) as (store, queries):
+    with _stored(connection) as (store, queries):
         for query in queries:
             snapshots = store.history(query)
-            facts = snapshots[-1].facts()
-            size = sum(snapshot.size() for snapshot in snapshots)
-            rows.append(
-                (
-                    store.folder(query).name[:NAMED],
-                    query.table,
-                    _filters(query),
-                    len(snapshots),
-                    None if facts is None else facts.rows,
-                    _size(size),
-                    age_of(snapshots[-1].time),
-                    size,
-                    snapshots[-1].time,
-                )
-            )
-    _hand_over(rows, ("key", "table", "filters", "snapshots", "rows", "size", "newest"), "bytes", "fetched_at")
+            newest, size = snapshots[-1], sum(snapshot.size() for snapshot in snapshots)
+            key, facts = store.folder(query).name[:NAMED], newest.facts()
+            rows.append({
+                "key": key, "table": query.table, "filters": _filters(query), "snapshots": len(snapshots),
+                "rows": facts and facts.rows, "size": _size(size), "newest": age_of(newest.time),
+                "bytes": size, "fetched_at": newest.time,
+            })  # fmt: skip
+    _hand_over(rows, ["key", "table", "filters", "snapshots", "rows", "size", "newest"], "bytes", "fetched_at")
 
 
 @app.command("show")
 @results.table
-def show(key: Key, environment: options.Environment = None, sandbox: options.Sandbox = False) -> None:
+def show(
+    connection: options.Connects, key: str = argument("KEY", "Beginning of the key that `list` shows.", REQUIRED)
+) -> None:
     """Show all cached versions of one query, oldest first.
 
     Example: bktools snapshots show 3f2a
     """
-    with _stored(environment, sandbox=sandbox) as (store, queries):
+    with _stored(connection) as (store, queries):
         query = _named(key, store, queries)
-        versions = [(snapshot, snapshot.facts(), snapshot.size()) for snapshot in store.history(query)]
+        snapshots = store.history(query)
     remark(f"{query.table}, {_filters(query)}")
-    rows = [
-        (
-            snapshot.time,
-            None if facts is None else facts.rows,
-            _size(size),
-            snapshot.digest[:NAMED],
-            "damaged" if facts is None or snapshot.is_damaged else _complete(facts),
-            size,
-        )
-        for snapshot, facts, size in versions
-    ]
-    _hand_over(rows, ("fetched_at", "rows", "size", "content", "complete"), "bytes")
+    rows = []
+    for snapshot in snapshots:
+        facts, size = snapshot.facts(), snapshot.size()
+        complete = "damaged" if facts is None or snapshot.is_damaged else _complete(facts)
+        rows.append({
+            "fetched_at": snapshot.time, "rows": facts and facts.rows, "size": _size(size),
+            "content": snapshot.digest[:NAMED], "complete": complete, "bytes": size,
+        })  # fmt: skip
+    _hand_over(rows, ["fetched_at", "rows", "size", "content", "complete"], "bytes")
 
 
 @app.command("prune")
-@results.facts
+@results.text
 def prune(
-    older_than: Annotated[str, typer.Option("--older-than", metavar="AGE", help="Age, such as 90d.")] = "90d",
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
+    connection: options.Connects, older_than: str = option("--older-than AGE", "Age, such as 90d.", "90d")
 ) -> None:
     """Remove old snapshots; the newest and each month's last stay.
 
@@ -102,27 +90,19 @@ def prune(
     Example: bktools snapshots prune --older-than 30d
     """
     limit = age("--older-than", older_than)
-    with _stored(environment, sandbox=sandbox) as (store, _):
+    with _stored(connection) as (store, _):
         gone = store.prune(limit)
-    results.say(
-        f"{gone.snapshots} snapshots removed, {_size(gone.size)} freed; the newest and each month's last are kept"
-    )
-    results.result(removed=gone.snapshots, bytes=gone.size)
+    line = f"{gone.snapshots} snapshots removed, {_size(gone.size)} freed; the newest and each month's last are kept"
+    results.report(line, removed=gone.snapshots, bytes=gone.size)
 
 
 @app.command("path")
-@results.facts
+@results.text
 def path(
-    table: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="TABLE|KEY",
-            help="categories or employees, loaded without filters; or the beginning of a key. Default: all.",
-        ),
-    ] = None,
-    company: options.Company = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
+    connection: options.ConnectsToCompany,
+    table: str | None = argument(
+        "TABLE|KEY", "categories or employees, loaded without filters; or the beginning of a key. By default all."
+    ),
 ) -> None:
     """Print the newest Parquet file of a table or cached query.
 
@@ -130,24 +110,22 @@ def path(
 
     Example: bktools snapshots path categories
     """
-    with _stored(environment, sandbox=sandbox) as (store, queries):
+    with _stored(connection) as (store, queries):
         if table in TABLES:
-            asked = _of_table(str(table), company or store.settings.company, store.settings.company_names, queries)
+            wanted = _of_table(str(table), store.settings.company, store.settings.company_names, queries)
         else:
-            asked = [_named(table, store, queries)] if table else queries
-        files = [_newest(store, query) for query in asked]
-    for file in files:
-        results.say(str(file))
-    results.result(files=files)
+            wanted = [_named(table, store, queries)] if table else queries
+        files = [_newest(store, query) for query in wanted]
+    results.report(*map(str, files), files=files)
 
 
 @contextmanager
-def _stored(environment: str | None, *, sandbox: bool) -> Iterator[tuple[Store, list[Query]]]:
+def _stored(connection: options.Connection) -> Iterator[tuple[Store, list[Query]]]:
     """Open the store and list its cached queries, without a request to the service."""
     from bktools.snapshots.store import Store
 
     # Only the sandbox has to be started, to learn its credential.
-    with options.connected(environment, sandbox=sandbox) as service:
+    with connection.open() as service:
         store = Store(service.settings)
         yield store, store.queries()
 
@@ -155,12 +133,16 @@ def _stored(environment: str | None, *, sandbox: bool) -> Iterator[tuple[Store, 
 def _of_table(table: str, company: str | None, names: Mapping[str, str], queries: list[Query]) -> list[Query]:
     """Return the queries of a whole table, of one company or of all."""
     company_id = None if company is None else rules.company_id("--company", company, names)
-    found = [query for query in queries if query.table == table and query.filters.keys() <= {"company_id"}]
-    if company_id is not None:
-        found = [query for query in found if query.filters.get("company_id") == company_id]
-    if not found:
+    matches = [
+        query
+        for query in queries
+        if query.table == table
+        and query.filters.keys() <= {"company_id"}
+        and company_id in {None, query.filters.get("company_id")}
+    ]
+    if not matches:
         raise SnapshotNotFoundError(f"no snapshot of the {table} was found: bktools {table} makes one")
-    return found
+    return matches
 
 
 def _newest(store: Store, query: Query) -> Path:
@@ -169,11 +151,11 @@ def _newest(store: Store, query: Query) -> Path:
 
 
 def _named(key: str, store: Store, queries: list[Query]) -> Query:
-    found = [query for query in queries if store.folder(query).name.startswith(key)]
-    if len(found) != 1:
-        many = f"{len(found)} keys begin" if found else "no key begins"
+    matches = [query for query in queries if store.folder(query).name.startswith(key)]
+    if len(matches) != 1:
+        many = f"{len(matches)} keys begin" if matches else "no key begins"
         raise SnapshotNotFoundError(f"{many} with {key!r}: bktools snapshots list shows them")
-    return found[0]
+    return matches[0]
 
 
 def _complete(facts: Facts) -> str:
@@ -181,21 +163,21 @@ def _complete(facts: Facts) -> str:
 
 
 def _filters(query: Query) -> str:
-    told = []
+    texts = []
     for name, value in query.filters.items():
         # An e-mail is private, and others may see the screen.
         text = "…" if name in PRIVATE else f"{len(value)} of them" if isinstance(value, list) else str(value).lower()
-        told.append(f"{name}={text}")
-    return " ".join(told) or "everything"
+        texts.append(f"{name}={text}")
+    return " ".join(texts) or "everything"
 
 
 def _size(count: int) -> str:
     return f"{count / 2**20:.1f} MiB" if count >= 2**20 else f"{count / 2**10:.1f} KiB"
 
 
-def _hand_over(rows: Sequence[tuple[Any, ...]], shown: Sequence[str], *others: str) -> None:
+def _hand_over(rows: list[dict[str, Any]], shown: list[str], *others: str) -> None:
     import pandas as pd
 
-    results.hand_over(pd.DataFrame(rows, columns=[*shown, *others]), list(shown))
+    results.hand_over(pd.DataFrame(rows, columns=[*shown, *others]), shown)
     if not rows:
         remark("no snapshots: the first load makes one")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import typer
@@ -32,6 +33,14 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
 def counts(values: pd.Series) -> str:
     """Return the count of each value, the most frequent first; empty without values."""
     return ", ".join(f"{count:,} {value}" for value, count in values.value_counts().items())
+
+
+def in_order(frame: pd.DataFrame, column: str, values: Iterable[str]) -> pd.DataFrame:
+    """Return the rows in the order of a column's values; others last."""
+    ranks = {value: rank for rank, value in enumerate(values)}
+    return frame.sort_values(
+        column, key=lambda cells: cells.map(ranks).fillna(len(ranks)), kind="stable", ignore_index=True
+    )
 
 
 def show(frame: pd.DataFrame, *, most: int = 50, whole: str = "| cat") -> None:

@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Any, NoReturn, TextIO, TypeVar
 
 from bktools.cli.exits import described, is_of_the_parser, needs_its_page
-from bktools.cli.output import remark
+from bktools.cli.output import TextFormat, remark
 from bktools.errors import BktoolsError
 from bktools.progress import hushed, running
 from bktools.visible import visible, visible_line
@@ -48,13 +48,6 @@ class LogLevel(StrEnum):
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"
-
-
-class LogFormat(StrEnum):
-    """Formats of the log."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 def common_first(arguments: Sequence[str]) -> list[str]:
@@ -93,7 +86,7 @@ def unattended(arguments: Sequence[str], *, interval: float = HEARTBEAT) -> Iter
         sys.stderr = out
         if log_format is not None:
             stack.enter_context(_logging_to(out, log_format, logging.getLevelNamesMapping()[level.upper()]))
-        if log_format is LogFormat.JSON:
+        if log_format is TextFormat.JSON:
             sys.stderr = _Logged()
         if is_quiet or log_format is not None:
             stack.callback(hushed.clear)
@@ -137,22 +130,23 @@ def asks_for_json(arguments: Sequence[str]) -> bool:
     return "--format=json" in arguments or ("--format", "json") in itertools.pairwise(arguments)
 
 
-def _log_format(arguments: Sequence[str]) -> LogFormat | None:
+def _log_format(arguments: Sequence[str]) -> TextFormat | None:
     """Return the format of the log; a level alone asks for text."""
-    asked = _chosen("--log-format", LogFormat, arguments)
-    return asked or (LogFormat.TEXT if _chosen("--log-level", LogLevel, arguments) else None)
+    return _chosen("--log-format", TextFormat, arguments) or (
+        TextFormat.TEXT if _chosen("--log-level", LogLevel, arguments) else None
+    )
 
 
 def _chosen(option: str, words: type[_Words], arguments: Sequence[str]) -> _Words | None:
     """Return the word that an option has; None for a wrong one, which the command's parser refuses."""
-    given = [argument.partition("=")[2] for argument in arguments if argument.startswith(f"{option}=")]
-    return words(given[-1]) if given and given[-1] in set(words) else None
+    chosen = [argument.partition("=")[2] for argument in arguments if argument.startswith(f"{option}=")]
+    return words(chosen[-1]) if chosen and chosen[-1] in set(words) else None
 
 
 @contextmanager
-def _logging_to(out: _Watched, log_format: LogFormat, level: int) -> Iterator[None]:
+def _logging_to(out: _Watched, log_format: TextFormat, level: int) -> Iterator[None]:
     handler = logging.StreamHandler(out)
-    handler.setFormatter(_JsonFormatter() if log_format is LogFormat.JSON else _TextFormatter())
+    handler.setFormatter(_JsonFormatter() if log_format is TextFormat.JSON else _TextFormatter())
     before = log.level, log.propagate
     log.addHandler(handler)
     # Setting the attribute would leave the cache of enabled levels as it was.
@@ -188,7 +182,7 @@ def _heartbeat(out: _Watched, interval: float, *, is_logged: bool) -> Iterator[N
         ended.set()
 
 
-class _Watched(io.TextIOBase):
+class _Watched:
     """A stream that knows when it was last written to."""
 
     def __init__(self, target: TextIO) -> None:
@@ -199,20 +193,8 @@ class _Watched(io.TextIOBase):
         self.written_at = time.monotonic()
         return self._target.write(text)
 
-    def flush(self) -> None:
-        # Python flushes a forgotten stream. From 3.13 on it shows the error of one whose target is closed.
-        if not self._target.closed:
-            self._target.flush()
-
-    def isatty(self) -> bool:
-        return self._target.isatty()
-
-    def fileno(self) -> int:
-        return self._target.fileno()
-
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        return self._target.encoding
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._target, name)
 
 
 class _Logged(io.TextIOBase):

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bktools.caller import command, in_shell
-from bktools.cli import options, results
+import bktools
+from bktools.caller import in_shell
+from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
-from bktools.cli.mappings import remembered
+from bktools.cli.options import option
 from bktools.cli.output import remark, tell
+from bktools.cli.tables import show
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.visible import visible_line
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bktools.ledger.settlements import Settlement
-    from bktools.service import Service
 
 # Columns of a finding that are printed.
 COLUMNS = ["severity", "check", "about", "message", "to_do", "who"]
@@ -31,75 +32,29 @@ MOST_POSTINGS = 10
 
 @results.lists
 def verify(
-    ledger: Annotated[
-        Path,
-        typer.Option(
-            "--ledger",
-            metavar="FILE",
-            help="The general ledger: SIE, DATEV, FEC, SAF-T, CSV and others; - is standard input.",
+    ledger: Annotated[files.FileOptions, files.reads("ledger", "--ledger FILE", files.LEDGER_HELP, is_required=True)],
+    entries: Annotated[
+        files.FileOptions,
+        files.reads(
+            "entries",
+            "--entries FILE",
+            "Their file: shows changes since the export; adds missing amounts.",
+            prefix="entry-",
         ),
     ],
-    month: Annotated[
-        str | None,
-        typer.Option(
-            "--month",
-            metavar="YYYY-MM",
-            help="Only the entries of this month, as 2026-10. Default: the ledger's months.",
-        ),
-    ] = None,
-    entries: Annotated[
-        Path | None,
-        typer.Option(
-            "--entries",
-            metavar="FILE",
-            help="The file of the entries: it shows changes since the export, and has amounts that the journal lacks.",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="FOLDER", rich_help_panel=options.OUTPUT, help="Write everything as CSV to this folder."
-        ),
-    ] = None,
-    days: Annotated[
-        int,
-        typer.Option("--days", metavar="DAYS", min=0, max=366, help="Days between an entry and its posting at most."),
-    ] = 7,
-    explained: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--explained",
-            metavar="VOUCHER",
-            help="A voucher or document that you looked up: it holds no entry of a batch in doubt. Repeatable.",
-        ),
-    ] = None,
-    company: options.Company = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    column: options.FileColumn = None,
-    delimiter: options.FileDelimiter = None,
-    encoding: options.FileEncoding = None,
-    sheet: options.FileSheet = None,
-    decimal: options.Decimal = None,
-    date_format: options.DateFormat = None,
-    verify: Annotated[
-        str,
-        typer.Option(
-            "--verify",
-            metavar="strict|warn",
-            help="strict: the ledger must agree with its own totals. warn: a warning.",
-        ),
-    ] = "strict",
-    save_mapping: options.SaveFileMapping = None,
-    entry_column: options.EntryColumn = None,
-    entry_delimiter: options.EntryDelimiter = None,
-    entry_encoding: options.EntryEncoding = None,
-    entry_sheet: options.EntrySheet = None,
-    entry_decimal: options.EntryDecimal = None,
-    entry_date_format: options.EntryDateFormat = None,
-    split_lines: options.EntrySplitLines = False,
-    save_entry_mapping: options.SaveEntryMapping = None,
-    profile: options.Profile = "excel",
+    connection: options.ConnectsToCompany,
+    month: str | None = option(
+        "--month YYYY-MM", "Only the entries of this month, such as 2026-10; by default the ledger's months."
+    ),
+    out: Path | None = option(
+        "--out FOLDER", "Write everything as CSV to this folder; see --profile.", section=options.OUTPUT
+    ),
+    days: int = option("--days DAYS", "The most days between an entry and its posting.", 7, min=0, max=366),
+    explained: list[str] | None = option(
+        "--explained VOUCHER",
+        "A voucher or document that you looked up: it holds no entry of unknown outcome. May be repeated.",
+    ),
+    profile: str = options.PROFILE,
 ) -> None:
     """Check that exported entries arrived in the general ledger.
 
@@ -112,49 +67,33 @@ def verify(
 
     Example: bktools verify --ledger bookkeeping.se --month 2026-10
     """
-    from bktools.cli.reconcile import recognised
-    from bktools.cli.tables import show
-    from bktools.inputs.general_ledger import read_general_ledger
-    from bktools.journal.export_jobs import load_export_jobs, unknown_outcomes
-    from bktools.ledger import match_ledger
+    from bktools.journal.export_jobs import unknown_outcomes
     from bktools.ledger.inputs import SENT
     from bktools.ledger.settlements import Sending, as_frame, settlements
 
     if month is not None:
         rules.month("--month", month)
-    ledger_as = options.reading(column, delimiter, encoding, sheet, decimal, date_format)
-    entries_as = options.reading(
-        entry_column, entry_delimiter, entry_encoding, entry_sheet, entry_decimal, entry_date_format, "--entry-column",
-        split_lines=split_lines,
-    )  # fmt: skip
-    with options.connected(environment, sandbox=sandbox, company=company) as service:
-        company_id = options.the_company(service)
-        reads = options.READS_ENTRIES | {"verify": "--verify"}
-        with (
-            results.readable(ledger) as file,
-            command(reads),
-            remembered("ledger", file, ledger_as, save_mapping) as read_as,
-        ):
-            postings = read_general_ledger(file, verify=verify, **read_as)
-        remark(recognised(postings.attrs["bktools"]))
-        exported = load_export_jobs(company_id, entries=True, service=service)
+    with connection.open() as service:
+        company = options.the_company(service)
+        postings = ledger.read(bktools.read_general_ledger)
+        remark(files.recognised(postings.attrs["bktools"]))
+        exported = bktools.load_export_jobs(company, entries=True, service=service)
         exported = exported[exported["state"].isin(SENT)]
-        if entries is not None:
-            exported = _with_file(exported, entries, entries_as, save_entry_mapping, company_id, service)
+        if entries.path is not None:
+            exported = _with_file(exported, entries, company, service)
         elif len(exported) and exported["amount"].isna().all():
             raise ArgumentError(
                 "--entries", "must name the file of the entries: the journal kept no amounts when they were sent"
             )
         of_months, left_out = _of_months(exported, postings, month)
-        with command({"days": "--days", "explained": "--explained"}):
-            match = match_ledger(of_months, postings, days=days)
-            # Every exported entry is needed: a sum in the ledger has all entries of its group.
-            sendings = {
-                batch: Sending(*sending)
-                for batch, sending in unknown_outcomes(company_id, service=service).items()
-                if month is None or batch in {*of_months["batch_id"]}
-            }
-            settled = settlements(exported, postings, sendings, explained=explained or (), days=days)
+        match = bktools.match_ledger(of_months, postings, days=days)
+        # Every exported entry is needed: a sum in the ledger has all entries of its group.
+        sendings = {
+            batch: Sending(*sending)
+            for batch, sending in unknown_outcomes(company, service=service).items()
+            if month is None or batch in {*of_months["batch_id"]}
+        }
+        settled = settlements(exported, postings, sendings, explained=explained or (), days=days)
     match = replace(match, unchecked=(*left_out, *match.unchecked), settlements=as_frame(settled))
     has_arrived = match.has_arrived and (len(of_months) > 0 or exported.empty)
     lines = [*match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out FOLDER)")]
@@ -163,11 +102,11 @@ def verify(
         typer.echo("")
         show(match.findings[COLUMNS], whole="--out FOLDER")
     for settlement in settled:
-        _say(settlement, options.same(environment, sandbox=sandbox))
+        _say(settlement, connection.same)
     if out is not None:
         match.to_csv(out, profile)
         results.say(f"\nWritten to {out}/")
-    results.result(
+    results.report(
         has_arrived=has_arrived, entries=match.counts, remarks=match.remarks, findings=match.findings,
         open_accounts=match.open_accounts, not_compared=match.unchecked, settlements=settled, written_to=out,
     )  # fmt: skip
@@ -195,30 +134,15 @@ def _say(settlement: Settlement, same: str) -> None:
 
 
 def _with_file(
-    exported: pd.DataFrame,
-    path: Path,
-    read_as: dict[str, Any],
-    save: str | None,
-    company: str,
-    service: Service,
+    exported: pd.DataFrame, entries: files.FileOptions, company: str, service: bktools.Service
 ) -> pd.DataFrame:
     """Return the exported entries with the values and changes of their file."""
     from bktools.frames.names import with_names
     from bktools.frames.schema import to_arrow
-    from bktools.inputs.entries import read_entries
-    from bktools.journal.accounts import load_accounts
     from bktools.ledger.entries_file import with_file
-    from bktools.snapshots.tables import load_categories, load_employees
 
-    categories = load_categories(company, max_age=0, service=service)
-    employees = load_employees(company, max_age=0, service=service)
-    with (
-        command(options.READS_ENTRIES_BESIDE_CHART),
-        remembered("entries", path, read_as, save, "--save-entry-mapping") as arguments,
-    ):
-        read = read_entries(path, company=company, categories=categories, employees=employees, **arguments)
-    accounts = load_accounts(company, service=service)
-    named = with_names(to_arrow(read), categories=categories, accounts=accounts, employees=employees)
+    tables = files.tables_of(service, company, max_age=0)
+    named = with_names(to_arrow(files.read_entries(entries, company, tables)), **tables)
     return with_file(exported, named)
 
 

@@ -12,14 +12,14 @@ from typer.testing import CliRunner
 
 from bktools.cli.app import app
 from bktools.cli.help import show_help
+from bktools.cli.options import SECTIONS
 
 
-def groups_of(command, path=()):
-    """Yield the path of every group of commands."""
-    if getattr(command, "commands", None):
-        yield path
-        for name, nested in command.commands.items():
-            yield from groups_of(nested, (*path, name))
+def commands_of(command, path=()):
+    """Yield the path of every command and group."""
+    yield path
+    for name, nested in getattr(command, "commands", {}).items():
+        yield from commands_of(nested, (*path, name))
 
 
 def help_of(*path):
@@ -29,20 +29,33 @@ def help_of(*path):
 def test_summaries_fit_and_values_have_names():
     """In 80 columns no summary is cut, and the value of each option has a name in capitals or its choices."""
     command = get_command(app)
-    for path in groups_of(command):
-        text = help_of(*path)
-        assert "..." not in text.replace("[ARGS]...", ""), path
+    for path in commands_of(command):
+        text = help_of(*path).partition("\n")[2]
+        assert "..." not in text.replace("MACHINE...", ""), path
     found = [help_of(*name.split()) for name in ("month-end", "categories", "export compose", "sandbox serve")]
     assert not re.findall(r"--[\w-]+ <(?:str|int|float|path|list)\b.*", "".join(found))
     assert "--column FIELD=HEADING" in found[0]
     assert "--month YYYY-MM" in found[0]
 
 
-def test_options_are_in_groups():
-    """A long help has a heading for each kind of options, and the options of every command are named below."""
-    headings = re.findall(r"^(\w[\w ]+):$", help_of("month-end"), re.MULTILINE)
-    assert headings == ["Options", "Service", "Reading the chart", "Reading the entries", "Output"]
-    assert "Also, in any place: --quiet" in help_of("month-end")
+def test_options_are_in_sections():
+    """Every help has its sections in one order, and the options of every command are named below them."""
+    order = ["Arguments", *SECTIONS, "Commands"]
+    for path in commands_of(get_command(app)):
+        headings = re.findall(r"^(\w[\w ]+):$", help_of(*path), re.MULTILINE)
+        assert headings == sorted(headings, key=order.index), path
+    text = help_of("month-end")
+    assert re.findall(r"^(\w[\w ]+):$", text, re.MULTILINE) == [
+        "Options", "Service", "Reading the chart", "Reading the entries", "Output",
+    ]  # fmt: skip
+    assert "Also, in any place: --quiet" in text
+
+
+def test_the_longest_help_is_a_screen_and_a_half(capsys, monkeypatch):
+    """In 100 columns the help of `month-end` has at most 60 lines."""
+    monkeypatch.setenv("COLUMNS", "100")
+    assert show_help(get_command(app), ["month-end", "--help"])
+    assert capsys.readouterr().out.count("\n") <= 60
 
 
 @pytest.mark.parametrize(

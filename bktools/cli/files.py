@@ -1,0 +1,234 @@
+"""Files that a command reads: the options that say how, the mapping that remembers them, and standard input."""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import bktools
+from bktools import disk
+from bktools.caller import command
+from bktools.cli.options import ACCOUNT_LIST, CHART, ENTRIES, LEDGER, REQUIRED, Group, argument, option
+from bktools.cli.output import remark, tell
+from bktools.cli.results import STREAM
+from bktools.errors import ArgumentError, InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+# By argument of the readers: the type of its option and its default, its name with the value's name, and its help.
+OPTIONS: dict[str, tuple[Any, Any, str, str]] = {
+    "columns": (list[str] | None, None, "--column FIELD=HEADING", "Heading of a field; may be repeated."),
+    "delimiter": (str | None, None, "--delimiter CHARACTER", "Character between two cells, such as ;"),
+    "encoding": (str | None, None, "--encoding NAME", "Encoding, such as cp1252."),
+    "sheet": (str | None, None, "--sheet NAME", "Sheet of a workbook."),
+    "decimal": (str | None, None, "--decimal MARK", "Decimal mark of the amounts: . or ,"),
+    "date_format": (str | None, None, "--date-format FORMAT", "Format of the dates, such as %d/%m/%Y."),
+    "split_lines": (bool, False, "--split-lines", "Lines with equal ID, company, date and currency are one entry."),
+    "verify": (
+        str, "strict", "--verify strict|warn", "strict: the ledger must agree with its own totals. warn: a warning.",
+    ),
+    "save_mapping": (
+        str | None, None, "--save-mapping NAME", "Remember these options for files with the same headings.",
+    ),
+}  # fmt: skip
+_OF_TABLES = ("columns", "delimiter", "encoding", "sheet")
+# By kind of file: its section in the help, and the arguments of its reader.
+KINDS = {
+    "chart": (CHART, _OF_TABLES),
+    "accounts": (ACCOUNT_LIST, _OF_TABLES),
+    "ledger": (LEDGER, (*_OF_TABLES, "decimal", "date_format", "verify")),
+    "entries": (ENTRIES, (*_OF_TABLES, "decimal", "date_format", "split_lines")),
+}
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """A file that a command reads, and how.
+
+    Parameters
+    ----------
+    kind : str
+        One of KINDS.
+    path : Path, optional
+        The file; None where the command does not need it.
+    arguments : mapping
+        Arguments of the reader; None for options that were not given.
+    save_mapping : str, optional
+        The name to remember the options by.
+    names : mapping
+        The option for each argument, for messages.
+    """
+
+    kind: str
+    path: Path | None
+    arguments: Mapping[str, Any]
+    save_mapping: str | None
+    names: Mapping[str, str]
+
+    def read(self, reader: Callable[..., pd.DataFrame], **others: Any) -> pd.DataFrame:
+        """Read the file with a function of bktools, as its mapping and the options say; save the options if asked."""
+        from bktools.inputs import mappings
+
+        assert self.path is not None
+        arguments = dict(self.arguments)
+        with readable(self.path) as path, command(self.names):
+            if self.save_mapping is not None:
+                mappings.path_of(self.save_mapping)
+            mapping = mappings.mapping_for(path, self.kind, arguments)
+            if mapping is not None:
+                if self.save_mapping not in {None, mapping.name}:
+                    why = f"must be {mapping.name}, the mapping that is for these headings already"
+                    raise ArgumentError(self.names["save_mapping"], why, self.save_mapping)
+                arguments = mappings.arguments(path, mapping, arguments)
+                remark(f"mapping {mapping.name!r} used for {path.name}")
+            frame = reader(path, **arguments, **others)
+            if self.save_mapping is not None:
+                _save(self.save_mapping, self.kind, path, arguments)
+        return frame
+
+    def or_sample(self, service: bktools.Service, missing: str = "") -> FileOptions:
+        """Return the same with the sandbox's sample file where none was given; elsewhere refuse what is missing."""
+        from bktools.sandbox.sample import write_sample_data
+
+        if self.path is not None:
+            return self
+        if not service.settings.is_sandbox:
+            raise ArgumentError(missing or self.names["path"], "must be given: sample files are for the sandbox alone")
+        chart, entries = write_sample_data(service.settings.state_dir / "sample-data")
+        return replace(self, path=chart if self.kind == "chart" else entries)
+
+
+def _save(name: str, kind: str, path: Path, arguments: Mapping[str, Any]) -> None:
+    from bktools.inputs import mappings
+
+    mapping = mappings.made_from(path, name, kind, arguments)
+    if mapping is None or not (mapping.columns or mapping.options):
+        why = "has no headings to know it by" if mapping is None else "is read without any option"
+        tell(f"mapping {name!r} not saved: {path.name} {why}")
+    else:
+        remark(f"mapping {name!r} saved as {mappings.write_mapping(mapping)}")
+
+
+def _by_field(settings: list[str] | None, option_name: str) -> dict[str, str] | None:
+    """Return `field=HEADING` options as a mapping."""
+    headings = {}
+    for text in settings or ():
+        field, equals, heading = text.partition("=")
+        if not equals:
+            raise InputError(f"{option_name} takes field=HEADING, such as code=Konto, got {text!r}")
+        headings[field.strip()] = heading
+    return headings or None
+
+
+def reads(kind: str, path: str, text: str, *, prefix: str = "", is_required: bool = False, alias: str = "") -> Group:
+    """Return the options of a file that a command reads.
+
+    Parameters
+    ----------
+    kind : str
+        One of KINDS.
+    path, text : str
+        The option or argument that names the file, such as "--chart FILE", and its help.
+    prefix : str
+        Stands before the names of the options, in a command that reads two files.
+    is_required : bool
+        Whether the command needs the file to be named.
+    alias : str
+        Another name of --column.
+    """
+    section, arguments = KINDS[kind]
+    default = REQUIRED if is_required else None
+    declared = option(path, text, default, section=section) if "--" in path else argument(path, text, default)
+    names, parameters = {"path": path.split(maxsplit=1)[0]}, [_parameter(f"{kind}_path", Path | None, declared)]
+    for name in (*arguments, "save_mapping"):
+        value_type, default, shown, help_text = OPTIONS[name]
+        begin = "--save-" if name == "save_mapping" else "--"
+        shown = shown if name == "split_lines" else shown.replace(begin, begin + prefix)
+        names[name] = shown.split()[0]
+        declared = option(f"{shown} {alias if name == 'columns' else ''}", help_text, default, section=section)
+        parameters.append(_parameter(f"{kind}_{name}", value_type, declared))
+
+    def build(**values: Any) -> FileOptions:
+        own = {name.removeprefix(f"{kind}_"): value for name, value in values.items()}
+        own["columns"] = _by_field(own["columns"], names["columns"])
+        return FileOptions(kind, own.pop("path"), save_mapping=own.pop("save_mapping"), arguments=own, names=names)
+
+    build.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return Group(build)
+
+
+def _parameter(name: str, value_type: Any, declared: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=declared, annotation=value_type)
+
+
+_TABLE = "CSV, TSV, Excel or Parquet; - is standard input."
+LEDGER_HELP = f"The general ledger: SIE, DATEV, FEC, SAF-T, JPK_KR, GnuCash, {_TABLE}"
+
+Chart = Annotated[FileOptions, reads("chart", "--chart FILE", f"The ERP's chart: {_TABLE}")]
+EntriesBesideChart = Annotated[
+    FileOptions, reads("entries", "--entries FILE", f"The entries: {_TABLE}", prefix="entry-")
+]
+Entries = Annotated[
+    FileOptions,
+    reads("entries", "FILE", f"{_TABLE} With --sandbox, by default the sample file.", alias="--entry-column"),
+]
+
+
+def tables_of(service: bktools.Service, company: str, **age: Any) -> dict[str, pd.DataFrame]:
+    """Return what entries of a company are checked against: categories, employees and accounts."""
+    return {
+        "categories": bktools.load_categories(company, service=service, **age),
+        "employees": bktools.load_employees(company, service=service, **age),
+        "accounts": bktools.load_accounts(company, service=service),
+    }
+
+
+def read_entries(
+    file: FileOptions, company: str | None, tables: Mapping[str, pd.DataFrame], **others: Any
+) -> pd.DataFrame:
+    """Read entries; names in them are looked up in the tables of `tables_of`."""
+    from bktools.inputs.entries import read_entries as reader
+
+    names = {name: tables.get(name) for name in ("categories", "employees")}
+    return file.read(reader, company=company, **names, **others)
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[Path]:
+    """Yield a file to read: standard input, where it is named -, as a private temporary file.
+
+    Raises
+    ------
+    InputError
+        When standard input is empty or a terminal.
+    """
+    if str(path) != STREAM:
+        yield path
+        return
+    if sys.stdin.isatty():
+        raise InputError("standard input is a terminal: write to it with a pipe, such as cat FILE | bktools …")
+    with disk.temporary_folder() as folder:
+        # A suffix of text: the readers recognise other kinds by the bytes.
+        copy = Path(folder) / "standard-input.txt"
+        with disk.exclusive(copy) as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        if not copy.stat().st_size:
+            raise InputError("is empty", source="standard input")
+        yield copy
+
+
+def recognised(about: Mapping[str, Any]) -> str:
+    """Return the description of a file that was read, from `frame.attrs["bktools"]`."""
+    # A heading equal to the field's name is left out.
+    columns = [f"{heading} → {field}" for field, heading in about["columns"].items() if heading != field]
+    form = [f"{name} {about[name]!r}" for name in ("delimiter", "encoding") if about.get(name)]
+    notes = "".join(f"\n                 note: {note}" for note in about["notes"])
+    return f"{about['rows']} rows of {Path(about['source']).name} ({', '.join([*form, *columns])}){notes}"
