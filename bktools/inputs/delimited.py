@@ -59,6 +59,8 @@ def read_delimited(
 def _refuse_cut_off(text: bytes, head: Head, source: str) -> None:
     """Raise an error where the last line has no end and is shorter than the line before, with a figure in front like it."""
     end = text.rfind(b"\n")
+    if end < 0:
+        return
     lines = (text[text.rfind(b"\n", 0, end) + 1 : end], text[end + 1 :])
     whole, cut = (line.decode().split(head.delimiter) for line in lines)
     if len(whole) == len(head.cells) > len(cut) > 1 and has_figure(whole[:1]) and has_figure(cut[:1]):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import xlsxwriter
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bktools.errors import InputError, PlanError
@@ -67,6 +67,7 @@ HEADED = st.tuples(
     ),
     read=st.sampled_from([read_chart_of_accounts, read_entries, read_accounts]),
 )
+@example(data="ü".encode(), read=read_chart_of_accounts)
 def test_read_or_refused(data, read):
     """Every file gives a frame with rows or an InputError of one line, perhaps with a proposal, and nothing else."""
     with tempfile.TemporaryDirectory() as folder:

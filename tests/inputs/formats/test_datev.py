@@ -170,6 +170,8 @@ def test_a_short_header(write):
     header, rest = batch(ROWS[1].replace("EUR", "")).split("\r\n", 1)
     postings = ledger(write, ";".join(header.split(";")[:14]) + "\r\n" + rest)
     assert postings[["account_code", "currency"]].values.tolist() == [["4930", "EUR"], ["1200", "EUR"]]
+    in_francs = ledger(write, "\r\n".join((header.replace('0;0;"EUR"', '0;0;"CHF"'), rest)))
+    assert set(in_francs["currency"]) == {"CHF"}
 
 
 def labels(*rows, length="4"):

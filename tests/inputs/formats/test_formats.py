@@ -163,6 +163,7 @@ NOT_READ = [
     ("a.eml", b"Return-Path: <a@example.com>\r\nSubject: chart\r\n", "a mail"),
     ("a.docx", zipped("[Content_Types].xml", "word/document.xml"), "a Word document"),
     ("a.json", b'{"accounts": []}', "a JSON file"),
+    ("b.json", b'\n [\n{"code": 1}]', "a JSON file"),
     ("b.csv", b"gl-cor:entryNumber,gl-cor:accountMainID,gl-cor:amount\nJE-1,5800,1.50\n", "an XBRL GL file"),
     ("a.png", b"\x89PNG\r\n\x1a\n", "a picture"),
     ("b.xml", JPK % b"JPK_V7M (2)", "a JPK file of another kind than ledgers"),
