@@ -46,6 +46,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from bktools.caller import name_of
 from bktools.visible import visible_line
 
 
@@ -106,7 +107,7 @@ class ArgumentError(BktoolsError, ValueError):
 
     def __init__(self, argument: str, rule: str, value: object = None) -> None:
         shown = "" if value is None else f", got {_shortened(value)}"
-        super().__init__(f"{argument} {rule}{shown}")
+        super().__init__(f"{name_of(argument)} {rule}{shown}")
         self.argument = argument
         self.rule = rule
         self.value = value

@@ -19,6 +19,7 @@ KILLS = int(os.environ.get("BKTOOLS_TEST_KILLS", "20"))
 PROGRAM = """
 import json, os, random, signal, sys, time
 import pandas as pd
+import pyarrow as pa
 import bktools
 from bktools.submit import create_accounts
 
@@ -28,9 +29,8 @@ actions = pd.DataFrame({
     "name": [f"Account {n} " for n in range(count)], "code": [f"{n:05}" for n in range(count)],
     "archived": [False] * count, "tax_code_external_id": [None] * count,
 })
-class Reconciliation: pass
-found = Reconciliation()
-found.actions = actions
+table = pa.Table.from_pandas(actions)
+found = bktools.Reconciliation(lambda _: table)
 chance = random.Random(1)
 
 def run():
