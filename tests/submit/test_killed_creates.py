@@ -35,7 +35,7 @@ chance = random.Random(1)
 
 def run():
     with bktools.connect(address, token=token) as service:
-        create_accounts(found, apply=True, service=service)
+        create_accounts(found, apply=True, new_chart=True, service=service)
 
 killed = 0
 for _ in range(kills):
