@@ -15,9 +15,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from bktools.errors import BktoolsError, StorageError
+
+Result = TypeVar("Result")
+Failed = TypeVar("Failed", bound=Exception)
 
 PRIVATE_FILE = 0o600
 # Before the user's umask.
@@ -116,6 +119,36 @@ def is_held(error: OSError) -> bool:
     return getattr(error, "winerror", None) in _HELD
 
 
+def repeated(
+    call: Callable[[], Result],
+    kind: type[Failed],
+    patience: float,
+    *,
+    may_pass: Callable[[Failed], bool] = lambda _: True,
+) -> Result:
+    """Return the result of a call that is repeated, for some seconds, while it fails in a way that may pass.
+
+    Parameters
+    ----------
+    call : callable
+        Takes nothing.
+    kind : type
+        The error after which it is repeated.
+    patience : float
+        Seconds; the error is raised when they are over.
+    may_pass : callable, optional
+        Whether an error of this kind may pass; otherwise it is raised at once.
+    """
+    end = time.monotonic() + patience
+    while True:
+        try:
+            return call()
+        except kind as error:
+            if not may_pass(error) or time.monotonic() > end:
+                raise
+        time.sleep(_LOOK)
+
+
 def replace(source: Path, target: Path, *, patience: float | None = None) -> None:
     """Rename a file or folder, in the place of an existing file. Wait some seconds while another program holds one.
 
@@ -131,16 +164,7 @@ def replace(source: Path, target: Path, *, patience: float | None = None) -> Non
     OSError
         When it cannot be renamed.
     """
-    end = time.monotonic() + (PATIENCE if patience is None else patience)
-    while True:
-        try:
-            source.replace(target)
-        except OSError as error:
-            if not is_held(error) or time.monotonic() > end:
-                raise
-            time.sleep(_LOOK)
-        else:
-            return
+    repeated(lambda: source.replace(target), OSError, PATIENCE if patience is None else patience, may_pass=is_held)
 
 
 def remove(path: Path) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -275,16 +274,8 @@ def connect(path: Path, place: str = "") -> apsw.Connection:
 
 
 def _require_wal(connection: apsw.Connection, path: Path) -> None:
-    end = time.monotonic() + PATIENCE
-    mode = None
-    while mode is None:
-        try:
-            mode = connection.pragma("journal_mode", "wal")
-        except apsw.BusyError:
-            # Of processes that open a new file at once, SQLite refuses some without waiting.
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.01)
+    # Of processes that open a new file at once, SQLite refuses some without waiting.
+    mode = disk.repeated(lambda: connection.pragma("journal_mode", "wal"), apsw.BusyError, PATIENCE)
     if mode != "wal":
         raise StorageError(f"the journal {path} cannot be kept safely on this file system: choose another data_dir")
 

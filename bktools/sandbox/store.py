@@ -176,16 +176,7 @@ class Store:
 
     def _use_wal(self) -> None:
         # SQLite does not wait for the lock of this change, and several processes may start at once.
-        deadline = time.monotonic() + 30
-        while True:
-            try:
-                self._execute("PRAGMA journal_mode = WAL")
-            except sqlite3.OperationalError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.01)
-            else:
-                return
+        disk.repeated(lambda: self._execute("PRAGMA journal_mode = WAL"), sqlite3.OperationalError, 30)
 
     @contextmanager
     def _transaction(self, kind: str) -> Iterator[None]:
