@@ -72,9 +72,13 @@ class Journal(Records):
     ----------
     id : str
         Its random identity. A copy of the file has the same one.
-    marks : SentLog
+    sent_log : SentLog
         The marks of sent batches, outside of its file.
-    confirmations : DatabaseRestores, optional
+    undelivered : UndeliveredAnswers
+        The answers of the service that could not be written to it.
+    related : RelatedJournals
+        The other journals of this user.
+    restores : DatabaseRestores, optional
         The restores of its database; None for a file.
 
     Raises
@@ -119,7 +123,7 @@ class Journal(Records):
 
     def close(self) -> None:
         """Close the file, and the files of other journals that were opened."""
-        if hasattr(self, "others"):
+        if hasattr(self, "related"):
             self.related.close()
         super().close()
 
