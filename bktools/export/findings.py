@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.export import checks
-from bktools.export.tables import amounts_of, days_of, decimals_of, numbered, text_column
+from bktools.export.tables import decimals_of, numbered
+from bktools.frames.columns import amounts_of, days_of, text_of
 from bktools.frames.currencies import MINOR_UNITS
 from bktools.frames.engine import engine
 from bktools.frames.names import FIRST, IDENTIFIERS, last_import
@@ -169,7 +170,7 @@ def _read_columns(entries: pa.Table) -> pa.Table:
         columns["decimals"] = decimals_of(columns["amount"])
     else:
         columns["amount"] = pa.nulls(len(entries), MONEY)
-    columns |= {name: text_column(entries, name) for name in COMPARED if name != "amount"}
+    columns |= {name: text_of(entries, name) for name in COMPARED if name != "amount"}
     columns["day"] = days_of(entries)
     columns |= {name: split_lines(entries, name) for name in ("split_line", "split_lines")}
     table = numbered(pa.table(columns), "row")
@@ -178,8 +179,8 @@ def _read_columns(entries: pa.Table) -> pa.Table:
 
 def _with_texts(read: pa.Table, entries: pa.Table) -> pa.Table:
     """Return the columns that findings read besides: the text of an entry, and its supplier or employee."""
-    supplier, description = (_filled(text_column(entries, name)) for name in ("supplier", "description"))
-    employee = _filled(text_column(entries, "employee_id"))
+    supplier, description = (_filled(text_of(entries, name)) for name in ("supplier", "description"))
+    employee = _filled(text_of(entries, "employee_id"))
     party = pc.utf8_lower(pc.coalesce(supplier, employee))
     noun = pc.if_else(pc.is_valid(supplier), "supplier", "employee")
     read = read.append_column("text", pc.coalesce(supplier, description))
