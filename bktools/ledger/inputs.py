@@ -122,10 +122,10 @@ def _sent(entries: pa.Table) -> tuple[pa.Table, list[str]]:
     if "state" not in entries.column_names:
         return entries, []
     was_sent = pc.is_in(entries.column("state"), pa.array([*SENT, None], schema.TEXT))
-    others = entries.filter(pc.invert(was_sent))
-    states = ", ".join(sorted(set(others.column("state").to_pylist())))
+    not_sent = entries.filter(pc.invert(was_sent))
+    states = ", ".join(sorted(set(not_sent.column("state").to_pylist())))
     return entries.filter(was_sent), [
-        f"{len(others):,} entries of batches that were not sent ({states})"
+        f"{len(not_sent):,} entries of batches that were not sent ({states})"
     ] if states else []
 
 
