@@ -132,7 +132,7 @@ def count():
     with engine("test", rows=pa.table({"a": range(100_000)})) as connection:
         folder, = connection.execute("SELECT current_setting('temp_directory')").fetchone()
         rows, = connection.execute("SELECT count(DISTINCT a) FROM rows").fetchone()
-        os.write(1, f"{rows} {oct(os.stat(folder).st_mode)[-3:]}\\n".encode())  # at once: two processes write here
+        os.write(1, f"{rows} {oct(os.stat(folder).st_mode)[-3:]}\n".encode())  # at once: two processes write here
 
 count()
 child = os.fork()
