@@ -48,6 +48,7 @@ def _with_mount(mount, *command, **variables):
     )
 
 
+@pytest.mark.long
 def test_two_months_are_closed_under_all_of_it_at_once(tmp_path):
     """Two closes, a ledger and sums, without zones, POSIX modules or UTF-8: all folders are whole."""
     done = _with_mount(
