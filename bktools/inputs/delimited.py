@@ -104,7 +104,7 @@ def _refuse_surplus(cells: Sequence[str], head: Head, source: str, line: int) ->
     if any(cell.strip() for cell in cells[len(head.cells) :]):
         raise InputError(
             f"{len(cells)} cells, but {len(head.cells)} headings (line {head.line}): put a cell that holds the delimiter"
-            f" {head.delimiter!r} in quotes, or set {setting('delimiter')}",
+            f" {head.delimiter!r} in quotes, or name another one with {setting('delimiter')}",
             source=source,
             line=line,
         )

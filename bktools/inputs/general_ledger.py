@@ -30,6 +30,9 @@ from bktools.inputs.words import without_extras
 
 # Of one amount, so that the sum of any number of postings stays exact within 38.
 _DIGITS, _DECIMALS = 28, 10
+# What sums in binary leave far behind the last decimal, such as 1699.4160000000002; nobody's money has decimals there.
+_RESIDUE, _MEANT = r"[.,]\d{0,6}?(?:0{4,}|9{4,})\d{1,3}\D*$", 6
+_LONG = rf"[.,]\d{{{_DECIMALS + 1},}}\D*$"
 # Rows without amounts that a ledger may have, as a share.
 _FEW, _MOST = 0.1, 0.5
 # Forms of dates that formats write, to the digit.
@@ -295,13 +298,16 @@ def _exact(ledger: Ledger, place: int) -> pa.ChunkedArray:
     exact = amounts.amounts(table, place, ledger.decimal)
     rule = f"must have at most {_DIGITS} digits, {_DECIMALS} of them decimals"
     if exact.type.scale > _DECIMALS:
-        long = cells.mask(pc.match_substring_regex(table.columns[place], rf"[.,]\d{{{_DECIMALS + 1},}}\D*$"))
-        cells.refuse(table, place, long, rule)
-    narrow = pa.decimal128(_DIGITS, exact.type.scale)
+        long = cells.matches(table.columns[place], _LONG)
+        cells.refuse(
+            table, place, long & ~cells.matches(table.columns[place], _RESIDUE), f"{rule} (round it in the file)"
+        )
+        exact = pc.if_else(pa.array(long), pc.round(exact, _MEANT), exact)
+    narrow = pa.decimal128(_DIGITS, min(exact.type.scale, _DECIMALS))
     try:
         return exact.cast(narrow)
     except pa.ArrowInvalid:
-        limit = Decimal(10) ** (_DIGITS - exact.type.scale)
+        limit = Decimal(10) ** (_DIGITS - narrow.scale)
         cells.refuse(
             table, place, np.array([value is not None and abs(value) >= limit for value in exact.to_pylist()]), rule
         )
@@ -332,6 +338,7 @@ def _held(ledger: Ledger, problems: Iterator[str], verify: str) -> list[str]:
 
 def _problems(ledger: Ledger, table: pa.Table, sums: Mapping[str, Decimal]) -> Iterator[str]:
     yield from ledger.doubts
+    yield from _residues(ledger)
     if not ledger.is_whole:
         yield from _doubts_of_table(ledger.table, table)
     if ledger.is_whole and "voucher_id" in table.column_names:
@@ -355,6 +362,19 @@ def _problems(ledger: Ledger, table: pa.Table, sums: Mapping[str, Decimal]) -> I
                     f"the account {cells.quoted(account)} moves by {stated} by its balances in the file, but by {summed} by"
                     " its postings"
                 )
+
+
+def _residues(ledger: Ledger) -> Iterator[str]:
+    """Yield the columns whose amounts were read without the residue of sums in binary."""
+    table = ledger.table
+    for place in (ledger.places[name] for name in ("amount", "debit", "credit") if name in ledger.places):
+        rows = cells.matches(table.columns[place], _LONG)
+        if rows.any():
+            first = table.columns[place][int(rows.argmax())].as_py()
+            yield (
+                f"{table.headings[place]!r} holds amounts such as {first} ({cells.lines_of(table, rows)}), whose last digits"
+                f" sums in binary have left: they are read with {_MEANT} decimals"
+            )
 
 
 def _doubts_of_table(source: Table, table: pa.Table) -> Iterator[str]:

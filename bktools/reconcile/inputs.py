@@ -69,9 +69,7 @@ def check_columns(noun: str, columns: pa.Schema) -> None:
     missing = [name for name in USED[noun] if not SCHEMAS[noun].field(name).nullable and name not in columns.names]
     if missing:
         raise InputError(f"needs the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}", source=noun)
-    for name in USED[noun]:
-        if name not in columns.names or name == LINE:
-            continue
+    for name in (name for name in USED[noun] if name in columns.names and name != LINE):
         kind = columns.field(name).type
         fits, wanted = (
             (pa.types.is_boolean, "true or false")

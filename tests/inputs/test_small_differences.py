@@ -95,6 +95,9 @@ TABLES = {
     "two doubtful headings, settled": (
         chart, DOUBT, {"code": ["1"], "name": ["a"]}, {"columns": {"code": "Konto", "name": "Name"}},
     ),
+    "a chart with a date and an amount, whose code is named": (
+        chart, "Date,Amount,X,Name\n2026-10-31,5,1,a\n", {"code": ["1"]}, {"columns": {"code": "X"}},
+    ),
     "a list of accounts": (
         read_accounts, f"id;Konto;Bezeichnung\n{ENTRY};0400;Büro\n", {"code": ["0400"], "name": ["Büro"]}, {},
     ),
