@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
-from functools import partial
 from os import PathLike
 
 import numpy as np
@@ -24,7 +23,7 @@ from bktools.inputs.evidence import contradictions, lone_half, rows_with, withou
 from bktools.inputs.file import read_table
 from bktools.inputs.formats.format import Ledger
 from bktools.inputs.formats.registry import recognised, refuse_arguments
-from bktools.inputs.proposals import read_or_propose
+from bktools.inputs.proposals import proposing
 from bktools.inputs.table import Table
 from bktools.inputs.words import without_extras
 
@@ -40,6 +39,7 @@ _FORMS = ("%Y%m%d", "%Y-%m-%d")
 _TEXTS = ("account_code", "account_name", "text", "document_number", "voucher_id", "tax_code")
 
 
+@proposing("postings")
 def read_general_ledger(
     path: str | PathLike[str],
     *,
@@ -116,23 +116,6 @@ def read_general_ledger(
     """
     if verify not in ("strict", "warn"):
         raise ArgumentError(name_of("verify"), 'must be "strict" or "warn"', verify)
-    arguments = {
-        "columns": columns, "delimiter": delimiter, "encoding": encoding, "sheet": sheet, "decimal": decimal,
-        "date_format": date_format, "verify": verify,
-    }  # fmt: skip
-    return read_or_propose(partial(_read, path), arguments, "postings")
-
-
-def _read(
-    path: str | PathLike[str],
-    columns: Columns | None,
-    delimiter: str | None,
-    encoding: str | None,
-    sheet: str | int | None,
-    decimal: str | None,
-    date_format: str | None,
-    verify: str,
-) -> pd.DataFrame:
     problems: list[InputError] = []
     notes: list[str] = []
     form_of_file = recognised(path, encoding)
@@ -304,14 +287,9 @@ def _exact(ledger: Ledger, place: int) -> pa.ChunkedArray:
         )
         exact = pc.if_else(pa.array(long), pc.round(exact, _MEANT), exact)
     narrow = pa.decimal128(_DIGITS, min(exact.type.scale, _DECIMALS))
-    try:
-        return exact.cast(narrow)
-    except pa.ArrowInvalid:
-        limit = Decimal(10) ** (_DIGITS - narrow.scale)
-        cells.refuse(
-            table, place, np.array([value is not None and abs(value) >= limit for value in exact.to_pylist()]), rule
-        )
-        raise
+    limit = pa.scalar(Decimal(10) ** (_DIGITS - narrow.scale), pa.decimal256(76, narrow.scale))
+    cells.refuse(table, place, cells.mask(pc.greater_equal(pc.abs(exact), limit)), rule)
+    return exact.cast(narrow)
 
 
 def _sum(column: pa.ChunkedArray) -> Decimal:
@@ -332,7 +310,7 @@ def _held(ledger: Ledger, problems: Iterator[str], verify: str) -> list[str]:
         )
         error.settings = (("verify", "warn"),) if can_set("verify") and not ledger.is_whole else ()
         raise error
-    warnings.warn(f"{ledger.table.source}: {failed[0]}{more}", UnverifiedTableWarning, stacklevel=5)
+    warnings.warn(f"{ledger.table.source}: {failed[0]}{more}", UnverifiedTableWarning, stacklevel=4)
     return failed
 
 
