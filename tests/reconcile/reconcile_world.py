@@ -68,6 +68,15 @@ def tables(rows):
     return {noun: arrow(noun, found) for noun, found in rows.items()}
 
 
+def side_by_side(worlds):
+    """Put worlds together: the companies of each have its name before their own."""
+    together = {"chart": [], "accounts": [], "categories": []}
+    for name, rows in worlds.items():
+        for noun, more in rows.items():
+            together[noun] += [row | {"company_id": f"{name} {row['company_id']}"} for row in more]
+    return together
+
+
 def plain():
     """Return a company of two accounts that are the same on both sides, each with a category."""
     company = "company-z"

@@ -15,15 +15,7 @@ RUNS = int(os.environ.get("BKTOOLS_TEST_RUNS", "5"))
 
 def merged(seeds, size):
     """Small worlds side by side, each with companies of its own."""
-    together = {"chart": [], "accounts": [], "categories": []}
-    for seed in seeds:
-        for noun, rows in world.seeded(seed, size).items():
-            own = dict.fromkeys(("company_id", "id", "account_id"), f"{seed}-")
-            together[noun] += [
-                {name: own.get(name, "") + value if name in own and value else value for name, value in row.items()}
-                for row in rows
-            ]
-    return together
+    return world.side_by_side({seed: world.seeded(seed, size) for seed in seeds})
 
 
 def compared(engine, rows):
