@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import signal
@@ -16,6 +17,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
+import typer.testing
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
@@ -36,6 +38,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("bktools")
+
+# Typer's runner of tests makes the tree of all commands anew for each line that it runs.
+typer.testing._get_command = functools.cache(typer.testing._get_command)  # type: ignore[attr-defined]
 
 MONEY = pd.ArrowDtype(pa.decimal128(38, 2))
 
@@ -90,6 +95,19 @@ class _Together(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.partition("::")[0].removeprefix("tests/")
         return next((group for group, files in TOGETHER.items() if path.startswith(files)), nodeid)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the option that adds the long tests."""
+    parser.addoption("--long", action="store_true", help="run the tests marked as long, too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the long tests out without `--long`."""
+    if not config.getoption("long"):
+        long = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:

@@ -123,7 +123,7 @@ def test_nothing_of_a_task_is_left():
         assert len(other.execute(names).fetchall()) == 2
 
 
-FORKING = """
+FORKING = r"""
 import os, pathlib, sys, tempfile
 import pyarrow as pa
 from bktools.frames.engine import engine

@@ -21,15 +21,8 @@ from workshop import Covering, Workshop
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 
-ROOMS = {
-    "settings": ["bktools/settings.py", "bktools/addresses.py"],
-    "inputs": ["bktools/inputs"],
-    "journal": ["bktools/journal"],
-    "submit": ["bktools/submit"],
-    "export": ["bktools/export"],
-    "reconcile": ["bktools/reconcile"],
-    "snapshots": ["bktools/snapshots"],
-}
+# The folders of the package, and the files at its root.
+ROOMS = [path.parent.name for path in sorted((ROOT / "bktools").glob("*/__init__.py"))] + ["root"]
 
 # Not scored: Spark alone runs them, and a mutant would cost the start of a Java machine each time.
 NOT_SCORED = {"bktools/export/spark.py", "bktools/reconcile/spark.py"}
@@ -37,10 +30,9 @@ NOT_SCORED = {"bktools/export/spark.py", "bktools/reconcile/spark.py"}
 
 def files_of(room: str, root: Path) -> list[str]:
     """Return the files of a room."""
-    found: list[Path] = []
-    for place in ROOMS[room]:
-        found += [root / place] if place.endswith(".py") else sorted((root / place).rglob("*.py"))
-    names = [path.relative_to(root).as_posix() for path in found if path.exists()]
+    package = root / "bktools"
+    found = package.glob("*.py") if room == "root" else (package / room).rglob("*.py")
+    names = [path.relative_to(root).as_posix() for path in sorted(found)]
     return [name for name in names if name not in NOT_SCORED]
 
 

@@ -51,7 +51,7 @@ def test_mistakes_that_are_made(tmp_path):
 def test_a_room_is_scored():
     """Three mutants of the addresses are judged by the tests of addresses, which pass without a mutation."""
     place = Path(__file__).with_name("run.py")
-    command = [sys.executable, str(place), "--room", "settings", "--file", "addresses", "--sample", "3"]
+    command = [sys.executable, str(place), "--room", "root", "--file", "addresses", "--sample", "3"]
     done = subprocess.run([*command, "--tests", "tests/test_addresses.py"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert re.search(r"^settings: [1-3] of 3 killed, \d+%", done.stdout, re.MULTILINE), done.stdout
+    assert re.search(r"^root: [1-3] of 3 killed, \d+%", done.stdout, re.MULTILINE), done.stdout
