@@ -18,7 +18,7 @@ def reconciled(rows):
     return reconcile_accounts(**{noun: schema.to_pandas(table) for noun, table in world.tables(rows).items()})
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def result():
     """Give a reconciliation with findings of every severity, of two companies."""
     return reconciled(world.seeded(1, 40))
@@ -140,8 +140,9 @@ def test_csv_that_cannot_be_written_is_an_error(result, tmp_path):
         result.to_csv(tmp_path / "taken")
 
 
-def test_it_can_be_pickled(result):
+def test_it_can_be_pickled():
     """What another process gets has every table, the actions too, whether they were asked for before or not."""
+    result = reconciled(world.seeded(1, 40))
     for _ in range(2):
         again = pickle.loads(pickle.dumps(result))
         for name in ("findings", "coverage", "actions", "unused_accounts", "summary", "suggestions"):

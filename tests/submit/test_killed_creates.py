@@ -16,7 +16,7 @@ import warm
 import bktools
 from bktools.sandbox import Server
 
-KILLS = int(os.environ.get("BKTOOLS_TEST_KILLS", "20"))
+KILLS = int(os.environ.get("BKTOOLS_TEST_KILLS", "12"))
 
 
 def creates(address, token, company, count):
@@ -34,7 +34,7 @@ def creates(address, token, company, count):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork, so no process can be killed this way")
 def test_killed_at_any_instant(tmp_path):
     """After kills at random instants and one run to the end, each account exists once and is known with its id."""
-    count = 400
+    count = 150
     with Server(tmp_path / "server") as server:
         world = (server.base_url, server.token, server.company_id, count)
         chance, killed = random.Random(1), 0
