@@ -251,7 +251,7 @@ ERRORS = (
     Check(
         "unknown_account",
         "category.account_id IS NOT NULL AND account.id IS NULL",
-        "the account of its category is not among the accounts bktools knows{$list}",
+        "the account of its category is not among the accounts bktools knows{$last_import}",
         "create the chart's accounts (bktools accounts create) or import the account list (bktools accounts import FILE)",
         PREPARER,
         (*CHAIN, "accounts"),

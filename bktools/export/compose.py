@@ -16,7 +16,6 @@ from bktools.export import spark
 from bktools.export.findings import ADDED, Checker, arguments_of
 from bktools.export.plan import (
     BATCHES,
-    LIVE,
     SENT_BEFORE,
     ExportOptions,
     ExportPlan,
@@ -29,7 +28,7 @@ from bktools.export.tables import arrow_of
 from bktools.frames.columns import amounts_of, days_of, text_of
 from bktools.frames.engine import is_spark, source_of
 from bktools.frames.names import in_reading_order, with_names
-from bktools.frames.schema import COUNT, TEXT, Month, to_pandas
+from bktools.frames.schema import COUNT, MAYBE_SENT, TEXT, Month, to_pandas
 
 
 def compose_export_jobs(
@@ -195,7 +194,7 @@ def _with_exported(held: pa.Table, history: pa.Table) -> pa.Table:
     was_sent = pc.is_in(held.column("reason"), pa.array(SENT_BEFORE, TEXT))
     ids = pc.if_else(was_sent, held.column("id"), pa.scalar(None, TEXT))
     ids = pc.if_else(pa.array(ids.to_pandas().duplicated()), pa.scalar(None, TEXT), ids)
-    sent = history.filter(pc.is_in(history.column("state"), pa.array(LIVE, TEXT)))
+    sent = history.filter(pc.is_in(history.column("state"), pa.array(MAYBE_SENT, TEXT)))
     facts = {
         "id": pc.ascii_lower(sent.column("entry_id")),
         "amount": amounts_of(sent, "history"),

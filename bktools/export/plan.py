@@ -55,9 +55,6 @@ TOTALS_BY = ("company_id", "currency", "category_id")
 # The tables that `to_csv` and `to_arrow` hand over.
 _TABLES = ("batches", "entries", "not_ready", "totals", "findings")
 
-# States of a batch whose entries were sent, or may have been.
-LIVE = ("ACCEPTED", "SENDING", "UNKNOWN")
-
 # Why an entry is not ready that was sent before, or may have been.
 SENT_BEFORE = ("exported", "changed_since_export", "in_doubt")
 

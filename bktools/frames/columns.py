@@ -86,7 +86,9 @@ def days_of(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
 
 
 def amounts_of(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
-    """Return the column `amount`; refuse one that holds no numbers, or floats, whose sums are not exact."""
+    """Return the amounts, nulls where the table lacks them; refuse floats, whose sums are not exact, and other values."""
+    if "amount" not in table.column_names:
+        return pa.chunked_array([pa.nulls(len(table), MONEY)])
     amounts = table.column("amount")
     if amounts.null_count == len(amounts) and not pa.types.is_decimal(amounts.type):
         return pa.chunked_array([pa.nulls(len(amounts), MONEY)])

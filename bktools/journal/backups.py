@@ -131,9 +131,9 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
                 evidence = None
             elif evidence is None:
                 _require_evidence(file, source, settings, marks)
-            known = [row["company_id"] for row in file.rows("SELECT DISTINCT company_id FROM batches")]
+            to_lock = sorted({*companies, *file.companies()})
         with ExitStack() as stack:
-            for company_id in sorted({*companies, *known}):
+            for company_id in to_lock:
                 stack.enter_context(sending_for(folder, company_id))
             with File(made) as file:
                 accepted = _complete(file, companies, marks, by.strip(), evidence=evidence)
@@ -161,8 +161,7 @@ def _go_on(settings: Settings, source: Path | None, by: str) -> Restored:
         assert confirmations is not None
         if confirmations.is_needed():
             companies = journal.sent_log.of_all()
-            known = [row["company_id"] for row in journal.rows("SELECT DISTINCT company_id FROM batches")]
-            for company_id in sorted({*companies, *known}):
+            for company_id in sorted({*companies, *journal.companies()}):
                 stack.enter_context(journal.sending(company_id))
             booked_twice = list(_sent_twice(journal, companies))
             confirm = partial(confirmations.confirm, by=by, booked_twice=booked_twice)
@@ -205,11 +204,11 @@ def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
     damage = file.damage()
     if damage:
         raise StorageError(f"{source} is damaged: {damage[0]}; nothing was changed")
-    known = file.addresses()
+    addresses = file.addresses()
     # A copy may be older than the naming of an address; the marks have the other addresses.
-    if known and not {settings.identity, *addresses_beside(folder)} & {*known}:
+    if addresses and not {settings.identity, *addresses_beside(folder)} & {*addresses}:
         raise JournalError(
-            f"{source} is the journal of {', '.join(known)}, not of {settings.identity}: nothing was changed"
+            f"{source} is the journal of {', '.join(addresses)}, not of {settings.identity}: nothing was changed"
         )
     wanted = journal_beside(folder)
     if file.rows("SELECT 1 FROM batches LIMIT 1"):
@@ -221,7 +220,7 @@ def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
     # A copy without batches becomes a new start of the journal that the marks name.
     about = about_address(outer_folder(settings), settings.identity)
     wanted = wanted or (None if about is None else str(about["journal"]))
-    if wanted is None and not known:
+    if wanted is None and not addresses:
         raise JournalError(f"no journal {source} and no marks were found: nothing was ever sent with this data folder")
     if wanted in {None, file.id}:
         return file.id

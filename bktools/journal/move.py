@@ -100,8 +100,8 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
         )
     with File(folder / FILE) as file, ExitStack() as stack:
         marks = SentLog(folder, outer_folder(settings), file.id)
-        for row in file.rows("SELECT DISTINCT company_id FROM batches ORDER BY company_id"):
-            stack.enter_context(sending_for(folder, row["company_id"]))
+        for company_id in file.companies():
+            stack.enter_context(sending_for(folder, company_id))
         _require_newest(file, marks, folder / FILE)
         database = _Target(Postgres(settings.journal, lambda _: None))
         stack.enter_context(database)
@@ -227,10 +227,10 @@ class _Meeting:
 
     def require_peace(self, settings: Settings, evidence: str | None) -> None:
         """Refuse entries that both may have sent, unless both were accepted and a person corrected them."""
-        known, own = self.database.addresses(), self.file.addresses()
-        if not {*known} & {*own} and not self.database.has_nothing():
+        theirs, own = self.database.addresses(), self.file.addresses()
+        if not {*theirs} & {*own} and not self.database.has_nothing():
             raise JournalError(
-                f"the journal {self.database.place} belongs to {', '.join(known)}, not to {', '.join(own)}: nothing was moved; "
+                f"the journal {self.database.place} belongs to {', '.join(theirs)}, not to {', '.join(own)}: nothing was moved; "
                 "name another database"
             )
         if not self.twice:

@@ -173,6 +173,10 @@ class Records:
         """Return the addresses of the journal's service, oldest first."""
         return [row["address"] for row in self.rows("SELECT address FROM addresses ORDER BY since, address")]
 
+    def companies(self) -> list[str]:
+        """Return the companies that have batches."""
+        return [row["company_id"] for row in self.rows("SELECT DISTINCT company_id FROM batches ORDER BY company_id")]
+
     def last_event(self) -> Row:
         """Return the number and digest of the last event, 0 and "" where there is none."""
         last = self.row("SELECT event_id, digest FROM chain ORDER BY event_id DESC LIMIT 1")

@@ -151,25 +151,16 @@ class Sqlite(Database):
             When the file exists or cannot be written; no partial copy is left.
         """
         unfinished = target.with_name(f"{target.name}.{secrets.token_hex(4)}.unfinished")
-        try:
-            # Reserve the name first, so that only one of two backups to the same file goes on.
-            disk.exclusive(target).close()
-        except FileExistsError:
-            raise StorageError(f"{target} exists already: a backup never replaces a file") from None
-        except OSError as error:
-            raise StorageError(f"the backup {target} cannot be written: {disk.told(error)}") from error
-        try:
-            disk.exclusive(unfinished).close()
-            _copy(self.connection, unfinished)
-            disk.replace(unfinished, target)
-            disk.folder_to_disk(target.parent)
-        except BaseException as error:
-            target.unlink(missing_ok=True)
-            if isinstance(error, OSError | apsw.Error):
+        with disk.new_file(target, "the backup"):
+            try:
+                disk.exclusive(unfinished).close()
+                _copy(self.connection, unfinished)
+                disk.replace(unfinished, target)
+                disk.folder_to_disk(target.parent)
+            except (OSError, apsw.Error) as error:
                 raise StorageError(f"the backup {target} cannot be written: {error}") from error
-            raise
-        finally:
-            remove_with_companions(unfinished)
+            finally:
+                remove_with_companions(unfinished)
 
     @contextmanager
     def errors(self, what: str) -> Iterator[None]:

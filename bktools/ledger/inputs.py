@@ -14,9 +14,6 @@ from bktools.frames import schema
 from bktools.frames.columns import refuse_gaps, require_columns, require_frame, require_kinds, tables_in_one_scale
 from bktools.frames.engine import scannable
 
-# States of a batch whose entries may be in the ledger; entries of other batches were not sent, or refused.
-SENT = ("ACCEPTED", "UNKNOWN", "SENDING")
-
 # What each column that is used must be, by frame, in the words of `frames.columns.KINDS`.
 TEXTS = ("entry_id", "batch_id", "company_id", "state", "account_code", "currency", "supplier", "description")
 USED: Mapping[str, Mapping[str, str]] = {
@@ -121,7 +118,7 @@ def _sent(entries: pa.Table) -> tuple[pa.Table, list[str]]:
     """Return the entries that may have been booked, and a phrase about the others."""
     if "state" not in entries.column_names:
         return entries, []
-    was_sent = pc.is_in(entries.column("state"), pa.array([*SENT, None], schema.TEXT))
+    was_sent = pc.is_in(entries.column("state"), pa.array([*schema.MAYBE_SENT, None], schema.TEXT))
     not_sent = entries.filter(pc.invert(was_sent))
     states = ", ".join(sorted(set(not_sent.column("state").to_pylist())))
     return entries.filter(was_sent), [

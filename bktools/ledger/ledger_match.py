@@ -19,7 +19,8 @@ from bktools.frames.arrow import tables_to_arrow
 from bktools.frames.currencies import shown
 from bktools.frames.delimited import tables_to_csv
 from bktools.frames.findings import as_html, as_lines
-from bktools.ledger.checks import ARRIVED, IN_DOUBT, STATUSES
+from bktools.frames.schema import IN_DOUBT
+from bktools.ledger.checks import ARRIVED, STATUSES
 
 # The sums of an open account, with their names.
 TOTALS = {

@@ -20,7 +20,7 @@ from bktools.caller import name_of
 from bktools.errors import ArgumentError
 from bktools.frames.codes import sentence
 from bktools.frames.currencies import shown
-from bktools.ledger.checks import IN_DOUBT
+from bktools.frames.schema import IN_DOUBT
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.match import DAYS, match_ledger
 from bktools.ledger.steps import BY_DAY
