@@ -202,9 +202,9 @@ def _with_exported(held: pa.Table, history: pa.Table) -> pa.Table:
     }
     sent = pa.table(facts).filter(pc.is_in(facts["id"], ids.drop_null().combine_chunks()))
     sums = sent.group_by("id", use_threads=False).aggregate([("amount", "sum"), ("currency", "min")])
-    places = pc.index_in(ids, sums.column("id").combine_chunks(), skip_nulls=True)
-    held = held.append_column("exported_amount", sums.column("amount_sum").take(places))
-    return held.append_column("exported_currency", sums.column("currency_min").take(places))
+    positions = pc.index_in(ids, sums.column("id").combine_chunks(), skip_nulls=True)
+    held = held.append_column("exported_amount", sums.column("amount_sum").take(positions))
+    return held.append_column("exported_currency", sums.column("currency_min").take(positions))
 
 
 def _batch_ids(ready: pa.Table, size: int, options: ExportOptions) -> pa.Array:

@@ -17,7 +17,7 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.export import checks
 from bktools.export.tables import decimals_of, numbered
-from bktools.frames.columns import amounts_of, days_of, text_of
+from bktools.frames.columns import amounts_of, days_of, text_of, with_column
 from bktools.frames.currencies import MINOR_UNITS
 from bktools.frames.engine import engine
 from bktools.frames.names import FIRST, IDENTIFIERS, last_import
@@ -53,7 +53,7 @@ class Checker:
         """Return entries as they are checked: without what composing added, IDs in lower case, as they are sent."""
         entries = _without_added(entries)
         for name in ("id", "company_id"):
-            entries = entries.set_column(entries.column_names.index(name), name, pc.ascii_lower(entries.column(name)))
+            entries = with_column(entries, name, pc.ascii_lower(entries.column(name)))
         if "categories" in self.frames and "category_id" not in entries.column_names:
             raise InputError("the entries have no column category_id: add it, or leave out categories")
         return entries
@@ -79,7 +79,7 @@ class Checker:
         )
         names = [name for name in (*FIRST, *IDENTIFIERS) if name in composed.column_names]
         by_check = {
-            name: pa.array([getattr(check, name) for check in checks.CHECKS], TEXT).take(rows.column("place"))
+            name: pa.array([getattr(check, name) for check in checks.CHECKS], TEXT).take(rows.column("number"))
             for name in ("name", "severity", "who")
         }
         about = composed.select(names).take(rows.column("row"))
@@ -152,8 +152,7 @@ def _compared(history: pa.Table, columns: Collection[str]) -> pa.Table:
     """Return a history without the columns that the entries lack: these are not compared."""
     for name in COMPARED:
         if name not in columns:
-            place = history.column_names.index(name)
-            history = history.set_column(place, name, pa.nulls(len(history), history.schema.field(place).type))
+            history = with_column(history, name, pa.nulls(len(history), history.schema.field(name).type))
     return history
 
 
@@ -191,7 +190,7 @@ def _contents(entries: pa.Table) -> pa.Table:
     """Return each entry as one value, without its line in the file."""
     content = entries.select([name for name in entries.column_names if name != "line"])
     # DuckDB ignores case in names, so two names could collide.
-    content = content.rename_columns([str(place) for place in range(content.num_columns)])
+    content = content.rename_columns([str(number) for number in range(content.num_columns)])
     # Without its type, no rows would be an error before pyarrow 20.
     values = [batch.to_struct_array() for batch in content.to_batches()]
     return numbered(pa.table({"content": pa.chunked_array(values, pa.struct(content.schema))}), "row")

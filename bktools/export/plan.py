@@ -24,7 +24,7 @@ from bktools.contract.rules import INT64_MAX
 from bktools.errors import InputError, PlanError
 from bktools.frames.arrow import tables_to_arrow
 from bktools.frames.codes import short
-from bktools.frames.columns import amounts_of
+from bktools.frames.columns import amounts_of, with_column
 from bktools.frames.currencies import shown
 from bktools.frames.delimited import tables_to_csv
 from bktools.frames.names import FIRST, in_reading_order
@@ -190,9 +190,9 @@ class ExportPlan:
         PlanError
             When the plan has no such batch, or the batch was changed after it was composed.
         """
-        if batch_id not in self._places:
+        if batch_id not in self._rows_of_batches:
             raise PlanError(f"the plan has no batch {batch_id}")
-        company_id, begin, lines, entries = self._places[batch_id]
+        company_id, begin, lines, entries = self._rows_of_batches[batch_id]
         rows = self.rows.slice(begin, lines)
         ids = rows.column("id").unique().to_pylist()
         is_whole = _all_are(rows.column("batch_id"), batch_id) and _all_are(rows.column("company_id"), company_id)
@@ -215,12 +215,12 @@ class ExportPlan:
         PlanError
             When a batch, an entry or an option was changed, added, repeated or removed after the plan was composed.
         """
-        # The frame may have been changed after `_places` was computed.
-        self.__dict__.pop("_places", None)
+        # The frame may have been changed after `_rows_of_batches` was computed.
+        self.__dict__.pop("_rows_of_batches", None)
         try:
-            listed = list(self._places)
-            lines = sum(lines for _, _, lines, _ in self._places.values())
-            planned = sum(entries for _, _, _, entries in self._places.values())
+            listed = list(self._rows_of_batches)
+            lines = sum(lines for _, _, lines, _ in self._rows_of_batches.values())
+            planned = sum(entries for _, _, _, entries in self._rows_of_batches.values())
         except (KeyError, TypeError):
             raise PlanError("the frame of the plan's batches was changed since it was made: compose it again") from None
         if len(listed) != len(self.batches) or plan_digest(listed, self.options) != self.plan_id:
@@ -250,7 +250,7 @@ class ExportPlan:
         return held.equals(shown[list(SENT)].reset_index(drop=True))
 
     @cached_property
-    def _places(self) -> dict[str, tuple[str, int, int, int]]:
+    def _rows_of_batches(self) -> dict[str, tuple[str, int, int, int]]:
         """Company, first row, rows and entries of each batch; rows are in the order of batches."""
         counted = self.rows.column("batch_id").value_counts().to_pylist()
         lines_of = {count["values"]: count["counts"] for count in counted}
@@ -258,7 +258,7 @@ class ExportPlan:
         lines = [lines_of.get(batch_id, 0) for batch_id in self.batches["batch_id"]]
         begins = accumulate(lines, initial=0)
         named = zip(self.batches["batch_id"], self.batches["company_id"], begins, lines, entries, strict=False)
-        return {batch_id: (company_id, *place) for batch_id, company_id, *place in named}
+        return {batch_id: (company_id, *counts) for batch_id, company_id, *counts in named}
 
     @property
     def amounts(self) -> dict[str, Decimal]:
@@ -453,9 +453,8 @@ def as_exported(not_ready: pa.Table) -> pa.Table:
     was_sent = pc.is_in(not_ready.column("reason"), pa.array(SENT_BEFORE, TEXT))
     for name in ("amount", "currency"):
         if name in not_ready.column_names:
-            place = not_ready.column_names.index(name)
             column = pc.if_else(was_sent, not_ready.column(f"exported_{name}"), not_ready.column(name))
-            not_ready = not_ready.set_column(place, name, column)
+            not_ready = with_column(not_ready, name, column)
     return not_ready
 
 

@@ -96,6 +96,13 @@ def amounts_of(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
     return amounts
 
 
+def with_column(table: pa.Table, name: str, values: pa.Array | pa.ChunkedArray) -> pa.Table:
+    """Return a table with a column, in the place of the one of this name, or behind the others."""
+    if name not in table.column_names:
+        return table.append_column(name, values)
+    return table.set_column(table.column_names.index(name), name, values)
+
+
 def in_one_scale(*amounts: pa.ChunkedArray) -> list[pa.ChunkedArray]:
     """Return columns of exact amounts with the decimals of the finest one; of 76 digits where 38 are not enough."""
     scale = max((getattr(column.type, "scale", 0) for column in amounts), default=0)
@@ -110,5 +117,5 @@ def tables_in_one_scale(*tables: pa.Table, column: str = "amount") -> list[pa.Ta
     places = [place for place, table in enumerate(tables) if column in table.column_names]
     scaled = list(tables)
     for place, amounts in zip(places, in_one_scale(*(tables[place][column] for place in places)), strict=True):
-        scaled[place] = scaled[place].set_column(scaled[place].column_names.index(column), column, amounts)
+        scaled[place] = with_column(scaled[place], column, amounts)
     return scaled

@@ -51,7 +51,7 @@ class Restored:
 
     Parameters
     ----------
-    place : str
+    location : str
         The journal's file, or its database.
     set_aside : Path, optional
         New path of the replaced file.
@@ -65,7 +65,7 @@ class Restored:
         The other machines that sent with a restored database and have not confirmed it.
     """
 
-    place: str
+    location: str
     set_aside: Path | None
     accepted: tuple[str, ...]
     in_doubt: tuple[str, ...]
@@ -124,8 +124,8 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
         with File(made, str(source or path)) as file:
             journal_id = _checked(file, source or path, settings, folder)
             marks = SentLog(folder, outer, journal_id)
-            refuse_moved(marks.last_place(), path)
-            refuse_second_copy(marks.last_place(), path, journal_id)
+            refuse_moved(marks.last_location(), path)
+            refuse_second_copy(marks.last_location(), path, journal_id)
             companies = marks.of_all()
             if marks.are_known_outside():
                 evidence = None
@@ -170,7 +170,7 @@ def _go_on(settings: Settings, source: Path | None, by: str) -> Restored:
             confirmations.see(anew=True)
         in_doubt = tuple(row["batch_id"] for row in journal.unknown())
         missing = tuple(confirmations.missing())
-        return Restored(journal.place, None, accepted, in_doubt, tuple(booked_twice), missing)
+        return Restored(journal.location, None, accepted, in_doubt, tuple(booked_twice), missing)
 
 
 def _sent_twice(journal: Journal, companies: dict[str, list[Mark]]) -> Iterator[str]:
@@ -261,7 +261,7 @@ _NEWEST_SENT = """
 def _complete(
     file: Records,
     companies: dict[str, list[Mark]],
-    places: SentLog,
+    marks: SentLog,
     by: str,
     *,
     evidence: str | None = None,
@@ -280,7 +280,7 @@ def _complete(
         confirm(connection)
         record_event(connection, "journal", file.id, None, "restored", message, by)
         for mark in gap:
-            if _is_put_in_doubt(file, connection, mark, places) and _is_proof(file, mark):
+            if _is_put_in_doubt(file, connection, mark, marks) and _is_proof(file, mark):
                 message = f"{mark.message} (the proof is the mark of {mark.at[:19]} UTC)"
                 change(
                     connection, mark.batch_id, "ACCEPTED", message=message, job_id=mark.job_id,
@@ -290,13 +290,13 @@ def _complete(
     return tuple(accepted)
 
 
-def _is_put_in_doubt(file: Records, connection: Connection, mark: Mark, places: SentLog) -> bool:
+def _is_put_in_doubt(file: Records, connection: Connection, mark: Mark, marks: SentLog) -> bool:
     """Write a sent batch as UNKNOWN, unless it is ACCEPTED or its entries are in other batches; return whether it is."""
     row = file.row("SELECT state, body FROM batches WHERE batch_id = ?", mark.batch_id)
     state: str | None = None if row is None else row["state"]
     if state in {"ACCEPTED", "UNKNOWN"}:
         return state == "UNKNOWN"
-    body = _body_of(mark, places) if row is None else row["body"]
+    body = _body_of(mark, marks) if row is None else row["body"]
     file.wanted(json.loads(body)["accountingEntryIds"])
     for row in file.rows(_WAITING, mark.batch_id):
         change(connection, row["batch_id"], "RELEASED", message=f"its entries were sent in batch {mark.batch_id}")
@@ -337,10 +337,10 @@ _WAITING = """
 _FREE = "SELECT id FROM wanted WHERE id NOT IN (SELECT entry_id FROM batch_entries WHERE live = 1)"
 
 
-def _body_of(mark: Mark, places: SentLog) -> bytes:
+def _body_of(mark: Mark, marks: SentLog) -> bytes:
     """Return the request body of a batch that is missing in the copy; without it, its entries could be sent again."""
     if not mark.body:
-        files = " and ".join(map(str, places.files_of(mark.company_id)))
+        files = " and ".join(map(str, marks.files_of(mark.company_id)))
         raise JournalError(
             f"batch {mark.batch_id} of company {mark.company_id} was sent before {mark.at[:19]} UTC, and neither this copy nor "
             "the marks have its entries: nothing was changed; restore a backup that has the batch. Without one, look up in "

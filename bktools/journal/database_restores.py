@@ -71,7 +71,7 @@ class DatabaseRestores:
     marks : SentLog
         The marks of this machine.
     about : callable
-        Returns place and addresses of the journal, see `Journal.about_me`.
+        Returns location and addresses of the journal, see `Journal.about_me`.
     command : callable
         Completes a command for a message, see `Journal.command`.
     """
@@ -206,7 +206,7 @@ class DatabaseRestores:
         missing = [name for name in unconfirmed if _identity(name) not in waivers]
         if missing:
             return (
-                f"company {company_id} waits since a restore of the database {self._records.place}: {', '.join(missing)} sent with "
+                f"company {company_id} waits since a restore of the database {self._records.location}: {', '.join(missing)} sent with "
                 f"it and did not confirm the restore. Nothing was sent. {self._how()} For a machine that is gone: "
                 f"{self._waive(missing, company_id)}"
             )
@@ -216,7 +216,7 @@ class DatabaseRestores:
             senders = [said["sender"] for said in limited]
             return (
                 f"entries of company {company_id} dated until {until} may have been sent by {', '.join(senders)} before the database "
-                f"{self._records.place} was restored. Nothing was sent. Export those dated later by themselves, or record that none "
+                f"{self._records.location} was restored. Nothing was sent. Export those dated later by themselves, or record that none "
                 f"of them is booked: {self._waive(senders, company_id)}"
             )
         return ""
@@ -230,7 +230,7 @@ class DatabaseRestores:
 
     def _noticed(self) -> str:
         return (
-            f"the database of the journal {self._records.place} was restored, copied or failed over: it may lack what was sent "
+            f"the database of the journal {self._records.location} was restored, copied or failed over: it may lack what was sent "
             f"since. Nothing was sent. {self._how()}"
         )
 

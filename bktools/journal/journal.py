@@ -19,7 +19,7 @@ from bktools.journal import entry_data
 from bktools.journal.database_restores import DatabaseRestores
 from bktools.journal.entry_data import Batch
 from bktools.journal.lock import LOCKS, sending_for
-from bktools.journal.postgres import Postgres, is_database, place_of
+from bktools.journal.postgres import Postgres, is_database, location_of
 from bktools.journal.records import Connection, Records, Row, now, record_event, this_process, this_user
 from bktools.journal.related_journals import FILE, RelatedJournals, folder_of
 from bktools.journal.sent_log import ABOUT, FOLDER, Mark, SentLog, packed, read_about
@@ -101,7 +101,7 @@ class Journal(Records):
         super().__init__(
             Sqlite(self.folder / FILE, self._refuse_to_forget, str(self.folder / FILE))
             if settings.journal is None
-            else Postgres(settings.journal, self._refuse_to_forget_place)
+            else Postgres(settings.journal, self._refuse_to_forget_database)
         )
         self.path = self._database.path
         try:
@@ -133,8 +133,8 @@ class Journal(Records):
 
     @cached_property
     def about_me(self) -> dict[str, Any]:
-        """The journal's place and addresses, as the marks hold them; read once, when it has the address in use."""
-        return {"path": self.place, "addresses": self.addresses()}
+        """The journal's location and addresses, as the marks hold them; read once, when it has the address in use."""
+        return {"path": self.location, "addresses": self.addresses()}
 
     def problems(self) -> list[str]:
         """Check the journal's file, events and marks; return a line for each fault."""
@@ -164,13 +164,13 @@ class Journal(Records):
             self.restores.require_own()
         if self.path is None:
             return
-        refuse_moved(self.sent_log.last_place(), self.path)
+        refuse_moved(self.sent_log.last_location(), self.path)
         self.sent_log.require_current(self)
-        refuse_second_copy(self.sent_log.last_place(), self.path, self.id)
+        refuse_second_copy(self.sent_log.last_location(), self.path, self.id)
         was_sent = self.rows("SELECT 1 AS found FROM events WHERE subject = 'batch' AND after = 'SENDING' LIMIT 1")
         if was_sent and not self.sent_log.are_known_outside():
             raise JournalError(
-                f"the journal {self.place} has sent export jobs, but was never used by this user on this machine: it may be "
+                f"the journal {self.location} has sent export jobs, but was never used by this user on this machine: it may be "
                 "an old copy of a journal in use elsewhere. Nothing was sent. If it is the newest one, confirm it once: "
                 f'{self.command("journal restore")} --evidence "..." --by NAME (where you looked for later exports; the marks of '
                 f"sent batches are kept in {self.sent_log.outer}; BKTOOLS_MARKS_DIR names another folder)"
@@ -610,11 +610,11 @@ class Journal(Records):
                 f"restore a backup with {self.command('journal restore FILE')} --by NAME"
             )
 
-    def _refuse_to_forget_place(self, place: str) -> None:
+    def _refuse_to_forget_database(self, location: str) -> None:
         for folder in self._outer.glob(f"*/{ABOUT}"):
-            if read_about(folder.parent)["path"] == place:
+            if read_about(folder.parent)["path"] == location:
                 raise JournalError(
-                    f"the journal {place} is missing or empty, but export jobs were sent with it: nothing was sent; restore "
+                    f"the journal {location} is missing or empty, but export jobs were sent with it: nothing was sent; restore "
                     "the database from a backup (pg_restore)"
                 )
 
@@ -623,7 +623,7 @@ class Journal(Records):
         moved = about.get("moved_to")
         if moved and self.path:
             raise JournalError(
-                f"the history of the journal {self.place} was moved to {moved}: nothing was read or sent; set BKTOOLS_JOURNAL to "
+                f"the history of the journal {self.location} was moved to {moved}: nothing was read or sent; set BKTOOLS_JOURNAL to "
                 "that database"
             )
         is_own = self._own_folder == self.folder
@@ -641,7 +641,7 @@ class Journal(Records):
             addresses = self.addresses()
         if self._address not in addresses:
             raise JournalError(
-                f"the journal {self.place} belongs to {', '.join(addresses)}, not to {self._address}: if it was "
+                f"the journal {self.location} belongs to {', '.join(addresses)}, not to {self._address}: if it was "
                 "copied here, remove the copy"
             )
 
@@ -653,9 +653,9 @@ def command_of(settings: Settings, words: str) -> str:
 
 
 def identity_of(settings: Settings) -> str:
-    """Return one line with the journal's identity and place, without creating a file or connecting to a database."""
+    """Return one line with the journal's identity and location, without creating a file or connecting to a database."""
     if settings.journal is not None:
-        return f"the database {place_of(settings.journal)}"
+        return f"the database {location_of(settings.journal)}"
     path = folder_of(settings) / FILE
     if not path.exists():
         return f"none yet; it will be {path}"
@@ -663,17 +663,17 @@ def identity_of(settings: Settings) -> str:
         return f"{file.id}  ({path})"
 
 
-def refuse_moved(last_place: str, path: Path) -> None:
+def refuse_moved(last_location: str, path: Path) -> None:
     """Refuse an old copy of a file whose history was moved to a database."""
-    if is_database(last_place):
+    if is_database(last_location):
         raise JournalError(
-            f"the history of the journal {path} was moved to {last_place}: nothing was sent; set BKTOOLS_JOURNAL to that database"
+            f"the history of the journal {path} was moved to {last_location}: nothing was sent; set BKTOOLS_JOURNAL to that database"
         )
 
 
-def refuse_second_copy(last_place: str, path: Path, journal_id: str) -> None:
+def refuse_second_copy(last_location: str, path: Path, journal_id: str) -> None:
     """Refuse a copy of a journal while the original, which sent last, is still in another folder."""
-    last = Path(last_place)
+    last = Path(last_location)
     if last.is_file() and path != last and not (path.exists() and path.samefile(last)):
         with File(last) as file:
             if file.id == journal_id:

@@ -50,7 +50,7 @@ class Database(Protocol):
     """An open database: the methods of both kinds. Opening a new one creates the journal's tables."""
 
     path: Path | None
-    place: str
+    location: str
     # As `Connection` describes it, and what only one kind has.
     connection: Any
 
@@ -119,7 +119,7 @@ class Records:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self.place = database.place
+        self.location = database.location
         try:
             self.id: str = self.about("id") or ""
         except BaseException:
@@ -192,7 +192,7 @@ class Records:
         self.wanted(entry_ids)
         for row in self.rows(_CONTRADICTIONS_OF_WANTED):
             return (
-                f"batch {row['batch_id']}: {row['what']}. The journal {self.place} was changed by hand: nothing was sent; undo "
+                f"batch {row['batch_id']}: {row['what']}. The journal {self.location} was changed by hand: nothing was sent; undo "
                 "that change, or restore a backup (bktools journal verify lists every such batch)"
             )
         return ""
@@ -324,7 +324,7 @@ def create_tables(connection: Connection, tables: str) -> None:
     connection.execute("INSERT INTO about VALUES ('format', ?), ('release', ?)", (_format(tables), release()))
 
 
-def require_format(connection: Connection, tables: str, place: str, way_out: str = "") -> None:
+def require_format(connection: Connection, tables: str, location: str, way_out: str = "") -> None:
     """Refuse a journal whose tables were made from another text.
 
     Raises
@@ -337,7 +337,7 @@ def require_format(connection: Connection, tables: str, place: str, way_out: str
         version = about.get("release", f"bktools at commit {READS_OLDER_FORMATS}")
         keep = f"keep it, and install {version} to use it, for example to resolve batches whose outcome is unknown"
         raise JournalError(
-            f"the journal {place} has the format of another version of bktools: nothing was sent or changed; "
+            f"the journal {location} has the format of another version of bktools: nothing was sent or changed; "
             f"{way_out or keep}"
         )
 

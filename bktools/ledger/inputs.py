@@ -11,7 +11,14 @@ import pyarrow.compute as pc
 
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
-from bktools.frames.columns import refuse_gaps, require_columns, require_frame, require_kinds, tables_in_one_scale
+from bktools.frames.columns import (
+    refuse_gaps,
+    require_columns,
+    require_frame,
+    require_kinds,
+    tables_in_one_scale,
+    with_column,
+)
 from bktools.frames.engine import scannable
 
 # What each column that is used must be, by frame, in the words of `frames.columns.KINDS`.
@@ -104,13 +111,13 @@ def _checked(table: pa.Table, name: str) -> pa.Table:
     require_columns(name, table.column_names, needed, source)
     require_kinds(name, table.schema, USED[name])
     refuse_gaps(name, {column: table.column(column).null_count for column in needed})
-    for place, column in enumerate(table.column_names):
+    for column in table.column_names:
         wanted = USED[name].get(column)
         if wanted == "a date":
-            table = table.set_column(place, column, pc.cast(table.column(place), schema.DATE, safe=False))
+            table = with_column(table, column, pc.cast(table.column(column), schema.DATE, safe=False))
         elif wanted == "text":
-            texts = pc.cast(table.column(place), schema.TEXT)
-            table = table.set_column(place, column, texts.dictionary_encode() if column in REPEATED else texts)
+            texts = pc.cast(table.column(column), schema.TEXT)
+            table = with_column(table, column, texts.dictionary_encode() if column in REPEATED else texts)
     return table
 
 

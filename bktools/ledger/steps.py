@@ -102,7 +102,7 @@ DOUBLES = (
     Step(EXACTLY, (*EXACT, "date"), text="agrees"),
 )
 
-# The columns that agree, in words; `Matches.by` has their places.
+# The columns that agree, in words; `Matches.by` has their numbers.
 BY = tuple(dict.fromkeys(step.by for step in (*STEPS, *BY_TEXT)))
 
 # The sides of vouchers with the amount in several postings: net and tax, or several cost centres. Only one account of
