@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, SupportsIndex
 
@@ -132,7 +131,9 @@ def compose_export_jobs(
     else:
         rows = checker.prepared(selected(arrow_of(entries, "entries"), selection, entries))
         errors = checker.first_errors(rows)
-    composed = _with_names(_composed(rows, errors, size, options, frames.get("history")), frames)
+    composed = _composed(rows, errors, size, options, frames.get("history"))
+    composed = with_names(composed, **{name: frame for name, frame in frames.items() if name != "history"})
+    composed = composed.select(in_reading_order(composed.column_names))
     ready, not_ready = _split(composed)
     batches = _batches_of(ready)
     return ExportPlan(
@@ -147,11 +148,6 @@ def compose_export_jobs(
         journal=str(source_of(history).get("journal", "")),
         _find=partial(checker.findings, composed),
     )
-
-
-def _with_names(composed: pa.Table, frames: Mapping[str, pa.Table]) -> pa.Table:
-    named = with_names(composed, **{name: frame for name, frame in frames.items() if name != "history"})
-    return named.select(in_reading_order(named.column_names))
 
 
 def _split(composed: pa.Table) -> tuple[pa.Table, pa.Table]:

@@ -186,7 +186,9 @@ class Journal(Records):
         return self.changed_by_hand(batch.entry_ids) or self._taken(batch)
 
     def _taken(self, batch: Batch) -> str:
-        waiting = [row for row in self._claims(batch) if not _gives_way(row, batch)]
+        waiting = [
+            row for row in self._claims(batch) if (row["state"], row["company_id"]) != ("PLANNED", batch.company_id)
+        ]
         if not waiting:
             return self.related.obstacle(batch)
         other = waiting[0]
@@ -688,28 +690,14 @@ def outer_folder(settings: Settings) -> Path:
     return settings.state_dir / "outer-marks" if settings.is_sandbox else settings.marks_dir
 
 
-def _gives_way(row: Row, batch: Batch) -> bool:
-    return (row["state"], row["company_id"]) == ("PLANNED", batch.company_id)
-
-
 def insert(connection: Connection, batch: Batch, plan_id: str) -> None:
     """Write a new batch as PLANNED."""
     stamp = now().isoformat()
-    connection.execute(
-        "INSERT INTO batches (batch_id, company_id, state, entries, body, body_sha256, plan_id, planned_at, changed_at, "
-        "changed_by) VALUES (?, ?, 'PLANNED', ?, ?, ?, ?, ?, ?, ?)",
-        (
-            batch.batch_id,
-            batch.company_id,
-            len(batch.entry_ids),
-            batch.body,
-            hashlib.sha256(batch.body).hexdigest(),
-            plan_id,
-            stamp,
-            stamp,
-            this_process(),
-        ),
-    )
+    values = {"batch_id": batch.batch_id, "company_id": batch.company_id, "state": "PLANNED"}
+    values |= {"plan_id": plan_id, "planned_at": stamp, "changed_at": stamp, "changed_by": this_process()}
+    body = {"entries": len(batch.entry_ids), "body": batch.body, "body_sha256": hashlib.sha256(batch.body).hexdigest()}
+    names, row = ", ".join(values | body), [*values.values(), *body.values()]
+    connection.execute(f"INSERT INTO batches ({names}) VALUES ({', '.join('?' * len(row))})", row)
     rows = ((batch.batch_id, entry) for entry in batch.entry_ids)
     connection.executemany("INSERT INTO batch_entries VALUES (?, ?, 1)", rows)
 

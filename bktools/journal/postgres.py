@@ -296,18 +296,13 @@ class Postgres(Database):
             raw.adapters.register_dumper(str, StrDumper)
             connection = _Connection(raw)
             (about,) = connection.execute(_ABOUT_SERVER)
-            self._require_safe(about, raw.info.backend_pid)
+            _refuse_unsafe(self.location, about, raw.info.backend_pid)
             connection.execute(_SESSION)
         except BaseException:
             raw.close()
             raise
         self.connection = connection
         self._process = about["process"]
-
-    def _require_safe(self, about: Row, promised: int) -> None:
-        reason = _unsafe(about, promised)
-        if reason:
-            raise StorageError(f"the journal {self.location} cannot be kept safely: {reason}; nothing was sent")
 
     def _locked(self, company_id: str, patience: float, *, is_free: bool = True) -> int:
         """Take the lock of a company and return its number; raise when another process holds it."""
@@ -349,8 +344,8 @@ class Postgres(Database):
                 connection.execute("INSERT INTO about VALUES ('incarnation', ?)", [self.position().database])
 
 
-def _unsafe(about: Row, promised: int) -> str:
-    """Return the reason why a server could lose a commit or a lock, "" for none."""
+def _refuse_unsafe(location: str, about: Row, promised: int) -> None:
+    """Refuse a server that could lose a commit or a lock."""
     reasons = (
         (about["is_replica"], "it is a replica, which cannot be written: name the primary server"),
         # A pooler invents the number of the process that it gives a client.
@@ -367,7 +362,9 @@ def _unsafe(about: Row, promised: int) -> str:
         (about["full_page_writes"] != "on", "full_page_writes is off, so a crash may damage it: set it to on"),
         (about["encoding"] != "UTF8", f"its encoding is {about['encoding']}: create the database with UTF8"),
     )
-    return next((reason for is_so, reason in reasons if is_so), "")
+    for is_so, reason in reasons:
+        if is_so:
+            raise StorageError(f"the journal {location} cannot be kept safely: {reason}; nothing was sent")
 
 
 def _parts(address: Secret) -> dict[str, Any]:

@@ -184,12 +184,9 @@ class RelatedJournals:
             return f"from now on {self._own.addresses()[0]} uses the journal {file.path}"
         _relate(self._own, other, relation, by)
         if file is not None:
-            _relate(file, self._as_other(), relation, by)
+            _relate(file, RelatedJournal(self._own.id, self._path, tuple(self._own.addresses())), relation, by)
         effect = "entries sent with it are refused here" if relation == SAME else "the two journals ignore each other"
         return f"{other} has {'the same service' if relation == SAME else 'another service'}: {effect}"
-
-    def _as_other(self) -> RelatedJournal:
-        return RelatedJournal(self._own.id, self._path, tuple(self._own.addresses()))
 
     def _is_beside(self, other: RelatedJournal) -> bool:
         return other.path is not None and other.path.parent.parent == self._folder.parent

@@ -331,20 +331,15 @@ def _append(path: Path, line: bytes) -> None:
     is_new = not path.exists()
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), disk.PRIVATE_FILE)
     with os.fdopen(descriptor, "rb+") as file:
-        size = file.seek(0, os.SEEK_END)
-        if size and not _ends_with_newline(file, size):
+        if file.seek(0, os.SEEK_END):
+            file.seek(-1, os.SEEK_END)
             # Start a new line after one that a kill cut short.
-            line = b"\n" + line
+            line = line if file.read(1) == b"\n" else b"\n" + line
         file.write(line)
         file.flush()
         os.fsync(file.fileno())
     if is_new:
         disk.folder_to_disk(path.parent)
-
-
-def _ends_with_newline(file: Any, size: int) -> bool:
-    file.seek(size - 1)
-    return bool(file.read(1) == b"\n")
 
 
 def _line(content: Mark | Seen) -> bytes:

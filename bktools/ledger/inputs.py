@@ -98,11 +98,10 @@ def _table(frame: Any, name: str) -> pa.Table:
     table: Any = scannable(frame, name)
     table = schema.plain(table if isinstance(table, pa.Table) else table.to_table(), name)
     # Arrow takes no rows of the texts of Polars.
-    return table.cast(pa.schema([field.with_type(_plainer(field.type)) for field in table.schema]))
-
-
-def _plainer(kind: pa.DataType) -> pa.DataType:
-    return schema.TEXT if pa.types.is_string_view(kind) else kind
+    is_view = pa.types.is_string_view
+    return table.cast(
+        pa.schema([field.with_type(schema.TEXT) if is_view(field.type) else field for field in table.schema])
+    )
 
 
 def _checked(table: pa.Table, name: str) -> pa.Table:
