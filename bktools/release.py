@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import platform
 import subprocess
@@ -31,8 +32,9 @@ def commit() -> str | None:
     return asked.stdout.strip()
 
 
+@functools.cache
 def release() -> str:
-    """Return version and commit of this copy, as in "bktools 1.0 (0123456789)"."""
+    """Return version and commit of this copy, as in "bktools 1.0 (0123456789)"; every new journal keeps it."""
     from bktools import __version__
 
     return f"bktools {__version__} ({commit() or 'commit not known'})"

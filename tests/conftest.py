@@ -97,6 +97,19 @@ class _Together(LoadScopeScheduling):
         return next((group for group, files in TOGETHER.items() if path.startswith(files)), nodeid)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the option that adds the long tests."""
+    parser.addoption("--long", action="store_true", help="run the tests marked as long, too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the long tests out without `--long`."""
+    if not config.getoption("long"):
+        long = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
     """Use the scheduler above."""
     return _Together(config, log)

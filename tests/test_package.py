@@ -136,6 +136,7 @@ def test_a_commit_is_no_condition(monkeypatch, tmp_path):
     assert re.fullmatch(r"[0-9a-f]{10,}(-dirty)?", release.commit())
     with monkeypatch.context() as patch:
         patch.setenv("PATH", str(tmp_path))
+        patch.setattr(release, "release", release.release.__wrapped__)
         assert release.version_line().startswith(f"bktools {bktools.__version__} (commit not known), Python 3.")
     monkeypatch.setattr(release, "HERE", tmp_path / "bktools")
     assert release.commit() is None

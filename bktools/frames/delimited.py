@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -157,28 +158,25 @@ def to_csv(
     columns = {name: as_text(column, form, name) for name, column in zip(names, table.columns, strict=True)}
     if form.guarded:
         columns |= _in_minor_units(table, columns, form.decimal)
-    text = pd.DataFrame({name: column.to_pandas() for name, column in columns.items()}, columns=names)
     headings = pa.chunked_array([pa.array(names, pa.large_string())])
-    text.columns = pd.Index((_guarded(headings) if form.guarded else headings).to_pylist())
+    first = (_guarded(headings) if form.guarded else headings).to_pylist()
     # Python's writer quotes only the characters of its own line end, but every reader ends a line at a CR.
     is_split = "\r" not in form.line_end and any(map(_has_return, (headings, *columns.values())))
 
     def write(file: IO[bytes]) -> None:
-        with progress_bar(f"write {name_of(path)}", total=len(text), shown=progress) as bar:
-            for begin in range(0, max(len(text), 1), ROWS_AT_ONCE):
-                part = text.iloc[begin : begin + ROWS_AT_ONCE]
-                part.to_csv(
-                    file,
-                    index=False,
-                    header=begin == 0,
-                    sep=form.delimiter,
-                    # Write the byte order mark once, at the beginning of the file.
-                    encoding=form.encoding if begin == 0 else "utf-8",
-                    lineterminator=form.line_end,
-                    quoting=csv.QUOTE_ALL if is_split else csv.QUOTE_MINIMAL,
-                    doublequote=True,
-                )
-                bar.update(len(part))
+        text = io.TextIOWrapper(file, form.encoding, newline="")
+        lines = csv.writer(
+            text, delimiter=form.delimiter, lineterminator=form.line_end,
+            quoting=csv.QUOTE_ALL if is_split else csv.QUOTE_MINIMAL,
+        )  # fmt: skip
+        with progress_bar(f"write {name_of(path)}", total=len(table), shown=progress) as bar:
+            lines.writerow(first)
+            for begin in range(0, len(table), ROWS_AT_ONCE):
+                parts = [column.slice(begin, ROWS_AT_ONCE).to_numpy().tolist() for column in columns.values()]
+                lines.writerows(zip(*parts, strict=True))
+                bar.update(min(ROWS_AT_ONCE, len(table) - begin))
+        # The file stays open for its caller.
+        text.detach()
 
     return written(path, write)
 

@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -133,8 +133,7 @@ def engine(task: str, functions: str = "", /, **frames: Scannable) -> Iterator[d
     InputError
         When a file is damaged.
     """
-    is_small = all(isinstance(frame, pa.Table) and len(frame) <= FEW_ROWS for frame in frames.values())
-    database = (_database if is_small else _database.__wrapped__)(functions, **SETTINGS)
+    database = (_database if are_few(frames.values()) else _database.__wrapped__)(functions, **SETTINGS)
     name = f"task_{next(_NUMBERS)}"
     with engine_errors(task):
         connection = database.cursor()
@@ -155,6 +154,11 @@ def engine(task: str, functions: str = "", /, **frames: Scannable) -> Iterator[d
             connection.close()
             with database.cursor() as last:
                 last.execute(f"DETACH DATABASE IF EXISTS {name}")
+
+
+def are_few(frames: Iterable[Scannable]) -> bool:
+    """Return whether frames are so small that DuckDB takes longer to prepare a query than to run it."""
+    return all(isinstance(frame, pa.Table) and len(frame) <= FEW_ROWS for frame in frames)
 
 
 def repeated_digests(connection: duckdb.DuckDBPyConnection, table: str, *columns: str) -> pa.Table:

@@ -69,8 +69,9 @@ def read_head(text: bytes, score: Score, *, delimiter: str | None, prefer: str, 
     if not found:
         raise InputError("the file has no rows", source=source)
     _refuse_wide(found, source)
-    heads = [(_quality(rows, score), _head(rows, score, one)) for one, rows in found.items()]
-    return max(heads, key=lambda pair: pair[0])[1]
+    scores = {one: [score(row.cells) for row in rows] for one, rows in found.items()}
+    best = max(found, key=lambda one: _quality(found[one], scores[one]))
+    return _head(found[best], scores[best], best)
 
 
 def _refuse_wide(found: Mapping[str, Sequence[_Row]], source: str) -> None:
@@ -108,23 +109,23 @@ def _rows(sample: str, delimiter: str, skip: int) -> list[_Row]:
     return rows
 
 
-def _quality(rows: list[_Row], score: Score) -> tuple[int, int, int]:
+def _quality(rows: list[_Row], scores: list[int]) -> tuple[int, int, int]:
     widths = [len(row.cells) for row in rows]
     usual = max(set(widths), key=widths.count)
-    return max(score(row.cells) for row in rows), int(usual > 1) * widths.count(usual), usual
+    return max(scores), int(usual > 1) * widths.count(usual), usual
 
 
-def _head(rows: list[_Row], score: Score, delimiter: str) -> Head:
+def _head(rows: list[_Row], scores: list[int], delimiter: str) -> Head:
     cells = [row.cells for row in rows]
-    at, points = heading_at(cells, score)
+    at, points = heading_at(cells, scores)
     row = rows[at]
     if not points and is_data(cells[at:]):
         return Head(delimiter, made_headings(len(row.cells)), row.line, row.line, row.cells)
     return Head(delimiter, row.cells, row.line, row.next_line)
 
 
-def heading_at(rows: Sequence[Sequence[str]], score: Score) -> tuple[int, int]:
-    """Return which row is likeliest the headings, and how many known headings it has.
+def heading_at(rows: Sequence[Sequence[str]], known: Sequence[int]) -> tuple[int, int]:
+    """Return which row is likeliest the headings, and how many known headings it has; `known` is that number of each row.
 
     It is the row with most known headings, unless it has as many figures, or most rows below it fill more than twice its
     cells, as a table does below the name of its company. Without known headings it is the first row that is as wide.
@@ -134,7 +135,7 @@ def heading_at(rows: Sequence[Sequence[str]], score: Score) -> tuple[int, int]:
     for at, row in enumerate(rows):
         below = sorted(widths[at + 1 :]) or [0]
         is_wide = 2 * widths[at] >= below[len(below) // 2]
-        points, figures = score(row), sum(map(_is_figure, row))
+        points, figures = known[at], sum(map(_is_figure, row))
         scores.append(points if points > (figures > 0) and 2 * points > figures and (is_wide or points >= NAMED) else 0)
     if any(scores):
         best = max(range(len(rows)), key=scores.__getitem__)

@@ -23,6 +23,7 @@ CURRENCY_CODES = (
 )
 CURRENCY_SIGNS = "$€£¥₹₽₺₴₩₪฿"
 _SHORTEST_WORD = 2
+_PUNCTUATION = re.compile(r"[^\w%]|_")
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\uff08[^\uff08\uff09]*\uff09")
 _CURRENCY = re.compile(rf"(?:\bin\s+)?\b(?:{CURRENCY_CODES})\b|[{CURRENCY_SIGNS}]", re.IGNORECASE)
 
@@ -41,8 +42,7 @@ class Headings(NamedTuple):
 
 def normal(text: str) -> str:
     """Return text for comparison: no case, accents, spaces or punctuation; `%` stays, it tells a rate from a code."""
-    folded = unicodedata.normalize("NFKD", text.casefold())
-    letters = "".join(character for character in folded if character.isalnum() or character == "%")
+    letters = _PUNCTUATION.sub("", unicodedata.normalize("NFKD", text.casefold()))
     # A text of punctuation alone, such as #, is itself.
     return letters or text.strip()
 

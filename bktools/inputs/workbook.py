@@ -168,7 +168,7 @@ def _head(rows: list[list[str]], score: Score) -> tuple[int, int]:
     filled = [at for at, row in enumerate(rows) if any(cell.strip() for cell in row)]
     if not filled:
         return -1, 0
-    at, points = heading_at([rows[at] for at in filled], score)
+    at, points = heading_at([rows[at] for at in filled], [score(rows[at]) for at in filled])
     return points, filled[at]
 
 

@@ -8,13 +8,15 @@ from typing import Any
 import pyarrow as pa
 
 from bktools.contract.accounts import CompanyInFile
-from bktools.frames.engine import has_order, is_spark, scannable, source_of
+from bktools.frames.engine import are_few, has_order, is_spark, scannable, source_of
 from bktools.frames.names import last_import
 from bktools.reconcile import inputs, spark, tables
 from bktools.reconcile.reconciliation import Reconciliation
 
-# The tables that every reconciliation makes; the others are computed on first use.
+# The tables that every reconciliation makes, and those that one of few rows makes with them; the others are computed on
+# first use.
 FIRST = ("findings", "coverage")
+OF_FEW = (*FIRST, "actions", "chart_match")
 
 
 def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconciliation:
@@ -81,7 +83,8 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
         )
         return Reconciliation(results.__getitem__, unchecked=unchecked, **companies)
     frames = inputs.read(given)
-    first = dict(zip(FIRST, tables.results(frames, *FIRST, known_since=_last_import(accounts)), strict=True))
+    names = OF_FEW if are_few(frames.values()) else FIRST
+    first = dict(zip(names, tables.results(frames, *names, known_since=_last_import(accounts)), strict=True))
 
     def listed(name: str) -> pa.Table:
         return first[name] if name in first else tables.results(frames, name)[0]

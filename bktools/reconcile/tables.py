@@ -237,15 +237,16 @@ WITH
             sided.* EXCLUDE (bare_id, short_id),
             if(is_new, looks.service_id, looks.erp_id) AS looks_like, if(is_new, zeros.service_id, zeros.erp_id) AS zeros_like
         FROM sided LEFT JOIN looks USING (company_id, bare_id) LEFT JOIN zeros USING (company_id, short_id)
-    )
+    ),
+    -- A step of its own: DuckDB puts the whole expression where its name is used beside it.
+    ruled AS (SELECT *, {RULE} AS rule FROM likened)
 SELECT
     *,
     named(erp_code, external_id, erp_name) AS erp_account,
     named(code, external_id, name) AS service_account,
     coalesce(looks_like, zeros_like) AS twin,
-    {RULE} AS rule,
     {ACTION} AS action
-FROM likened;
+FROM ruled;
 """
 
 COVERAGE = """

@@ -15,7 +15,6 @@ import secrets
 import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +30,9 @@ from bktools.frames.delimited import to_csv
 from bktools.frames.schema import COUNT, INSTANT, TEXT
 from bktools.journal.records import this_process
 from bktools.reconcile import Reconciliation
-from bktools.reports.html import write_report
+from bktools.reports.html import report_of
 from bktools.reports.pictures import PICTURES, pictures_of
-from bktools.reports.workbook import write_close
+from bktools.reports.workbook import workbook_of
 
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 2
@@ -131,33 +130,42 @@ def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
         is open in a program that keeps it from being moved, the new folder is named after the time of its start.
     """
     staging = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
+    files: dict[str, dict[str, Any]] = {}
+
+    def put(name: str, content: bytes, **about: Any) -> None:
+        with disk.exclusive(staging / name) as file:
+            file.write(content)
+            disk.to_disk(file)
+        files[name] = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content), **about}
+
     with disk.storage_errors(folder):
         try:
-            staging.mkdir(mode=0o700)
-            (staging / MACHINE).mkdir(mode=0o700)
-            files = {}
+            for made in (staging, staging / MACHINE):
+                made.mkdir(mode=0o700)
             for name, (_, table_of_close) in TABLES.items():
                 table = table_of_close(close)
-                described = _described(to_csv(table, staging / name, profile))
-                files[name] = described | {"rows": len(table), "columns": table.column_names}
-                files[f"{MACHINE}/{name}"] = _described(to_csv(table, staging / MACHINE / name, "machine"))
-            inputs, copies = _inputs(close, staging)
-            files |= copies
+                put(name, _csv(table, profile), rows=len(table), columns=table.column_names)
+                put(f"{MACHINE}/{name}", _csv(table, "machine"))
+            inputs, copies = _inputs(close)
             pictures = pictures_of(close)
-            for name, content in pictures.items():
-                files[name] = _described(
-                    disk.write_whole(staging / name, partial(shutil.copyfileobj, io.BytesIO(content)))
-                )
-            files[WORKBOOK] = _described(write_close(close, staging / WORKBOOK, pictures))
-            files[REPORT] = _described(write_report(close, staging / REPORT, pictures))
-            about = _readme(close, inputs).encode()
-            files[README] = _described(disk.write_whole(staging / README, lambda file: file.write(about)))
+            documents = {WORKBOOK: workbook_of(close, pictures), REPORT: report_of(close, pictures)}
+            documents[README] = _readme(close, inputs).encode()
+            for name, content in (copies | pictures | documents).items():
+                put(name, content)
             text = json.dumps(_manifest(close, files, inputs, profile), indent=2, ensure_ascii=False, default=str)
-            disk.write_whole(staging / MANIFEST, lambda file: file.write(f"{text}\n".encode()))
+            put(MANIFEST, f"{text}\n".encode())
+            for made in (staging / MACHINE, staging):
+                disk.folder_to_disk(made)
             _put_in_place(staging, folder, close.run.begun_at)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
     return folder
+
+
+def _csv(table: pa.Table, profile: str) -> bytes:
+    content = io.BytesIO()
+    to_csv(table, content, profile)
+    return content.getvalue()
 
 
 def earlier_close(folder: Path) -> Path | None:
@@ -208,12 +216,6 @@ def _put_in_place(staging: Path, folder: Path, begun: dt.datetime) -> None:
             f"the close was written to {own}, because a file in {folder} is open in another program: close it there (in "
             "Excel, a viewer or a notebook) and rename the folders yourself"
         ) from error
-
-
-def _described(path: Path) -> dict[str, Any]:
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"sha256": digest, "bytes": path.stat().st_size}
 
 
 def _readme(close: Close, inputs: Mapping[str, Mapping[str, Any]]) -> str:
@@ -306,8 +308,8 @@ def _value(line: Valued) -> dict[str, Any]:
     return {"entries": line.entries, "amounts": {name: f"{amount:f}" for name, amount in line.amounts.items()}}
 
 
-def _inputs(close: Close, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Copy the files that were read; return the source of each, and the copies as the manifest lists files.
+def _inputs(close: Close) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return the source of each file that was read, and the content of its copy by the copy's name.
 
     A file that is gone, or was changed after it was read, is not copied: the manifest says so.
     """
@@ -315,17 +317,12 @@ def _inputs(close: Close, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]
     for name in ("chart", "entries"):
         about = close.run.sources[name]
         source = Path(about.get("source") or "")
-        copy = folder / f"input_{name}{source.suffix}"
+        content = source.read_bytes() if source.is_file() else b""
         found: dict[str, Any] = {"source": about.get("source"), "sha256": about.get("sha256"), "file": None}
-        if source.is_file():
-            with source.open("rb") as read:
-                disk.write_whole(copy, partial(shutil.copyfileobj, read))
-            described = _described(copy)
-            if described["sha256"] == found["sha256"]:
-                copies[copy.name], found["file"] = described, copy.name
-            else:
-                copy.unlink()
-        if found["file"] is None:
+        if hashlib.sha256(content).hexdigest() == found["sha256"]:
+            found["file"] = f"input_{name}{source.suffix}"
+            copies[found["file"]] = content
+        else:
             found["note"] = "not copied: the file was changed or removed since it was read, or it was no file"
         inputs[name] = found
     return inputs, copies

@@ -1,4 +1,4 @@
-"""`write_report` and `notebook`: a close as one HTML file to mail, and as the output of a notebook's cell.
+"""`report_of` and `notebook`: a close as one HTML file to mail, and as the output of a notebook's cell.
 
 The templates show what a `Close` has, and compute nothing. All text in them is escaped. The file needs no network: nothing
 runs or loads but its own style, script and pictures.
@@ -12,13 +12,13 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 
 import pyarrow as pa
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from bktools import disk, views
+from bktools import views
 from bktools.close.close import Close
 from bktools.close.entries import BEFORE, EXPORTED
 from bktools.frames.codes import capitalized, sentence
@@ -42,25 +42,21 @@ POLICY = (
 )
 
 
-def write_report(close: Close, path: Path, pictures: Mapping[str, bytes] | None = None) -> Path:
-    """Write a close as one HTML file, with PNG pictures by the name of their file; see `disk.write_whole`."""
+def report_of(close: Close, pictures: Mapping[str, bytes] | None = None) -> bytes:
+    """Return a close as one HTML file, with PNG pictures by the name of their file."""
     every_page = _pages().get_template("print.css").render(close=close)
     style, script = f"\n{_source('report.css')}{every_page}\n", f"\n{_source('report.js')}"
-    page = (
-        _pages()
-        .get_template("report.html")
-        .render(
-            close=close,
-            entries=Listing(close.tables["entries"]),
-            pictures={name: base64.b64encode(content).decode() for name, content in (pictures or {}).items()},
-            captions=PICTURES,
-            printed=PRINTED_ROWS,
-            policy=POLICY.format(style=_digest(style), script=_digest(script)),
-            style=style,
-            script=script,
-        )
-    )
-    return disk.write_whole(path, lambda file: file.write(page.encode()))
+    page = _pages().get_template("report.html")
+    return page.render(
+        close=close,
+        entries=Listing(close.tables["entries"]),
+        pictures={name: base64.b64encode(content).decode() for name, content in (pictures or {}).items()},
+        captions=PICTURES,
+        printed=PRINTED_ROWS,
+        policy=POLICY.format(style=_digest(style), script=_digest(script)),
+        style=style,
+        script=script,
+    ).encode()
 
 
 def notebook(close: Close) -> str:

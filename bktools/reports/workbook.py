@@ -5,16 +5,15 @@ The sheet "to do" comes back: its columns to fill in are read by `bktools.read_f
 
 from __future__ import annotations
 
+import io
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools import disk
 from bktools.close.actions import IDS, Action
 from bktools.close.close import Close
 from bktools.close.entries import HELD
@@ -57,29 +56,27 @@ LABEL, AMOUNT = 58, 14
 CODES = ("reason", "state")
 
 
-def write_close(close: Close, path: Path, pictures: Mapping[str, bytes] | None = None) -> Path:
-    """Write the workbook of a close; the same close gives the same bytes.
+def workbook_of(close: Close, pictures: Mapping[str, bytes] | None = None) -> bytes:
+    """Return the workbook of a close; the same close gives the same bytes.
 
     Of the PNG pictures, by the name of their file, that of the money is on the first sheet.
     """
+    import xlsxwriter
+
     tables = {name: close.tables[name] for name in TABLES if len(close.tables.get(name, ()))}
     omitted = {name: why for name, table in tables.items() if (why := too_large(table))}
     labels = [] if CHART in omitted else _labels(close)
-
-    def write(file: IO[bytes]) -> None:
-        import xlsxwriter
-
-        with xlsxwriter.Workbook(file, {"in_memory": True, "strings_to_urls": False}) as workbook:
-            workbook.set_properties({"title": close.title, "created": close.run.begun_at})
-            book = Book(workbook, close.title, f"begun {close.run.begun_at:%Y-%m-%d %H:%M} UTC")
-            _first(book, close, omitted, (pictures or {}).get(MONEY))
-            _to_do(book, close, has_list=bool(labels))
-            for name, table in tables.items():
-                if name not in omitted:
-                    _listing(book, name, table, labels if name == CHART else [])
-            _lines(book, close)
-
-    return disk.write_whole(path, write)
+    file = io.BytesIO()
+    with xlsxwriter.Workbook(file, {"in_memory": True, "strings_to_urls": False}) as workbook:
+        workbook.set_properties({"title": close.title, "created": close.run.begun_at})
+        book = Book(workbook, close.title, f"begun {close.run.begun_at:%Y-%m-%d %H:%M} UTC")
+        _first(book, close, omitted, (pictures or {}).get(MONEY))
+        _to_do(book, close, has_list=bool(labels))
+        for name, table in tables.items():
+            if name not in omitted:
+                _listing(book, name, table, labels if name == CHART else [])
+        _lines(book, close)
+    return file.getvalue()
 
 
 def label_of(code: str | None, external_id: str, name: str | None) -> str:

@@ -123,7 +123,7 @@ def test_nothing_of_a_task_is_left():
         assert len(other.execute(names).fetchall()) == 2
 
 
-FORKING = """
+FORKING = r"""
 import os, pathlib, sys, tempfile
 import pyarrow as pa
 from bktools.frames.engine import engine
@@ -132,7 +132,7 @@ def count():
     with engine("test", rows=pa.table({"a": range(100_000)})) as connection:
         folder, = connection.execute("SELECT current_setting('temp_directory')").fetchone()
         rows, = connection.execute("SELECT count(DISTINCT a) FROM rows").fetchone()
-        os.write(1, f"{rows} {oct(os.stat(folder).st_mode)[-3:]}\\n".encode())  # at once: two processes write here
+        os.write(1, f"{rows} {oct(os.stat(folder).st_mode)[-3:]}\n".encode())  # at once: two processes write here
 
 count()
 child = os.fork()

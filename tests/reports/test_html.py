@@ -26,7 +26,7 @@ from bktools.frames.codes import sentence
 from bktools.frames.currencies import shown
 from bktools.reports import html
 from bktools.reports.folder import REPORT
-from bktools.reports.html import notebook, write_report
+from bktools.reports.html import notebook, report_of
 from bktools.reports.pictures import PICTURES
 from bktools.views import MARKS
 
@@ -53,7 +53,7 @@ HOSTILE = [
 class Page(HTMLParser):
     """The elements of a page, and the texts of its tables: a list of rows for each, by its ID."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, report: Path | bytes) -> None:
         super().__init__()
         self.elements: list[tuple[str, dict[str, Any]]] = []
         self.open: list[str] = []
@@ -61,7 +61,7 @@ class Page(HTMLParser):
         self.captions: dict[str, str] = {}
         self.text = ""
         self.name = ""
-        self.feed(path.read_text(encoding="utf-8"))
+        self.feed((report if isinstance(report, bytes) else report.read_bytes()).decode())
         assert self.open == [], "an element is not closed"
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -220,7 +220,7 @@ def test_categories_jobs_and_closes(close: Close, parsed: Page):
         assert words in parsed.text
 
 
-def test_a_month_in_doubt_changed_and_split(close: Close, tmp_path: Path):
+def test_a_month_in_doubt_changed_and_split(close: Close):
     """Each fate has its line and its card; a part of a split entry and a change since the export are told."""
     entries = close.tables["entries"]
     places = range(len(entries))
@@ -235,7 +235,7 @@ def test_a_month_in_doubt_changed_and_split(close: Close, tmp_path: Path):
     ]
     parts = [2 if place == 4 else 0 for place in places]
     other = _changed(close, fate=fates, reason=reasons, message=messages, split_line=parts)
-    page = Page(write_report(other, tmp_path / "doubt.html"))
+    page = Page(report_of(other))
     labels = {row[""]: row["Entries"] for row in page.rows("statement")}
     for label in ("In doubt", "Ready", "Refused by the service", "Changed since the export"):
         assert labels[label] == "1"
@@ -245,15 +245,15 @@ def test_a_month_in_doubt_changed_and_split(close: Close, tmp_path: Path):
     assert "Its amount is 9.00, and 8.00 was sent" in page.text
 
 
-def test_real_books_and_a_dry_run_say_so(october: October, tmp_path: Path):
+def test_real_books_and_a_dry_run_say_so(october: October):
     """The sandbox is named where it is one; a dry run says that nothing was sent, and shows what would be."""
     planned = october.planned
-    page = Page(write_report(planned, tmp_path / "planned.html"))
+    page = Page(report_of(planned))
     assert "planned, nothing was sent" in page.text
     labels = {row[""] for row in page.rows("statement")}
     assert "Ready" in labels
     assert "Exported" not in labels
-    real = Page(write_report(replace(planned, environment="production"), tmp_path / "real.html")).text
+    real = Page(report_of(replace(planned, environment="production"))).text
     assert "sandbox" not in real.lower().replace("--sandbox", "")
 
 
@@ -285,14 +285,15 @@ def texts(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) 
 @pytest.fixture(scope="module")
 def hostile(texts: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
-    return write_report(texts(HOSTILE, folder / "sandbox"), folder / REPORT)
+    (folder / REPORT).write_bytes(report_of(texts(HOSTILE, folder / "sandbox")))
+    return folder / REPORT
 
 
 def test_hostile_names_are_text(texts: Any, hostile: Path, tmp_path: Path):
     """Whatever a name contains is shown as it is, or as an escape; it makes no element and no attribute."""
     usual_names = [f"name {place}" for place in range(len(HOSTILE))]
     page = Page(hostile)
-    usual = Page(write_report(texts(usual_names, tmp_path / "sandbox"), tmp_path / "plain.html"))
+    usual = Page(report_of(texts(usual_names, tmp_path / "sandbox")))
     kinds = [[(tag, sorted(given)) for tag, given in one.elements] for one in (page, usual)]
     assert sorted(map(str, kinds[0])) == sorted(map(str, kinds[1]))
     for name in HOSTILE:
@@ -330,12 +331,12 @@ def test_tables_are_readable_without_sight(parsed: Page):
     assert all(given["alt"] for given in pictures)
 
 
-def test_a_large_close_is_bounded_and_says_where_the_rest_is(close: Close, tmp_path: Path):
+def test_a_large_close_is_bounded_and_says_where_the_rest_is(close: Close):
     """2,560 entries: 2,000 rows, with some of every fate and reason; the figures are of all of them."""
     entries = pa.concat_tables([close.tables["entries"]] * 8)
     entries = entries.set_column(entries.column_names.index("id"), "id", pa.array([str(uuid.uuid4()) for _ in range(len(entries))], pa.large_string()))  # fmt: skip
-    path = write_report(replace(close, tables={**close.tables, "entries": entries}), tmp_path / "large.html")
-    page = Page(path)
+    report = report_of(replace(close, tables={**close.tables, "entries": entries}))
+    page = Page(report)
     rows = page.rows("entries-table")
     assert len(rows) == html.SHOWN_ROWS
     assert f"This page has 2,000 of {len(entries):,} rows. All are in entries.csv." in page.text
@@ -344,10 +345,10 @@ def test_a_large_close_is_bounded_and_says_where_the_rest_is(close: Close, tmp_p
     }
     statement = {row[""]: row["Entries"] for row in page.rows("statement")}
     assert statement["All entries"] == f"{len(entries):,}"
-    assert path.stat().st_size < 4_000_000
+    assert len(report) < 4_000_000
 
 
-def test_what_changed_has_numbers_and_what_drives_them(close: Close, tmp_path: Path):
+def test_what_changed_has_numbers_and_what_drives_them(close: Close):
     """Headline, amounts of both months, the difference in percent, the entries that drive it, and other changes."""
     money = {"table": "exported by category", "change": "more", "about": "Hotel", "currency": "EUR", "share": Decimal("25.0"), "amount_before": Decimal("1000.00"), "amount_after": Decimal("1250.00"), "difference": Decimal("250.00"), "drivers": "2026-10-02 Grand Hotel +250.00"}  # fmt: skip
     other = {"table": "categories", "change": "added", "about": "Canteen", "after": "Canteen"}
@@ -356,7 +357,7 @@ def test_what_changed_has_numbers_and_what_drives_them(close: Close, tmp_path: P
     changes = pa.Table.from_pylist([names | money, names | other]).replace_schema_metadata(
         {"bktools": json.dumps(about)}
     )
-    page = Page(write_report(replace(close, tables={**close.tables, "changes": changes}), tmp_path / "changes.html"))
+    page = Page(report_of(replace(close, tables={**close.tables, "changes": changes})))
     [row] = page.rows("changes-table")
     assert (row["2026-10"], row["Difference"], row["%"]) == ("1,250.00", "250.00", "25.0")
     assert row["Driven by"] == money["drivers"]
@@ -510,7 +511,7 @@ def _luminance(colour: str) -> float:
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
-def test_it_prints_on_few_pages(browser: Any, report: Path, tmp_path: Path):
+def test_it_prints_on_few_pages(browser: Any, report: Path):
     """At most 8 pages of A4, each with month, company and state; no controls, 20 rows of a table, the rest named."""
     page, complaints = _opened(browser, report)
     pdf = page.pdf(prefer_css_page_size=True)
@@ -553,7 +554,7 @@ def test_a_later_close_shows_the_whole_month(october: October):
     assert "approved by Hedy" in page.text
 
 
-def test_a_notebook_shows_the_head(close: Close, texts: Any, tmp_path: Path):
+def test_a_notebook_shows_the_head(close: Close, texts: Any):
     """Figures, what to do first and who acts, as the report has them; names are text, and no UUID is told."""
     shown_html = close._repr_html_()
     assert shown_html == notebook(close)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
 import subprocess
@@ -20,7 +21,7 @@ from python_calamine import CalamineWorkbook
 from bktools.close.actions import MAPPINGS
 from bktools.close.close import Close
 from bktools.close.figures import Difference
-from bktools.reports.workbook import CHOICES, write_close
+from bktools.reports.workbook import CHOICES, workbook_of
 
 Rows = list[list[Any]]
 
@@ -39,13 +40,14 @@ def book(folder: Path) -> Path:
     return folder / "month-end.xlsx"
 
 
-def _rows(path: Path, sheet: str) -> Rows:
-    return CalamineWorkbook.from_path(path).get_sheet_by_name(sheet).to_python()
+def _rows(book: Path | bytes, sheet: str) -> Rows:
+    content = book if isinstance(book, bytes) else book.read_bytes()
+    return CalamineWorkbook.from_filelike(io.BytesIO(content)).get_sheet_by_name(sheet).to_python()
 
 
-def _table(path: Path, heading: str) -> dict[str, list[Any]]:
+def _table(book: Path | bytes, heading: str) -> dict[str, list[Any]]:
     """Return the rows of a table of the first sheet by their labels, below the heading that begins so."""
-    rows = _rows(path, "close")
+    rows = _rows(book, "close")
     at = next(number for number, row in enumerate(rows) if str(row[0]).startswith(heading))
     end = next(number for number, row in enumerate(rows) if number > at and row[0] == "" and "EUR" not in row)
     return {row[0]: row[1:] for row in rows[at + 1 : end]}
@@ -109,7 +111,7 @@ def test_a_second_run_has_the_same_figures(october: October):
     assert tables[0] == tables[1]
 
 
-def test_the_last_close_is_compared(close: Close, tmp_path: Path):
+def test_the_last_close_is_compared(close: Close):
     """The last month beside this one: amounts, the change and its share; nothing where there was none."""
     entries = close.tables["entries"].slice(0, 1)
     last = entries.set_column(
@@ -118,20 +120,20 @@ def test_the_last_close_is_compared(close: Close, tmp_path: Path):
     compared = replace(close, tables={**close.tables, "last": last})
     [line] = [one for one in compared.against if one.currency == "EUR"]
     assert isinstance(line, Difference)
-    table = _table(write_close(compared, tmp_path / "compared.xlsx"), "Exported and ready, against 2026-09")
+    table = _table(workbook_of(compared), "Exported and ready, against 2026-09")
     values = [float(value) for value in (line.before, line.now, line.change, line.share / 100)]
     assert [table[label][1] for label in ("2026-09", "2026-10", "change", "%")] == [
         pytest.approx(value) for value in values
     ]
-    alone = _rows(write_close(close, tmp_path / "alone.xlsx"), "close")
+    alone = _rows(workbook_of(close), "close")
     assert not [row for row in alone if str(row[0]).startswith("Exported and ready")]
 
 
-def test_changes_have_a_sheet(close: Close, tmp_path: Path):
+def test_changes_have_a_sheet(close: Close):
     """What changed since the last close is a sheet of its own, with differences as numbers."""
     row = {"table": "exported", "change": "more", "about": "EUR", "currency": "EUR", "difference": Decimal("250.00"), "share": Decimal("25.0"), "drivers": "Grand Hotel +250.00"}  # fmt: skip
     changed = replace(close, tables={**close.tables, "changes": pa.Table.from_pylist([row])})
-    head, cells = _rows(write_close(changed, tmp_path / "changed.xlsx"), "changes")
+    head, cells = _rows(workbook_of(changed), "changes")
     assert dict(zip(head, cells, strict=True)) == {name: row[name] for name in row if name not in ("difference", "share")} | {
         "difference": 250, "share": 0.25,
     }  # fmt: skip
@@ -199,13 +201,13 @@ def test_pages_are_for_people(book: Path, close: Close):
         assert len([name for name in parts.namelist() if name.startswith("xl/media/")]) == 1
 
 
-def test_hostile_names_are_text(close: Close, tmp_path: Path):
+def test_hostile_names_are_text(close: Close):
     """Formulas, scripts and turned letters in names compute nothing, link nothing, turn nothing."""
     names = ['=HYPERLINK("http://books.example.com","x")', "<script>alert(1)</script>", "&D&A", "\u202egnirts"]
     actions = tuple(replace(close.actions[0], about=name) for name in names)
-    path = write_close(replace(close, actions=actions, company_name=names[2]), tmp_path / "hostile.xlsx")
-    assert [row[3] for row in _rows(path, "to do")[1:]] == names
-    with zipfile.ZipFile(path) as book:
+    content = workbook_of(replace(close, actions=actions, company_name=names[2]))
+    assert [row[3] for row in _rows(content, "to do")[1:]] == names
+    with zipfile.ZipFile(io.BytesIO(content)) as book:
         parts = {name: book.read(name).decode() for name in book.namelist() if name.endswith(".xml")}
     formulas = [formula for text in parts.values() for formula in re.findall("<f>([^<]*)</f>", text)]
     assert formulas
@@ -214,16 +216,16 @@ def test_hostile_names_are_text(close: Close, tmp_path: Path):
     assert "&amp;&amp;D&amp;&amp;A" in parts["xl/worksheets/sheet1.xml"]
 
 
-def test_amounts_that_excel_would_round_are_text(close: Close, tmp_path: Path):
+def test_amounts_that_excel_would_round_are_text(close: Close):
     """An amount of 18 digits, and the totals that hold it, are exact: Excel's numbers keep 15."""
     entries = close.tables["entries"]
     amounts = [Decimal("1234567890123456.78"), *entries["amount"].to_pylist()[1:]]
     column = pa.array(amounts, pa.decimal128(38, 2))
     large = replace(close, tables={**close.tables, "entries": entries.set_column(entries.column_names.index("amount"), "amount", column)})  # fmt: skip
-    path = write_close(large, tmp_path / "large.xlsx")
-    assert [row[8] for row in _rows(path, "entries")[1:] if isinstance(row[8], str)] == ["1,234,567,890,123,456.78"]
+    book = workbook_of(large)
+    assert [row[8] for row in _rows(book, "entries")[1:] if isinstance(row[8], str)] == ["1,234,567,890,123,456.78"]
     total = large.statement[-1].amounts[entries["currency"][0].as_py()]
-    assert f"{total:,}" in _table(path, "Entries and amounts")["all entries"]
+    assert f"{total:,}" in _table(book, "Entries and amounts")["all entries"]
 
 
 def _pages(path: Path, folder: Path) -> int:
