@@ -23,6 +23,7 @@ from bktools.contract import export_jobs
 from bktools.contract.rules import INT64_MAX
 from bktools.errors import InputError, PlanError
 from bktools.frames.arrow import tables_to_arrow
+from bktools.frames.batches import BatchRequest
 from bktools.frames.codes import short
 from bktools.frames.columns import amounts_of, with_column
 from bktools.frames.currencies import shown
@@ -32,11 +33,8 @@ from bktools.frames.schema import (
     COUNT,
     DATE,
     DIGITS,
-    ENTRY_DATA,
     TEXT,
     number_of_entries,
-    split_lines,
-    texts_of,
     to_arrow,
     to_pandas,
 )
@@ -69,31 +67,6 @@ class ExportOptions:
     employee_id: str | None = None
     is_interactive: bool = True
     vendor_based_bookkeeping: bool = False
-
-
-@dataclass(frozen=True)
-class BatchRequest:
-    """The request for a batch, and the entries that it is made of."""
-
-    batch_id: str
-    company_id: str
-    entry_ids: list[str]
-    body: bytes
-    rows: pa.Table | None = None
-
-    @property
-    def entry_data(self) -> list[tuple[Any, ...]]:
-        """What the journal keeps of each line: the entry's ID, the number of the line, and the columns `ENTRY_DATA` as text.
-
-        A value is null where it is unknown; the amount is exact.
-        """
-        rows = self.rows
-        if rows is None:
-            return []
-        lines = split_lines(rows).to_pylist()
-        # Only the lines of split entries repeat an ID.
-        ids = rows.column("id").to_pylist() if any(lines) else self.entry_ids
-        return list(zip(ids, lines, *(texts_of(rows, name) for name in ENTRY_DATA), strict=True))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,7 +18,8 @@ from bktools import disk
 from bktools.caller import in_shell
 from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError, StorageError
-from bktools.journal.entry_data import NOT_KEPT, EntryData
+from bktools.frames.batches import BatchRequest
+from bktools.journal.entry_data import NOT_KEPT
 from bktools.journal.journal import (
     Journal,
     change,
@@ -71,16 +72,6 @@ class Restored:
     in_doubt: tuple[str, ...]
     booked_twice: tuple[str, ...] = ()
     unconfirmed: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Batch:
-    batch_id: str
-    company_id: str
-    entry_ids: list[str]
-    body: bytes
-    # The marks have none.
-    entry_data: tuple[EntryData, ...] = ()
 
 
 def restore(settings: Settings, source: Path | None, *, by: str, evidence: str | None = None) -> Restored:
@@ -304,7 +295,7 @@ def _is_put_in_doubt(file: Records, connection: Connection, mark: Mark, marks: S
         free = [row["id"] for row in file.rows(_FREE)]
         if not free:
             return False
-        insert(connection, _Batch(mark.batch_id, mark.company_id, free, body), mark.plan_id)
+        insert(connection, BatchRequest(mark.batch_id, mark.company_id, free, body), mark.plan_id)
     else:
         # It may have been claimed again after the copy was made.
         record_event(connection, "facts", mark.batch_id, None, NOT_KEPT, "claimed after the restored copy was made")

@@ -20,8 +20,6 @@ from bktools.service import Service
 
 RESOLVED = {"accepted": "ACCEPTED", "released": "RELEASED"}
 
-ROWS_AT_ONCE = 50_000
-
 # ASSUMED: `expiresIn` is in seconds; a job without it ends within an hour, as in the samples.
 JOB_SECONDS = 3600
 
@@ -110,7 +108,7 @@ def history_of(journal: Journal, kind: str, company_id: str | None = None, batch
     company_id, batch : str, optional
         Only those of a company or of a batch.
     """
-    pieces = journal.history("entries" if kind == "sent" else kind, company_id, batch, size=ROWS_AT_ONCE)
+    pieces = journal.history("entries" if kind == "sent" else kind, company_id, batch)
     return table_of(pieces, SCHEMAS[kind])
 
 

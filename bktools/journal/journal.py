@@ -15,9 +15,9 @@ from typing import Any
 
 from bktools.caller import in_shell
 from bktools.errors import JournalBusyError, JournalError, StorageError
+from bktools.frames.batches import BatchRequest
 from bktools.journal import entry_data
 from bktools.journal.database_restores import DatabaseRestores
-from bktools.journal.entry_data import Batch
 from bktools.journal.lock import LOCKS, sending_for
 from bktools.journal.postgres import Postgres, is_database, location_of
 from bktools.journal.records import Connection, Records, Row, now, record_event, this_process, this_user
@@ -164,9 +164,7 @@ class Journal(Records):
             self.restores.require_own()
         if self.path is None:
             return
-        refuse_moved(self.sent_log.last_location(), self.path)
-        self.sent_log.require_current(self)
-        refuse_second_copy(self.sent_log.last_location(), self.path, self.id)
+        require_newest(self, self.sent_log, self.path)
         was_sent = self.rows("SELECT 1 AS found FROM events WHERE subject = 'batch' AND after = 'SENDING' LIMIT 1")
         if was_sent and not self.sent_log.are_known_outside():
             raise JournalError(
@@ -176,7 +174,7 @@ class Journal(Records):
                 f"sent batches are kept in {self.sent_log.outer}; BKTOOLS_MARKS_DIR names another folder)"
             )
 
-    def obstacle(self, batch: Batch) -> str:
+    def obstacle(self, batch: BatchRequest) -> str:
         """Return the reason why a batch cannot be sent, "" when it can.
 
         It cannot when another batch or another journal has sent one of its entries or may have, when one is PLANNED in a
@@ -185,7 +183,7 @@ class Journal(Records):
         """
         return self.changed_by_hand(batch.entry_ids) or self._taken(batch)
 
-    def _taken(self, batch: Batch) -> str:
+    def _taken(self, batch: BatchRequest) -> str:
         waiting = [
             row for row in self._claims(batch) if (row["state"], row["company_id"]) != ("PLANNED", batch.company_id)
         ]
@@ -228,7 +226,7 @@ class Journal(Records):
 
     # Changes of a batch
 
-    def claim(self, batches: Iterable[Batch], plan_id: str, period: str | None = None) -> None:
+    def claim(self, batches: Iterable[BatchRequest], plan_id: str, period: str | None = None) -> None:
         """Write batches of one company as PLANNED; from then on no other batch can take their entries.
 
         Unsent batches of earlier plans that hold the same entries are released. What is known of each entry is kept with
@@ -421,11 +419,9 @@ class Journal(Records):
                 )
             self._settle(batch_id, Answer(state, evidence, job_id), by=by)
 
-    def history(
-        self, table: str, company_id: str | None = None, batch_id: str | None = None, *, size: int = 10_000
-    ) -> Iterator[list[Row]]:
-        """Yield batches, entries or events, in lists of at most `size` rows."""
-        return self.pieces(_HISTORY[table], company_id, batch_id, size=size)
+    def history(self, table: str, company_id: str | None = None, batch_id: str | None = None) -> Iterator[list[Row]]:
+        """Yield batches, entries or events, in lists of rows."""
+        return self.pieces(_HISTORY[table], company_id, batch_id)
 
     # Reading batches
 
@@ -448,7 +444,7 @@ class Journal(Records):
         sql = "SELECT * FROM batches WHERE company_id = ? AND state = 'ACCEPTED' ORDER BY sent_at DESC LIMIT 1"
         return self.row(sql, company_id)
 
-    def changed_since(self, batch: Batch) -> list[str]:
+    def changed_since(self, batch: BatchRequest) -> list[str]:
         """Return the entries of a batch that were sent with other data than they have now."""
         sent = [row for piece in self.history("entries", None, batch.batch_id) for row in piece]
         return entry_data.changed(sent, batch)
@@ -537,7 +533,7 @@ class Journal(Records):
         )  # fmt: skip
         self.sent_log.write(mark, self.about_me)
 
-    def _claims(self, batch: Batch) -> list[Row]:
+    def _claims(self, batch: BatchRequest) -> list[Row]:
         """Return the other batches that hold entries of a batch, PLANNED ones last."""
         self.wanted(batch.entry_ids)
         return self.rows(_CLAIMS, batch.batch_id)
@@ -594,7 +590,7 @@ class Journal(Records):
                     # It is in the journal. Without this mark a backup from before it is not noticed.
                     log.warning("%s", error)
 
-    def _claim_data(self, connection: Connection, batch: Batch, period: str | None) -> None:
+    def _claim_data(self, connection: Connection, batch: BatchRequest, period: str | None) -> None:
         """Write the data of a batch's entries as a new claim, unless they are those of its newest claim."""
         rows = entry_data.rows_of(batch, period)
         self.require_open(batch.company_id, {row[-1] for row in rows})
@@ -665,6 +661,13 @@ def identity_of(settings: Settings) -> str:
         return f"{file.id}  ({path})"
 
 
+def require_newest(file: Records, sent_log: SentLog, path: Path) -> None:
+    """Refuse an old copy of a file, and a second copy."""
+    refuse_moved(sent_log.last_location(), path)
+    sent_log.require_current(file)
+    refuse_second_copy(sent_log.last_location(), path, file.id)
+
+
 def refuse_moved(last_location: str, path: Path) -> None:
     """Refuse an old copy of a file whose history was moved to a database."""
     if is_database(last_location):
@@ -690,7 +693,7 @@ def outer_folder(settings: Settings) -> Path:
     return settings.state_dir / "outer-marks" if settings.is_sandbox else settings.marks_dir
 
 
-def insert(connection: Connection, batch: Batch, plan_id: str) -> None:
+def insert(connection: Connection, batch: BatchRequest, plan_id: str) -> None:
     """Write a new batch as PLANNED."""
     stamp = now().isoformat()
     values = {"batch_id": batch.batch_id, "company_id": batch.company_id, "state": "PLANNED"}

@@ -18,10 +18,10 @@ from typing import Any
 from bktools.contract import rules
 from bktools.errors import ConfigurationError, JournalError, StorageError
 from bktools.journal.entry_data import COLUMNS, KEPT, NOT_KEPT
-from bktools.journal.journal import Journal, change, command_of, outer_folder, refuse_moved, refuse_second_copy
+from bktools.journal.journal import Journal, change, command_of, outer_folder, require_newest
 from bktools.journal.lock import sending_for
 from bktools.journal.postgres import Postgres
-from bktools.journal.records import IMPORTED, ROWS_AT_ONCE, Connection, Records, Row, now, record_event
+from bktools.journal.records import IMPORTED, Connection, Records, Row, now, record_event
 from bktools.journal.related_journals import FILE, SAME, folder_of
 from bktools.journal.schema import LIVE_STATES
 from bktools.journal.sent_log import Mark, SentLog
@@ -102,7 +102,7 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
         marks = SentLog(folder, outer_folder(settings), file.id)
         for company_id in file.companies():
             stack.enter_context(sending_for(folder, company_id))
-        _require_newest(file, marks, folder / FILE)
+        _require_whole_and_newest(file, marks, folder / FILE)
         database = _Target(Postgres(settings.journal, lambda _: None))
         stack.enter_context(database)
         moved = file.about("moved_to")
@@ -131,15 +131,13 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
         return journal.last_event()
 
 
-def _require_newest(file: File, marks: SentLog, path: Path) -> None:
+def _require_whole_and_newest(file: File, marks: SentLog, path: Path) -> None:
     """Refuse a file that is damaged, an old copy, or not at rest."""
     damage = file.damage()
     if damage:
         raise StorageError(f"{path} is damaged: {damage[0]}; nothing was moved")
     if file.about("moved_to") is None:
-        refuse_moved(marks.last_location(), path)
-        marks.require_current(file)
-        refuse_second_copy(marks.last_location(), path, file.id)
+        require_newest(file, marks, path)
     sending = file.rows("SELECT batch_id FROM batches WHERE state = 'SENDING'")
     if sending:
         raise JournalError(
@@ -196,7 +194,7 @@ class _Meeting:
 
     def _compare_entries(self) -> None:
         entries = "SELECT entry_id FROM batch_entries WHERE live = 1"
-        self.database.wanted(row["entry_id"] for piece in self.file.pieces(entries, size=ROWS_AT_ONCE) for row in piece)
+        self.database.wanted(row["entry_id"] for piece in self.file.pieces(entries) for row in piece)
         here = {row["entry_id"]: row for row in self.database.rows(_LIVE)}
         self.file.wanted(here)
         for there in self.file.rows(_LIVE):
@@ -394,9 +392,7 @@ class _Target(Records):
             own = file.rows("SELECT batch_id FROM batches")
             self.wanted(row["batch_id"] for row in own if row["batch_id"] not in meeting.kept_here)
         expected = chain.from_iterable(_rows(table, file, meeting, offset))
-        copied = chain.from_iterable(
-            self.pieces(f"SELECT * FROM {table} WHERE {where} {_ORDER[table]}", size=ROWS_AT_ONCE)
-        )
+        copied = chain.from_iterable(self.pieces(f"SELECT * FROM {table} WHERE {where} {_ORDER[table]}"))
         if not all(row == copy for row, copy in zip_longest(expected, copied)):
             raise StorageError(f"the copy of {table} in {self.location} differs from {file.path}: it was not kept")
 
@@ -432,7 +428,7 @@ class _Target(Records):
 def _rows(table: str, file: File, meeting: _Meeting, offset: int) -> Iterator[list[dict[str, Any]]]:
     """Yield the rows of a file's table as the database gets them."""
     number = TABLES[table]
-    for piece in file.pieces(f"SELECT * FROM {table} {_ORDER[table]}", size=ROWS_AT_ONCE):
+    for piece in file.pieces(f"SELECT * FROM {table} {_ORDER[table]}"):
         rows = [dict(row) for row in piece]
         if number:
             rows = [row | {number: row[number] + offset} for row in rows]

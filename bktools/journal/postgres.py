@@ -15,14 +15,13 @@ from urllib.parse import quote
 
 from bktools.caller import install_command
 from bktools.errors import ConfigurationError, JournalBusyError, JournalError, StorageError
-from bktools.journal.records import LOCK_PATIENCE, Database, Row, create_tables, require_format, this_process
+from bktools.journal.records import LOCK_PATIENCE, PATIENCE, Database, Row, create_tables, require_format, this_process
 from bktools.journal.rendering import POSTGRES, SCHEMA, WRITE_LOCK
 from bktools.settings import Secret
 
 if TYPE_CHECKING:
     import psycopg
 
-PATIENCE = 30.0  # seconds that a write waits for the write of another process
 CONNECT_TIMEOUT = 10  # seconds
 
 # In force for this session, whatever server, database or role say. The server drops a session whose machine is gone

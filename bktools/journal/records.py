@@ -26,6 +26,8 @@ ROWS_AT_ONCE = 10_000
 
 # Seconds to wait for the lock of a company: a process that only checks for killed senders holds it for a moment.
 LOCK_PATIENCE = 0.5
+# Seconds that a write waits for the write of another process.
+PATIENCE = 30.0
 
 # The last commit that reads journals whose tables do not say which version made them.
 READS_OLDER_FORMATS = "cdb2426"
@@ -154,7 +156,7 @@ class Records:
         """Return the first row of a query, None where there is none."""
         return next(iter(self.rows(sql, *parameters)), None)
 
-    def pieces(self, sql: str, *parameters: Any, size: int) -> Iterator[list[Row]]:
+    def pieces(self, sql: str, *parameters: Any, size: int = ROWS_AT_ONCE) -> Iterator[list[Row]]:
         """Yield the rows of a query in lists of at most `size`, so that memory does not grow with the table."""
         with self._database.errors("read"):
             yield from self._database.pieces(sql, parameters, size)
@@ -252,7 +254,7 @@ class Records:
 
     def _broken_chain(self) -> list[str]:
         digest = ""
-        for piece in self.pieces(_CHAINED, size=ROWS_AT_ONCE):
+        for piece in self.pieces(_CHAINED):
             for event in piece:
                 digest = _link(digest, event)
                 if event["digest"] != digest:
@@ -267,7 +269,7 @@ class Records:
         ):
             about, digest = json.loads(row["message"]), ""
             before = row["event_id"] - 1 - about["last_event"]
-            for piece in self.pieces(_BETWEEN, before, row["event_id"], size=ROWS_AT_ONCE):
+            for piece in self.pieces(_BETWEEN, before, row["event_id"]):
                 for event in piece:
                     digest = _link(digest, {**event, "event_id": event["event_id"] - before})
             if digest != about["digest"]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from bktools import disk
 from bktools.addresses import normalised
 from bktools.errors import JournalError, StorageError
-from bktools.journal.entry_data import Batch
+from bktools.frames.batches import BatchRequest
 from bktools.journal.postgres import is_database
 from bktools.journal.records import Records, now, record_event
 from bktools.journal.sent_log import SentLog, read_about
@@ -143,7 +143,7 @@ class RelatedJournals:
         if reason:
             raise JournalError(reason)
 
-    def obstacle(self, batch: Batch) -> str:
+    def obstacle(self, batch: BatchRequest) -> str:
         """Return the reason why another journal blocks a batch, "" when none does."""
         reason = self._question(batch.company_id)
         if reason:
@@ -225,7 +225,7 @@ class RelatedJournals:
                 return f"batch {row['batch_id']} is {row['state']} in {other}: nothing was sent; resolve it there first"
         return ""
 
-    def _sent_there(self, batch: Batch, journals: Iterable[tuple[RelatedJournal, File]]) -> str:
+    def _sent_there(self, batch: BatchRequest, journals: Iterable[tuple[RelatedJournal, File]]) -> str:
         sql = f"""
             SELECT batch_id, state, count(*) AS entries, min(entry_id) AS first
             FROM batch_entries JOIN batches USING (batch_id)

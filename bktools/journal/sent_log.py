@@ -24,7 +24,7 @@ from typing import Any
 from bktools import disk
 from bktools.errors import JournalError, StorageError
 from bktools.journal.lock import held
-from bktools.journal.records import Records
+from bktools.journal.records import PATIENCE, Records
 
 log = logging.getLogger("bktools")
 
@@ -35,7 +35,6 @@ SEEN = "seen.json"
 MACHINE = "machine"
 CHECKSUM = 16  # characters of a line's digest
 TAIL = 65_536  # bytes at the end of a file that are searched for the last line
-PATIENCE = 30.0
 
 # States in which nothing was booked.
 NOT_BOOKED = frozenset({"PLANNED", "REJECTED", "RELEASED"})

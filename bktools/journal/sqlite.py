@@ -20,11 +20,19 @@ import apsw.sqlite_extra
 from bktools import disk
 from bktools.errors import JournalError, StorageError
 from bktools.journal.lock import sending_for
-from bktools.journal.records import LOCK_PATIENCE, ROWS_AT_ONCE, Database, Records, Row, create_tables, require_format
+from bktools.journal.records import (
+    LOCK_PATIENCE,
+    PATIENCE,
+    ROWS_AT_ONCE,
+    Database,
+    Records,
+    Row,
+    create_tables,
+    require_format,
+)
 from bktools.journal.rendering import SQLITE
 from bktools.settings import SANDBOX
 
-PATIENCE = 30.0  # seconds that a write waits for the write of another process
 CHECKSUM_BYTES = 8  # at the end of each page
 COMPANIONS = ("-journal", "-wal", "-shm")  # suffixes of the files that SQLite keeps beside a database
 

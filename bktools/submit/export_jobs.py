@@ -30,7 +30,8 @@ from bktools.errors import (
     PlanError,
     StorageError,
 )
-from bktools.export.plan import BatchRequest, ExportPlan
+from bktools.export.plan import ExportPlan
+from bktools.frames.batches import BatchRequest
 from bktools.frames.schema import COUNT, TEXT, Month, to_pandas
 from bktools.journal.entry_data import dates_of
 from bktools.journal.export_jobs import lasts_seconds
