@@ -68,7 +68,7 @@ def verify(
     Example: bktools verify --ledger bookkeeping.se --month 2026-10
     """
     from bktools.frames.schema import MAYBE_SENT
-    from bktools.journal.export_jobs import unknown_outcomes
+    from bktools.journal.unknown_outcomes import sendings_in_doubt
     from bktools.ledger.settlements import Sending, as_frame, settlements
 
     if month is not None:
@@ -90,7 +90,7 @@ def verify(
         # Every exported entry is needed: a sum in the ledger has all entries of its group.
         sendings = {
             batch: Sending(*sending)
-            for batch, sending in unknown_outcomes(company, service=service).items()
+            for batch, sending in sendings_in_doubt(company, service=service).items()
             if month is None or batch in {*of_months["batch_id"]}
         }
         settled = settlements(exported, postings, sendings, explained=explained or (), days=days)

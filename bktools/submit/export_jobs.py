@@ -34,10 +34,9 @@ from bktools.export.plan import ExportPlan
 from bktools.frames.batches import BatchRequest
 from bktools.frames.schema import COUNT, TEXT, Month, to_pandas
 from bktools.journal.entry_data import dates_of
-from bktools.journal.export_jobs import lasts_seconds
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, now
-from bktools.journal.unknown_outcomes import UnknownOutcomes
+from bktools.journal.unknown_outcomes import UnknownOutcomes, lasts_seconds
 from bktools.progress import Bar
 from bktools.progress import progress as progress_bar
 from bktools.service import Service
