@@ -289,7 +289,7 @@ RULES = (
     Rule(
         "held_back_is_written_with_its_close", "held_back", "INSERT",
         """NOT EXISTS (SELECT 1 FROM chain WHERE event_id >= NEW.close)
-        AND NOT EXISTS (SELECT 1 FROM held_back WHERE close = NEW.close AND place = NEW.location)
+        AND NOT EXISTS (SELECT 1 FROM held_back WHERE close = NEW.close AND place = NEW.place)
         AND EXISTS (SELECT 1 FROM events WHERE event_id = NEW.close AND subject = 'close')""",
         "the entries held back are written with their close",
     ),
