@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -22,13 +21,12 @@ from bktools.consoles import readable
 from bktools.contract import export_jobs
 from bktools.contract.rules import INT64_MAX
 from bktools.errors import InputError, PlanError
-from bktools.frames.arrow import tables_to_arrow
 from bktools.frames.batches import BatchRequest
 from bktools.frames.codes import short
 from bktools.frames.columns import amounts_of, with_column
 from bktools.frames.currencies import shown
-from bktools.frames.delimited import tables_to_csv
 from bktools.frames.names import FIRST, in_reading_order
+from bktools.frames.results import Result
 from bktools.frames.schema import (
     COUNT,
     DATE,
@@ -50,9 +48,6 @@ HELD_FIRST = ("date", "supplier", "amount", "currency", "reason")
 
 TOTALS_BY = ("company_id", "currency", "category_id")
 
-# The tables that `to_csv` and `to_arrow` hand over.
-_TABLES = ("batches", "entries", "not_ready", "totals", "findings")
-
 # Why an entry is not ready that was sent before, or may have been.
 SENT_BEFORE = ("exported", "changed_since_export", "in_doubt")
 
@@ -70,7 +65,7 @@ class ExportOptions:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ExportPlan:
+class ExportPlan(Result):
     """Ready entries in batches, and entries that are not ready, with the reason.
 
     Attributes
@@ -109,6 +104,9 @@ class ExportPlan:
     >>> plan.entry_ids(plan.batches["batch_id"].iloc[0]) == plan.entries["id"].to_list()
     True
     """
+
+    _TABLES = ("batches", "entries", "not_ready", "totals", "findings")
+    _PREFIX = "export_"
 
     batches: pd.DataFrame
     rows: pa.Table
@@ -244,31 +242,6 @@ class ExportPlan:
         known = self.totals.dropna(subset="amount").fillna({"currency": "no currency"})
         sums = known.groupby("currency")["amount"].sum()
         return {str(currency): Decimal(amount) for currency, amount in sums.items()}
-
-    def to_csv(self, folder: str | Path, profile: str = "excel") -> list[Path]:
-        """Write batches, entries, not_ready, totals and findings as CSV files that only you can read; return the paths.
-
-        Parameters
-        ----------
-        folder : path
-            Created if missing. Its files export_batches.csv, export_entries.csv and so on are replaced.
-        profile : str
-            As in `bktools.to_csv`: "excel", "excel-eu" or "machine".
-
-        Raises
-        ------
-        ArgumentError
-            When the profile is unknown.
-        InputError
-            When a column of the entries cannot be written as text.
-        StorageError
-            When a file cannot be written. Each file is then complete or unchanged.
-        """
-        return tables_to_csv({f"export_{name}": getattr(self, name) for name in _TABLES}, folder, profile)
-
-    def to_arrow(self) -> dict[str, pa.Table]:
-        """Return batches, entries, not_ready, totals and findings by name, each as `bktools.to_arrow` does."""
-        return tables_to_arrow({name: getattr(self, name) for name in _TABLES})
 
     def __repr__(self) -> str:
         lines = [f"ExportPlan {self.plan_id}: {self._headline()}"]
