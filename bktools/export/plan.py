@@ -239,8 +239,8 @@ class ExportPlan(Result):
         """
         if not {"currency", "amount"} <= set(self.totals.columns):
             return {}
-        known = self.totals.dropna(subset="amount").fillna({"currency": "no currency"})
-        sums = known.groupby("currency")["amount"].sum()
+        totals = self.totals.dropna(subset="amount").fillna({"currency": "no currency"})
+        sums = totals.groupby("currency")["amount"].sum()
         return {str(currency): Decimal(amount) for currency, amount in sums.items()}
 
     def __repr__(self) -> str:

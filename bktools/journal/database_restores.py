@@ -132,8 +132,8 @@ class DatabaseRestores:
             # Otherwise it is noticed, and this machine has not confirmed it, or was killed meanwhile.
             is_confirmed = {one.restore for one in seen} == {restores.last}
             if restores.database != position.database or not restores.last or is_confirmed:
-                known = {"database": position.database, "senders": self._senders(restores, seen)}
-                record_event(connection, SUBJECT, secrets.token_hex(8), None, NOTICED, json.dumps(known))
+                state = {"database": position.database, "senders": self._senders(restores, seen)}
+                record_event(connection, SUBJECT, secrets.token_hex(8), None, NOTICED, json.dumps(state))
         return True
 
     def require(self, company_id: str, dates: Iterable[str | None]) -> None:
@@ -154,10 +154,9 @@ class DatabaseRestores:
     def confirm(self, connection: Connection, *, by: str, booked_twice: Sequence[str]) -> None:
         """Write, in a transaction, that this machine completes the restored database with what it knows."""
         restores = self._restores()
-        known = {"sender": self.sender(), "senders": self._senders(restores, self._sent_log.seen())}
-        record_event(
-            connection, SUBJECT, restores.last, None, CONFIRMED, json.dumps({**known, "booked_twice": booked_twice}), by
-        )
+        senders = self._senders(restores, self._sent_log.seen())
+        state = {"sender": self.sender(), "senders": senders, "booked_twice": booked_twice}
+        record_event(connection, SUBJECT, restores.last, None, CONFIRMED, json.dumps(state), by)
 
     def missing(self) -> list[str]:
         """Return the machines that have not confirmed the last restore."""

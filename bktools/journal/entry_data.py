@@ -84,9 +84,9 @@ def changed(sent: Iterable[Mapping[str, Any]], batch: BatchRequest) -> list[str]
 
 def _differ(before: list[list[str]], after: list[list[str]]) -> bool:
     """Return whether the lines of an entry differ in a column that is known of each of them, before and after."""
-    known = [column for column in range(len(COMPARED)) if all(line[column] for line in (*before, *after))]
-    return bool(known and before) and sorted([line[column] for column in known] for line in before) != sorted(
-        [line[column] for column in known] for line in after
+    comparable = [column for column in range(len(COMPARED)) if all(line[column] for line in (*before, *after))]
+    return bool(comparable and before) and sorted([line[column] for column in comparable] for line in before) != sorted(
+        [line[column] for column in comparable] for line in after
     )
 
 

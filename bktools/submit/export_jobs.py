@@ -143,8 +143,7 @@ def submit_export_jobs(
     """
     if not isinstance(plan, ExportPlan):
         raise ArgumentError("plan", f"must be a result of compose_export_jobs, is a {type(plan).__name__}")
-    seconds = _seconds(wait)
-    apply, others_export = rules.flag("apply", apply), rules.flag("others_export", others_export)
+    apply, wait = rules.flag("apply", apply), _seconds(wait)
     period = None if period is None else rules.month("period", period)
     service = service_or_default(service)
     with Journal(service.settings) as journal:
@@ -152,7 +151,7 @@ def submit_export_jobs(
             journal,
             plan,
             apply=apply,
-            wait=seconds,
+            wait=wait,
             others_export=others_export,
             period=period,
             progress=progress,
