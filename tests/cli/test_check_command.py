@@ -190,7 +190,7 @@ def test_the_clock_is_off(run, other_service):
 def test_the_journal_is_damaged(run):
     """A journal whose bytes were changed, with the command that restores a backup."""
     with Journal(load_settings()) as journal:
-        path = Path(journal.place)
+        path = Path(journal.location)
     content = bytearray(path.read_bytes())
     content[len(content) // 2 : len(content) // 2 + 64] = b"\xff" * 64
     path.write_bytes(content)
