@@ -18,14 +18,24 @@ _CONTEXT: Any = multiprocessing.get_context("forkserver" if hasattr(os, "fork") 
 if hasattr(os, "fork"):
     _CONTEXT.set_forkserver_preload(
         [
+            *("bktools.connection", "bktools.export.compose", "bktools.journal.journal", "bktools.reconcile.reconcile"),
             *(
-                "bktools",
-                "bktools.cli.app",
                 "bktools.sandbox.server",
-                "bktools.journal.journal",
-                "bktools.snapshots.store",
+                "bktools.snapshots.tables",
+                "bktools.submit.accounts",
+                "bktools.submit.export_jobs",
             ),
-            *("duckdb", "pandas", "pyarrow.compute", "pyarrow.dataset", "pyarrow.parquet", "pytest", "typer.testing"),
+            *(
+                "duckdb",
+                "httpcore",
+                "httpx",
+                "keyring.backends.SecretService",
+                "pandas",
+                "pyarrow.compute",
+                "pyarrow.dataset",
+                "pyarrow.parquet",
+            ),
+            *("bktools.cli.app", "pytest", "rich.console", "typer.testing", "uvicorn.server"),
         ]
     )
 
