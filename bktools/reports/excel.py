@@ -29,6 +29,7 @@ MAX_SHEET_NAME = 31
 
 # Excel's numbers are binary and keep 15 decimal digits exactly.
 EXACT_DIGITS = 15
+NUMBERS = (Decimal, float, int)
 
 ABOUT = "about"
 FIRST_DATE = dt.date(1900, 3, 1)
@@ -219,7 +220,7 @@ def write_cell(sheet: Any, row: int, place: int, value: Any, form: Any, text: An
     failed: int = 1
     if isinstance(value, bool):
         failed = sheet.write_boolean(row, place, value, form)
-    elif isinstance(value, Decimal | float | int) and is_exact(value):
+    elif isinstance(value, NUMBERS) and is_exact(value):
         failed = sheet.write_number(row, place, value, form)
     elif isinstance(value, dt.date):
         time = value.replace(tzinfo=None) if isinstance(value, dt.datetime) else dt.datetime.combine(value, dt.time())
