@@ -31,7 +31,7 @@ class Run:
     applied : bool
         True when it wrote to the service.
     begun_at : datetime
-        Its start, in UTC; times are the seconds of each step.
+        Its start, in UTC.
     prepared_by, approved_by : str
         Who ran it, and who approved it in this run; stays_open says why an approved close did not close its period.
     plan : ExportPlan
@@ -44,7 +44,6 @@ class Run:
 
     applied: bool
     begun_at: dt.datetime
-    times: Mapping[str, float]
     prepared_by: str
     approved_by: str | None
     stays_open: str

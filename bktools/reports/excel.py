@@ -31,7 +31,6 @@ MAX_SHEET_NAME = 31
 EXACT_DIGITS = 15
 NUMBERS = (Decimal, float, int)
 
-ABOUT = "about"
 FIRST_DATE = dt.date(1900, 3, 1)
 NARROWEST, WIDEST = 8, 60
 WIDTH_SAMPLE = 500
@@ -71,8 +70,7 @@ def to_excel(
     Returns
     -------
     Path or None
-        The file; None for an open file or a buffer. Each sheet has its headings frozen and a filter on each column. A last sheet, "about", lists the sources
-        of the frames that have them.
+        The file; None for an open file or a buffer. Each sheet has its headings frozen and a filter on each column.
 
     Raises
     ------
@@ -104,8 +102,6 @@ def to_excel(
     elif Path(cast("str", path)).suffix.lower() != ".xlsx":
         raise ArgumentError("path", "must end in .xlsx", str(path))
     named = {"table": tables} if isinstance(tables, pd.DataFrame) else dict(tables)
-    about = _about(named)
-    named |= {ABOUT: about} if len(about) and ABOUT not in named else {}
     arrow = {name: to_arrow(frame, f"the table {name!r}") for name, frame in named.items()}
     _check_sheets(arrow)
 
@@ -240,28 +236,3 @@ def is_exact(value: Decimal | float) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
     return len(Decimal(value).normalize().as_tuple().digits) <= EXACT_DIGITS
-
-
-def _about(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the sources of the tables that have them in `attrs`."""
-    rows = []
-    for name, frame in tables.items():
-        known = frame.attrs.get("bktools")
-        if known:
-            rows.append(
-                {
-                    "sheet": name,
-                    "rows": len(frame),
-                    "environment": _line(known.get("environment")),
-                    "source": _line(known.get("source") or known.get("base_url")),
-                    "fetched_at": _line(known.get("fetched_at")),
-                    "sha256": _line(known.get("sha256")),
-                }
-            )
-    return pd.DataFrame(rows)
-
-
-def _line(value: Any) -> str | None:
-    if value is None:
-        return None
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

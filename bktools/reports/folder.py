@@ -271,11 +271,9 @@ def _manifest(close: Close, files: Mapping[str, Any], inputs: Mapping[str, Any],
             "accounts": close.run.outcomes("created"),
             "export_jobs": close.run.outcomes("jobs"),
             "not_checked": close.run.unchecked,
-            "seconds": {name: round(seconds, 3) for name, seconds in close.run.times.items()},
         },
         "sources": close.run.sources,
         "inputs": inputs,
-        "accounts_known": _accounts_known(close),
         "csv_profile": profile,
         "files": files,
         "versions": {"bktools": importlib.metadata.version("bktools"), "python": platform.python_version()}
@@ -326,18 +324,6 @@ def _inputs(close: Close) -> tuple[dict[str, Any], dict[str, bytes]]:
             found["note"] = "not copied: the file was changed or removed since it was read, or it was no file"
         inputs[name] = found
     return inputs, copies
-
-
-def _accounts_known(close: Close) -> list[dict[str, Any]]:
-    """Return where the known accounts come from: how many of each state and imported list, and when the last one came."""
-    groups: dict[tuple[str, str | None], list[dt.datetime]] = {}
-    for row in close.tables["accounts"].to_pylist():
-        source = row["message"] if row["state"] == "IMPORTED" else None
-        groups.setdefault((row["state"], source), []).append(row["updated_at"])
-    return [
-        {"state": state, "from": source, "accounts": len(moments), "last": max(moments).isoformat()}
-        for (state, source), moments in sorted(groups.items(), key=str)
-    ]
 
 
 def _by_check(reconciliation: Reconciliation) -> dict[str, int]:
