@@ -14,9 +14,9 @@ import bktools
 from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import option
-from bktools.cli.tables import counted
 from bktools.contract import rules
 from bktools.errors import ArgumentError
+from bktools.frames.codes import counted
 
 if TYPE_CHECKING:
     from bktools.close.figures import Valued

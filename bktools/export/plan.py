@@ -24,7 +24,7 @@ from bktools.contract.rules import INT64_MAX
 from bktools.errors import InputError, PlanError
 from bktools.export.tables import amounts_of
 from bktools.frames.arrow import tables_to_arrow
-from bktools.frames.codes import short
+from bktools.frames.codes import counted, short
 from bktools.frames.currencies import shown
 from bktools.frames.delimited import tables_to_csv
 from bktools.frames.names import FIRST, in_reading_order
@@ -375,7 +375,7 @@ class ExportPlan:
 
     def _headline(self) -> str:
         count = number_of_entries(self.rows)
-        ready = f"{count:,} entr{'y' if count == 1 else 'ies'} ready"
+        ready = f"{counted(count, 'entry', 'entries')} ready"
         batches = f"{len(self.batches):,} batch{'' if len(self.batches) == 1 else 'es'}"
         counts = self._summary.groupby("severity")["entries"].sum()
         others = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from os import PathLike
@@ -26,6 +27,7 @@ MAX_ROWS = 1_048_576
 MAX_COLUMNS = 16_384
 MAX_CHARACTERS = 32_767
 MAX_SHEET_NAME = 31
+SHEET_NAME = re.compile(rf"(?!')[^][:*?/\\]{{1,{MAX_SHEET_NAME}}}(?<!')")
 
 # Excel's numbers are binary and keep 15 decimal digits exactly.
 EXACT_DIGITS = 15
@@ -129,13 +131,7 @@ def _check_sheets(tables: Mapping[str, pa.Table]) -> None:
     for name, table in tables.items():
         rule = f"must have names of 1 to {MAX_SHEET_NAME} characters without [ ] : * ? / \\, each once, not 'History'"
         folded = name.casefold()
-        if (
-            not 1 <= len(name) <= MAX_SHEET_NAME
-            or set(name) & set("[]:*?/\\")
-            or name[0] == "'"
-            or name[-1] == "'"
-            or folded in seen | {"history"}
-        ):
+        if not SHEET_NAME.fullmatch(name) or folded in seen | {"history"}:
             raise ArgumentError("tables", rule, name)
         seen.add(folded)
         why = too_large(table)
