@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from bktools.contract.rules import flag
 from bktools.errors import ArgumentError, InputError
-from bktools.export.tables import days_of
+from bktools.frames.columns import amounts_of, days_of, in_one_scale
 from bktools.frames.engine import engine, scannable, source_of
 from bktools.frames.names import month_and_company, with_names
-from bktools.frames.schema import DIGITS, TEXT, are_days, plain, split_lines, to_pandas, wall_times
+from bktools.frames.schema import TEXT, are_days, plain, split_lines, to_pandas, wall_times
 
 # A key of `by`: the columns that show it, and the identifier that tells two of the same name apart.
 KEYS: dict[str, tuple[tuple[str, ...], str | None]] = {
@@ -208,24 +208,12 @@ def _ids(rows: pa.Table) -> pa.ChunkedArray:
     return pc.ascii_lower(_text(rows.column("id"))) if has_ids else pa.chunked_array([pa.nulls(len(rows), TEXT)])
 
 
-def _exact(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
-    kind = amounts.type
-    if pa.types.is_integer(kind) or pa.types.is_null(kind):
-        return pc.cast(amounts, pa.decimal128(DIGITS, 0))
-    if not pa.types.is_decimal(kind):
-        raise InputError(
-            f"the column amount of the entries holds {kind}, whose sums are not exact: give decimals, as read_entries "
-            "returns them"
-        )
-    return amounts
-
-
 def _summed(shown: Mapping[str, pa.ChunkedArray], rows: pa.Table) -> pa.Table:
     """Return the sums by the columns shown and by currency, in the order of the query."""
     # Headings of people may differ in case alone, or be words of the query.
     keys = {f"key{place}": column for place, column in enumerate(shown.values())}
     table = keys | {
-        "amount": _exact(rows.column("amount")),
+        "amount": in_one_scale(amounts_of(rows))[0],
         "currency": _text(rows.column("currency")),
         # The lines of a split entry are one entry.
         "split": pc.if_else(pc.greater(split_lines(rows), 0), _ids(rows), pa.scalar(None, TEXT)),

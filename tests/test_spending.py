@@ -210,7 +210,7 @@ def test_entries_are_not_changed_and_keep_their_source(samples: tuple[Path, Path
         (
             {"amount": [1.5], "currency": ["EUR"], "supplier": ["x"]},
             "supplier",
-            "holds double, whose sums are not exact",
+            "must be an exact number, is double .whose sums are not exact",
         ),
         ({"amount": [1], "currency": ["EUR"]}, "supplier", r"have no supplier: add them up by nothing \(by="),
         ({"amount": [1], "currency": ["EUR"]}, "account", "have no account: give categories and accounts"),
@@ -220,7 +220,11 @@ def test_entries_are_not_changed_and_keep_their_source(samples: tuple[Path, Path
             "project",
             "have no project: add them up by category, month, Project$",
         ),
-        ({"amount": [1], "currency": ["EUR"], "date": ["1.2."]}, "month", "the column date of the entries holds"),
+        (
+            {"amount": [1], "currency": ["EUR"], "date": ["1.2."]},
+            "month",
+            "entries: column date must be a date, is text$",
+        ),
         ({"amount": [10**37] * 99, "currency": ["EUR"] * 99}, [], "too large to be added exactly"),
         (
             {"amount": [1], "currency": ["EUR"], "tags": [["a"]]},

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.export.plan import ExportPlan
-from bktools.export.tables import amounts_of
+from bktools.frames.columns import amounts_of, in_one_scale
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, INSTANT, MONEY, TEXT, days, split_lines, to_arrow
 
@@ -177,8 +177,4 @@ def _one_type(*columns: pa.ChunkedArray) -> list[pa.ChunkedArray]:
     kinds = [column.type for column in columns]
     if not any(pa.types.is_decimal(kind) for kind in kinds):
         return [column if column.type == kinds[0] else pc.cast(column, kinds[0]) for column in columns]
-    scale = max(getattr(kind, "scale", 0) for kind in kinds)
-    try:
-        return [pc.cast(column, pa.decimal128(38, scale)) for column in columns]
-    except pa.ArrowInvalid:
-        return [pc.cast(column, pa.decimal256(76, scale)) for column in columns]
+    return in_one_scale(*columns)

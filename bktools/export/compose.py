@@ -25,10 +25,11 @@ from bktools.export.plan import (
     totals_of,
 )
 from bktools.export.selection import selected
-from bktools.export.tables import amounts_of, arrow_of, days_of, text_column
+from bktools.export.tables import arrow_of
+from bktools.frames.columns import amounts_of, days_of, text_of
 from bktools.frames.engine import is_spark, source_of
 from bktools.frames.names import in_reading_order, with_names
-from bktools.frames.schema import COUNT, MONEY, TEXT, Month, to_pandas
+from bktools.frames.schema import COUNT, TEXT, Month, to_pandas
 
 
 def compose_export_jobs(
@@ -195,12 +196,10 @@ def _with_exported(held: pa.Table, history: pa.Table) -> pa.Table:
     ids = pc.if_else(was_sent, held.column("id"), pa.scalar(None, TEXT))
     ids = pc.if_else(pa.array(ids.to_pandas().duplicated()), pa.scalar(None, TEXT), ids)
     sent = history.filter(pc.is_in(history.column("state"), pa.array(LIVE, TEXT)))
-    amounts = sent.column("amount")
-    amounts = pc.cast(amounts, MONEY) if amounts.null_count == len(amounts) else amounts_of(sent)
     facts = {
         "id": pc.ascii_lower(sent.column("entry_id")),
-        "amount": amounts,
-        "currency": text_column(sent, "currency"),
+        "amount": amounts_of(sent, "history"),
+        "currency": text_of(sent, "currency", "history"),
     }
     sent = pa.table(facts).filter(pc.is_in(facts["id"], ids.drop_null().combine_chunks()))
     sums = sent.group_by("id", use_threads=False).aggregate([("amount", "sum"), ("currency", "min")])

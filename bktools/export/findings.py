@@ -16,20 +16,18 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.export import checks
-from bktools.export.tables import amounts_of, days_of, decimals_of, numbered, text_column
+from bktools.export.tables import decimals_of, numbered
+from bktools.frames.columns import amounts_of, days_of, text_of
 from bktools.frames.currencies import MINOR_UNITS
 from bktools.frames.engine import engine
 from bktools.frames.names import FIRST, IDENTIFIERS, last_import
-from bktools.frames.schema import MONEY, TEXT, Month, split_lines
+from bktools.frames.schema import COMPARED, MONEY, TEXT, Month, split_lines
 
 # Columns that composing adds to the entries.
 ADDED = ("batch_id", "reason", "message", "exported_amount", "exported_currency")
 
 # The columns of findings; names, money and identifiers of the entry follow.
 COLUMNS = ("check", "severity", "about", "message", "to_do", "who")
-
-# The columns of an entry that are compared with what was exported, beside its date.
-COMPARED = ("amount", "currency", "category_id", "tax_code", "supplier")
 
 NO_CATEGORIES = pa.table({"id": pa.array([], TEXT), "name": pa.array([], TEXT)})
 
@@ -152,7 +150,7 @@ def _without_added(entries: pa.Table) -> pa.Table:
 
 def _compared(history: pa.Table, columns: Collection[str]) -> pa.Table:
     """Return a history without the columns that the entries lack: these are not compared."""
-    for name in ("date", *COMPARED):
+    for name in COMPARED:
         if name not in columns:
             place = history.column_names.index(name)
             history = history.set_column(place, name, pa.nulls(len(history), history.schema.field(place).type))
@@ -169,7 +167,7 @@ def _read_columns(entries: pa.Table) -> pa.Table:
         columns["decimals"] = decimals_of(columns["amount"])
     else:
         columns["amount"] = pa.nulls(len(entries), MONEY)
-    columns |= {name: text_column(entries, name) for name in COMPARED if name != "amount"}
+    columns |= {name: text_of(entries, name) for name in COMPARED if name not in {"amount", "date"}}
     columns["day"] = days_of(entries)
     columns |= {name: split_lines(entries, name) for name in ("split_line", "split_lines")}
     table = numbered(pa.table(columns), "row")
@@ -178,8 +176,8 @@ def _read_columns(entries: pa.Table) -> pa.Table:
 
 def _with_texts(read: pa.Table, entries: pa.Table) -> pa.Table:
     """Return the columns that findings read besides: the text of an entry, and its supplier or employee."""
-    supplier, description = (_filled(text_column(entries, name)) for name in ("supplier", "description"))
-    employee = _filled(text_column(entries, "employee_id"))
+    supplier, description = (_filled(text_of(entries, name)) for name in ("supplier", "description"))
+    employee = _filled(text_of(entries, "employee_id"))
     party = pc.utf8_lower(pc.coalesce(supplier, employee))
     noun = pc.if_else(pc.is_valid(supplier), "supplier", "employee")
     read = read.append_column("text", pc.coalesce(supplier, description))

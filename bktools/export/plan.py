@@ -22,9 +22,9 @@ from bktools.consoles import readable
 from bktools.contract import export_jobs
 from bktools.contract.rules import INT64_MAX
 from bktools.errors import InputError, PlanError
-from bktools.export.tables import amounts_of
 from bktools.frames.arrow import tables_to_arrow
 from bktools.frames.codes import counted, short
+from bktools.frames.columns import amounts_of
 from bktools.frames.currencies import shown
 from bktools.frames.delimited import tables_to_csv
 from bktools.frames.names import FIRST, in_reading_order

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.export.findings import Checker
-from bktools.export.tables import arrow_of, days_of, numbered, with_lines
+from bktools.export.tables import arrow_of, numbered, with_lines
+from bktools.frames.columns import days_of
 from bktools.frames.engine import engine
 from bktools.frames.schema import TEXT
 from bktools.frames.workers import Tables, in_order, on_workers

@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.errors import InputError
+from bktools.frames.columns import require_columns, text_of, wrong_kind
 from bktools.frames.currencies import MINOR_UNITS
 from bktools.frames.engine import scannable
-from bktools.frames.schema import DATE, MONEY, TEXT, days, plain
+from bktools.frames.schema import FLAG, TEXT, plain
 
 FLAGS = ("approved", "archived")
 IDS = ("id", "company_id", "category_id", "employee_id", "account_id", "entry_id", "state", "tax_code_external_id")
@@ -67,9 +68,7 @@ def arrow_of(frame: Any, name: str) -> pa.Table:
     needed, source = REQUIRED[name]
     columns = None if name == "entries" else [*needed, *KEPT.get(name, ())]
     scanned: Any = scannable(frame, f"the {name}", columns)
-    for column in needed:
-        if column not in scanned.schema.names:
-            raise InputError(f"the {name} have no column {column}: give them as {source} returns them")
+    require_columns(name, scanned.schema.names, needed, source)
     try:
         table = scanned if isinstance(scanned, pa.Table) else scanned.to_table()
     except (OSError, pa.ArrowException) as error:
@@ -86,26 +85,14 @@ def typed(table: pa.Table, name: str) -> pa.Table:
     """Return a table with text IDs, boolean flags, and one type for all text."""
     table = plain(table, f"the {name}")
     for place, field in enumerate(table.schema):
-        kind, wanted = field.type, _wanted(field)
-        if kind == wanted:
-            continue
-        column = table.column(place)
-        if wanted == pa.bool_() and column.null_count < len(column):
-            raise InputError(f"the column {field.name} of the {name} holds {kind}, it must be True or False")
-        try:
-            table = table.set_column(place, field.name, pc.cast(column, wanted))
-        except pa.ArrowException:
-            raise InputError(
-                f"the column {field.name} of the {name} holds {kind}, it must be text: convert it first"
-            ) from None
+        if field.name in FLAGS:
+            column = table.column(place)
+            if not (pa.types.is_boolean(field.type) or column.null_count == len(column)):
+                raise wrong_kind(name, field.name, "true or false", field.type)
+            table = table.set_column(place, field.name, pc.cast(column, FLAG))
+        elif field.name in IDS or pa.types.is_string(field.type) or pa.types.is_string_view(field.type):
+            table = table.set_column(place, field.name, text_of(table, field.name, name))
     return table
-
-
-def _wanted(field: pa.Field) -> pa.DataType:
-    if field.name in FLAGS:
-        return pa.bool_()
-    is_text = pa.types.is_string(field.type) or pa.types.is_string_view(field.type)
-    return TEXT if field.name in IDS or is_text else field.type
 
 
 def numbered(table: pa.Table, name: str, *, first: int = 0) -> pa.Table:
@@ -116,42 +103,6 @@ def numbered(table: pa.Table, name: str, *, first: int = 0) -> pa.Table:
 def with_lines(entries: pa.Table) -> pa.Table:
     """Return entries with the number of their line; those that have none are counted."""
     return entries if "line" in entries.column_names else numbered(entries, "line", first=1)
-
-
-def days_of(entries: pa.Table) -> pa.ChunkedArray:
-    """Return the calendar day of each entry, null without a date.
-
-    Raises
-    ------
-    InputError
-        When the column `date` does not hold dates.
-    """
-    if "date" not in entries.column_names:
-        return pa.chunked_array([pa.nulls(len(entries), DATE)])
-    kind = entries.schema.field("date").type
-    if not (pa.types.is_null(kind) or pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
-        raise InputError(f"the column date of the entries holds {kind}, not dates: read them with read_entries")
-    return days(entries.column("date"))
-
-
-def amounts_of(entries: pa.Table) -> pa.ChunkedArray:
-    """Return the amounts of entries, which are exact.
-
-    Raises
-    ------
-    InputError
-        When the amounts are floats, whose sums are not exact, or not numbers.
-    """
-    amounts = entries.column("amount")
-    kind = amounts.type
-    if pa.types.is_null(kind):
-        return pc.cast(amounts, MONEY)
-    if not (pa.types.is_decimal(kind) or pa.types.is_integer(kind)):
-        raise InputError(
-            f"the column amount of the entries holds {kind}, whose sums are not exact: give decimals, as read_entries "
-            "returns them"
-        )
-    return amounts
 
 
 def decimals_of(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -169,20 +120,3 @@ def decimals_of(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
         is_enough = pc.equal(pc.round(amounts, units, "towards_zero"), amounts)
         needed = pc.if_else(is_enough, pa.scalar(units, pa.int8()), needed)
     return needed
-
-
-def text_column(entries: pa.Table, name: str) -> pa.ChunkedArray:
-    """Return a column of entries as text, nulls where they lack it.
-
-    Raises
-    ------
-    InputError
-        When its values cannot be text.
-    """
-    if name not in entries.column_names:
-        return pa.chunked_array([pa.nulls(len(entries), TEXT)])
-    try:
-        return pc.cast(entries.column(name), TEXT)
-    except pa.ArrowException:
-        kind = entries.schema.field(name).type
-        raise InputError(f"the column {name} of the entries holds {kind}, it must be text: convert it first") from None

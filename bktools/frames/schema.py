@@ -186,6 +186,9 @@ ENTRY_DATA = {
     "tax_code": TEXT,
 }
 
+# Of these, what is compared when an entry comes again.
+COMPARED = ("date", "amount", "currency", "category_id", "tax_code", "supplier")
+
 EXPORTED_ENTRIES = _schema(
     {"entry_id": TEXT, "batch_id": TEXT, "company_id": TEXT, "state": TEXT},
     {"job_id": TEXT, "sent_at": INSTANT, "split_line": COUNT, **ENTRY_DATA, "period": TEXT},

@@ -125,7 +125,7 @@ class DatabaseRestores:
         """Whether this machine has to confirm a restore; a restore that nobody noticed before is written down."""
         seen = self._sent_log.seen()
         is_known = self._agrees(seen, self._database.position(), self._restores())
-        if is_known and not self._sent_log.has_lost(self._records):
+        if is_known and not self._sent_log.lost(self._records):
             return False
         with self._records.transaction() as connection:
             restores, position = self._restores(), self._database.position()
@@ -136,11 +136,7 @@ class DatabaseRestores:
                 record_event(connection, SUBJECT, secrets.token_hex(8), None, NOTICED, json.dumps(known))
         return True
 
-    def obstacle(self, company_id: str, dates: Callable[[], Iterable[str | None]]) -> str:
-        """Return the reason why a company's entries of some dates cannot be sent after a restore, "" when they can."""
-        return self._obstacle(self._restores(), company_id, dates)
-
-    def require(self, company_id: str, dates: Callable[[], Iterable[str | None]]) -> None:
+    def require(self, company_id: str, dates: Iterable[str | None]) -> None:
         """Refuse to send; call it in the transaction that writes the intent, in which no other machine writes.
 
         Raises
@@ -151,7 +147,7 @@ class DatabaseRestores:
         restores = self._restores()
         if not self._agrees(self._sent_log.seen(), self._database.position(), restores):
             raise JournalError(self._noticed())
-        reason = self._obstacle(restores, company_id, dates)
+        reason = self.obstacle(company_id, dates, restores)
         if reason:
             raise JournalError(reason)
 
@@ -202,7 +198,9 @@ class DatabaseRestores:
                 record_event(connection, SUBJECT, restores.last, None, WAIVED, json.dumps(waiver), by)
         return waived
 
-    def _obstacle(self, restores: _Restores, company_id: str, dates: Callable[[], Iterable[str | None]]) -> str:
+    def obstacle(self, company_id: str, dates: Iterable[str | None], restores: _Restores | None = None) -> str:
+        """Return the reason why a company's entries of some dates cannot be sent after a restore, "" when they can."""
+        restores = restores or self._restores()
         waivers = {_identity(said["sender"]): said for said in restores.waivers if said["company_id"] == company_id}
         unconfirmed = self._unconfirmed(restores)
         missing = [name for name in unconfirmed if _identity(name) not in waivers]
@@ -214,7 +212,7 @@ class DatabaseRestores:
             )
         limited = [said for said in map(waivers.get, map(_identity, unconfirmed)) if said and not said["evidence"]]
         until = max((said["day"] for said in limited), default="")
-        if until and any(not date or date[:10] <= until for date in dates()):
+        if until and any(not date or date[:10] <= until for date in dates):
             senders = [said["sender"] for said in limited]
             return (
                 f"entries of company {company_id} dated until {until} may have been sent by {', '.join(senders)} before the database "

@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Protocol
 
-from bktools.frames.schema import ENTRY_DATA
+from bktools.frames.schema import COMPARED, ENTRY_DATA
 
 # Of a line of an entry: the entry's ID, the number of the line (0 for an entry of one line), and the values of the columns
 # `ENTRY_DATA` as text; the amount is exact.
@@ -39,9 +39,6 @@ HELD_BACK = ("close", "place", "entry_id", "split_line", "reason", "message", *E
 INSERT_HELD_BACK = f"INSERT INTO held_back VALUES (?, ?{', ?' * len(HELD_BACK[2:])})"
 CLOSES = "SELECT event_id, subject_id, message FROM events WHERE subject = 'close'"
 OF_CLOSE = f"SELECT {', '.join(HELD_BACK[2:])} FROM held_back WHERE close = ? ORDER BY place"
-
-# The columns that are compared with those that were sent.
-COMPARED = ("date", "amount", "currency", "category_id", "supplier", "tax_code")
 
 _DATE = 2 + list(ENTRY_DATA).index("date")
 
@@ -83,9 +80,9 @@ def rows_of(batch: Batch, period: str | None) -> list[EntryData]:
     return sorted((*line, period or (line[_DATE] or "")[:7] or None) for line in batch.entry_data)
 
 
-def dates_of(batch: Batch) -> list[str | None]:
-    """Return the dates of the entries of a batch; None where one is not known."""
-    return [line[_DATE] for line in batch.entry_data] or [None]
+def dates_of(batch: Batch) -> Iterator[str | None]:
+    """Yield the dates of the entries of a batch; None where one is not known."""
+    yield from [line[_DATE] for line in batch.entry_data] or [None]
 
 
 def digest_of(rows: Sequence[Sequence[Any]]) -> str:

@@ -230,14 +230,19 @@ def _said(argument: str, value: str) -> str:
     return rules.text(argument, rules.text(argument, value).strip(), shortest=1)
 
 
+def lasts_seconds(job: str | None) -> float:
+    """Return after how many seconds a job has ended at the latest, from its JSON; a batch without a job counts as usual."""
+    expires = json.loads(job or "{}").get("expiresIn")
+    return expires if isinstance(expires, int | float) and expires > 0 else JOB_SECONDS
+
+
 def unknown_outcomes(company: str, *, service: Service) -> dict[str, tuple[dt.datetime | None, str]]:
     """Return for each batch of a company whose outcome is unknown when its job has ended at the latest, and why an answer
     may exist that the journal does not have ("" for none).
     """  # noqa: D205 - the sentence takes two lines
     with Journal(service.settings) as journal:
         rows = journal.unknown(company)
-        jobs = [json.loads(row["job"]) for piece in journal.history("batches", company) for row in piece if row["job"]]
-        lasts = [job["expiresIn"] for job in jobs if isinstance(job.get("expiresIn"), int | float)]
+        lasts = [lasts_seconds(row["job"]) for piece in journal.history("batches", company) for row in piece]
         longest = dt.timedelta(seconds=max([*lasts, JOB_SECONDS]))
         return {
             row["batch_id"]: (

@@ -72,9 +72,13 @@ class Journal(Records):
     ----------
     id : str
         Its random identity. A copy of the file has the same one.
-    marks : SentLog
+    sent_log : SentLog
         The marks of sent batches, outside of its file.
-    confirmations : DatabaseRestores, optional
+    undelivered : UndeliveredAnswers
+        The answers of the service that could not be written to it.
+    related : RelatedJournals
+        The other journals of this user.
+    restores : DatabaseRestores, optional
         The restores of its database; None for a file.
 
     Raises
@@ -119,7 +123,7 @@ class Journal(Records):
 
     def close(self) -> None:
         """Close the file, and the files of other journals that were opened."""
-        if hasattr(self, "others"):
+        if hasattr(self, "related"):
             self.related.close()
         super().close()
 
@@ -197,11 +201,9 @@ class Journal(Records):
             f"{other['company_id']}, which is {other['state']} (the first is {other['first']}): nothing was sent; {way_out}"
         )
 
-    def waiting(self, batch: Batch) -> str:
-        """Return the reason why a batch has to wait for people who confirm a restored database, "" when it has not."""
-        if self.restores is None:
-            return ""
-        return self.restores.obstacle(batch.company_id, lambda: entry_data.dates_of(batch))
+    def waiting(self, company_id: str, dates: Iterable[str | None]) -> str:
+        """Return why a company's entries of some dates wait for people who confirm a restored database, "" if they do not."""
+        return "" if self.restores is None else self.restores.obstacle(company_id, dates)
 
     @contextmanager
     def sending(self, company_id: str) -> Iterator[None]:
@@ -236,6 +238,7 @@ class Journal(Records):
             When an entry is in a batch that was sent or may have been sent, or in one that was changed by hand, or its
             period is closed; nothing was written.
         """
+        company_id, dates = "", set[str | None]()
         with self.transaction() as connection:
             for batch in batches:
                 row = self.state_of(batch.batch_id)
@@ -249,9 +252,9 @@ class Journal(Records):
                     if row["state"] == "PLANNED":
                         self._claim_data(connection, batch, period)
                     continue
-                reason = self.waiting(batch)
-                if reason:
-                    raise JournalError(reason)
+                if self.restores is not None:
+                    company_id = batch.company_id
+                    dates.update(entry_data.dates_of(batch))
                 for other in self._claims(batch):
                     message = f"replaced by batch {batch.batch_id} of a later plan before it was sent"
                     change(connection, other["batch_id"], "RELEASED", message=message, settled_at=now().isoformat())
@@ -260,6 +263,10 @@ class Journal(Records):
                 else:
                     _plan_again(connection, batch.batch_id, plan_id)
                 self._claim_data(connection, batch, period)
+            # Once for all: nobody else writes until this transaction ends, and `begin` looks again.
+            reason = self.waiting(company_id, dates) if dates else ""
+            if reason:
+                raise JournalError(reason)
 
     def begin(self, batch_id: str) -> bytes:
         """Write that a batch is being sent, and return the request body. Journal and marks are then on disk.
@@ -282,7 +289,7 @@ class Journal(Records):
             try:
                 with self.transaction() as connection:
                     if self.restores is not None:
-                        self.restores.require(row["company_id"], lambda: self._dates_of(batch_id))
+                        self.restores.require(row["company_id"], self._dates_of(batch_id))
                     sender = f"{self.sender()} process {os.getpid()}"
                     intent = {"sender": sender, "sent_at": self._sent_at[batch_id]}
                     change(connection, batch_id, "SENDING", settled_at=None, **intent)
@@ -294,8 +301,8 @@ class Journal(Records):
                 raise
         return body
 
-    def _dates_of(self, batch_id: str) -> list[str | None]:
-        return [row["date"] for row in self.rows(entry_data.DATES, batch_id)] or [None]
+    def _dates_of(self, batch_id: str) -> Iterator[str | None]:
+        yield from [row["date"] for row in self.rows(entry_data.DATES, batch_id)] or [None]
 
     def _whole_body(self, batch_id: str) -> bytes:
         (held,) = self.rows("SELECT body, body_sha256 FROM batches WHERE batch_id = ?", batch_id)

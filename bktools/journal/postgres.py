@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from bktools.caller import install_command
 from bktools.errors import ConfigurationError, JournalBusyError, JournalError, StorageError
-from bktools.journal.records import LOCK_PATIENCE, Row, create_tables, require_format, this_process
+from bktools.journal.records import LOCK_PATIENCE, Database, Row, create_tables, require_format, this_process
 from bktools.journal.rendering import POSTGRES, SCHEMA, WRITE_LOCK
 from bktools.settings import Secret
 
@@ -115,8 +115,8 @@ def _stored(value: Any) -> Any:
     return value.replace("\0", "\ufffd") if isinstance(value, str) else value
 
 
-class Postgres:
-    """An open database of the journal; the methods are those of `bktools.journal.records.Database`.
+class Postgres(Database):
+    """An open PostgreSQL database of the journal.
 
     Parameters
     ----------
@@ -134,6 +134,8 @@ class Postgres:
     JournalError
         When the user may not use it, or it has the format of another version.
     """
+
+    connection: _Connection
 
     def __init__(self, address: Secret, on_new: Callable[[str], None]) -> None:
         self.path: Path | None = None
@@ -245,10 +247,6 @@ class Postgres:
             f"the journal {self.place} is a database: nothing was written to {target}; back it up with pg_dump"
         )
 
-    def faults(self) -> list[str]:
-        """Return nothing: the server checks its own pages."""
-        return []
-
     @contextmanager
     def errors(self, what: str) -> Iterator[None]:
         """Turn the database's errors into `JournalError` and `StorageError` of one line."""
@@ -340,20 +338,15 @@ class Postgres:
         return self.connection.execute("SELECT to_regclass(?) AS name", [f"{SCHEMA}.about"])[0]["name"] is None
 
     def _create(self, on_new: Callable[[str], None]) -> None:
-        try:
-            self.begin()
+        with self.transaction() as connection:
             # Another process may have created the tables while this one waited for the transaction. The catalogue is read,
             # because looking up the name again may give the answer of before.
-            sql = "SELECT 1 AS found FROM pg_tables WHERE schemaname = ? AND tablename = 'about'"
-            if not self.connection.execute(sql, [SCHEMA]):
+            sql = "SELECT 1 AS one FROM pg_tables WHERE schemaname = ? AND tablename = 'about'"
+            if not [*connection.execute(sql, [SCHEMA])]:
                 on_new(self.place)
-                self.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
-                create_tables(self.connection, POSTGRES)
-                self.connection.execute("INSERT INTO about VALUES ('incarnation', ?)", [self.position().database])
-            self.commit()
-        except BaseException:
-            self.rollback()
-            raise
+                connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+                create_tables(connection, POSTGRES)
+                connection.execute("INSERT INTO about VALUES ('incarnation', ?)", [self.position().database])
 
 
 def _unsafe(about: Row, promised: int) -> str:

@@ -47,14 +47,12 @@ class Connection(Protocol):
 
 
 class Database(Protocol):
-    """What differs between the kinds of database. Opening a new one creates the journal's tables."""
+    """An open database: the methods of both kinds. Opening a new one creates the journal's tables."""
 
     path: Path | None
     place: str
-
-    @property
-    def connection(self) -> Connection:
-        """The open connection."""
+    # As `Connection` describes it, and what only one kind has.
+    connection: Any
 
     def errors(self, what: str) -> AbstractContextManager[None]:
         """Turn the database's errors into `JournalError` and `StorageError` of one line."""
@@ -67,6 +65,17 @@ class Database(Protocol):
 
     def rollback(self) -> None:
         """End a transaction without its changes, if one is open."""
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """Yield the connection inside a transaction, which is on disk when it ends, or is rolled back."""
+        try:
+            self.begin()
+            yield self.connection
+            self.commit()
+        except BaseException:
+            self.rollback()
+            raise
 
     def pieces(self, sql: str, parameters: Sequence[Any], size: int) -> Iterator[list[Row]]:
         """Yield the rows of a query in lists of at most `size`, so that memory does not grow with the table."""
@@ -81,16 +90,19 @@ class Database(Protocol):
         """Raise when this is no longer the opened database, or a lock was lost with a connection."""
 
     def reconnect(self) -> bool:
-        """Connect again if the connection was cut; return whether it was."""
+        """Connect again if the connection was cut; return whether it was. A file has none."""
+        return False
 
-    def regain(self, company_id: str) -> bool:
+    def regain(self, company_id: str) -> bool:  # noqa: ARG002 - the lock of a file is not lost
         """Connect again and take the lock of a company again, if they were lost; return whether the lock was."""
+        return False
 
     def backup(self, target: Path) -> None:
         """Write a consistent copy of the journal to a new file."""
 
     def faults(self) -> list[str]:
-        """Check the stored bytes; return a line for each fault."""
+        """Check the stored bytes; return a line for each fault. A server checks its own."""
+        return []
 
     def close(self) -> None:
         """Close the connection."""
@@ -129,15 +141,9 @@ class Records:
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """Yield the connection inside a transaction, which is on disk when it ends, or is rolled back."""
-        with self._database.errors("written"):
-            try:
-                self._database.begin()
-                yield self._database.connection
-                self._extend_chain()
-                self._database.commit()
-            except BaseException:
-                self._database.rollback()
-                raise
+        with self._database.errors("written"), self._database.transaction() as connection:
+            yield connection
+            self._extend_chain()
 
     def rows(self, sql: str, *parameters: Any) -> list[Row]:
         """Return the rows of a query, each a mapping from column to value."""

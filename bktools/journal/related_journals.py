@@ -197,28 +197,28 @@ class RelatedJournals:
     def _question(self, company_id: str) -> str:
         """Return the message about another journal that sent for a company and may have the same service, "" if none."""
         for other in self._that_sent_for(company_id):
-            if self.relation(other) is None and other.database:
-                say = self._command(f"journal addresses --other {other.id[:8]}")
+            if self.relation(other) is not None:
+                continue
+            say = self._command(f"journal addresses --other {other.id[:8]}")
+            if other.database:
                 return (
                     f"company {company_id} was exported before from {other}: nothing was sent. If that is the same service, set "
                     f"BKTOOLS_JOURNAL to that database; if it is another service, record it once: {say} --by NAME"
                 )
-            if self.relation(other) is None and self._file(other) is None:
+            if self._file(other) is None:
                 restore = self._command("journal restore")
-                say = self._command(f"journal addresses --other {other.id[:8]}")
                 return (
                     f"company {company_id} was exported before from {other}, which is missing: nothing was sent. Restore a "
                     f"backup ({restore} FILE --by NAME), or go on without one ({restore} --by NAME): a batch "
                     f"is UNKNOWN then if its mark holds no job. If it was another service, record that: {say} --by NAME"
                 )
-            if self.relation(other) is None:
-                name = other.addresses[0] if len(set(other.addresses) - set(self._own.addresses())) else other.id[:8]
-                say = self._command("journal addresses")
-                return (
-                    f"company {company_id} was exported before from {other}: nothing was sent. If that is the same service, "
-                    f"use its journal, or record it once: {say} --same {name} --by NAME; if it is another service: {say} "
-                    f"--other {name} --by NAME"
-                )
+            name = other.addresses[0] if len(set(other.addresses) - set(self._own.addresses())) else other.id[:8]
+            say = self._command("journal addresses")
+            return (
+                f"company {company_id} was exported before from {other}: nothing was sent. If that is the same service, "
+                f"use its journal, or record it once: {say} --same {name} --by NAME; if it is another service: {say} "
+                f"--other {name} --by NAME"
+            )
         return ""
 
     def _doubt(self, company_id: str, others: Iterable[tuple[RelatedJournal, File]]) -> str:

@@ -135,8 +135,7 @@ class SentLog:
         """
         for place in self.places:
             try:
-                disk.private_folder(place)
-                _write_about(place, {**about, "journal": self._journal_id})
+                self._prepare(place, about)
                 _append(place / _name(mark.company_id), _line(mark))
             except OSError as error:
                 raise StorageError(
@@ -166,15 +165,14 @@ class SentLog:
         """Whether this machine has sent with the journal."""
         return any(path for place in self.places for path in place.glob(f"*{SUFFIX}"))
 
-    def confirm(self, about: Mapping[str, Any], others: Mapping[str, Sequence[Mark]] | None = None) -> None:
-        """Write the merged lines of both places to each of them, then the lines of another journal of a company."""
+    def confirm(self, about: Mapping[str, Any], moved: Mapping[str, Sequence[Mark]] | None = None) -> None:
+        """Write the merged lines of both places to each of them, then those of a journal whose history came here."""
         for place in self.places:
             with disk.storage_errors(place):
-                disk.private_folder(place)
-                _write_about(place, {**about, "journal": self._journal_id})
-        own, others = self.of_all(), others or {}
-        for company_id in {**own, **others}:
-            marks = dict.fromkeys([*own.get(company_id, ()), *others.get(company_id, ())])
+                self._prepare(place, about)
+        own, moved = self.of_all(), moved or {}
+        for company_id in {**own, **moved}:
+            marks = dict.fromkeys([*own.get(company_id, ()), *moved.get(company_id, ())])
             for place in self.places:
                 with disk.storage_errors(place):
                     disk.replace_content(place / _name(company_id), b"".join(map(_line, marks)))
@@ -225,16 +223,15 @@ class SentLog:
                 return
             for place in self.places:
                 with disk.storage_errors(place):
-                    disk.private_folder(place)
-                    _write_about(place, {**about, "journal": self._journal_id})
+                    self._prepare(place, about)
                     disk.replace_content(place / SEEN, _line(newest))
 
-    def has_lost(self, file: Records) -> bool:
-        """Whether an event that the marks name is missing in the journal, or differs."""
+    def lost(self, file: Records) -> list[Mark]:
+        """Return the lines whose events are missing in the journal, or differ."""
         last = (_last(path) for place in self.places for path in place.glob(f"*{SUFFIX}"))
         if all(mark is not None and file.digest_at(mark.event) == mark.digest for mark in last):
-            return False
-        return any(lost(file, marks) for marks in self.of_all().values())
+            return []
+        return [mark for marks in self.of_all().values() for mark in lost(file, marks)]
 
     def require_current(self, file: Records) -> None:
         """Refuse to send when an event that the marks name is missing in the journal, or differs.
@@ -244,14 +241,15 @@ class SentLog:
         JournalError
             With the missing batches and the commands that restore them.
         """
-        if not self.has_lost(file):
+        batches = {mark.batch_id: mark for mark in self.lost(file)}
+        if not batches:
             return
-        missing = {company: lost(file, marks) for company, marks in self.of_all().items()}
-        missing = {company: marks for company, marks in missing.items() if marks}
-        batches = {mark.batch_id: mark for marks in missing.values() for mark in marks}
-        first = min(batches.values(), key=lambda mark: mark.at)
+        first, companies = (
+            min(batches.values(), key=lambda mark: mark.at),
+            {mark.company_id for mark in batches.values()},
+        )
         raise JournalError(
-            f"the journal {file.place} is an old copy: {len(batches)} batches of {len(missing)} companies, sent since "
+            f"the journal {file.place} is an old copy: {len(batches)} batches of {len(companies)} companies, sent since "
             f"{first.at[:19]} UTC, are missing in it (the first is {first.batch_id} of company {first.company_id}): nothing "
             "was sent; restore a newer backup with bktools journal restore FILE, or keep this copy with bktools journal "
             "restore --by NAME: a batch is UNKNOWN then if its mark holds no job"
@@ -265,6 +263,13 @@ class SentLog:
     def alone(self, company_id: str) -> AbstractContextManager[None]:
         """Hold a lock that stops every other journal of this user from starting to send for a company."""
         return self._locked(_name(company_id))
+
+    def _prepare(self, place: Path, about: Mapping[str, Any]) -> None:
+        """Create the folder of marks, and write what the journal is."""
+        content = json.dumps({**about, "journal": self._journal_id}, indent=1).encode()
+        path = disk.private_folder(place) / ABOUT
+        if not path.exists() or path.read_bytes() != content:
+            disk.replace_content(path, content)
 
     def _locked(self, name: str) -> AbstractContextManager[None]:
         path = self.outer / "locks" / f"{name}.lock"
@@ -321,13 +326,6 @@ def about_address(outer: Path, address: str) -> dict[str, Any] | None:
 
 def _name(company_id: str) -> str:
     return f"{hashlib.sha256(company_id.encode()).hexdigest()[:32]}{SUFFIX}"
-
-
-def _write_about(place: Path, about: Mapping[str, Any]) -> None:
-    content = json.dumps(about, indent=1).encode()
-    path = place / ABOUT
-    if not path.exists() or path.read_bytes() != content:
-        disk.replace_content(path, content)
 
 
 def _append(path: Path, line: bytes) -> None:

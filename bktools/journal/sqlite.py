@@ -20,7 +20,7 @@ import apsw.sqlite_extra
 from bktools import disk
 from bktools.errors import JournalError, StorageError
 from bktools.journal.lock import sending_for
-from bktools.journal.records import LOCK_PATIENCE, ROWS_AT_ONCE, Records, Row, create_tables, require_format
+from bktools.journal.records import LOCK_PATIENCE, ROWS_AT_ONCE, Database, Records, Row, create_tables, require_format
 from bktools.journal.rendering import SQLITE
 from bktools.settings import SANDBOX
 
@@ -44,8 +44,8 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_turns.clear)
 
 
-class Sqlite:
-    """An open SQLite file of the journal; the methods are those of `bktools.journal.records.Database`.
+class Sqlite(Database):
+    """An open SQLite file of the journal.
 
     Parameters
     ----------
@@ -63,6 +63,8 @@ class Sqlite:
     JournalError
         When it has the format of another version.
     """
+
+    connection: apsw.Connection
 
     def __init__(self, path: Path, on_new: Callable[[], None], place: str) -> None:
         self.path: Path | None = path
@@ -130,14 +132,6 @@ class Sqlite:
                 f"the journal {self.place} was moved or replaced while it was open: nothing was sent, run again"
             )
 
-    def reconnect(self) -> bool:
-        """Return False: a file has no connection that can be cut."""
-        return False
-
-    def regain(self, company_id: str) -> bool:  # noqa: ARG002 - as for a database
-        """Return False: the lock of a file is not lost."""
-        return False
-
     def faults(self) -> list[str]:
         """Check every page and constraint of the file."""
         # Copying reads every page, empty ones too, which verifies its checksum.
@@ -197,16 +191,11 @@ class Sqlite:
             raise StorageError(f"the journal {self.place} cannot be {what}: {error}") from error
 
     def _create(self, on_new: Callable[[], None]) -> None:
-        try:
-            self.begin()
+        with self.transaction() as connection:
             # Another process may have created the tables while this one waited for the transaction.
             if _is_empty(self.connection):
                 on_new()
-                create_tables(self.connection, SQLITE)
-            self.commit()
-        except BaseException:
-            self.rollback()
-            raise
+                create_tables(connection, SQLITE)
 
 
 class File(Records):

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from bktools.errors import InputError
 from bktools.frames import schema
+from bktools.frames.engine import repeated_digests
 from bktools.ledger.inputs import Inputs, has_values
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
@@ -69,7 +70,7 @@ def comparable(connection: duckdb.DuckDBPyConnection, inputs: Inputs) -> tuple[p
         "voucher": _text(inputs.ledger, "voucher_id", _trimmed)
     }
     connection.register("entries", pa.table(entries))
-    _refuse_repeated(connection, "id, split_line" if "split_line" in entries else "id")
+    _refuse_repeated(connection, *(["split_line"] if "split_line" in entries else []), "id")
     texts = {"no": postings["no"], "document": postings["document"], "text": _text(inputs.ledger, "text")}
     connection.register("ledger_texts", pa.table(texts))
     connection.execute(f"CREATE TABLE named AS {NAMED_IDS}")
@@ -139,13 +140,11 @@ def _at(words: Mapping[str, Any], count: int) -> pa.Array:
     return pa.array(list(words["word"]), schema.TEXT).take(pa.array(rows, mask=rows < 0))
 
 
-def _refuse_repeated(connection: duckdb.DuckDBPyConnection, key: str) -> None:
+def _refuse_repeated(connection: duckdb.DuckDBPyConnection, *key: str) -> None:
     """Refuse entries that are there twice; of a split entry each line is there once."""
-    # Sorting digests takes a fraction of the time of counting texts.
-    hashes = np.sort(connection.execute(f"SELECT hash({key}) AS digest FROM entries").fetchnumpy()["digest"])
-    if not (hashes[1:] == hashes[:-1]).any():
+    if not len(repeated_digests(connection, "entries", *key)):
         return
-    query = f"SELECT id FROM entries GROUP BY {key} HAVING count(*) > 1 ORDER BY id"
+    query = f"SELECT id FROM entries GROUP BY {', '.join(key)} HAVING count(*) > 1 ORDER BY id"
     repeated = connection.execute(query).fetchall()
     if repeated:
         raise InputError(
@@ -171,11 +170,11 @@ class Keys:
         """Return digests with the days, some days earlier; two's complement wraps around."""
         return self.digests + (self.days - offset).astype(np.uint64) * MULTIPLIER
 
-    def cut(self, others: Keys) -> Keys:
-        """Return the rows that may agree with one of the others, if this side is much longer."""
-        if len(others.rows) * MANY_TIMES >= len(self.rows):
+    def cut(self, other_side: Keys) -> Keys:
+        """Return the rows that may agree with one of the other side, if this side is much longer."""
+        if len(other_side.rows) * MANY_TIMES >= len(self.rows):
             return self
-        return self.only(pc.is_in(pa.array(self.digests), pa.array(others.digests)).to_numpy(zero_copy_only=False))
+        return self.only(pc.is_in(pa.array(self.digests), pa.array(other_side.digests)).to_numpy(zero_copy_only=False))
 
 
 class Rows:

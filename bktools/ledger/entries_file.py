@@ -8,8 +8,9 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools.errors import InputError
+from bktools.frames.columns import tables_in_one_scale
 from bktools.frames.engine import engine, scannable
-from bktools.frames.schema import ENTRY_DATA, MONEY, split_lines, to_pandas
+from bktools.frames.schema import ENTRY_DATA, split_lines, to_pandas
 
 # The columns that are compared, each with its noun and the text that is shown.
 COMPARED = {
@@ -52,10 +53,8 @@ def with_file(exported: pd.DataFrame, entries: Any) -> pd.DataFrame:
         When an entry is on several lines of the file, which are not said to be its parts.
     """
     ours, theirs = _numbered(scannable(exported, "exported")), _numbered(scannable(entries, "entries"))
-    scales = [table.schema.field("amount").type for table in (ours, theirs) if "amount" in table.column_names]
-    # With the decimals of the finest amount: the engine would round it to those of the coarsest.
-    money = pa.decimal128(MONEY.precision, max((getattr(kind, "scale", 0) for kind in scales), default=MONEY.scale))
-    ours, theirs = (_complete(table, money) for table in (ours, theirs))
+    # The engine would round the finest amount to the decimals of the coarsest.
+    ours, theirs = tables_in_one_scale(_complete(ours), _complete(theirs))
     columns = [f"ours.{name}" for name in exported.columns if name not in {*ENTRY_DATA, "split_line"}]
     columns += [f"coalesce(ours.{name}, theirs.{name}) AS {name}" for name in ENTRY_DATA]
     columns += ["theirs.document_number"] * ("document_number" in theirs.column_names)
@@ -77,12 +76,12 @@ def _numbered(table: Any) -> pa.Table:
     return table.append_column("split_line", lines).append_column("no", pa.array(range(len(table))))
 
 
-def _complete(table: pa.Table, money: pa.DataType) -> pa.Table:
+def _complete(table: pa.Table) -> pa.Table:
     """Return a table with all columns that the journal has of an entry; null where it lacks one."""
-    for name, kind in (ENTRY_DATA | {"amount": money}).items():
+    for name, kind in ENTRY_DATA.items():
         if name not in table.column_names:
             table = table.append_column(name, pa.nulls(len(table), kind))
-        else:
+        elif name != "amount":
             table = table.set_column(table.column_names.index(name), name, table.column(name).cast(kind))
     return table
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,22 +11,23 @@ import pyarrow.compute as pc
 
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
+from bktools.frames.columns import refuse_gaps, require_columns, require_frame, require_kinds, tables_in_one_scale
 from bktools.frames.engine import scannable
 
 # States of a batch whose entries may be in the ledger; entries of other batches were not sent, or refused.
 SENT = ("ACCEPTED", "UNKNOWN", "SENDING")
 
-# The type of each column that is used, by frame. A column of nulls alone fits every type.
+# What each column that is used must be, by frame, in the words of `frames.columns.KINDS`.
 TEXTS = ("entry_id", "batch_id", "company_id", "state", "account_code", "currency", "supplier", "description")
 USED: Mapping[str, Mapping[str, str]] = {
     "exported": dict.fromkeys((*TEXTS, "document_number"), "text") | {"date": "a date", "amount": "an exact number"},
     "ledger": dict.fromkeys(("account_code", "currency", "text", "document_number", "voucher_id"), "text")
     | {"date": "a date", "amount": "an exact number"},
 }
-IS_KIND: Mapping[str, Callable[[pa.DataType], bool]] = {
-    "text": lambda kind: pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind),
-    "a date": lambda kind: pa.types.is_date(kind) or pa.types.is_timestamp(kind),
-    "an exact number": lambda kind: pa.types.is_decimal(kind) or pa.types.is_integer(kind),
+# The columns that each frame must have, without gaps, and the function that returns such a frame.
+REQUIRED = {
+    "exported": (("entry_id",), "load_export_jobs(entries=True)"),
+    "ledger": (("account_code", "date", "amount"), "read_general_ledger"),
 }
 
 # The columns with the texts that are compared.
@@ -34,7 +35,6 @@ TEXTS_OF = {"exported": ("supplier", "description"), "ledger": ("text",)}
 
 # Texts that repeat: each different one is held, compared and copied once.
 REPEATED = ("account_code", "currency")
-LONGEST_AMOUNT = 38
 
 
 @dataclass(frozen=True)
@@ -77,25 +77,10 @@ def read(exported: Any, ledger: Any) -> Inputs:
     if "entry_id" not in entries.column_names and "id" in entries.column_names:
         names = ["entry_id" if name == "id" else name for name in entries.column_names]
         entries = entries.rename_columns(names)
-    for name, table, needed in (
-        ("exported", entries, ["entry_id"]),
-        ("ledger", postings, ["account_code", "date", "amount"]),
-    ):
-        missing = [column for column in needed if column not in table.column_names]
-        if missing:
-            source = "load_export_jobs(entries=True)" if name == "exported" else "read_general_ledger"
-            raise InputError(
-                f"needs the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}: give it as {source} returns it",
-                source=name,
-            )
-    entries, postings = _in_one_scale(_typed(entries, "exported"), _typed(postings, "ledger"))
-    for name, table, column in (
-        ("exported", entries, "entry_id"),
-        *(("ledger", postings, column) for column in ("account_code", "date", "amount")),
-    ):
-        gaps = table.column(column).null_count
-        if gaps:
-            raise InputError(f"column {column} is empty in {gaps:,} row{'s' if gaps > 1 else ''}: fill it", source=name)
+    # Arrow compares no other amounts exactly.
+    entries, postings = tables_in_one_scale(_checked(entries, "exported"), _checked(postings, "ledger"))
+    if postings.schema.field("amount").type.bit_width > schema.MONEY.bit_width:
+        raise InputError(f"the amounts need more than {schema.DIGITS} digits", source="exported and ledger")
     entries, left_out = _sent(entries)
     _refuse_companies(entries)
     compared = frozenset(
@@ -105,8 +90,7 @@ def read(exported: Any, ledger: Any) -> Inputs:
 
 
 def _table(frame: Any, name: str) -> pa.Table:
-    if frame is None:
-        raise ArgumentError(name, "must be a frame: give an empty one if there are no rows")
+    require_frame(name, frame)
     table: Any = scannable(frame, name)
     table = schema.plain(table if isinstance(table, pa.Table) else table.to_table(), name)
     # Arrow takes no rows of the texts of Polars.
@@ -117,18 +101,14 @@ def _plainer(kind: pa.DataType) -> pa.DataType:
     return schema.TEXT if pa.types.is_string_view(kind) else kind
 
 
-def _typed(table: pa.Table, name: str) -> pa.Table:
-    """Return a table with one type for all texts and dates that are used; raise where a type is of no use."""
-    for column, wanted in USED[name].items():
-        if column not in table.column_names:
-            continue
-        place = table.column_names.index(column)
-        kind = table.schema.field(column).type
-        if pa.types.is_dictionary(kind):
-            kind = kind.value_type
-        if not (pa.types.is_null(kind) or IS_KIND[wanted](kind)):
-            why = " (a number has lost its leading zeros)" if wanted == "text" and pa.types.is_integer(kind) else ""
-            raise InputError(f"column {column} must be {wanted}, is {kind}{why}", source=name)
+def _checked(table: pa.Table, name: str) -> pa.Table:
+    """Return a table with one type for all texts and dates that are used; raise when it cannot be matched."""
+    needed, source = REQUIRED[name]
+    require_columns(name, table.column_names, needed, source)
+    require_kinds(name, table.schema, USED[name])
+    refuse_gaps(name, {column: table.column(column).null_count for column in needed})
+    for place, column in enumerate(table.column_names):
+        wanted = USED[name].get(column)
         if wanted == "a date":
             table = table.set_column(place, column, pc.cast(table.column(place), schema.DATE, safe=False))
         elif wanted == "text":
@@ -137,33 +117,15 @@ def _typed(table: pa.Table, name: str) -> pa.Table:
     return table
 
 
-def _in_one_scale(*tables: pa.Table) -> Iterator[pa.Table]:
-    """Yield the tables with the decimals of the finest amount: Arrow compares no others exactly."""
-    kinds = [table.schema.field("amount").type for table in tables if "amount" in table.column_names]
-    scale = max((getattr(kind, "scale", 0) for kind in kinds), default=0)
-    for name, table in zip(USED, tables, strict=True):
-        if "amount" not in table.column_names:
-            yield table
-            continue
-        place = table.column_names.index("amount")
-        try:
-            amounts = pc.cast(table.column(place), pa.decimal128(LONGEST_AMOUNT, scale))
-        except pa.ArrowInvalid:
-            raise InputError(
-                f"column amount has more than {LONGEST_AMOUNT - scale} digits before the decimal mark", source=name
-            ) from None
-        yield table.set_column(place, "amount", amounts)
-
-
 def _sent(entries: pa.Table) -> tuple[pa.Table, list[str]]:
     """Return the entries that may have been booked, and a phrase about the others."""
     if "state" not in entries.column_names:
         return entries, []
     was_sent = pc.is_in(entries.column("state"), pa.array([*SENT, None], schema.TEXT))
-    others = entries.filter(pc.invert(was_sent))
-    states = ", ".join(sorted(set(others.column("state").to_pylist())))
+    not_sent = entries.filter(pc.invert(was_sent))
+    states = ", ".join(sorted(set(not_sent.column("state").to_pylist())))
     return entries.filter(was_sent), [
-        f"{len(others):,} entries of batches that were not sent ({states})"
+        f"{len(not_sent):,} entries of batches that were not sent ({states})"
     ] if states else []
 
 

@@ -145,15 +145,15 @@ class _Search:
         for step in DOUBLES:
             if not self._is_possible(step):
                 continue
-            others = self._table(step.of)
-            right = others.keys(step.keys, None if step.named else ~others.has("id"))
+            open_postings = self._table(step.of)
+            right = open_postings.keys(step.keys, None if step.named else ~open_postings.has("id"))
             left = self._postings.keys(step.keys, is_first).cut(right)
             is_new = False
             for offset in self._offsets(step):
                 # Each time a posting gets one double at most, so that the doubles of equal entries are theirs in turn.
                 while True:
                     still_open = left, right.only(matched.entry[right.rows] == NOBODY)
-                    first, double, _ = self._pairs(step, (self._postings, others), still_open, offset, set())
+                    first, double, _ = self._pairs(step, (self._postings, open_postings), still_open, offset, set())
                     if not len(first):
                         break
                     matched.entry[double], matched.is_double[double] = matched.entry[first], True
@@ -276,36 +276,14 @@ def groups(
     entries: Numbers, entry_keys: Digests, postings: Numbers, posting_keys: Digests
 ) -> tuple[tuple[Numbers, Numbers], list[tuple[Numbers, Numbers]]]:
     """Return the pairs whose key both sides have once, and the entries and postings of each other common key."""
-    is_alone, partner = _alone(entry_keys, posting_keys)
-    pairs = entries[is_alone], postings[partner[is_alone]]
-    is_other = np.ones(len(postings), dtype=bool)
-    is_other[partner[is_alone]] = False
-    one = _sorted(entries[~is_alone], entry_keys[~is_alone])
-    other = _sorted(postings[is_other], posting_keys[is_other])
+    one, other = _sorted(entries, entry_keys), _sorted(postings, posting_keys)
     place = np.minimum(np.searchsorted(other.keys, one.keys), max(len(other.keys) - 1, 0))
     is_common = other.keys[place] == one.keys if len(other.keys) else np.zeros(len(one.keys), dtype=bool)
     left, right = np.flatnonzero(is_common), place[is_common]
     alone = (one.counts[left] == 1) & (other.counts[right] == 1)
-    rest = (one.rows[one.first[left[alone]]], other.rows[other.first[right[alone]]])
+    pairs = one.rows[one.first[left[alone]]], other.rows[other.first[right[alone]]]
     tangled = [(one.group(a), other.group(b)) for a, b in zip(left[~alone], right[~alone], strict=True)]
-    pairs = np.concatenate([pairs[0], rest[0]]), np.concatenate([pairs[1], rest[1]])
     return pairs, sorted(tangled, key=lambda group: int(group[0][0]))
-
-
-def _alone(entry_keys: Digests, posting_keys: Digests) -> tuple[Flags, Numbers]:
-    """Return which entries have a key that both sides surely have once, and for each entry the row of the posting.
-
-    Each key has a slot by its first bits. Keys that are alone in their slot, most of them, need no sorting, which takes
-    three times as long.
-    """
-    bits = max(len(entry_keys), len(posting_keys)).bit_length() + 2
-    slots, others = (np.right_shift(keys, np.uint64(64 - bits)).astype(np.int64) for keys in (entry_keys, posting_keys))
-    is_single = np.bincount(slots, minlength=2**bits) == 1
-    is_single &= np.bincount(others, minlength=2**bits) == 1
-    place = np.zeros(2**bits, np.int64)
-    place[others] = np.arange(len(others))
-    partner = place[slots]
-    return is_single[slots] & (posting_keys[partner] == entry_keys), partner
 
 
 @dataclass(frozen=True)

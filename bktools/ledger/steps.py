@@ -145,14 +145,14 @@ GROUP BY sides.no HAVING count(*) = any_value(len(members))
 # Without the other accounts of the vouchers that are matched, such as creditors, bank and tax: the payment of an entry
 # has its amount, too, and is no booking of it.
 UNCOMMON = """
-CREATE OR REPLACE TABLE others AS
+CREATE OR REPLACE TABLE on_other_accounts AS
 SELECT account, voucher FROM postings
 WHERE account IN (SELECT account FROM open_postings)
     AND account NOT IN (FROM entry_accounts WHERE account IS NOT NULL);
 CREATE OR REPLACE TABLE matched_vouchers AS
-SELECT voucher FROM postings SEMI JOIN matched_postings USING (no) WHERE voucher IN (SELECT voucher FROM others);
+SELECT voucher FROM postings SEMI JOIN matched_postings USING (no) WHERE voucher IN (SELECT voucher FROM on_other_accounts);
 CREATE OR REPLACE TABLE uncommon AS
-FROM open_postings WHERE account NOT IN (SELECT account FROM others WHERE voucher IN (FROM matched_vouchers))
+FROM open_postings WHERE account NOT IN (SELECT account FROM on_other_accounts WHERE voucher IN (FROM matched_vouchers))
 """
 
 # Tables with rows of several postings.

@@ -8,8 +8,9 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import ArgumentError
 from bktools.frames import schema
+from bktools.frames.columns import refuse_gaps, require_columns, require_frame, require_kinds
 from bktools.frames.engine import Scannable, scannable, source_of
 
 SCHEMAS: Mapping[str, pa.Schema] = {
@@ -17,6 +18,9 @@ SCHEMAS: Mapping[str, pa.Schema] = {
     "accounts": schema.ACCOUNTS,
     "categories": schema.CATEGORIES,
 }
+
+# The function that returns such a frame.
+SOURCES = {"chart": "read_chart_of_accounts", "accounts": "load_accounts", "categories": "load_categories"}
 
 TAX_CODE = "tax_code_external_id"
 # Where an account is in its file, for messages.
@@ -39,8 +43,7 @@ FILLED: Mapping[str, tuple[str, ...]] = {
 def read(frames: Mapping[str, Any]) -> dict[str, Scannable]:
     """Return the frames as Arrow with only the used columns; raise when a column is missing or has a wrong type."""
     for noun, frame in frames.items():
-        if frame is None:
-            raise ArgumentError(noun, "must be a frame: give an empty one if there are no rows")
+        require_frame(noun, frame)
     tables = {noun: scannable(frame, noun, USED[noun]) for noun, frame in frames.items()}
     for noun, table in tables.items():
         check_columns(noun, table.schema)
@@ -66,28 +69,16 @@ def unchecked(columns: Collection[str]) -> tuple[str, ...]:
 
 def check_columns(noun: str, columns: pa.Schema) -> None:
     """Refuse a frame without a required column, or with one of the wrong type."""
-    missing = [name for name in USED[noun] if not SCHEMAS[noun].field(name).nullable and name not in columns.names]
-    if missing:
-        raise InputError(f"needs the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}", source=noun)
-    for name in USED[noun]:
-        if name not in columns.names or name == LINE:
-            continue
-        kind = columns.field(name).type
-        fits, wanted = (
-            (pa.types.is_boolean, "true or false")
-            if name == "archived"
-            else (_is_text, "text (a number has lost its leading zeros)")
-        )
-        # A column of only nulls has the type null.
-        if not (pa.types.is_null(kind) or fits(kind)):
-            raise InputError(f"column {name} must be {wanted}, is {_words(kind)}", source=noun)
+    needed = [name for name in USED[noun] if not SCHEMAS[noun].field(name).nullable]
+    require_columns(noun, columns.names, needed, SOURCES[noun])
+    kinds = {name: "true or false" if name == "archived" else "text" for name in USED[noun] if name != LINE}
+    require_kinds(noun, columns, kinds)
 
 
 def check_gaps(gaps: Mapping[tuple[str, str], int]) -> None:
     """Refuse gaps in columns that must be filled; `gaps` has the number of empty rows by (noun, column)."""
     for (noun, name), count in gaps.items():
-        if count:
-            raise InputError(f"column {name} is empty in {count} row{'s' if count > 1 else ''}: fill it", source=noun)
+        refuse_gaps(noun, {name: count})
 
 
 def check_companies(companies: int) -> None:
@@ -97,12 +88,3 @@ def check_companies(companies: int) -> None:
         raise ArgumentError(
             "chart", f"has rows without a company, and the frames have {seen}: add a column company_id to the chart"
         )
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    value = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return value in (pa.string(), pa.large_string(), pa.string_view(), pa.uuid())
-
-
-def _words(kind: pa.DataType) -> str:
-    return "text" if _is_text(kind) else str(kind)

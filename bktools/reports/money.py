@@ -17,8 +17,8 @@ from bktools.close.entries import BEFORE, EXPORTED, HELD, IN_DOUBT, OF_REASON, R
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan
 from bktools.export.plan import as_exported
-from bktools.export.tables import days_of
 from bktools.frames.codes import counted, short
+from bktools.frames.columns import days_of
 from bktools.frames.currencies import shown
 from bktools.frames.names import month_and_company
 from bktools.frames.schema import TEXT, Moment, to_arrow

@@ -8,7 +8,6 @@ A company has one sender: a thread that holds its lock, with its own connection 
 from __future__ import annotations
 
 import datetime as dt
-import json
 import math
 import threading
 import time
@@ -33,7 +32,8 @@ from bktools.errors import (
 )
 from bktools.export.plan import BatchRequest, ExportPlan
 from bktools.frames.schema import COUNT, TEXT, Month, to_pandas
-from bktools.journal.export_jobs import JOB_SECONDS
+from bktools.journal.entry_data import dates_of
+from bktools.journal.export_jobs import lasts_seconds
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, now
 from bktools.journal.unknown_outcomes import UnknownOutcomes
@@ -452,15 +452,12 @@ def _may_still_run(accepted: Row | None) -> bool:
     """
     if accepted is None or accepted["sent_at"] is None:
         return False
-    # A batch that a person resolved as accepted has no job.
-    expires = json.loads(accepted["job"] or "{}").get("expiresIn")
-    lasts = expires if isinstance(expires, int | float) and expires > 0 else JOB_SECONDS
     age = (now() - dt.datetime.fromisoformat(accepted["sent_at"])).total_seconds()
-    return 0 <= age <= lasts
+    return 0 <= age <= lasts_seconds(accepted["job"])
 
 
 def _row_planned(journal: Journal, batch: BatchRequest) -> dict[str, Any]:
-    reason = journal.waiting(batch)
+    reason = journal.waiting(batch.company_id, dates_of(batch))
     return _row(batch, "BLOCKED", reason) if reason else _row(batch, "PLANNED", WOULD_BE_SENT)
 
 

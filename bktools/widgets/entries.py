@@ -15,8 +15,8 @@ from bktools.consoles import in_notebook, readable
 from bktools.errors import ConfigurationError, InputError
 from bktools.export import ExportPlan
 from bktools.export.selection import as_ids, as_mask, refuse_missing
-from bktools.export.tables import days_of
 from bktools.frames.codes import short
+from bktools.frames.columns import days_of
 from bktools.frames.currencies import shown
 from bktools.frames.names import FIRST, in_reading_order, with_names
 from bktools.frames.schema import TEXT, number_of_entries, to_arrow

@@ -12,9 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from bktools.cli.app import app
 from bktools.cli.exits import Exit
 from bktools.sandbox.faults import Fault, Faults
 from bktools.sandbox.server import Server
@@ -100,11 +98,25 @@ def an_entry_that_was_changed_after_its_export_is_named(run, text, folder):
     assert (changed["amount"], changed["file_amount"]) == (sent["amount"], "987654.32")
 
 
-def test_without_apply_nothing_is_written(run):
-    """A plan says what would be done, and the service and the journal stay as they were."""
-    planned = run("month-end", "--sandbox")
-    assert planned.returncode == Exit.DONE
+def test_without_apply_nothing_is_written(run, monkeypatch):
+    """A plan says what would be done and asks for no page twice; what is held back fails it where that is wanted."""
+    asked: Counter[str] = Counter()
+    hitting = Faults.hitting
+
+    def counted(faults, operation, *company):
+        asked[operation] += 1
+        return hitting(faults, operation, *company)
+
+    monkeypatch.setattr(Faults, "hitting", counted)
+    planned = run("month-end", "--sandbox", "--fail-on", "held")
+    assert planned.returncode == Exit.FINDINGS
     assert "Nothing was written to the service" in planned.stdout
+    of_close = Counter(asked)
+    asked.clear()
+    for noun in ("categories", "employees"):
+        assert run(noun, "--refresh", "--sandbox").returncode == Exit.DONE
+    assert of_close == asked
+    assert set(asked) == {"search_categories", "search_employees"}
     made = rows(Path("month-end-2026-10/accounts_created.csv"))
     assert {row["outcome"] for row in made} == {"PLANNED"}
     assert run("accounts", "list", "--sandbox").stdout.count("\n") == 1
@@ -131,30 +143,9 @@ def test_an_unknown_outcome_comes_first(run, samples, tmp_path):
             *shlex.split(command), "--outcome", "accepted", "--evidence", "in the ERP", "--by", "Ada", **access
         )
         assert (settled.returncode, settled.stderr) == (Exit.DONE, "")
-        assert run(*close, "--apply", **access).returncode == Exit.DONE
+        sent = run("export", "submit", "empty.plan", "--apply", **access)
+        assert (sent.returncode, "outcome unknown" in sent.stdout) == (Exit.DONE, False)
         assert set(server.accepted_entries().values()) == {1}
-
-
-def test_categories_and_employees_are_loaded_once(tmp_path, monkeypatch):
-    """The close asks the service for as many pages as one load of categories and one of employees."""
-    monkeypatch.chdir(tmp_path)
-    asked: Counter[str] = Counter()
-    hitting = Faults.hitting
-
-    def counted(faults, operation, *company):
-        asked[operation] += 1
-        return hitting(faults, operation, *company)
-
-    monkeypatch.setattr(Faults, "hitting", counted)
-    counts = []
-    for line in (["month-end"], ["categories", "--refresh"], ["employees", "--refresh"]):
-        asked.clear()
-        done = CliRunner().invoke(app, [*line, "--sandbox"])
-        assert done.exit_code == Exit.DONE, done.output
-        counts.append(Counter(asked))
-    close, categories, employees = counts
-    assert close == categories + employees
-    assert set(close) == {"search_categories", "search_employees"}
 
 
 @pytest.mark.parametrize(

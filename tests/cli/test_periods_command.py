@@ -79,10 +79,8 @@ def test_a_closed_month_is_shown_and_not_sent_again(command, samples, sandbox):
     assert command("periods close 2026-10 --by Grace") == (Exit.DONE, "The period 2026-10 was closed by Grace\n")
 
 
-def test_what_fails_a_close_is_chosen(command, samples):
-    """Held-back entries end with 11 where that is asked for; the help of `bktools` explains the codes."""
-    code, said = command(f"month-end --chart {samples[0]} --entries {samples[1]} --fail-on held")
-    assert (code, "Written to month-end-2026-10/" in said) == (Exit.FINDINGS, True)
+def test_what_fails_a_close_is_chosen(command):
+    """Another word is refused with those there are; the help of `bktools` explains the codes."""
     with pytest.raises(ArgumentError, match="--fail-on must be one of held, error, warning"):
         command("month-end --fail-on hold")
     explained = " ".join(command("--help")[1].split())

@@ -98,7 +98,11 @@ def test_the_callers_frame_is_not_changed(entries):
         ({"employee_id": "Ada"}, ArgumentError, "employee_id must be a UUID"),
         ({"is_interactive": "no"}, ArgumentError, "is_interactive must be True or False"),
         ({"company": "9"}, ArgumentError, "company must be a UUID"),
-        ({"categories": pd.DataFrame({"id": ["x"]})}, InputError, "categories have no column company_id"),
+        (
+            {"categories": pd.DataFrame({"id": ["x"]})},
+            InputError,
+            "categories: needs the columns company_id, archived, account_id: give it as load_categories",
+        ),
         ({"categories": CATEGORIES}, InputError, "entries have no column category_id: add it, or leave out categories"),
     ],
 )
@@ -209,8 +213,8 @@ def test_frames_of_other_engines_give_the_same_plan(entries, kind):
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ({"amount": [0.1, 0.2]}, "amount of the entries holds double"),
-        ({"date": ["1.10.2026", "2.10.2026"]}, "date of the entries holds"),
+        ({"amount": [0.1, 0.2]}, "column amount must be an exact number, is double"),
+        ({"date": ["1.10.2026", "2.10.2026"]}, "column date must be a date, is text"),
         ({"note": ["text", 7]}, "note of the entries holds values of mixed or unknown types"),
     ],
 )

@@ -158,8 +158,8 @@ def test_a_category_on_several_rows_holds_back_what_any_of_them_does(entries, li
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ({"approved": [1.0, 0.0]}, "column approved of the entries holds double, it must be True or False"),
-        ({"category_id": [["a"], ["b"]]}, "column category_id of the entries holds list.*, it must be text"),
+        ({"approved": [1.0, 0.0]}, "entries: column approved must be true or false, is double"),
+        ({"category_id": [["a"], ["b"]]}, "entries: column category_id must be text, is list"),
         ({"amount": [2**62, 2**62]}, "too large to be added exactly"),
         ({"amount": [Decimal(9 * 10**37), Decimal(9 * 10**37)]}, "too large to be added exactly"),
     ],

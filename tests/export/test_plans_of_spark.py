@@ -112,9 +112,13 @@ def test_what_is_refused(entries):
     """A selection, a missing column, flags that are numbers, and amounts that are not exact, as one line each."""
     frame = entries(9, company_id=COMPANY).assign(date=dt.date(2026, 10, 1))
     for error, changed, words in (
-        (InputError, frame.drop(columns="company_id"), "the entries have no column company_id"),
-        (InputError, frame.assign(approved=1), "the column approved of the entries holds int64"),
-        (InputError, frame.assign(amount=1.5), "amount of the entries holds double, whose sums are not exact"),
+        (InputError, frame.drop(columns="company_id"), "entries: needs the column company_id: give it as read_entries"),
+        (InputError, frame.assign(approved=1), "entries: column approved must be true or false, is int64"),
+        (
+            InputError,
+            frame.assign(amount=1.5),
+            "column amount must be an exact number, is double .whose sums are not exact",
+        ),
     ):
         with pytest.raises(error, match=words) as caught:
             compose_export_jobs(lifted(changed))

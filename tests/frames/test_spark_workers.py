@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from spark import NEEDS_SPARK, connect_port, session
 
-pytestmark = [*NEEDS_SPARK]
+pytestmark = [*NEEDS_SPARK, pytest.mark.long]
 
 
 @pytest.mark.skipif(importlib.util.find_spec("grpc_status") is None, reason="Spark Connect comes with the extra spark")

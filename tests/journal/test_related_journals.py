@@ -41,6 +41,16 @@ def test_what_a_person_says_is_kept_in_both(both, relation, same):
             assert (row["relation"], row["said_by"]) == (relation, "Ada")
 
 
+def test_the_other_journals_are_closed_with_their_own(both):
+    """No file of another journal stays open: Windows lets nobody move or restore one that is."""
+    with Journal(both[1]) as journal:
+        assert len(journal.related.all()) == len(journal.related._open) == 1
+        (other,) = journal.related._open.values()
+    assert journal.related._open == {}
+    with pytest.raises(StorageError, match="closed"):
+        other.rows("SELECT 1 AS one")
+
+
 def test_what_another_journal_of_the_service_has_in_doubt_blocks_its_company(both):
     """The message names the batch, its state and the journal where it is to be resolved."""
     with Journal(both[1]) as journal:

@@ -307,7 +307,10 @@ def test_empty_frames(empty):
 BAD = {
     "no id": (lambda e, p: (e.drop(columns="entry_id"), p), "exported: needs the column entry_id"),
     "no account": (lambda e, p: (e, p.drop(columns="account_code")), "ledger: needs the column account_code"),
-    "floats": (lambda e, p: (e, p.assign(amount=1.5)), "ledger: column amount must be an exact number, is double"),
+    "floats": (
+        lambda e, p: (e, p.assign(amount=1.5)),
+        "ledger: column amount must be an exact number, is double .whose sums",
+    ),
     "lost zeros": (
         lambda e, p: (e, p.assign(account_code=5800)),
         "must be text, is int64 .a number has lost its leading zeros",

@@ -102,6 +102,21 @@ def test_planted_differences_of_sums_are_found_and_nothing_else(name, way, tmp_p
     assert set(match.findings["check"]) == {kind for kind in statuses.values() if kind != "in_a_sum"}
 
 
+@pytest.mark.parametrize(
+    ("column", "by"), [("batch_id", "sum of the batch"), ("document_number", "sum of the document")]
+)
+def test_gross_entries_of_several_accounts_in_one_voucher_with_their_tax_are_one_sum(column, by):
+    """The cost side of the voucher, with the tax on an account of no entry, is the total of the batch or the document."""
+    entries = pd.DataFrame({"entry_id": ["a", "b"], "account_code": COSTS[:2], "amount": [119, 238], column: "R-00001"})
+    entries["date"] = pd.to_datetime(["2026-10-03", "2026-10-05"])
+    postings = pd.DataFrame({"account_code": [*COSTS[:2], "1570", CREDITORS], "amount": [100, 200, 57, -357]})
+    postings = postings.assign(date=pd.Timestamp("2026-10-07"), voucher_id="A 1", document_number="R-00001")
+    match = match_ledger(entries, postings)
+    assert match.entries["matched_by"].tolist() == [by] * 2
+    assert match.entries["status"].tolist() == ["in_a_sum"] * 2
+    assert match.totals["unexplained"].sum() == 0
+
+
 def test_the_evidence_names_group_and_posting():
     """An entry in a sum has the sum, the number of its entries, and the voucher; a changed sum says both amounts."""
     entries = entries_of(24, "day")

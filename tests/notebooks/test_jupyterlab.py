@@ -13,10 +13,13 @@ from playwright.sync_api import Browser, Page
 
 import bktools
 
-pytestmark = pytest.mark.skipif(
-    chromium() is None,
-    reason="no Chromium is installed, and the grid can only be clicked in one (apt-get install chromium)",
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        chromium() is None,
+        reason="no Chromium is installed, and the grid can only be clicked in one (apt-get install chromium)",
+    ),
+]
 
 PLACE = """(begin => jupyterapp.shell.currentWidget.content.widgets.findIndex(
     c => c.model.sharedModel.source.startsWith(begin)))"""

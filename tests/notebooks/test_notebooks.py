@@ -37,6 +37,7 @@ def test_two_lines_switch_to_the_real_service(name: str):
     assert "# service = bktools.connect()" in first
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_it_runs(name: str, tmp_path: Path):
     """It runs from the first cell to the last within half a minute of one processor, and its outputs suit every place."""

@@ -89,6 +89,7 @@ def _draw_grid(page: Page, picker: Any) -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.skipif(chromium() is None, reason="no Chromium is installed (apt-get install chromium)")
 def test_everything_is_readable_on_every_page(results: dict[str, Any]):
     """In VS Code, marimo, exports and plain pages, light and dark: a contrast of 4.5, and no page wider than its window."""

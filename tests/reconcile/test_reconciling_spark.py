@@ -55,7 +55,11 @@ def test_a_chart_beside_frames_of_pandas():
     are_the_same(reconcile_accounts(**given), reconcile_accounts(**in_pandas().frames(tables)))
     categories = given["categories"]
     for error, changed, words in (
-        (InputError, {"chart": chart.drop("archived")}, r"^chart: needs the column archived$"),
+        (
+            InputError,
+            {"chart": chart.drop("archived")},
+            "^chart: needs the column archived: give it as read_chart_of_accounts returns it$",
+        ),
         (ArgumentError, {"categories": categories.assign(company_id=["y", "z"])}, "the frames have 3 companies"),
         (InputError, {"categories": categories.assign(archived=None)}, "archived is empty in 2 rows: fill it$"),
         (ArgumentError, {"accounts": None}, "^accounts must be a frame"),

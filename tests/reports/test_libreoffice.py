@@ -17,10 +17,13 @@ import pytest
 
 import bktools
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("soffice") is None,
-    reason="no LibreOffice is installed to open files with (apt-get install libreoffice-calc)",
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        shutil.which("soffice") is None,
+        reason="no LibreOffice is installed to open files with (apt-get install libreoffice-calc)",
+    ),
+]
 
 TEXTS = [
     "0400",

@@ -1,0 +1,112 @@
+"""Checks the columns of frames that people give: which are required, their types and their gaps; one wording for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.errors import ArgumentError, InputError
+from bktools.frames.schema import DATE, DIGITS, MONEY, TEXT, days
+
+_TEXT_KINDS = (pa.string(), pa.large_string(), pa.string_view(), pa.uuid())
+
+# What a column must be, in words: the types that fit, and what a message adds about one that does not.
+KINDS: Mapping[str, tuple[Callable[[pa.DataType], bool], str]] = {
+    "text": (lambda kind: kind in _TEXT_KINDS, ""),
+    "true or false": (pa.types.is_boolean, ""),
+    "a date": (lambda kind: pa.types.is_date(kind) or pa.types.is_timestamp(kind), ""),
+    "an exact number": (
+        lambda kind: pa.types.is_decimal(kind) or pa.types.is_integer(kind),
+        " (whose sums are not exact: give decimals)",
+    ),
+}
+
+
+def require_frame(name: str, frame: Any) -> None:
+    """Refuse None as a frame."""
+    if frame is None:
+        raise ArgumentError(name, "must be a frame: give an empty one if there are no rows")
+
+
+def require_columns(name: str, columns: Collection[str], needed: Collection[str], source: str) -> None:
+    """Refuse a frame without a required column; `source` is the function that returns such a frame."""
+    missing = [column for column in needed if column not in columns]
+    if missing:
+        raise InputError(
+            f"needs the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}: give it as {source} returns it",
+            source=name,
+        )
+
+
+def require_kinds(name: str, columns: pa.Schema, wanted: Mapping[str, str]) -> None:
+    """Refuse a frame with a column of the wrong type; `wanted` has words of KINDS by column. Nulls alone fit each of them."""
+    for column, words in wanted.items():
+        kind = columns.field(column).type if column in columns.names else pa.null()
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if not (pa.types.is_null(kind) or KINDS[words][0](kind)):
+            raise wrong_kind(name, column, words, kind)
+
+
+def wrong_kind(name: str, column: str, wanted: str, kind: pa.DataType) -> InputError:
+    """Return the error for a column of the wrong type."""
+    why = KINDS[wanted][1]
+    if wanted == "text" and pa.types.is_integer(kind):
+        why = " (a number has lost its leading zeros)"
+    held = "text" if kind in _TEXT_KINDS else str(kind)
+    return InputError(f"column {column} must be {wanted}, is {held}{why}", source=name)
+
+
+def refuse_gaps(name: str, gaps: Mapping[str, int]) -> None:
+    """Refuse gaps in columns that must be filled; `gaps` has the number of empty rows by column."""
+    for column, count in gaps.items():
+        if count:
+            rows = f"{count:,} row{'s' if count > 1 else ''}"
+            raise InputError(f"column {column} is empty in {rows}: fill it", source=name)
+
+
+def text_of(table: pa.Table, column: str, name: str = "entries") -> pa.ChunkedArray:
+    """Return a column as text, nulls where the table lacks it; refuse one whose values cannot be text."""
+    if column not in table.column_names:
+        return pa.chunked_array([pa.nulls(len(table), TEXT)])
+    try:
+        return pc.cast(table.column(column), TEXT)
+    except pa.ArrowException:
+        raise wrong_kind(name, column, "text", table.schema.field(column).type) from None
+
+
+def days_of(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
+    """Return the calendar days of the column `date`, nulls where the table lacks it; refuse one that holds no dates."""
+    if "date" not in table.column_names:
+        return pa.chunked_array([pa.nulls(len(table), DATE)])
+    require_kinds(name, table.schema, {"date": "a date"})
+    return days(table.column("date"))
+
+
+def amounts_of(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
+    """Return the column `amount`; refuse one that holds no numbers, or floats, whose sums are not exact."""
+    amounts = table.column("amount")
+    if amounts.null_count == len(amounts) and not pa.types.is_decimal(amounts.type):
+        return pa.chunked_array([pa.nulls(len(amounts), MONEY)])
+    require_kinds(name, table.schema, {"amount": "an exact number"})
+    return amounts
+
+
+def in_one_scale(*amounts: pa.ChunkedArray) -> list[pa.ChunkedArray]:
+    """Return columns of exact amounts with the decimals of the finest one; of 76 digits where 38 are not enough."""
+    scale = max((getattr(column.type, "scale", 0) for column in amounts), default=0)
+    try:
+        return [pc.cast(column, pa.decimal128(DIGITS, scale)) for column in amounts]
+    except pa.ArrowInvalid:
+        return [pc.cast(column, pa.decimal256(2 * DIGITS, scale)) for column in amounts]
+
+
+def tables_in_one_scale(*tables: pa.Table, column: str = "amount") -> list[pa.Table]:
+    """Return tables whose amounts are as `in_one_scale` returns them; one without the column stays."""
+    places = [place for place, table in enumerate(tables) if column in table.column_names]
+    scaled = list(tables)
+    for place, amounts in zip(places, in_one_scale(*(tables[place][column] for place in places)), strict=True):
+        scaled[place] = scaled[place].set_column(scaled[place].column_names.index(column), column, amounts)
+    return scaled
