@@ -1,4 +1,4 @@
-"""`compare`: what changed between two months, two moments or two frames."""
+"""`compare`: what changed between two months or two moments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.caller import name_of
-from bktools.close.differences import between_frames, between_moments
+from bktools.close.differences import between_moments
 from bktools.close.figures import NO_CURRENCY, Money, change_of, currencies_of, sums_of
 from bktools.close.record import PeriodRecord, record_in, required_company
 from bktools.connection import service_or_default
@@ -83,16 +83,16 @@ def compare(
     threshold: str | float | Decimal | None = None,
     service: Service | None = None,
 ) -> pd.DataFrame:
-    """Return what changed between two months, two moments or two frames.
+    """Return what changed between two months or two moments.
 
     Parameters
     ----------
-    before, after : str, date, datetime or DataFrame
+    before, after : str, date or datetime
         Two months such as "2026-10": the entries exported and held back in them, their amounts, and the categories,
-        accounts and employees as they were. Two moments: categories, accounts and employees, `after` by default as they are now. Two
-        frames with a column `id`, of any supported tool: their rows.
+        accounts and employees as they were. Two moments: categories, accounts and employees, `after` by default as they
+        are now.
     company : str, optional
-        UUID of the company; the configured one by default. Not used for frames.
+        UUID of the company; the configured one by default.
     threshold : str, float or Decimal, optional
         Of two months: the least difference of a category, account, employee or reason that has a row: an amount such as
         500, or a share of the amount before such as "5%". The totals by currency always have one.
@@ -112,8 +112,6 @@ def compare(
     ------
     ArgumentError
         When the two are not of one kind, or the threshold is none.
-    InputError
-        When a frame has no column `id`, or an ID twice.
     SnapshotNotFoundError
         When a moment is before the first snapshot.
 
@@ -123,18 +121,13 @@ def compare(
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> old = pd.DataFrame({"id": ["1", "2"], "name": ["Travel", "Meals"]})
-    >>> new = pd.DataFrame({"id": ["2", "3"], "name": ["Food", "Rent"]})
-    >>> compare(old, new)[["change", "about", "before", "after"]].fillna("").to_numpy().tolist()
-    [['removed', 'Travel', '', ''], ['name', 'Food', 'Meals', 'Food'], ['added', 'Rent', '', '']]
+    >>> import bktools, datetime as dt
+    >>> with bktools.Sandbox() as service:
+    ...     first = bktools.load_categories(service=service)
+    ...     changes = bktools.compare(dt.datetime.now(dt.UTC), service=service)
+    >>> len(changes)
+    0
     """
-    if _is_frame(before) or _is_frame(after):
-        if not (_is_frame(before) and _is_frame(after)):
-            raise ArgumentError(
-                name_of("after"), "must be a frame, as `before` is: give two frames, two months or two moments"
-            )
-        return _handed(_of_rows("rows", between_frames(before, after)), {})
     limit, service = threshold_of(threshold), service_or_default(service)
     company = company or service.settings.company
     company = None if company is None else rules.uuid_text("company", company)
@@ -159,10 +152,6 @@ def compare(
         accounts = accounts_in(journal, company)
     changes = months_between(old, new, accounts, service, limit)
     return _handed(changes, {"environment": environment, **source_of(changes)})
-
-
-def _is_frame(value: Any) -> bool:
-    return hasattr(value, "columns") or isinstance(value, pa.Table)
 
 
 def _handed(changes: pa.Table, about: Mapping[str, Any]) -> pd.DataFrame:

@@ -46,6 +46,11 @@ class Valued:
         """Exact amount by currency; amounts of currencies are never added."""
         return {currency: money.amount for currency, money in self.money.items() if money.amount is not None}
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Both for programs: amounts as text, so that none is rounded."""
+        return {"entries": self.entries, "amounts": {name: f"{amount:f}" for name, amount in self.amounts.items()}}
+
 
 @dataclass(frozen=True)
 class Sum(Valued):
