@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -47,32 +46,21 @@ HELD_BACK = "held back"
 SHOWN_DRIVERS = 3
 
 
-@dataclass(frozen=True)
-class Threshold:
-    """The least difference that is worth a row: an amount in any currency, or a share of the amount before."""
+def threshold_of(value: str | float | Decimal | None) -> Callable[[Mapping[str, Any]], bool]:
+    """Return whether a difference is worth a row: from 500 or "5%" on, every one without a threshold.
 
-    least: Decimal
-    is_share: bool = False
-
-    def is_reached(self, row: Mapping[str, Any]) -> bool:
-        """Whether a difference is as large; one in a group that had nothing before always is, by share."""
-        if self.is_share:
-            return row["share"] is None or bool(abs(row["share"]) >= self.least)
-        return bool(abs(row["difference"]) >= self.least)
-
-
-def threshold_of(value: str | float | Decimal | None) -> Threshold | None:
-    """Return a threshold from 500 or "5%"; None for none, an ArgumentError for what is neither amount nor share."""
-    if value is None:
-        return None
-    text = str(value).strip()
+    Of a share, a difference in a group that had nothing before always is.
+    """
+    text = "0" if value is None else str(value).strip()
     try:
         least = Decimal(text.removesuffix("%"))
     except InvalidOperation:
         least = Decimal(-1)
     if not least.is_finite() or least < 0:
         raise ArgumentError(name_of("threshold"), "must be an amount such as 500, or a share such as 5%", value)
-    return Threshold(least, text.endswith("%"))
+    if text.endswith("%"):
+        return lambda row: row["share"] is None or bool(abs(row["share"]) >= least)
+    return lambda row: bool(abs(row["difference"]) >= least)
 
 
 def compare(
@@ -128,7 +116,7 @@ def compare(
     >>> len(changes)
     0
     """
-    limit, service = threshold_of(threshold), service_or_default(service)
+    is_large, service = threshold_of(threshold), service_or_default(service)
     company = company or service.settings.company
     company = None if company is None else rules.uuid_text("company", company)
     # A period of pandas is a month or a day.
@@ -150,7 +138,7 @@ def compare(
         journal.recover()
         old, new = (record_in(journal, rules.month("month", month), company, environment) for month in (before, after))
         accounts = accounts_in(journal, company)
-    changes = months_between(old, new, accounts, service, limit)
+    changes = months_between(old, new, accounts, service, is_large)
     return _handed(changes, {"environment": environment, **source_of(changes)})
 
 
@@ -161,7 +149,7 @@ def _handed(changes: pa.Table, about: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def months_between(
-    before: PeriodRecord, after: PeriodRecord, accounts: pa.Table, service: Service, threshold: Threshold | None = None
+    before: PeriodRecord, after: PeriodRecord, accounts: pa.Table, service: Service, is_large: Callable[[Any], bool]
 ) -> pa.Table:
     """Return what changed between two months: exported and held-back entries, categories and employees.
 
@@ -176,7 +164,7 @@ def months_between(
     ]
     rows = [row for name in SUMS for row in _exported(name, old, new)]
     rows += _held_back(before, after)
-    large = [row for row in rows if row["table"] == "exported" or threshold is None or threshold.is_reached(row)]
+    large = [row for row in rows if row["table"] == "exported" or is_large(row)]
     parts = [_table(large)]
     moments = [pc.max(rows["sent_at"]).as_py() for rows in (old, new)]
     if None not in moments:

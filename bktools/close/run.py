@@ -82,7 +82,7 @@ class Closing:
         is_early = rules.flag("before_month_end", self.before_month_end)
         require_month(self.period, today, is_approved=self.approved_by is not None, is_early=is_early)
         self.apply = rules.flag("apply", self.apply)
-        self.least_change = threshold_of(self.threshold)
+        self.is_large_change = threshold_of(self.threshold)
 
     def run(self) -> Close:
         """Load, reconcile, create accounts, export the entries that are ready, and return the month."""
@@ -152,7 +152,7 @@ class Closing:
         tables |= {"entries": rows, "coverage": coverage, "last": last}
         if len(last) and len(record.tables["events"]):
             earlier = record_in(journal, last["sent_in"][0].as_py(), company, settings.environment, sent)
-            tables["changes"] = months_between(earlier, record, accounts, service, self.least_change)
+            tables["changes"] = months_between(earlier, record, accounts, service, self.is_large_change)
         name = settings.name_of(company)
         close = Close(
             period=month,
