@@ -67,8 +67,8 @@ def verify(
 
     Example: bktools verify --ledger bookkeeping.se --month 2026-10
     """
-    from bktools.journal.export_jobs import unknown_outcomes
-    from bktools.ledger.inputs import SENT
+    from bktools.frames.schema import MAYBE_SENT
+    from bktools.journal.unknown_outcomes import sendings_in_doubt
     from bktools.ledger.months import entries_of_months, months_of
     from bktools.ledger.settlements import Sending, as_frame, settlements
 
@@ -79,7 +79,7 @@ def verify(
         postings = ledger.read(bktools.read_general_ledger)
         remark(files.recognised(postings.attrs["bktools"]))
         exported = bktools.load_export_jobs(company, entries=True, service=service)
-        exported = exported[exported["state"].isin(SENT)]
+        exported = exported[exported["state"].isin(MAYBE_SENT)]
         if entries.path is not None:
             exported = _with_file(exported, entries, company, service)
         elif len(exported) and exported["amount"].isna().all():
@@ -93,7 +93,7 @@ def verify(
         # Every exported entry is needed: a sum in the ledger has all entries of its group.
         sendings = {
             batch: Sending(*sending)
-            for batch, sending in unknown_outcomes(company, service=service).items()
+            for batch, sending in sendings_in_doubt(company, service=service).items()
             if month is None or batch in {*of_months["batch_id"]}
         }
         settled = settlements(exported, postings, sendings, explained=explained or (), days=days)

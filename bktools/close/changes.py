@@ -111,7 +111,7 @@ def compare(
     --------
     >>> import bktools, datetime as dt
     >>> with bktools.Sandbox() as service:
-    ...     first = bktools.load_categories(service=service)
+    ...     first = bktools.load_categories(service=service), bktools.load_employees(service=service)
     ...     changes = bktools.compare(dt.datetime.now(dt.UTC), service=service)
     >>> len(changes)
     0
