@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bktools.close.figures import DIGITS
 from bktools.consoles import in_notebook
 from bktools.errors import ArgumentError
 from bktools.frames.codes import capitalized
@@ -49,8 +50,6 @@ FONTS = (
     "Yu Gothic", "Hiragino Sans", "Microsoft YaHei", "PingFang SC", "Malgun Gothic", "Apple SD Gothic Neo",
     "Noto Sans Devanagari", "Noto Sans Thai", "Noto Emoji", "Segoe UI Emoji", "Segoe UI Symbol", "Arial Unicode MS",
 )  # fmt: skip
-# Digits of sums: more than any decimal has.
-DIGITS = 80
 
 
 @dataclass(frozen=True, eq=False)
