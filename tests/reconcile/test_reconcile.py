@@ -301,6 +301,14 @@ def test_column_that_cannot_be_taken_is_refused(noun, column, value, message):
     assert str(caught.value) == message
 
 
+def test_codes_that_are_numbers_in_a_chart_without_companies():
+    """A chart needs no column of companies, and its codes are held to be text all the same."""
+    given = frames()
+    given["chart"] = given["chart"].drop(columns="company_id").assign(code=400)
+    with pytest.raises(InputError, match="column code must be text"):
+        reconcile_accounts(**given)
+
+
 def test_callers_frames_are_not_changed_and_may_have_more_columns():
     """What was handed in is as it was, extra columns and all."""
     given = {noun: frame.assign(more=1) for noun, frame in frames(accounts=without_first).items()}

@@ -231,6 +231,8 @@ HOSTILE_XML = {
     "NUL": ("<AuditFile>\0</AuditFile>", "is not well-formed XML"),
     "unknown encoding": ('<?xml version="1.0" encoding="klingon"?><AuditFile/>', "XML"),
     "nothing in it": ("<AuditFile></AuditFile>", "is a SAF-T file without"),
+    "nothing in a JPK": ((JPK % b"JPK_KR (1)").decode() + "</Naglowek></JPK>", "is a JPK_KR file without"),
+    "nothing in GnuCash": ('<gnc-v2 xmlns:gnc="x"></gnc-v2>', "is a GnuCash file without"),
 }
 
 
