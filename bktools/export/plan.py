@@ -22,7 +22,7 @@ from bktools.contract import export_jobs
 from bktools.contract.rules import INT64_MAX
 from bktools.errors import InputError, PlanError
 from bktools.frames.batches import BatchRequest
-from bktools.frames.codes import short
+from bktools.frames.codes import counted, short
 from bktools.frames.columns import amounts_of, with_column
 from bktools.frames.currencies import shown
 from bktools.frames.names import FIRST, in_reading_order
@@ -318,7 +318,7 @@ class ExportPlan(Result):
 
     def _headline(self) -> str:
         count = number_of_entries(self.rows)
-        ready = f"{count:,} entr{'y' if count == 1 else 'ies'} ready"
+        ready = f"{counted(count, 'entry', 'entries')} ready"
         batches = f"{len(self.batches):,} batch{'' if len(self.batches) == 1 else 'es'}"
         counts = self._summary.groupby("severity")["entries"].sum()
         others = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from os import PathLike
 
 import numpy as np
@@ -20,7 +19,7 @@ from bktools.inputs.columns import Columns, Vocabulary, fits
 from bktools.inputs.evidence import are_headings, says_report
 from bktools.inputs.file import read_table
 from bktools.inputs.formats.registry import chart_of_format
-from bktools.inputs.proposals import read_or_propose
+from bktools.inputs.proposals import proposing
 from bktools.inputs.table import Table
 
 # Codes unlike the others are asked about where they are few among many.
@@ -30,6 +29,7 @@ _MOST, _HALF, _LEAST_PARTS = 0.9, 0.5, 2
 _WORDS = r"^\s*\pL{3,}\S*\s"
 
 
+@proposing("accounts")
 def read_chart_of_accounts(
     path: str | PathLike[str],
     *,
@@ -91,20 +91,6 @@ def read_chart_of_accounts(
     >>> chart[["external_id", "code", "name", "archived"]].values.tolist()
     [['0400', '0400', 'Maschinen', False]]
     """
-    arguments = {
-        "columns": columns, "company": company, "delimiter": delimiter, "encoding": encoding, "sheet": sheet,
-    }  # fmt: skip
-    return read_or_propose(partial(_read, path), arguments, "accounts")
-
-
-def _read(
-    path: str | PathLike[str],
-    columns: Columns | None,
-    company: str | None,
-    delimiter: str | None,
-    encoding: str | None,
-    sheet: str | int | None,
-) -> pd.DataFrame:
     company = None if company is None else rules.uuid_text("company", company)
     vocabulary = Vocabulary("chart", columns)
     chart = chart_of_format(path, encoding, delimiter=delimiter, sheet=sheet)
@@ -149,7 +135,8 @@ def _accounts_only(table: Table, places: Mapping[str, int], notes: list[str]) ->
     if "external_id" in places:
         no_identity = no_code & cells.blank(table.columns[places["external_id"]])
     headings_again = are_headings(table, [places["code"], places["name"]])
-    rest = [cells.blank(column) for place, column in enumerate(table.columns) if place not in places_of(places)]
+    named = {places.get(field) for field in ("external_id", "code", "name")}
+    rest = [cells.blank(column) for place, column in enumerate(table.columns) if place not in named]
     is_alone = np.logical_and.reduce([np.ones(len(no_code), dtype=bool), *rest])
     titles = (no_identity & ~no_name & is_alone) | _titles_in_code_column(table, places, no_code)
     totals = (
@@ -209,11 +196,6 @@ def _ask_of_columns_in_parts(table: Table, places: Mapping[str, int]) -> Iterato
                     {each: table.headings[places[each]] for each in ("code", "name")},
                 )
                 break
-
-
-def places_of(places: Mapping[str, int]) -> set[int]:
-    """Return the columns that are code, name or external ID."""
-    return {places[field] for field in ("external_id", "code", "name") if field in places}
 
 
 def _titles_in_code_column(table: Table, places: Mapping[str, int], no_code: cells.Mask) -> cells.Mask:

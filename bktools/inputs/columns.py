@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from functools import partial
 from itertools import combinations
@@ -10,7 +11,7 @@ from itertools import combinations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.caller import name_of
+from bktools.caller import is_command, name_of
 from bktools.contract.rules import UUID_REGEX
 from bktools.errors import ArgumentError, InputError
 from bktools.inputs import amounts, cells, dates, sides, words
@@ -110,6 +111,7 @@ class Vocabulary:
         refusals: list[InputError] = []
         notes = [] if notes is None else notes
         places = self._by_heading(table, required, refusals, notes)
+        self._refuse_other_kind(table, places)
         refused = {error.field for error in refusals}
         for field in dict.fromkeys([*required, *(looks or ())]):
             if field not in self.fields:
@@ -131,6 +133,31 @@ class Vocabulary:
             problems += refusals
         return places
 
+    def _refuse_other_kind(self, table: Table, places: Mapping[str, int]) -> None:
+        """Raise an error where a chart is wanted and the headings are those of entries, or the other way round."""
+        is_chart = self.kind == "chart"
+        own = {"code"} if is_chart else {"id", "date", "amount", "debit", "credit"}
+        if self.kind == "accounts" or own & {*places, *self.chosen}:
+            return
+        kind, fields, what, command, function = (
+            ("entries", ("date", "amount"), "holds entries", "bktools spend", "read_entries")
+            if is_chart
+            else (
+                "chart",
+                ("code", "name"),
+                "is a chart of accounts",
+                "bktools reconcile",
+                "read_chart_of_accounts",
+            )
+        )
+        found: list[int | None] = [None]
+        with suppress(InputError):
+            found = [Vocabulary(kind).recognised(field, table) for field in fields]
+        if None not in found and (is_chart or not self._candidates("date", table, places)):
+            shown = " and ".join(repr(table.headings[place]) for place in found if place is not None)
+            reader = command if is_command() else function
+            raise_all([InputError(f"{what}, as {shown} show: read it with {reader}", source=table.source)], table)
+
     def _by_heading(
         self, table: Table, required: Sequence[str], refusals: list[InputError], notes: list[str]
     ) -> dict[str, int]:
@@ -146,13 +173,13 @@ class Vocabulary:
                 continue
             try:
                 taken = {place for other, place in places.items() if other != "rows_with"}
-                place = self._recognised(field, table, taken | empty)
+                place = self.recognised(field, table, taken | empty)
                 if place is None and field not in IDENTITIES:
-                    place = self._recognised(field, table, taken)
+                    place = self.recognised(field, table, taken)
                 if place is None and field in required:
                     # A column that the caller gave to another field may serve twice: the code is an external ID, too.
-                    place = self._recognised(field, table, empty)
-                    place = self._recognised(field, table, ()) if place is None else place
+                    place = self.recognised(field, table, empty)
+                    place = self.recognised(field, table) if place is None else place
                 if place is not None:
                     places[field] = place
             except InputError as error:
@@ -192,7 +219,8 @@ class Vocabulary:
     def _is_balance(self, table: Table, place: int) -> bool:
         return without_extras(table.headings[place]) in words.headings("balance")
 
-    def _recognised(self, field: str, table: Table, taken: Collection[int]) -> int | None:
+    def recognised(self, field: str, table: Table, taken: Collection[int] = ()) -> int | None:
+        """Return the column whose heading says a field, if it is not taken; several are an `InputError`."""
         free = [place for place in range(len(table.headings)) if place not in taken]
         for tier in self.fields[field]:
             for reading in (normal, without_extras):
@@ -325,6 +353,11 @@ def _are_currencies(table: Table, place: int) -> bool:
     return bool(cells.matches(column, _CURRENCY).mean() >= _MOST)
 
 
+def _say_approval(table: Table, place: int) -> bool:
+    known = frozenset().union(*map(words.values, ("approved", "not_approved", "yes", "no")))
+    return bool(cells.mask(words.are(_filled(table, place), known)).any())
+
+
 def _are_no_words(table: Table, place: int) -> bool:
     return not cells.matches(_filled(table, place), r"^\D*\pL{3}\D*$").all()
 
@@ -351,6 +384,7 @@ _FITS: Mapping[str, Callable[[Table, int], bool]] = {
     # Names of accounts may stand under debit and credit.
     "debit": _are_no_words,
     "credit": _are_no_words,
+    "approved": _say_approval,
     "sign": sides.say_sides,
     "side": partial(sides.say_sides, of_money=False),
 }

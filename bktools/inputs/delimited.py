@@ -19,7 +19,6 @@ from bktools.inputs.encoding import to_utf8
 from bktools.inputs.heading_row import Head, has_figure, read_head, without_headings
 from bktools.inputs.table import Rows, Score, Table
 
-_MARKUP = (b"<?xml", b"<!doctype", b"<html", b"<head", b"<meta", b"<table", b"<div")
 _LONGEST_TITLE = 1 << 12
 
 # ="0400" keeps a spreadsheet from reading a number; a quote inside is doubled.
@@ -41,8 +40,6 @@ def read_delimited(
         When the bytes do not fit the encoding, a row has more cells than there are headings, or a quote is not closed.
     """
     text, found = to_utf8(data, encoding, source)
-    if text[:64].lstrip().lower().startswith(_MARKUP):
-        raise InputError("is HTML or XML, not a table: save it as CSV (UTF-8), XLSX or Parquet", source=source)
     head = read_head(text, score, delimiter=delimiter, prefer=prefer, source=source)
     _refuse_cut_off(text, head, source)
     table = read_body(text, head, source).table(
@@ -104,7 +101,7 @@ def _refuse_surplus(cells: Sequence[str], head: Head, source: str, line: int) ->
     if any(cell.strip() for cell in cells[len(head.cells) :]):
         raise InputError(
             f"{len(cells)} cells, but {len(head.cells)} headings (line {head.line}): put a cell that holds the delimiter"
-            f" {head.delimiter!r} in quotes, or set {setting('delimiter')}",
+            f" {head.delimiter!r} in quotes, or name another one with {setting('delimiter')}",
             source=source,
             line=line,
         )

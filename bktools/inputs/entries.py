@@ -28,7 +28,7 @@ from bktools.inputs.evidence import (
 )
 from bktools.inputs.file import read_table
 from bktools.inputs.formats.registry import refuse_ledgers
-from bktools.inputs.proposals import read_or_propose
+from bktools.inputs.proposals import proposing
 from bktools.inputs.splits import with_splits
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal
@@ -40,6 +40,7 @@ _TEXTS = ("supplier", "description", "cost_centre", "tax_code")
 _SHOWN_WORDS = 8
 
 
+@proposing("entries")
 def read_entries(
     path: str | PathLike[str],
     *,
@@ -125,31 +126,8 @@ def read_entries(
     >>> entries["amount"].tolist()
     [Decimal('12.50')]
     """
-    arguments = {
-        "columns": columns, "company": company, "categories": categories, "employees": employees, "delimiter": delimiter,
-        "encoding": encoding, "sheet": sheet, "decimal": decimal, "date_format": date_format, "split_lines": split_lines,
-        "required": required,
-    }  # fmt: skip
     if money not in {"exact", "float"}:
         raise ArgumentError("money", "must be 'exact' or 'float'", money)
-    entries = read_or_propose(partial(_read, path), arguments, "entries")
-    return entries.astype({"amount": "float64"}) if money == "float" and "amount" in entries else entries
-
-
-def _read(
-    path: str | PathLike[str],
-    columns: Columns | None,
-    company: str | None,
-    categories: pd.DataFrame | None,
-    employees: pd.DataFrame | None,
-    delimiter: str | None,
-    encoding: str | None,
-    sheet: str | int | None,
-    decimal: str | None,
-    date_format: str | None,
-    split_lines: bool,  # noqa: FBT001 - by its name alone
-    required: Sequence[str],
-) -> pd.DataFrame:
     company = None if company is None else rules.uuid_text("company", company)
     vocabulary = Vocabulary("entries", columns)
     refuse_ledgers(path, encoding)
@@ -200,7 +178,8 @@ def _read(
     if rules.flag("split_lines", split_lines) or recognised.splits:
         read = _with_splits(read, table, recognised.splits, decimal, are_split=split_lines)
     about = table.provenance(len(table.lines), recognised.own_names | places, notes, others="columns kept as text")
-    return schema.to_pandas(read, about)
+    entries = schema.to_pandas(read, about)
+    return entries.astype({"amount": "float64"}) if money == "float" and "amount" in entries else entries
 
 
 class _Columns(NamedTuple):
@@ -255,8 +234,11 @@ def _identities(
     if "id" in places:
         with collected(problems):
             result["id"] = cells.uuids(table, places["id"], required=True)
-    with collected(problems):
-        result["company_id"] = _company_ids(table, places, company)
+    result["company_id"] = cells.constant(company, schema.TEXT, len(table.lines))
+    if "company_id" in places:
+        with collected(problems):
+            # An empty cell is not left to some other company.
+            result["company_id"] = cells.uuids(table, places["company_id"], required=True)
     return result
 
 
@@ -296,13 +278,6 @@ def _without_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _are_ids(table: Table, place: int) -> bool:
     return bool(cells.matches(cells.or_null(table.columns[place]), rules.UUID_REGEX).all())
-
-
-def _company_ids(table: Table, places: Mapping[str, int], company: str | None) -> pa.ChunkedArray:
-    if "company_id" in places:
-        # An empty cell is not left to some other company.
-        return cells.uuids(table, places["company_id"], required=True)
-    return cells.constant(company, schema.TEXT, len(table.lines))
 
 
 def _usable(

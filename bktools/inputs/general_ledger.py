@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
-from functools import partial
 from os import PathLike
 
 import numpy as np
@@ -24,12 +23,15 @@ from bktools.inputs.evidence import contradictions, lone_half, rows_with, withou
 from bktools.inputs.file import read_table
 from bktools.inputs.formats.format import Ledger
 from bktools.inputs.formats.registry import recognised, refuse_arguments
-from bktools.inputs.proposals import read_or_propose
+from bktools.inputs.proposals import proposing
 from bktools.inputs.table import Table
 from bktools.inputs.words import without_extras
 
 # Of one amount, so that the sum of any number of postings stays exact within 38.
 _DIGITS, _DECIMALS = 28, 10
+# What sums in binary leave far behind the last decimal, such as 1699.4160000000002; nobody's money has decimals there.
+_RESIDUE, _MEANT = r"[.,]\d{0,6}?(?:0{4,}|9{4,})\d{1,3}\D*$", 6
+_LONG = rf"[.,]\d{{{_DECIMALS + 1},}}\D*$"
 # Rows without amounts that a ledger may have, as a share.
 _FEW, _MOST = 0.1, 0.5
 # Forms of dates that formats write, to the digit.
@@ -37,6 +39,7 @@ _FORMS = ("%Y%m%d", "%Y-%m-%d")
 _TEXTS = ("account_code", "account_name", "text", "document_number", "voucher_id", "tax_code")
 
 
+@proposing("postings")
 def read_general_ledger(
     path: str | PathLike[str],
     *,
@@ -113,23 +116,6 @@ def read_general_ledger(
     """
     if verify not in ("strict", "warn"):
         raise ArgumentError(name_of("verify"), 'must be "strict" or "warn"', verify)
-    arguments = {
-        "columns": columns, "delimiter": delimiter, "encoding": encoding, "sheet": sheet, "decimal": decimal,
-        "date_format": date_format, "verify": verify,
-    }  # fmt: skip
-    return read_or_propose(partial(_read, path), arguments, "postings")
-
-
-def _read(
-    path: str | PathLike[str],
-    columns: Columns | None,
-    delimiter: str | None,
-    encoding: str | None,
-    sheet: str | int | None,
-    decimal: str | None,
-    date_format: str | None,
-    verify: str,
-) -> pd.DataFrame:
     problems: list[InputError] = []
     notes: list[str] = []
     form_of_file = recognised(path, encoding)
@@ -295,17 +281,15 @@ def _exact(ledger: Ledger, place: int) -> pa.ChunkedArray:
     exact = amounts.amounts(table, place, ledger.decimal)
     rule = f"must have at most {_DIGITS} digits, {_DECIMALS} of them decimals"
     if exact.type.scale > _DECIMALS:
-        long = cells.mask(pc.match_substring_regex(table.columns[place], rf"[.,]\d{{{_DECIMALS + 1},}}\D*$"))
-        cells.refuse(table, place, long, rule)
-    narrow = pa.decimal128(_DIGITS, exact.type.scale)
-    try:
-        return exact.cast(narrow)
-    except pa.ArrowInvalid:
-        limit = Decimal(10) ** (_DIGITS - exact.type.scale)
+        long = cells.matches(table.columns[place], _LONG)
         cells.refuse(
-            table, place, np.array([value is not None and abs(value) >= limit for value in exact.to_pylist()]), rule
+            table, place, long & ~cells.matches(table.columns[place], _RESIDUE), f"{rule} (round it in the file)"
         )
-        raise
+        exact = pc.if_else(pa.array(long), pc.round(exact, _MEANT), exact)
+    narrow = pa.decimal128(_DIGITS, min(exact.type.scale, _DECIMALS))
+    limit = pa.scalar(Decimal(10) ** (_DIGITS - narrow.scale), pa.decimal256(_DIGITS + 1, 0))
+    cells.refuse(table, place, cells.mask(pc.greater_equal(pc.abs(exact), limit)), rule)
+    return exact.cast(narrow)
 
 
 def _sum(column: pa.ChunkedArray) -> Decimal:
@@ -326,12 +310,13 @@ def _held(ledger: Ledger, problems: Iterator[str], verify: str) -> list[str]:
         )
         error.settings = (("verify", "warn"),) if can_set("verify") and not ledger.is_whole else ()
         raise error
-    warnings.warn(f"{ledger.table.source}: {failed[0]}{more}", UnverifiedTableWarning, stacklevel=5)
+    warnings.warn(f"{ledger.table.source}: {failed[0]}{more}", UnverifiedTableWarning, stacklevel=4)
     return failed
 
 
 def _problems(ledger: Ledger, table: pa.Table, sums: Mapping[str, Decimal]) -> Iterator[str]:
     yield from ledger.doubts
+    yield from _residues(ledger)
     if not ledger.is_whole:
         yield from _doubts_of_table(ledger.table, table)
     if ledger.is_whole and "voucher_id" in table.column_names:
@@ -355,6 +340,19 @@ def _problems(ledger: Ledger, table: pa.Table, sums: Mapping[str, Decimal]) -> I
                     f"the account {cells.quoted(account)} moves by {stated} by its balances in the file, but by {summed} by"
                     " its postings"
                 )
+
+
+def _residues(ledger: Ledger) -> Iterator[str]:
+    """Yield the columns whose amounts were read without the residue of sums in binary."""
+    table = ledger.table
+    for place in (ledger.places[name] for name in ("amount", "debit", "credit") if name in ledger.places):
+        rows = cells.matches(table.columns[place], _LONG)
+        if rows.any():
+            first = table.columns[place][int(rows.argmax())].as_py()
+            yield (
+                f"{table.headings[place]!r} holds amounts such as {first} ({cells.lines_of(table, rows)}), whose last digits"
+                f" sums in binary have left: they are read with {_MEANT} decimals"
+            )
 
 
 def _doubts_of_table(source: Table, table: pa.Table) -> Iterator[str]:

@@ -55,7 +55,7 @@ def read_head(text: bytes, score: Score, *, delimiter: str | None, prefer: str, 
     source : str
         The file, for errors.
     """
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n\0'):
         raise ArgumentError(name_of("delimiter"), "must be one character such as ; or a tab", delimiter)
     # To the end of its line: headings that were cut would be other headings.
     sample = text[: text.find(b"\n", _SAMPLE_BYTES) + 1 or len(text)].decode(errors="ignore")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import pandas as pd
 import pyarrow as pa
@@ -116,20 +116,12 @@ def _known(frame: pd.DataFrame, field: str, company: str | None) -> tuple[list[d
     for name in KEYS[field]:
         if name in rows.columns:
             kind: dict[str, set[str]] = {}
-            for text, identifier in _texts(rows[name], rows["id"]):
-                kind.setdefault(key(text), set()).add(identifier.lower())
-                if name != "id":
-                    written[key(text)] = text
+            for text, identifier in zip(rows[name], rows["id"], strict=True):
+                if isinstance(text, str) and text.strip():
+                    kind.setdefault(key(text), set()).add(identifier.lower())
+                    written |= {key(text): text} if name != "id" else {}
             kinds.append(kind)
     return kinds, written
-
-
-def _texts(values: Iterable[object], identifiers_: Iterable[str]) -> list[tuple[str, str]]:
-    return [
-        (value, one)
-        for value, one in zip(values, identifiers_, strict=True)
-        if isinstance(value, str) and value.strip()
-    ]
 
 
 def _ids_of(text: str, kinds: list[dict[str, set[str]]]) -> set[str]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, NamedTuple
+from functools import partial, wraps
+from typing import Any, NamedTuple, ParamSpec
 
 import pandas as pd
 
@@ -23,35 +24,45 @@ _SHOWN = (
 )
 _SHOWN_CHARACTERS = 40
 
+P = ParamSpec("P")
 Settings = Sequence[tuple[str, Any]]
 
 
-def read_or_propose(read: Callable[..., pd.DataFrame], arguments: Mapping[str, Any], rows: str) -> pd.DataFrame:
-    """Return what a reader returns; a refusal that options settle shows the file as it would be read with them.
+def proposing(rows: str) -> Callable[[Callable[P, pd.DataFrame]], Callable[P, pd.DataFrame]]:
+    """Make a reader's refusal that options settle show the file as it would be read with them.
 
     Parameters
     ----------
-    read : callable
-        The reader.
-    arguments : mapping
-        Its arguments; `columns` is one of them.
     rows : str
         What the rows are, such as accounts.
     """
-    try:
-        return read(**arguments)
-    except InputError as refusal:
-        tries = [_tried(read, arguments, refusal, refusal.settings)]
-        # Another sheet of the workbook may be the one that is meant.
-        others = () if _is_whole(tries[0].frame) else refusal.sheets[:_MOST_SHEETS]
-        tries += [_tried(read, arguments, refusal, (("sheet", sheet),)) for sheet in others]
-        best = max(tries, key=lambda one: (_is_whole(one.frame), -1 if one.frame is None else len(one.frame)))
-        if best.frame is not None:
-            refusal.proposal = tuple(_shown(best.frame, best.settings, rows))
-        elif best.settings:
-            # No option settles the last problem: a person should know of it before correcting the others.
-            refusal.proposal = (f"With {as_options(best.settings)} the next problem is: {best.error}",)
-        raise
+
+    def decorate(read: Callable[P, pd.DataFrame]) -> Callable[P, pd.DataFrame]:
+        @wraps(read)
+        def read_or_propose(*path: P.args, **options: P.kwargs) -> pd.DataFrame:
+            try:
+                return read(*path, **options)
+            except InputError as refusal:
+                refusal.proposal = _proposal(partial(read, *path), options, refusal, rows)
+                raise
+
+        return read_or_propose
+
+    return decorate
+
+
+def _proposal(
+    read: Callable[..., pd.DataFrame], options: Mapping[str, Any], refusal: InputError, rows: str
+) -> tuple[str, ...]:
+    tries = [_tried(read, options, refusal, refusal.settings)]
+    # Another sheet of the workbook may be the one that is meant.
+    others = () if _is_whole(tries[0].frame) else refusal.sheets[:_MOST_SHEETS]
+    tries += [_tried(read, options, refusal, (("sheet", sheet),)) for sheet in others]
+    best = max(tries, key=lambda one: (_is_whole(one.frame), -1 if one.frame is None else len(one.frame)))
+    if best.frame is not None:
+        return tuple(_shown(best.frame, best.settings, rows))
+    # No option settles the last problem: a person should know of it before correcting the others.
+    return (f"With {as_options(best.settings)} the next problem is: {best.error}",) if best.settings else ()
 
 
 class _Try(NamedTuple):
@@ -123,7 +134,7 @@ def _cell(value: Any) -> str:
         return "(empty)"
     if isinstance(value, pd.Timestamp):
         return f"{value:%Y-%m-%d}"
-    return str(value) if isinstance(value, Decimal) else quoted(value[:_SHOWN_CHARACTERS])
+    return quoted(value[:_SHOWN_CHARACTERS]) if isinstance(value, str) else str(value)
 
 
 def _odd(frame: pd.DataFrame) -> list[int]:
@@ -141,7 +152,7 @@ def _odd(frame: pd.DataFrame) -> list[int]:
 def _sums(frame: pd.DataFrame) -> list[str]:
     lines = []
     if "amount" in frame:
-        amounts = [amount for amount in frame["amount"] if not pd.isna(amount)]
+        amounts = [Decimal(str(amount)) for amount in frame["amount"] if not pd.isna(amount)]
         positive = sum((amount for amount in amounts if amount > 0), Decimal())
         negative = sum((amount for amount in amounts if amount < 0), Decimal())
         lines.append(f"  positive {positive}, negative {negative}")

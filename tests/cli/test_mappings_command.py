@@ -54,6 +54,15 @@ def test_next_month_needs_no_option(october):
     assert "4930\t1\t5.678" in done.output
 
 
+def test_a_file_that_is_longer_than_what_is_looked_into(october):
+    """The headings of a long file are known, wherever its first 64 KiB end: behind a line, not within a letter of the next."""
+    rows = "".join(f"{'ä' * 150}{number};03/12/2026;{amount}\n" for number in range(120) for amount in ("1,5", "-1,5"))
+    december = october.with_name("december.csv")
+    december.write_text(f"{HEADINGS}\n{rows}", encoding="utf-8")
+    done = run("ledger", december, "--summary")
+    assert "mapping 'house' used for december.csv" in done.output
+
+
 def test_explicit_options_win(october):
     """An option goes before what was remembered, and the rest stays."""
     done = run("ledger", october, "--decimal", ".", "--output", october.with_name("made.csv"), "--profile", "machine")

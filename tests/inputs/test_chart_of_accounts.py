@@ -218,7 +218,7 @@ def test_company_column(write):
         ("Code,Name,Active\n1,a,maybe\n", r"line 2: 'Active' must say yes or no.*got 'maybe'"),
         ("Code,Name\n", "headings but no rows"),
         ("Code,Name\n,\n", "no row below the headings has a code"),
-        ("Code,Name\n1,Rent, rates\n", r"line 2: 3 cells, but 2 headings \(line 1\).*set delimiter="),
+        ("Code,Name\n1,Rent, rates\n", r"line 2: 3 cells, but 2 headings \(line 1\).*another one with delimiter="),
         ('Code,Name\n1,a\n2,"b\n3,c\n', r"line 3: a quoted cell that starts here is not closed"),
         ('Code,Name\n1,"a" b\n', r"line 2: a quoted cell that starts here is not closed properly"),
         ("", "the file is empty"),

@@ -19,6 +19,8 @@ from bktools.errors import ArgumentError, GuessedEncodingWarning, InputError
 from bktools.inputs.chart_of_accounts import read_chart_of_accounts
 from bktools.inputs.encoding import to_utf8
 
+# Read here: while a test runs, no setting of bktools is in the environment.
+RUNS = int(os.environ.get("BKTOOLS_TEST_RUNS", "150"))
 CHARTS_OF_LANGUAGES = tomllib.loads(Path(__file__).with_name("charts.toml").read_text(encoding="utf-8"))
 ENCODINGS = [
     "cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "iso8859-1",
@@ -52,7 +54,7 @@ def has_letters_of(encoding, text):
 def outcomes(texts, names):
     """Return the outcome of texts in encodings that have their letters: of some, with BKTOOLS_TEST_RUNS of as many."""
     cases = [(text, name) for text, name in product(texts, names) if has_letters_of(name, text)]
-    step = max(1, len(cases) // int(os.environ.get("BKTOOLS_TEST_RUNS", "150")))
+    step = max(1, len(cases) // RUNS)
     return {case: outcome(*case) for case in cases[::step]}
 
 
@@ -119,6 +121,11 @@ def test_a_refusal_shows_the_readings():
     assert str(caught.value).startswith("f.csv, line 1: byte 0xE9 is not valid UTF-8")
     assert "'530;Caisse 100 €' with encoding='iso8859-15'" in str(caught.value)
     assert "'530;Caisse 100 ¤' with encoding='cp1252'" in str(caught.value)
+    with pytest.raises(InputError, match="could be in several encodings") as caught:
+        to_utf8(
+            "Konto;Nimetus\r\n1800;Põhivara soetusmaksumus\r\n2310;Võlad tarnijatele".encode("cp850"), None, "f.csv"
+        )
+    assert str(caught.value).count("with encoding=") == 2, "a third reading is far less likely"
     with pytest.raises(InputError, match=r"100 €' with encoding='iso8859-15'.*100 ¤' with encoding='cp1252'"):
         to_utf8(f"Compte;Libellé\r\n530;{'Caisse ' * 20}100 €".encode("iso8859-15"), None, "f.csv")
     with command({"encoding": "--encoding"}), pytest.raises(InputError, match="with --encoding iso8859-15; '530;Cai"):

@@ -70,6 +70,7 @@ def test_values_that_mean_two_things():
         ("debit", "credit"),
         ("money_out", "money_in"),
         ("total", "footer"),
+        ("approved", "not_approved"),
     ):
         assert words.values(one) & words.values(other) == set()
 

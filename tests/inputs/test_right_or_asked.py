@@ -205,6 +205,13 @@ RIGHT = {
     "IDs that some accounts lack": (
         chart, table("account_id,account_code,account_name", "1,10,Cash", "2,20,Sales", ",30,Rent"), {"external_id": ["10", "20", "30"]},
     ),
+    "states of an approval": (
+        entries, table("Datum;Betrag;Freigabe", "2026-10-01;5;ja", "2026-10-02;6;offen"), {"approved": ["True", "False"]},
+    ),
+    "approvals that all are open": (entries, table("Datum;Betrag;Freigabe", "2026-10-01;5;Offen"), {"approved": ["False"]}),
+    "days of an approval": (
+        entries, table("Datum;Betrag;Freigabe", "2026-10-01;5;03.10.2026"), {"Freigabe": ["03.10.2026"]},
+    ),
     "the time of a report in the last row": (
         chart, table("Account number,Full name", "10,Cash", "20,Sales", "30,Rent", "TOTAL,", '" Wednesday, February 25, 2026 05:23 PM",'),
         {"code": ["10", "20", "30"]},
@@ -279,6 +286,19 @@ REFUSED = {
         ledger, table("account,date,debit,credit,amount", *["10,2026-10-01,1200,4000,5.00"] * 3), "hold an amount in the same rows",
     ),
     "no date": (entries, table("Moment;Amount", "2026-10-01;5"), r"read the file without with columns=\{'date': ''\}"),
+    "decimals that no sum leaves": (
+        ledger, table("account,date,amount", "10,2026-10-01,5", "20,2026-10-01,0.123456781234"), r"10 of them decimals \(round it",
+    ),
+    "a chart instead of entries": (
+        entries, table("Konto;Name", "10;Kasse", "20;Bank"), "is a chart of accounts, as 'Konto' and 'Name' show: read it with read_ch",
+    ),
+    "a chart instead of a ledger": (ledger, table("Konto;Name", "10;Kasse", "20;Bank"), "read it with read_chart_of_accounts$"),
+    "entries instead of a chart": (
+        chart, table("Date;Amount;Text", "2026-10-01;5;a"), "holds entries, as 'Date' and 'Amount' show: read it with read_entries$",
+    ),
+    "a column of days beside code and name": (
+        entries, table("Kod;Name;Wann", "10;a;2026-10-01", "20;b;2026-10-02"), "no column found for 'date'.*'Wann' looks like it",
+    ),
     "a lone code without a digit": (
         chart, table("Code;Name", "1;a", "2;b", "3;c", "4;d", "Prepared by;Ann"), "'Prepared by', 'Ann' is unlike the other accounts",
     ),
@@ -298,6 +318,18 @@ def test_errors_of_a_ledger_that_may_be_a_part_of_one(write):
     path = write(REFUSED["a ledger on one side"][1])
     with pytest.warns(UserWarning, match="on one side"):
         assert ledger(path, verify="warn")["amount"].astype(str).tolist() == ["5", "6"]
+
+
+def test_what_sums_in_binary_leave(write):
+    """Digits that binary sums leave far behind the last decimal are no money: such a ledger is read without them by option."""
+    rows = ("10,2026-10-01,1699.4160000000002,", "20,2026-10-01,,1699.416", "20,2026-10-01,0,0.12345678")
+    path = write(table("account,date,debit,credit", *rows))
+    said = r"'debit' holds amounts such as 1699.4160000000002 \(line 2\), whose last digits .* are read with 6 decimals"
+    with pytest.raises(InputError, match=f"{said}: correct it .* or read it anyway with verify='warn'"):
+        ledger(path)
+    with pytest.warns(UserWarning, match=said):
+        read = ledger(path, verify="warn")
+    assert column(read, "amount") == ["1699.4160000000", "-1699.4160000000", "-0.1234567800"]
 
 
 def test_a_proposal_shows_rows_sums_and_dates(write):

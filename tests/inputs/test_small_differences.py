@@ -40,6 +40,7 @@ ACCOUNTS = {"code": ["1000", "1200", "4930"], "name": ["Kasse", "Bank", "Büro"]
 THREE = "1000;Kasse\n1200;Bank\n4930;Büro\n"
 DOUBT = "Konto;Code;Name;Bezeichnung\n1;2;a;b\n"
 UUIDS = "".join(f"{letter}b4e28ba-2fa1-41d2-883f-0016d3cca427;Taxi\n" for letter in "abc")
+PAIR = "Date,Amount,Debit,Credit\n"
 LEDGER = 'Date,Account,Amount\n03/04/2026,5800,"1,234"\n'
 FRENCH = "Compte;Libellé\r\n101000;Capital\r\n401000;Fournisseurs\r\n411000;Créances clients\r\n512000;Banque"
 ITALIAN = "Conto;Descrizione\r\n40;Debiti verso società controllate\r\n60;Acquisti\r\n63;Pubblicità\r\n68;Salari"
@@ -94,6 +95,82 @@ TABLES = {
     ),
     "two doubtful headings, settled": (
         chart, DOUBT, {"code": ["1"], "name": ["a"]}, {"columns": {"code": "Konto", "name": "Name"}},
+    ),
+    "a chart with a date and an amount, whose code is named": (
+        chart, "Date,Amount,X,Name\n2026-10-31,5,1,a\n", {"code": ["1"]}, {"columns": {"code": "X"}},
+    ),
+    "an amount beside the pair that says the same": (
+        entries, f"{PAIR}2026-10-01,5,5,\n2026-10-02,-7,,7\n", {"amount": ["5", "-7"]}, {},
+    ),
+    "an amount beside the pair that says another one": (
+        entries, f"{PAIR}2026-10-01,6,5,\n",
+        ["'Amount' differs from 'Debit' less 'Credit' beside it: take it with columns={'amount': 'Amount'}, or take the two"], {},
+    ),
+    "the amount that was named beside its pair": (
+        entries, f"{PAIR}2026-10-01,6,5,\n", {"amount": ["6"]}, {"columns": {"amount": "Amount"}},
+    ),
+    "one side that has amounts where the amount has none": (
+        entries, "Date,Amount,Credit\n2026-10-01,5,\n2026-10-02,,7\n",
+        ["'Credit' has amounts where 'Amount' has none (line 3)", "columns={'debit': 'Amount', 'credit': 'Credit', 'amount': ''}"], {},
+    ),
+    "a bank statement with a pair": (
+        entries, "Date,Debit,Credit,Balance\n" + "".join(f"2026-10-0{day},{day},,{9 - day * (day + 1) // 2}\n" for day in range(1, 6)),
+        ["is a bank statement, as its running balance 'Balance' shows"], {},
+    ),
+    "a column of sides without a side": (entries, "Date,Amount,Type\n2026-10-01,5,\n", {"amount": ["5"]}, {}),
+    "IDs of another system's categories": (
+        entries, "Date,Amount,Category ID\n2026-10-01,5,C-1\n",
+        {"notes": ["'Category ID' holds IDs such as 'C-1', which are none of the service"]}, {},
+    ),
+    "two columns of texts": (
+        entries, "Date,Amount,Description,Text\n2026-10-01,5,a,b\n",
+        {"notes": ["'Description' (column 3) and 'Text' (column 4) could both be 'description': choose one with columns={'description': 'Description'}"]}, {},
+    ),
+    "a required field that is none": (
+        entries, "Date,Amount\n2026-10-01,5\n", ["required may name these fields: id, company_id"], {"required": ["x"]},
+    ),
+    "dates and amounts that are none": (
+        entries, "Date,Amount\nx,y\n", ["2 problems: (1) line 2: 'Date' must hold dates", "(2) line 2: 'Amount' must hold"], {},
+    ),
+    "a date and a side that are none": (
+        ledger, "Konto;Datum;Betrag;S/H\n10;x;5;S\n20;2026-10-01;5;Q\n",
+        ["2 problems: (1) line 2: 'Datum' must hold dates", "(2) line 3: 'S/H' must say debit or credit"], {},
+    ),
+    "signs that contradict each side": (
+        ledger, "Konto;Datum;Betrag;S/H\n10;2026-10-01;-5;S\n20;2026-10-01;5;H\n",
+        ["do not agree in any row: keep the signs as they are with: columns={'side': ''}"], {},
+    ),
+    "sums of both sides": (
+        ledger, "Konto;Datum;Soll;Haben\n10;2026-10-01;5,00;\n20;2026-10-01;;7,00\n", {"debit": "5.00", "credit": "7.00"}, {},
+    ),
+    "credits with a sign that add up to the debits": (
+        ledger, "Konto;Datum;Soll;Haben\n10;2026-10-01;5,00;\n20;2026-10-01;;-5,00\n", {"amount": ["5.00", "-5.00"]}, {},
+    ),
+    "a ledger with accounts on the other side": (
+        ledger, "Konto;Gegenkonto;Datum;Betrag\n10;20;2026-10-01;5\n10;30;2026-10-02;-3\n",
+        ["the postings of 'Gegenkonto', the account on the other side of each row, are not in its amounts"], {},
+    ),
+    "29 digits in a ledger": (
+        ledger, f"Konto;Datum;Betrag\n10;2026-10-01;1{'0' * 28}\n", ["'Betrag' must have at most 28 digits"], {},
+    ),
+    "28 digits in a ledger": (
+        ledger, f"Konto;Datum;Betrag\n10;2026-10-01;{'9' * 28}\n20;2026-10-01;-{'9' * 28}\n", {"amount": ["9" * 28, "-" + "9" * 28]}, {},
+    ),
+    "short dates of few figures under Valuta": (
+        entries, "Valuta;Betrag\n1/3/23;5,00\n", {"date": ["2023-03-01"]}, {"date_format": "%d/%m/%y"},
+    ),
+    "a chart by levels": (
+        chart, "Code,Name,Sub code\n1,Assets,\n,Cash,10\n,Bank,11\n2,Debts,\n",
+        ["'Sub code' has a code in rows where 'Code' has none (lines 3, 4), as in a chart by levels"], {},
+    ),
+    "a column that counts the rows": (
+        chart, "No.,Name\n1,a\n2,b\n3,c\n4,d\n", ["'No.' only counts the rows, so that it may not be 'code'"], {},
+    ),
+    "codes and names in one cell": (
+        chart, "Aaa\n1000 Kasse\n1200 Bank\n", ["'Aaa' holds a code and a name in one cell: split it into two columns"], {},
+    ),
+    "a heading that is there twice": (
+        chart, "Konto;Konto;Name\n1;2;a\n", ["could both be 'code': rename one of them in the file"], {"columns": {"code": "Konto"}},
     ),
     "a list of accounts": (
         read_accounts, f"id;Konto;Bezeichnung\n{ENTRY};0400;Büro\n", {"code": ["0400"], "name": ["Büro"]}, {},
@@ -313,6 +390,9 @@ def test_hidden_sheets_and_charts_are_not_looked_at(workbook):
     path = workbook(sheets, hide)
     check(chart, path, {"code": ["0400"], "name": ["Bank"]}, {})
     check(chart, path, {"code": ["0500"], "name": ["Old"]}, {"sheet": "hidden"})
+    check(chart, path, ["sheet must be the name of a sheet, or its position from 0"], {"sheet": 1.5})
+    way = "no cells on a sheet that is shown: read a hidden one with sheet='hidden'"
+    check(chart, workbook({"shown": [], "hidden": sheets["hidden"]}, hide), [way], {})
 
 
 def test_an_empty_cell_among_numbers(workbook):

@@ -312,7 +312,7 @@ def roles(postgres, database):
         postgres.sql(f"DROP ROLE {name}")
 
 
-@pytest.mark.parametrize("way", ["pg_restore", "new"])
+@pytest.mark.parametrize("way", ["pg_restore", pytest.param("new", marks=pytest.mark.long)])
 def test_with_the_least_rights_each_person_needs_one_step(
     machine, restored, roles, postgres, database, monkeypatch, way
 ):

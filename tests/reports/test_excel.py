@@ -54,19 +54,16 @@ def test_no_formula_and_no_link(tmp_path: Path):
 
 
 def test_headings_are_frozen_and_filtered(service: Service, samples: tuple[Path, Path], tmp_path: Path):
-    """Each sheet has its headings in view and a filter over all rows and columns; a last sheet lists the sources."""
+    """Each sheet has its headings in view and a filter over all rows and columns."""
     tables = {
         "categories": bktools.load_categories(service=service),
         "chart": bktools.read_chart_of_accounts(samples[0]),
     }
     path = bktools.to_excel(tables, tmp_path / "tables.xlsx")
-    assert CalamineWorkbook.from_path(path).sheet_names == ["categories", "chart", "about"]
+    assert CalamineWorkbook.from_path(path).sheet_names == ["categories", "chart"]
     sheet = _parts(path, r"sheet1\.xml$")
     assert '<pane ySplit="1"' in sheet
     assert f'<autoFilter ref="A1:H{len(tables["categories"]) + 1}"/>' in sheet
-    about = pd.read_excel(path, sheet_name="about", engine="calamine")
-    assert about["environment"][0] == "sandbox"
-    assert list(about["rows"]) == [len(frame) for frame in tables.values()]
 
 
 def test_what_a_workbook_cannot_hold_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -196,7 +196,7 @@ def test_files_of_something_else(book: Path, close: Close, samples: tuple[Path, 
 
     with pytest.raises(InputError, match="the sheet 'to do' has no column 'line id'"):
         bktools.read_fixes(filled(book, tmp_path / "headings.xlsx", without_ids))
-    with pytest.raises(ArgumentError, match="accounts must have the column id"):
+    with pytest.raises(InputError, match="accounts: needs the column"):
         bktools.check_fixes(bktools.read_fixes(book), close.categories, pd.DataFrame())
 
 

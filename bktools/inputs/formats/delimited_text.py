@@ -20,19 +20,10 @@ from bktools.inputs.words import normal
 _DELIMITERS = "\t|;,"
 
 
-def first_cells(file: File, line: int = 0) -> list[str]:
-    """Return the cells of one of the first lines, by the delimiter that makes most."""
-    lines = file.text.splitlines()
-    if line >= len(lines):
-        return []
-    return max((_cells(lines[line], delimiter) for delimiter in _DELIMITERS), key=len)
-
-
-def _cells(line: str, delimiter: str) -> list[str]:
-    try:
-        return next(csv.reader([line], delimiter=delimiter), [])
-    except csv.Error:
-        return []
+def first_cells(file: File) -> list[str]:
+    """Return the cells of the first line, by the delimiter that makes most."""
+    line = file.text.splitlines()[:1]
+    return max((next(csv.reader(line, delimiter=one), []) for one in _DELIMITERS), key=len)
 
 
 def has_headings(file: File, *headings: str) -> bool:

@@ -57,6 +57,7 @@ def test_a_row_is_two_postings(write, encoding):
     )
     assert found["tax_code"].fillna("").tolist() == ["9", "9", "", "", "", "", "40", "40"]
     assert found["text"][0] == 'Büro "Bedarf"'
+    assert found["voucher_id"].tolist() == [line for line in ("3", "4", "5", "6") for _ in range(2)]
     about = found.attrs["bktools"]
     assert about["debit"] == about["credit"] == "281.17"
     assert (
@@ -163,6 +164,12 @@ def test_headers(write, options, why):
     """The header must say what the rows are and what they leave out."""
     with pytest.raises(InputError, match=why):
         ledger(write, batch(*ROWS, **options))
+
+
+def test_columns_in_another_order(write):
+    """DATEV reads a row by the places of its cells: a file that has others is refused, whatever its headings say."""
+    with pytest.raises(InputError, match="line 2: its columns are not those of a DATEV Buchungsstapel"):
+        ledger(write, batch("27;1200", *ROWS).replace(COLUMNS, COLUMNS.replace("Umsatz", "Betrag")))
 
 
 def test_a_short_header(write):
