@@ -209,10 +209,11 @@ class Actions:
             is_told = job["batch_id"] in self.doubts or (job["outcome"] == "BLOCKED" and self.doubts)
             if job["outcome"] in OF_JOBS and not is_told:
                 why, to_do = OF_JOBS[job["outcome"]]
+                about = f"export job of {counted(job['entries'], 'entry', 'entries')}"
                 rows = self.entries.filter(pc.equal(self.entries["batch_id"], job["batch_id"]))
                 money, ids = self._waiting(rows["id"].to_pylist())
                 yield Action(
-                    "export_job", "error", PREPARER, to_do, f"export job of {counted(job['entries'], 'entry', 'entries')}",
+                    "export_job", "error", PREPARER, to_do, about,
                     f"{why}: {job['message']}" if job["message"] else why, money=money, entry_ids=ids,
                     ids={"batch_id": job["batch_id"]},
                 )  # fmt: skip

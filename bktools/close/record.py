@@ -101,9 +101,8 @@ class PeriodRecord:
             jobs, days = sent["job_id"].nunique(), sent["sent_at"].dropna().dt.strftime("%Y-%m-%d")
             when = days.min() if days.min() == days.max() else f"{days.min()} to {days.max()}"
             by = ", ".join(map(str, sorted(sent["sent_by"].dropna().unique())))
-            lines.append(
-                f"exported {counted(number_of_entries(sent), 'entry', 'entries')} in {counted(jobs, 'job')}, {when}, by {by}"
-            )
+            count = counted(number_of_entries(sent), "entry", "entries")
+            lines.append(f"exported {count} in {counted(jobs, 'job')}, {when}, by {by}")
             lines += self._amounts("exported")
         doubt = int(self.totals["in_doubt"].sum())
         if doubt:
@@ -116,9 +115,8 @@ class PeriodRecord:
             )
             lines += self._amounts("held_back")
         if self.not_kept:
-            lines.append(
-                f"not included: {counted(self.not_kept, 'entry', 'entries')}, whose data was not kept by the version that sent it"
-            )
+            count = counted(self.not_kept, "entry", "entries")
+            lines.append(f"not included: {count}, whose data was not kept by the version that sent it")
         return lines
 
     def _amounts(self, name: str) -> list[str]:

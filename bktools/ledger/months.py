@@ -14,7 +14,7 @@ def months_of(exported: pd.DataFrame) -> pd.Series:
 def entries_of_months(
     exported: pd.DataFrame, postings: pd.DataFrame, month: str | None = None
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the entries of a month, or of the months that the ledger covers, and a phrase about each month left out."""
+    """Return the entries of a month, or of the months in the ledger, and a phrase about each month left out."""
     months = months_of(exported)
     if month is not None:
         return exported[(months == month).fillna(value=False)], ()
