@@ -379,6 +379,31 @@ def submits_and_is_killed(address, token, entries):
         time.sleep(60)
 
 
+def submits(address, token, journal, entries):
+    """Submit entries; yield the outcomes."""
+    with bktools.connect(address, token=token, journal=journal) as service:
+        yield submitted(entries, service)
+
+
+@BOTH
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no signal that kills at once")
+def test_a_sender_that_was_killed_leaves_doubt(sandbox, connect, backend, entries):
+    """Killed between the intent and the answer: the batch may have arrived, so nobody sends it again without a person."""
+    sandbox.server.inject(Fault("latency", "create_export_job", seconds=60))
+    given = (sandbox.server.base_url, sandbox.server.token, backend, entries)
+    with connect() as service, warm.Process(submits, *given) as sender:
+        until = time.monotonic() + 30
+        while "SENDING" not in set(bktools.load_export_jobs(service=service)["state"]):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        sender.kill()
+        assert sender.wait() == -signal.SIGKILL
+        sandbox.server.clear_faults()
+        assert "ACCEPTED" not in submitted(entries, service)
+        assert "UNKNOWN" in set(bktools.load_export_jobs(service=service)["state"])
+        assert "ACCEPTED" not in submitted(entries, service)
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no signal that kills at once")
 def test_a_lost_log_is_noticed(sandbox, connect, entries, folder, tmp_path):
     """After a kill the newest events are in the log alone: without it, or with its first page alone, nothing is sent."""
