@@ -223,7 +223,7 @@ def _journal(settings: Settings) -> Checked:
         with Journal(settings) as journal:
             problems = journal.problems()
             waiting = journal.rows("SELECT count(*) AS batches FROM batches WHERE state IN ('UNKNOWN', 'SENDING')")
-            place, events = journal.place, journal.last_event()["event_id"]
+            place, events = journal.location, journal.last_event()["event_id"]
     except BktoolsError as error:
         return Checked("journal", FAILED, str(error), "", error)
     if problems:

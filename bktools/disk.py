@@ -80,6 +80,28 @@ def exclusive(path: Path, mode: int = PRIVATE_FILE) -> io.BufferedWriter:
     return os.fdopen(descriptor, "wb")
 
 
+@contextmanager
+def new_file(path: Path, what: str) -> Iterator[None]:
+    """Reserve the name of a new file, so that only one of two writers goes on; remove the file when the block fails.
+
+    Raises
+    ------
+    StorageError
+        When the file exists, or cannot be created; `what` is its noun.
+    """
+    try:
+        exclusive(path).close()
+    except FileExistsError:
+        raise StorageError(f"{path} exists already: choose another file, or remove it first") from None
+    except OSError as error:
+        raise StorageError(f"{what} {path} cannot be written: {told(error)}") from error
+    try:
+        yield
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
 def private_folder(path: Path) -> Path:
     """Create a folder, and its missing parents, that only the owner can read."""
     for folder in (*reversed(path.parents), path):

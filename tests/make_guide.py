@@ -26,7 +26,7 @@ BLOCK = re.compile(r"(<!-- made from the code: ([a-z ]+) -->\n\n).*?(<!-- end --
 # What stands for a value in the messages of checks, by the value's name; any other is a dot-dot-dot.
 VALUES = {
     "erp_account": "an account", "service_account": "an account", "account": "an account", "category": "a category",
-    "action": "archive or unarchive", "known_since()": "", "on_line(line)": "", "$list": "", "missing": "some",
+    "action": "archive or unarchive", "known_since()": "", "on_line(line)": "", "$last_import": "", "missing": "some",
     "rows": "several", "service_rows": "several", "chart_rows": "several", "bookings": "several", "equal": "several",
     "party_noun": "supplier or employee", "counted(rows, 'active account')": "active accounts",
     "left(erp_account, 60)": "an account", "shown(twin)": "a similar one", "MONTH": "a month",

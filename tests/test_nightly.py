@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from bktools.cli.guide import text_of
 
 NIGHTLY = text_of("team").partition("\n## Every night\n")[2]
@@ -20,6 +22,7 @@ def example(language):
     return text
 
 
+@pytest.mark.long
 def test_the_line_for_cron_runs(tmp_path):
     """Cron's line runs the script: two tables are loaded, all is logged, and a failure is shown and has its code."""
     (tmp_path / "bin").mkdir()

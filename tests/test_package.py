@@ -54,6 +54,7 @@ def link_requirements(lines, site):
                 (site / name).symlink_to(library.locate_file(name))
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_the_story_of_a_wheel(tmp_path):
     """It is built, checked and installed; in an empty folder it closes a month twice, and no message knows of a checkout."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import pickle
 import sys
 import types
@@ -287,6 +288,12 @@ def test_addresses_that_are_taken(url):
 def test_arguments_are_the_settings():
     """What an editor offers for `connect` are the settings, each of them."""
     assert Overrides.__annotations__.keys() == SETTINGS.keys()
+
+
+def test_a_timeout_is_seconds():
+    """As a number, a text or a span of time."""
+    for value in (90, "90", dt.timedelta(minutes=1.5)):
+        assert load_settings(URL, token="t", timeout=value).timeout == 90.0
 
 
 def test_plain_http_is_for_loopback():

@@ -6,7 +6,7 @@ import bktools
 from bktools.cli import options, results
 from bktools.cli.options import REQUIRED, argument
 from bktools.cli.output import remark, tell
-from bktools.cli.tables import counted
+from bktools.frames.codes import counted
 
 
 @results.table

@@ -15,8 +15,9 @@ from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import REQUIRED, argument, option
 from bktools.cli.output import tell
-from bktools.cli.tables import counted, show
+from bktools.cli.tables import show
 from bktools.errors import ArgumentError, PlanError
+from bktools.frames.codes import counted
 from bktools.visible import visible_line
 
 if TYPE_CHECKING:

@@ -37,16 +37,16 @@ def show(context: typer.Context, connection: options.Connects) -> None:
         others = _related(journal)
         rows = [
             ("journal", journal.id),
-            ("file" if journal.path else "database", journal.place),
-            ("marks", ", ".join(map(str, journal.sent_log.places))),
+            ("file" if journal.path else "database", journal.location),
+            ("marks", ", ".join(map(str, journal.sent_log.folders))),
             *(("address", address) for address in own),
             ("events", events),
             *((row["state"], row["batches"]) for row in states),
             *(("other", f"{other['name']}: {other['relation'] or 'unknown'}") for other in others),
         ]
         results.report(
-            *(f"{name:<10} {value}" for name, value in rows), journal=journal.id, place=journal.place,
-            marks=journal.sent_log.places, addresses=own, events=events,
+            *(f"{name:<10} {value}" for name, value in rows), journal=journal.id, place=journal.location,
+            marks=journal.sent_log.folders, addresses=own, events=events,
             batches={row["state"]: row["batches"] for row in states}, others=others,
         )  # fmt: skip
 
@@ -70,7 +70,7 @@ def backup(
     path = target or Path(f"bktools-journal-{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%SZ}.sqlite")
     with _journal(connection) as journal:
         journal.backup(path)
-        results.report(f"{journal.place} was copied to {path}", journal=journal.place, backup=path)
+        results.report(f"{journal.location} was copied to {path}", journal=journal.location, backup=path)
 
 
 @app.command("restore")
@@ -96,14 +96,14 @@ def restore(
     done = put_back(_settings(connection), source, by=_named(by), evidence=evidence)
     status, others = f"bktools export status{connection.same}", ", ".join(done.unconfirmed)
     results.report(
-        f"{done.place} was restored" + (f" from {source}" if source else ""),
+        f"{done.location} was restored" + (f" from {source}" if source else ""),
         *done.booked_twice,
         f"The earlier file is kept as {done.set_aside}" if done.set_aside else "",
         f"{len(done.accepted)} batches sent since are ACCEPTED: their marks hold the jobs of the service"
         if done.accepted else "",
         f"{len(done.in_doubt)} batches have an unknown outcome; {status} says how to settle them" if done.in_doubt else "",
         f"Nothing is sent before these machines have confirmed it, too: {others}" if others else "",
-        journal=done.place, earlier_file=done.set_aside, accepted=done.accepted, outcome_unknown=done.in_doubt,
+        journal=done.location, earlier_file=done.set_aside, accepted=done.accepted, outcome_unknown=done.in_doubt,
         booked_twice=done.booked_twice, unconfirmed=done.unconfirmed,
     )  # fmt: skip
 
@@ -145,7 +145,7 @@ def verify(connection: options.Connects) -> None:
     """
     with _journal(connection) as journal:
         problems = journal.problems()
-        events, place = journal.last_event()["event_id"], journal.place
+        events, place = journal.last_event()["event_id"], journal.location
     lines = problems or [f"{place} is whole: {events} events, and the marks agree"]
     results.report(*lines, journal=place, events=events, problems=problems)
     if problems:
@@ -196,12 +196,12 @@ def move(
     Example: bktools journal move --by Ada
     """
     from bktools.journal.move import move as to_database
-    from bktools.journal.postgres import place_of
+    from bktools.journal.postgres import location_of
 
     settings = _settings(connection)
     last = to_database(settings, by=_named(by), evidence=evidence)
     assert settings.journal is not None
-    place = place_of(settings.journal)
+    place = location_of(settings.journal)
     events = last["event_id"]
     results.report(f"{events} events are in {place}; the file is closed and kept", journal=place, events=events)
 

@@ -15,10 +15,10 @@ from bktools.cli import options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import CACHE, FILTERS, SERVICE, option
 from bktools.cli.output import remark, tell
-from bktools.cli.tables import counted
 from bktools.contract import rules
 from bktools.contract.noun import Filter, Noun
 from bktools.errors import ArgumentError, InputError
+from bktools.frames.codes import counted
 
 _HELP = """Load all {title}. Uses the cache when newer than --max-age; never returns a partial table,
     except with --on-error collect, which exits with 12 and names each company that failed on standard error.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,9 +14,9 @@ import bktools
 from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import option
-from bktools.cli.tables import counted
 from bktools.contract import rules
 from bktools.errors import ArgumentError
+from bktools.frames.codes import counted
 
 if TYPE_CHECKING:
     from bktools.close.figures import Valued
@@ -29,31 +30,29 @@ FAIL_ON: dict[str, Callable[[Close], bool]] = {
     "error": lambda close: close.severities["error"] > 0,
     "warning": lambda close: any(close.severities.values()),
 }
+OUT = option("--out FOLDER", "Folder to write; by default month-end-YYYY-MM.", section=options.OUTPUT)
 
 
-def _arguments(
-    *,
-    apply: bool = options.APPLY,
+@dataclass(frozen=True)
+class Arguments:
+    """The options that `close_month` takes as its arguments."""
+
+    apply: bool = options.APPLY
     month: str | None = option(
         "--month YYYY-MM", "The month, such as 2026-10; by default the last full one with entries."
-    ),
-    max_entries: int = options.MAX_ENTRIES,
-    wait: float = options.WAIT,
-    others_export: bool = options.OTHERS_EXPORT,
-    by: str | None = option("--by NAME", "Who prepares the close; kept permanently. By default the system's user."),
-    approved_by: str | None = option("--approved-by NAME", "Who approves it; with --apply this closes the period."),
+    )
+    max_entries: int = options.MAX_ENTRIES
+    wait: float = options.WAIT
+    others_export: bool = options.OTHERS_EXPORT
+    by: str | None = option("--by NAME", "Who prepares the close; kept permanently. By default the system's user.")
+    approved_by: str | None = option("--approved-by NAME", "Who approves it; with --apply this closes the period.")
     before_month_end: bool = option(
         "--before-month-end", "With --approved-by: approve a month that has not ended.", False
-    ),
-    new_chart: bool = options.NEW_CHART,
-    threshold: str | None = options.CHANGES_FROM,
-    folder: Path | None = option(
-        "--out FOLDER", "Folder to write; by default month-end-YYYY-MM.", section=options.OUTPUT
-    ),
-    profile: str = options.PROFILE,
-) -> dict[str, Any]:
-    """Return the options that `close_month` takes as its arguments."""
-    return locals()
+    )
+    new_chart: bool = options.NEW_CHART
+    threshold: str | None = options.CHANGES_FROM
+    folder: Path | None = OUT
+    profile: str = options.PROFILE
 
 
 @results.lists
@@ -61,7 +60,7 @@ def month_end(
     chart: files.Chart,
     entries: files.EntriesBesideChart,
     connection: options.ConnectsToCompany,
-    arguments: Annotated[dict[str, Any], options.Group(_arguments)],
+    arguments: Annotated[Arguments, options.Group(Arguments)],
     fail_on: str | None = option(
         "--fail-on SEVERITY",
         "Exit 11 when entries are held back (held), or something is to be done (error, or warning and worse).",
@@ -79,8 +78,8 @@ def month_end(
         raise ArgumentError("--fail-on", f"must be one of {', '.join(FAIL_ON)}", fail_on)
     from bktools.journal.export_jobs import open_questions
 
-    if arguments["month"] is not None:
-        rules.month("--month", arguments["month"])
+    if arguments.month is not None:
+        rules.month("--month", arguments.month)
     with connection.open() as service:
         company = options.the_company(service)
         for question in open_questions(company, service=service):
@@ -96,10 +95,10 @@ def month_end(
         results.say(_line("entries", files.recognised(rows.attrs["bktools"])))
         close = bktools.close_month(
             accounts, rows, company=company, categories=tables["categories"], employees=tables["employees"],
-            **arguments, seen=_say_step, service=service,
+            **vars(arguments), seen=_say_step, service=service,
         )  # fmt: skip
     _say_to_do(close)
-    _say_persons(close, is_named=arguments["by"] is not None)
+    _say_persons(close, is_named=arguments.by is not None)
     questions = [f"{one.about}: {one.to_do}: {one.command}" for one in close.actions if one.cause == "in_doubt"]
     is_closed = close.record.state == "CLOSED"
     again = f"bktools periods reopen {close.period} comes first, because the period is closed"
@@ -107,12 +106,12 @@ def month_end(
         f"\nWritten to {close.folder}/",
         f"The earlier close is kept as {close.earlier_folder}/" if close.earlier_folder else "",
         ""
-        if arguments["apply"]
+        if arguments.apply
         else f"Nothing was written to the service: {again if is_closed else 'run again with --apply to do it'}.",
         **_facts_of(close),
         outcome_unknown=questions,
     )
-    if questions or (arguments["apply"] and _is_incomplete(close)):
+    if questions or (arguments.apply and close.run.is_incomplete):
         raise typer.Exit(Exit.INCOMPLETE)
     if fail_on is not None and FAIL_ON[fail_on](close):
         raise typer.Exit(Exit.FINDINGS)
@@ -209,8 +208,6 @@ def _value(one: Valued) -> str:
 
 
 def _facts_of(close: Close) -> Mapping[str, Any]:
-    from bktools.reports.folder import facts_of
-
     run = close.run
     return {
         "period": close.period,
@@ -219,7 +216,7 @@ def _facts_of(close: Close) -> Mapping[str, Any]:
         "company_name": close.company_name or None,
         "state": close.state,
         "approved_by": close.approved_by,
-        **facts_of(close),
+        **close.facts,
         "applied": run.applied,
         "prepared_by": run.prepared_by,
         "stays_open": run.stays_open or None,
@@ -230,8 +227,3 @@ def _facts_of(close: Close) -> Mapping[str, Any]:
         "plan_id": run.plan.plan_id,
         "not_checked": run.unchecked,
     }
-
-
-def _is_incomplete(close: Close) -> bool:
-    unsent = {*close.run.outcomes("jobs")} - {"ACCEPTED"}
-    return bool(close.run.stays_open or unsent or {*close.run.outcomes("created")} & {"REJECTED", "UNKNOWN"})

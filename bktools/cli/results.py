@@ -227,7 +227,8 @@ def hand_over(
         Text for people instead of a table.
     """
     from bktools.cli.formats import WRITERS
-    from bktools.cli.tables import counted, show
+    from bktools.cli.tables import show
+    from bktools.frames.codes import counted
 
     output, rows = _output.get(), len(frame)
     is_part, frame = output.summary or output.limit is not None, _part(frame)

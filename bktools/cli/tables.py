@@ -12,6 +12,7 @@ import typer
 
 from bktools.cli.formats import is_number, texts_of
 from bktools.consoles import CUT, GAP, column_widths, cut
+from bktools.frames.codes import counted
 from bktools.visible import width
 
 if TYPE_CHECKING:
@@ -23,11 +24,6 @@ SHOWN_OF_A_UUID = 8
 LEAST_WIDTH = 20
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-
-
-def counted(count: int, noun: str, plural: str | None = None) -> str:
-    """Return a count with its noun."""
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def counts(values: pd.Series) -> str:

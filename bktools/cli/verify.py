@@ -67,8 +67,9 @@ def verify(
 
     Example: bktools verify --ledger bookkeeping.se --month 2026-10
     """
-    from bktools.journal.export_jobs import unknown_outcomes
-    from bktools.ledger.inputs import SENT
+    from bktools.frames.schema import MAYBE_SENT
+    from bktools.journal.unknown_outcomes import sendings_in_doubt
+    from bktools.ledger.months import entries_of_months, months_of
     from bktools.ledger.settlements import Sending, as_frame, settlements
 
     if month is not None:
@@ -78,19 +79,21 @@ def verify(
         postings = ledger.read(bktools.read_general_ledger)
         remark(files.recognised(postings.attrs["bktools"]))
         exported = bktools.load_export_jobs(company, entries=True, service=service)
-        exported = exported[exported["state"].isin(SENT)]
+        exported = exported[exported["state"].isin(MAYBE_SENT)]
         if entries.path is not None:
             exported = _with_file(exported, entries, company, service)
         elif len(exported) and exported["amount"].isna().all():
             raise ArgumentError(
                 "--entries", "must name the file of the entries: the journal kept no amounts when they were sent"
             )
-        of_months, left_out = _of_months(exported, postings, month)
+        of_months, left_out = entries_of_months(exported, postings, month)
+        if month is not None and (unknown := int(months_of(exported).isna().sum())):
+            tell(f"bktools: {unknown} entries without a month are left out: give their file with --entries")
         match = bktools.match_ledger(of_months, postings, days=days)
         # Every exported entry is needed: a sum in the ledger has all entries of its group.
         sendings = {
             batch: Sending(*sending)
-            for batch, sending in unknown_outcomes(company, service=service).items()
+            for batch, sending in sendings_in_doubt(company, service=service).items()
             if month is None or batch in {*of_months["batch_id"]}
         }
         settled = settlements(exported, postings, sendings, explained=explained or (), days=days)
@@ -144,26 +147,3 @@ def _with_file(
     tables = files.tables_of(service, company, max_age=0)
     named = with_names(to_arrow(files.read_entries(entries, company, tables)), **tables)
     return with_file(exported, named)
-
-
-def _of_months(
-    exported: pd.DataFrame, postings: pd.DataFrame, month: str | None
-) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the entries of a month, or of the months that the ledger covers, and a phrase about each other month.
-
-    The month of an entry is that of its close, or of its date where the journal has no close.
-    """
-    months = exported["period"].fillna(exported["date"].dt.strftime("%Y-%m"))
-    if month is not None:
-        unknown = int(months.isna().sum())
-        if unknown:
-            tell(f"bktools: {unknown} entries without a month are left out: give their file with --entries")
-        return exported[(months == month).fillna(value=False)], ()
-    days = postings["date"].dt.strftime("%Y-%m")
-    is_covered = months.between(days.min(), days.max()) if len(days) else months.isna()
-    is_covered = is_covered.fillna(value=False) | months.isna()
-    others = months[~is_covered].value_counts().sort_index()
-    span = f"which has postings of {days.min()} to {days.max()}" if len(days) else "which has no postings"
-    return exported[is_covered], tuple(
-        f"{count:,} entries of {other}, a month that is not in the ledger, {span}" for other, count in others.items()
-    )

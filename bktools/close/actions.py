@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from bktools.close.entries import AGAIN, BLOCKED, CHANGED, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT, REFUSED, STEPS
 from bktools.close.figures import Money, Sum, Valued, by_currency, largest_first, money_of
+from bktools.frames.codes import counted
 from bktools.frames.roles import EMPLOYEE, ERP, PREPARER, ROLES, SERVICE
 from bktools.frames.schema import COUNT
 from bktools.visible import visible_line
@@ -208,10 +209,11 @@ class Actions:
             is_told = job["batch_id"] in self.doubts or (job["outcome"] == "BLOCKED" and self.doubts)
             if job["outcome"] in OF_JOBS and not is_told:
                 why, to_do = OF_JOBS[job["outcome"]]
+                about = f"export job of {counted(job['entries'], 'entry', 'entries')}"
                 rows = self.entries.filter(pc.equal(self.entries["batch_id"], job["batch_id"]))
                 money, ids = self._waiting(rows["id"].to_pylist())
                 yield Action(
-                    "export_job", "error", PREPARER, to_do, _counted(job["entries"], "export job of"),
+                    "export_job", "error", PREPARER, to_do, about,
                     f"{why}: {job['message']}" if job["message"] else why, money=money, entry_ids=ids,
                     ids={"batch_id": job["batch_id"]},
                 )  # fmt: skip
@@ -318,10 +320,6 @@ def _fact(row: Mapping[str, Any]) -> str:
 
 def _key(row: Mapping[str, Any]) -> Any:
     return row["id"] or row.get("line")
-
-
-def _counted(count: int, words: str) -> str:
-    return f"{words} {count:,} {'entry' if count == 1 else 'entries'}"
 
 
 def _named(rows: Rows) -> str:

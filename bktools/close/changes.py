@@ -1,11 +1,10 @@
-"""`compare`: what changed between two months, two moments or two frames."""
+"""`compare`: what changed between two months or two moments."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -14,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.caller import name_of
-from bktools.close.differences import between_frames, between_moments
+from bktools.close.differences import between_moments
 from bktools.close.figures import NO_CURRENCY, Money, change_of, currencies_of, sums_of
 from bktools.close.record import PeriodRecord, record_in, required_company
 from bktools.connection import service_or_default
@@ -47,32 +46,21 @@ HELD_BACK = "held back"
 SHOWN_DRIVERS = 3
 
 
-@dataclass(frozen=True)
-class Threshold:
-    """The least difference that is worth a row: an amount in any currency, or a share of the amount before."""
+def threshold_of(value: str | float | Decimal | None) -> Callable[[Mapping[str, Any]], bool]:
+    """Return whether a difference is worth a row: from 500 or "5%" on, every one without a threshold.
 
-    least: Decimal
-    is_share: bool = False
-
-    def is_reached(self, row: Mapping[str, Any]) -> bool:
-        """Whether a difference is as large; one in a group that had nothing before always is, by share."""
-        if self.is_share:
-            return row["share"] is None or bool(abs(row["share"]) >= self.least)
-        return bool(abs(row["difference"]) >= self.least)
-
-
-def threshold_of(value: str | float | Decimal | None) -> Threshold | None:
-    """Return a threshold from 500 or "5%"; None for none, an ArgumentError for what is neither amount nor share."""
-    if value is None:
-        return None
-    text = str(value).strip()
+    Of a share, a difference in a group that had nothing before always is.
+    """
+    text = "0" if value is None else str(value).strip()
     try:
         least = Decimal(text.removesuffix("%"))
     except InvalidOperation:
         least = Decimal(-1)
     if not least.is_finite() or least < 0:
         raise ArgumentError(name_of("threshold"), "must be an amount such as 500, or a share such as 5%", value)
-    return Threshold(least, text.endswith("%"))
+    if text.endswith("%"):
+        return lambda row: row["share"] is None or bool(abs(row["share"]) >= least)
+    return lambda row: bool(abs(row["difference"]) >= least)
 
 
 def compare(
@@ -83,16 +71,16 @@ def compare(
     threshold: str | float | Decimal | None = None,
     service: Service | None = None,
 ) -> pd.DataFrame:
-    """Return what changed between two months, two moments or two frames.
+    """Return what changed between two months or two moments.
 
     Parameters
     ----------
-    before, after : str, date, datetime or DataFrame
+    before, after : str, date or datetime
         Two months such as "2026-10": the entries exported and held back in them, their amounts, and the categories,
-        accounts and employees as they were. Two moments: categories, accounts and employees, `after` by default as they are now. Two
-        frames with a column `id`, of any supported tool: their rows.
+        accounts and employees as they were. Two moments: categories, accounts and employees, `after` by default as they
+        are now.
     company : str, optional
-        UUID of the company; the configured one by default. Not used for frames.
+        UUID of the company; the configured one by default.
     threshold : str, float or Decimal, optional
         Of two months: the least difference of a category, account, employee or reason that has a row: an amount such as
         500, or a share of the amount before such as "5%". The totals by currency always have one.
@@ -112,8 +100,6 @@ def compare(
     ------
     ArgumentError
         When the two are not of one kind, or the threshold is none.
-    InputError
-        When a frame has no column `id`, or an ID twice.
     SnapshotNotFoundError
         When a moment is before the first snapshot.
 
@@ -123,19 +109,14 @@ def compare(
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> old = pd.DataFrame({"id": ["1", "2"], "name": ["Travel", "Meals"]})
-    >>> new = pd.DataFrame({"id": ["2", "3"], "name": ["Food", "Rent"]})
-    >>> compare(old, new)[["change", "about", "before", "after"]].fillna("").to_numpy().tolist()
-    [['removed', 'Travel', '', ''], ['name', 'Food', 'Meals', 'Food'], ['added', 'Rent', '', '']]
+    >>> import bktools, datetime as dt
+    >>> with bktools.Sandbox() as service:
+    ...     first = bktools.load_categories(service=service), bktools.load_employees(service=service)
+    ...     changes = bktools.compare(dt.datetime.now(dt.UTC), service=service)
+    >>> len(changes)
+    0
     """
-    if _is_frame(before) or _is_frame(after):
-        if not (_is_frame(before) and _is_frame(after)):
-            raise ArgumentError(
-                name_of("after"), "must be a frame, as `before` is: give two frames, two months or two moments"
-            )
-        return _handed(_of_rows("rows", between_frames(before, after)), {})
-    limit, service = threshold_of(threshold), service_or_default(service)
+    is_large, service = threshold_of(threshold), service_or_default(service)
     company = company or service.settings.company
     company = None if company is None else rules.uuid_text("company", company)
     # A period of pandas is a month or a day.
@@ -157,12 +138,8 @@ def compare(
         journal.recover()
         old, new = (record_in(journal, rules.month("month", month), company, environment) for month in (before, after))
         accounts = accounts_in(journal, company)
-    changes = months_between(old, new, accounts, service, limit)
+    changes = months_between(old, new, accounts, service, is_large)
     return _handed(changes, {"environment": environment, **source_of(changes)})
-
-
-def _is_frame(value: Any) -> bool:
-    return hasattr(value, "columns") or isinstance(value, pa.Table)
 
 
 def _handed(changes: pa.Table, about: Mapping[str, Any]) -> pd.DataFrame:
@@ -172,7 +149,7 @@ def _handed(changes: pa.Table, about: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def months_between(
-    before: PeriodRecord, after: PeriodRecord, accounts: pa.Table, service: Service, threshold: Threshold | None = None
+    before: PeriodRecord, after: PeriodRecord, accounts: pa.Table, service: Service, is_large: Callable[[Any], bool]
 ) -> pa.Table:
     """Return what changed between two months: exported and held-back entries, categories and employees.
 
@@ -187,7 +164,7 @@ def months_between(
     ]
     rows = [row for name in SUMS for row in _exported(name, old, new)]
     rows += _held_back(before, after)
-    large = [row for row in rows if row["table"] == "exported" or threshold is None or threshold.is_reached(row)]
+    large = [row for row in rows if row["table"] == "exported" or is_large(row)]
     parts = [_table(large)]
     moments = [pc.max(rows["sent_at"]).as_py() for rows in (old, new)]
     if None not in moments:

@@ -31,7 +31,7 @@ class Run:
     applied : bool
         True when it wrote to the service.
     begun_at : datetime
-        Its start, in UTC; times are the seconds of each step.
+        Its start, in UTC.
     prepared_by, approved_by : str
         Who ran it, and who approved it in this run; stays_open says why an approved close did not close its period.
     plan : ExportPlan
@@ -44,7 +44,6 @@ class Run:
 
     applied: bool
     begun_at: dt.datetime
-    times: Mapping[str, float]
     prepared_by: str
     approved_by: str | None
     stays_open: str
@@ -60,6 +59,12 @@ class Run:
         for row in getattr(self, name):
             counts[row["outcome"]] = counts.get(row["outcome"], 0) + 1
         return counts
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether an export job was not sent, an account not created, or an approved period not closed."""
+        unsent = {*self.outcomes("jobs")} - {"ACCEPTED"}
+        return bool(self.stays_open or unsent or {*self.outcomes("created")} & {"REJECTED", "UNKNOWN"})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,6 +182,29 @@ class Close:
         """Month, company and state in a line, and whether the books are real: the head of every page."""
         sandbox = f" · {where(self.environment)}" if self.environment == "sandbox" else ""
         return f"Month-end {self.period} · {self.name} · {self.title_state}{sandbox}"
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The figures for programs: amounts as text, so that none is rounded."""
+        reasons: dict[str, dict[str, Any]] = {}
+        for line in self.statement:
+            if line["reason"]:
+                reasons.setdefault(line["fate"], {})[line["reason"]] = line.facts
+        return {
+            "entries": {line["fate"]: line.facts for line in self.statement if not line["reason"]},
+            "reasons": reasons,
+            "to_do": self.severities,
+            "by_role": {
+                one.role: {"errors": one.errors, "warnings": one.warnings, **one.facts} for one in self.by_role
+            },
+            "against": {
+                "month": self.last_month or None,
+                "currencies": {
+                    one.currency: {name: f"{getattr(one, name):f}" for name in ("before", "now", "change")}
+                    for one in self.against
+                },
+            },
+        }
 
     @property
     def severities(self) -> dict[str, int]:

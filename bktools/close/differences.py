@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.errors import InputError
-from bktools.frames.engine import in_pandas, scannable
 from bktools.frames.names import with_names
 from bktools.frames.schema import TEXT, to_arrow
 from bktools.service import Service
@@ -38,9 +35,6 @@ EMPLOYEES = {
     "phone": "phone",
 }
 
-# By table: the names of its rows, first match wins; nothing else names a row.
-NAMES = ("name", "supplier", "description", "about")
-
 
 def between_moments(
     before: str | dt.date, after: str | dt.date | None, company: str | None, accounts: pa.Table, service: Service
@@ -50,30 +44,6 @@ def between_moments(
     categories = _with_account_names(differences(old, new, CATEGORIES), accounts)
     old, new = (_people(load_employees(company, as_of=moment, service=service)) for moment in (before, after))
     return {"categories": categories, "employees": differences(old, new, EMPLOYEES)}
-
-
-def between_frames(before: Any, after: Any) -> pa.Table:
-    """Return the changes between the rows of two frames with a column `id`."""
-    old, new = (
-        to_arrow(in_pandas(scannable(frame, name)), name) for frame, name in ((before, "before"), (after, "after"))
-    )
-    for side, name in ((old, "before"), (new, "after")):
-        if "id" not in side.column_names:
-            raise InputError("has no column id, which says which rows are the same: give one", source=name)
-        if pc.count_distinct(_texts(side["id"])).as_py() != len(side):
-            raise InputError("has an id twice, or one that is empty: give each row an id of its own", source=name)
-    fields = [name for name in old.column_names if name in new.column_names and name not in ("id", "line")]
-    label = next((name for name in NAMES if name in fields), "id")
-
-    def ready(side: pa.Table) -> pa.Table:
-        columns = {name: _texts(side[name]) for name in fields}
-        return pa.table(
-            {"company_id": pa.nulls(len(side), TEXT)}
-            | columns
-            | {"id": _texts(side["id"]), "name": _texts(side[label])}
-        )
-
-    return differences(ready(old), ready(new), {name: name for name in fields})
 
 
 def differences(old: pa.Table, new: pa.Table, words: Mapping[str, str]) -> pa.Table:
@@ -129,16 +99,3 @@ def _with_account_names(changes: pa.Table, accounts: pa.Table) -> pa.Table:
             row |= {side: named.get(row[side], row[side]) for side in ("before", "after")}
             row["field"] = "account"
     return pa.Table.from_pylist(rows, schema=changes.schema)
-
-
-def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    kind = column.type
-    if pa.types.is_decimal(kind):
-        # Equal amounts of two scales are one text.
-        return pa.chunked_array([[None if value is None else _plain(value) for value in column.to_pylist()]], TEXT)
-    return pc.cast(column, TEXT)
-
-
-def _plain(value: Decimal) -> str:
-    text = format(value, "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text

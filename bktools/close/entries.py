@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.export.plan import ExportPlan
-from bktools.frames.columns import amounts_of, in_one_scale
+from bktools.frames.columns import amounts_of, in_one_scale, tables_in_one_scale
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, INSTANT, MONEY, TEXT, days, split_lines, to_arrow
 
@@ -63,7 +63,8 @@ def entries_of(
     is_repeated = pc.is_in(sent["entry_id"], pc.drop_null(ids).combine_chunks())
     journal = _of_journal(sent.filter(pc.or_kleene(pc.equal(sent["period"], month), is_repeated)), rows, ids, month)
     rest = rows.filter(pc.invert(pc.is_in(ids, pc.drop_null(journal["id"]).combine_chunks(), skip_nulls=True)))
-    table = pa.concat_tables(_alike([journal, rest]), promote_options="permissive")
+    parts = tables_in_one_scale(*tables_in_one_scale(journal, rest), column="file_amount")
+    table = pa.concat_tables(parts, promote_options="permissive")
     order = pc.index_in(table["fate"], pa.array(FATES, TEXT))
     keys = [(name, "ascending") for name in ("fate_order", "date", "id", "split_line", "line")]
     table = table.append_column("fate_order", order).sort_by(keys).drop_columns("fate_order")
@@ -94,7 +95,7 @@ def _of_file(
     keys = zip(waiting["reason"].to_pylist(), waiting["id"].to_pylist(), lines, strict=True)
     pairs = [facts.get(key, (text, "")) for key, text in zip(keys, waiting["message"].to_pylist(), strict=True)]
     waiting = _with(waiting, message=[fact for fact, _ in pairs], to_do=[step for _, step in pairs])
-    rows = pa.concat_tables(_alike([ready, waiting]), promote_options="permissive")
+    rows = pa.concat_tables(tables_in_one_scale(ready, waiting), promote_options="permissive")
     fates = [OF_REASON.get(reason, HELD) for reason in rows["reason"].to_pylist()]
     rows = _complete(_with(rows, fate=fates))
     return _with(rows, split_line=split_lines(rows))
@@ -159,17 +160,6 @@ def _complete(rows: pa.Table) -> pa.Table:
         else:
             columns[field.name] = pc.cast(rows[field.name], field.type)
     return pa.table(columns | {name: rows[name] for name in rows.column_names if name not in columns})
-
-
-def _alike(tables: Sequence[pa.Table]) -> list[pa.Table]:
-    """Return tables whose columns of amounts have one type."""
-    tables = list(tables)
-    for name in ("amount", "file_amount"):
-        places = [place for place, table in enumerate(tables) if name in table.column_names]
-        columns = _one_type(*(tables[place][name] for place in places))
-        for place, column in zip(places, columns, strict=True):
-            tables[place] = tables[place].set_column(tables[place].column_names.index(name), name, column)
-    return tables
 
 
 def _one_type(*columns: pa.ChunkedArray) -> list[pa.ChunkedArray]:

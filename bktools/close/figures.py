@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from bktools.frames.codes import sentence
 from bktools.frames.schema import COUNT, MONEY, TEXT, split_lines
 
 NO_CURRENCY = "no currency"
+# More than a sum of amounts of 38 digits has.
+DIGITS = 80
 ALL = "all"
 
 # Fates whose reasons have lines of their own.
@@ -45,6 +48,11 @@ class Valued:
     def amounts(self) -> dict[str, Decimal]:
         """Exact amount by currency; amounts of currencies are never added."""
         return {currency: money.amount for currency, money in self.money.items() if money.amount is not None}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Both for programs: amounts as text, so that none is rounded."""
+        return {"entries": self.entries, "amounts": {name: f"{amount:f}" for name, amount in self.amounts.items()}}
 
 
 @dataclass(frozen=True)
@@ -211,19 +219,12 @@ class Figures:
         return sorted(sums, key=lambda one: FATES.index(one["fate"]))
 
 
-def exact_sum(amounts: Iterable[Decimal]) -> Decimal:
-    """Return an exact sum: Python's own rounds to 28 digits."""
-    values = pa.array(amounts)
-    if not pa.types.is_decimal(values.type):
-        return Decimal(0)
-    total: Decimal = pc.sum(pc.cast(values, pa.decimal256(76, values.type.scale))).as_py()
-    return total
-
-
 def change_of(before: Money, now: Money) -> tuple[Decimal, Decimal, Decimal, Decimal | None]:
     """Return both amounts, the exact change, and its share in percent of the amount before; None where that is nothing."""
     old, new = before.amount or Decimal(0), now.amount or Decimal(0)
-    change = exact_sum([new, old.copy_negate()])
+    # Python's own difference is rounded to 28 digits.
+    with decimal.localcontext(prec=DIGITS):
+        change = new - old
     return old, new, change, (change / abs(old) * 100).quantize(Decimal("0.1")) if old else None
 
 

@@ -15,6 +15,7 @@ from bktools.connection import service_or_default
 from bktools.consoles import readable
 from bktools.contract import rules
 from bktools.errors import ArgumentError
+from bktools.frames.codes import counted
 from bktools.frames.currencies import shown
 from bktools.frames.engine import source_of
 from bktools.frames.names import in_reading_order
@@ -100,22 +101,22 @@ class PeriodRecord:
             jobs, days = sent["job_id"].nunique(), sent["sent_at"].dropna().dt.strftime("%Y-%m-%d")
             when = days.min() if days.min() == days.max() else f"{days.min()} to {days.max()}"
             by = ", ".join(map(str, sorted(sent["sent_by"].dropna().unique())))
-            lines.append(
-                f"exported {_entries(number_of_entries(sent))} in {jobs:,} job{'' if jobs == 1 else 's'}, {when}, by {by}"
-            )
+            count = counted(number_of_entries(sent), "entry", "entries")
+            lines.append(f"exported {count} in {counted(jobs, 'job')}, {when}, by {by}")
             lines += self._amounts("exported")
         doubt = int(self.totals["in_doubt"].sum())
         if doubt:
-            lines += [f"in doubt {_entries(doubt)}", *self._amounts("in_doubt")]
+            lines += [f"in doubt {counted(doubt, 'entry', 'entries')}", *self._amounts("in_doubt")]
         if len(self.held_back):
             held = number_of_entries(self.held_back)
             still = number_of_entries(self.held_back[self.held_back["outcome"] == "open"])
-            lines.append(f"held back {_entries(held)}: {held - still:,} resolved since, {still:,} still open")
+            lines.append(
+                f"held back {counted(held, 'entry', 'entries')}: {held - still:,} resolved since, {still:,} still open"
+            )
             lines += self._amounts("held_back")
         if self.not_kept:
-            lines.append(
-                f"not included: {_entries(self.not_kept)}, whose data was not kept by the version that sent it"
-            )
+            count = counted(self.not_kept, "entry", "entries")
+            lines.append(f"not included: {count}, whose data was not kept by the version that sent it")
         return lines
 
     def _amounts(self, name: str) -> list[str]:
@@ -139,10 +140,6 @@ class PeriodRecord:
                 views.table([""], [[line] for line in self.lines], total=len(self.lines)),
             ]
         )
-
-
-def _entries(count: int) -> str:
-    return f"{count:,} entr{'y' if count == 1 else 'ies'}"
 
 
 def record_of(month: Month, company: str | None = None, *, service: Service | None = None) -> PeriodRecord:

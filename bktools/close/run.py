@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -83,8 +82,7 @@ class Closing:
         is_early = rules.flag("before_month_end", self.before_month_end)
         require_month(self.period, today, is_approved=self.approved_by is not None, is_early=is_early)
         self.apply = rules.flag("apply", self.apply)
-        self.least_change = threshold_of(self.threshold)
-        self._seconds: dict[str, float] = {}
+        self.is_large_change = threshold_of(self.threshold)
 
     def run(self) -> Close:
         """Load, reconcile, create accounts, export the entries that are ready, and return the month."""
@@ -154,7 +152,7 @@ class Closing:
         tables |= {"entries": rows, "coverage": coverage, "last": last}
         if len(last) and len(record.tables["events"]):
             earlier = record_in(journal, last["sent_in"][0].as_py(), company, settings.environment, sent)
-            tables["changes"] = months_between(earlier, record, accounts, service, self.least_change)
+            tables["changes"] = months_between(earlier, record, accounts, service, self.is_large_change)
         name = settings.name_of(company)
         close = Close(
             period=month,
@@ -168,7 +166,7 @@ class Closing:
             before=before,
             after=after,
             run=Run(
-                applied=self.apply, begun_at=self.begun_at, times=self._seconds, prepared_by=self.prepared_by,
+                applied=self.apply, begun_at=self.begun_at, prepared_by=self.prepared_by,
                 approved_by=self.approved_by, stays_open=stays_open, plan=plan, jobs=jobs, created=created,
                 unchecked=(*after.unchecked, *plan.unchecked), sources=sources,
             ),
@@ -178,9 +176,7 @@ class Closing:
         return close
 
     def _step(self, name: str, work: Callable[..., Result], *values: Any, **options: Any) -> Result:
-        begin = time.perf_counter()
         result = work(*values, **options)
-        self._seconds[name] = time.perf_counter() - begin
         self._tell(name, result)
         return result
 

@@ -251,7 +251,7 @@ ERRORS = (
     Check(
         "unknown_account",
         "category.account_id IS NOT NULL AND account.id IS NULL",
-        "the account of its category is not among the accounts bktools knows{$list}",
+        "the account of its category is not among the accounts bktools knows{$last_import}",
         "create the chart's accounts (bktools accounts create) or import the account list (bktools accounts import FILE)",
         PREPARER,
         (*CHAIN, "accounts"),
@@ -536,14 +536,14 @@ TOGETHER = f"""(
 # All findings.
 FINDINGS = """REPEATS, sized AS (SIZED), checked AS (
     SELECT entry.row, entry.line, entry.company_id, entry.day, entry.id, entry.text, entry.amount, SHOWN
-        CASE ENDS END AS last_place, CONDITIONS
+        CASE ENDS END AS last_number, CONDITIONS
     FROM entries AS entry JOINS
 )
-SELECT row, one_line(about) AS about, finding.place, one_line(finding.fact) AS message, finding.to_do FROM (
-    SELECT *, ABOUT AS about, unnest(list_filter([TEXTS], lambda one: one.place <= last_place)) AS finding
+SELECT row, one_line(about) AS about, finding.number, one_line(finding.fact) AS message, finding.to_do FROM (
+    SELECT *, ABOUT AS about, unnest(list_filter([TEXTS], lambda one: one.number <= last_number)) AS finding
     FROM checked WHERE ANY
 )
-ORDER BY finding.place, company_id, day, id, row
+ORDER BY finding.number, company_id, day, id, row
 """
 ABOUT = (
     "coalesce(nullif(concat_ws(', ', strftime(day, '%Y-%m-%d'), text, money(amount, units) || coalesce(' ' || currency, "
@@ -606,12 +606,12 @@ def reasons_query(inputs: set[str]) -> str:
 
 
 def findings_query(inputs: set[str]) -> str:
-    """Return the query of all findings: row, about, place of the check in CHECKS, message, to_do; most severe first."""
+    """Return the query of all findings: row, about, number of the check in CHECKS, message, to_do; most severe first."""
     checks = applied(inputs)
-    place = {check.name: number for number, check in enumerate(CHECKS)}
-    ends = [f"WHEN {check.condition} THEN {place[check.name]}" for check in checks if check.ends]
+    numbers = {check.name: number for number, check in enumerate(CHECKS)}
+    ends = [f"WHEN {check.condition} THEN {numbers[check.name]}" for check in checks if check.ends]
     texts = [
-        f"CASE WHEN {check.name} THEN {{'place': {place[check.name]}, 'fact': {sql(check.fact)}, 'to_do': {sql(check.to_do)}}} END"
+        f"CASE WHEN {check.name} THEN {{'number': {numbers[check.name]}, 'fact': {sql(check.fact)}, 'to_do': {sql(check.to_do)}}} END"
         for check in checks
     ]
     return _filled(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, SupportsIndex
 
@@ -16,7 +15,6 @@ from bktools.export import spark
 from bktools.export.findings import ADDED, Checker, arguments_of
 from bktools.export.plan import (
     BATCHES,
-    LIVE,
     SENT_BEFORE,
     ExportOptions,
     ExportPlan,
@@ -29,7 +27,7 @@ from bktools.export.tables import arrow_of
 from bktools.frames.columns import amounts_of, days_of, text_of
 from bktools.frames.engine import is_spark, source_of
 from bktools.frames.names import in_reading_order, with_names
-from bktools.frames.schema import COUNT, TEXT, Month, to_pandas
+from bktools.frames.schema import COUNT, MAYBE_SENT, TEXT, Month, to_pandas
 
 
 def compose_export_jobs(
@@ -133,7 +131,9 @@ def compose_export_jobs(
     else:
         rows = checker.prepared(selected(arrow_of(entries, "entries"), selection, entries))
         errors = checker.first_errors(rows)
-    composed = _with_names(_composed(rows, errors, size, options, frames.get("history")), frames)
+    composed = _composed(rows, errors, size, options, frames.get("history"))
+    composed = with_names(composed, **{name: frame for name, frame in frames.items() if name != "history"})
+    composed = composed.select(in_reading_order(composed.column_names))
     ready, not_ready = _split(composed)
     batches = _batches_of(ready)
     return ExportPlan(
@@ -148,11 +148,6 @@ def compose_export_jobs(
         journal=str(source_of(history).get("journal", "")),
         _find=partial(checker.findings, composed),
     )
-
-
-def _with_names(composed: pa.Table, frames: Mapping[str, pa.Table]) -> pa.Table:
-    named = with_names(composed, **{name: frame for name, frame in frames.items() if name != "history"})
-    return named.select(in_reading_order(named.column_names))
 
 
 def _split(composed: pa.Table) -> tuple[pa.Table, pa.Table]:
@@ -195,7 +190,7 @@ def _with_exported(held: pa.Table, history: pa.Table) -> pa.Table:
     was_sent = pc.is_in(held.column("reason"), pa.array(SENT_BEFORE, TEXT))
     ids = pc.if_else(was_sent, held.column("id"), pa.scalar(None, TEXT))
     ids = pc.if_else(pa.array(ids.to_pandas().duplicated()), pa.scalar(None, TEXT), ids)
-    sent = history.filter(pc.is_in(history.column("state"), pa.array(LIVE, TEXT)))
+    sent = history.filter(pc.is_in(history.column("state"), pa.array(MAYBE_SENT, TEXT)))
     facts = {
         "id": pc.ascii_lower(sent.column("entry_id")),
         "amount": amounts_of(sent, "history"),
@@ -203,9 +198,9 @@ def _with_exported(held: pa.Table, history: pa.Table) -> pa.Table:
     }
     sent = pa.table(facts).filter(pc.is_in(facts["id"], ids.drop_null().combine_chunks()))
     sums = sent.group_by("id", use_threads=False).aggregate([("amount", "sum"), ("currency", "min")])
-    places = pc.index_in(ids, sums.column("id").combine_chunks(), skip_nulls=True)
-    held = held.append_column("exported_amount", sums.column("amount_sum").take(places))
-    return held.append_column("exported_currency", sums.column("currency_min").take(places))
+    positions = pc.index_in(ids, sums.column("id").combine_chunks(), skip_nulls=True)
+    held = held.append_column("exported_amount", sums.column("amount_sum").take(positions))
+    return held.append_column("exported_currency", sums.column("currency_min").take(positions))
 
 
 def _batch_ids(ready: pa.Table, size: int, options: ExportOptions) -> pa.Array:

@@ -17,11 +17,11 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.export import checks
 from bktools.export.tables import decimals_of, numbered
-from bktools.frames.columns import amounts_of, days_of, text_of
+from bktools.frames.columns import amounts_of, days_of, text_of, with_column
 from bktools.frames.currencies import MINOR_UNITS
 from bktools.frames.engine import engine
 from bktools.frames.names import FIRST, IDENTIFIERS, last_import
-from bktools.frames.schema import COMPARED, MONEY, TEXT, Month, split_lines
+from bktools.frames.schema import COMPARED, TEXT, Month, split_lines
 
 # Columns that composing adds to the entries.
 ADDED = ("batch_id", "reason", "message", "exported_amount", "exported_currency")
@@ -53,7 +53,7 @@ class Checker:
         """Return entries as they are checked: without what composing added, IDs in lower case, as they are sent."""
         entries = _without_added(entries)
         for name in ("id", "company_id"):
-            entries = entries.set_column(entries.column_names.index(name), name, pc.ascii_lower(entries.column(name)))
+            entries = with_column(entries, name, pc.ascii_lower(entries.column(name)))
         if "categories" in self.frames and "category_id" not in entries.column_names:
             raise InputError("the entries have no column category_id: add it, or leave out categories")
         return entries
@@ -79,7 +79,7 @@ class Checker:
         )
         names = [name for name in (*FIRST, *IDENTIFIERS) if name in composed.column_names]
         by_check = {
-            name: pa.array([getattr(check, name) for check in checks.CHECKS], TEXT).take(rows.column("place"))
+            name: pa.array([getattr(check, name) for check in checks.CHECKS], TEXT).take(rows.column("number"))
             for name in ("name", "severity", "who")
         }
         about = composed.select(names).take(rows.column("row"))
@@ -105,7 +105,7 @@ class Checker:
         self, query_of: Callable[[set[str]], str], entries: pa.Table, read: pa.Table, **tables: pa.Table
     ) -> pa.Table:
         query = query_of(self._inputs(entries))
-        values = {"list": _list_of(self.frames.get("accounts")), **self.arguments}
+        values = {"last_import": last_import(self.frames.get("accounts")), **self.arguments}
         values = {name: value for name, value in values.items() if f"${name}" in query}
         tables |= {"entries": read, "contents": _contents(entries), "currencies": CURRENCIES}
         tables |= {"categories": NO_CATEGORIES, **self.frames}
@@ -152,8 +152,7 @@ def _compared(history: pa.Table, columns: Collection[str]) -> pa.Table:
     """Return a history without the columns that the entries lack: these are not compared."""
     for name in COMPARED:
         if name not in columns:
-            place = history.column_names.index(name)
-            history = history.set_column(place, name, pa.nulls(len(history), history.schema.field(place).type))
+            history = with_column(history, name, pa.nulls(len(history), history.schema.field(name).type))
     return history
 
 
@@ -162,11 +161,8 @@ def _read_columns(entries: pa.Table) -> pa.Table:
     needs = {need for check in checks.CHECKS for need in check.needs} - {"entries.date", "entries.split_line"}
     names = [name for name in entries.column_names if f"entries.{name}" in needs]
     columns = {name: entries.column(name) for name in ("id", "company_id", *names)}
-    if "amount" in columns:
-        columns["amount"] = amounts_of(entries)
-        columns["decimals"] = decimals_of(columns["amount"])
-    else:
-        columns["amount"] = pa.nulls(len(entries), MONEY)
+    columns["amount"] = amounts_of(entries)
+    columns["decimals"] = decimals_of(columns["amount"])
     columns |= {name: text_of(entries, name) for name in COMPARED if name not in {"amount", "date"}}
     columns["day"] = days_of(entries)
     columns |= {name: split_lines(entries, name) for name in ("split_line", "split_lines")}
@@ -194,15 +190,7 @@ def _contents(entries: pa.Table) -> pa.Table:
     """Return each entry as one value, without its line in the file."""
     content = entries.select([name for name in entries.column_names if name != "line"])
     # DuckDB ignores case in names, so two names could collide.
-    content = content.rename_columns([str(place) for place in range(content.num_columns)])
+    content = content.rename_columns([str(number) for number in range(content.num_columns)])
     # Without its type, no rows would be an error before pyarrow 20.
     values = [batch.to_struct_array() for batch in content.to_batches()]
     return numbered(pa.table({"content": pa.chunked_array(values, pa.struct(content.schema))}), "row")
-
-
-def _list_of(accounts: pa.Table | None) -> str:
-    """Return when a list of accounts was last imported, in brackets; empty where the frame does not say."""
-    if accounts is None or (len(accounts) and accounts.column("state").null_count == len(accounts)):
-        return ""
-    imported = accounts.filter(pc.equal(accounts.column("state"), "IMPORTED")).column("updated_at")
-    return last_import(pc.max(imported).as_py())

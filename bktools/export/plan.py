@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -22,21 +21,18 @@ from bktools.consoles import readable
 from bktools.contract import export_jobs
 from bktools.contract.rules import INT64_MAX
 from bktools.errors import InputError, PlanError
-from bktools.frames.arrow import tables_to_arrow
-from bktools.frames.codes import short
-from bktools.frames.columns import amounts_of
+from bktools.frames.batches import BatchRequest
+from bktools.frames.codes import counted, short
+from bktools.frames.columns import amounts_of, with_column
 from bktools.frames.currencies import shown
-from bktools.frames.delimited import tables_to_csv
 from bktools.frames.names import FIRST, in_reading_order
+from bktools.frames.results import Result
 from bktools.frames.schema import (
     COUNT,
     DATE,
     DIGITS,
-    ENTRY_DATA,
     TEXT,
     number_of_entries,
-    split_lines,
-    texts_of,
     to_arrow,
     to_pandas,
 )
@@ -51,12 +47,6 @@ SUMMARY = ("severity", "check", "entries", "value", "message", "to_do", "who")
 HELD_FIRST = ("date", "supplier", "amount", "currency", "reason")
 
 TOTALS_BY = ("company_id", "currency", "category_id")
-
-# The tables that `to_csv` and `to_arrow` hand over.
-_TABLES = ("batches", "entries", "not_ready", "totals", "findings")
-
-# States of a batch whose entries were sent, or may have been.
-LIVE = ("ACCEPTED", "SENDING", "UNKNOWN")
 
 # Why an entry is not ready that was sent before, or may have been.
 SENT_BEFORE = ("exported", "changed_since_export", "in_doubt")
@@ -74,33 +64,8 @@ class ExportOptions:
     vendor_based_bookkeeping: bool = False
 
 
-@dataclass(frozen=True)
-class BatchRequest:
-    """The request for a batch, and the entries that it is made of."""
-
-    batch_id: str
-    company_id: str
-    entry_ids: list[str]
-    body: bytes
-    rows: pa.Table | None = None
-
-    @property
-    def entry_data(self) -> list[tuple[Any, ...]]:
-        """What the journal keeps of each line: the entry's ID, the number of the line, and the columns `ENTRY_DATA` as text.
-
-        A value is null where it is unknown; the amount is exact.
-        """
-        rows = self.rows
-        if rows is None:
-            return []
-        lines = split_lines(rows).to_pylist()
-        # Only the lines of split entries repeat an ID.
-        ids = rows.column("id").to_pylist() if any(lines) else self.entry_ids
-        return list(zip(ids, lines, *(texts_of(rows, name) for name in ENTRY_DATA), strict=True))
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class ExportPlan:
+class ExportPlan(Result):
     """Ready entries in batches, and entries that are not ready, with the reason.
 
     Attributes
@@ -139,6 +104,9 @@ class ExportPlan:
     >>> plan.entry_ids(plan.batches["batch_id"].iloc[0]) == plan.entries["id"].to_list()
     True
     """
+
+    _TABLES = ("batches", "entries", "not_ready", "totals", "findings")
+    _PREFIX = "export_"
 
     batches: pd.DataFrame
     rows: pa.Table
@@ -193,9 +161,9 @@ class ExportPlan:
         PlanError
             When the plan has no such batch, or the batch was changed after it was composed.
         """
-        if batch_id not in self._places:
+        if batch_id not in self._rows_of_batches:
             raise PlanError(f"the plan has no batch {batch_id}")
-        company_id, begin, lines, entries = self._places[batch_id]
+        company_id, begin, lines, entries = self._rows_of_batches[batch_id]
         rows = self.rows.slice(begin, lines)
         ids = rows.column("id").unique().to_pylist()
         is_whole = _all_are(rows.column("batch_id"), batch_id) and _all_are(rows.column("company_id"), company_id)
@@ -218,12 +186,12 @@ class ExportPlan:
         PlanError
             When a batch, an entry or an option was changed, added, repeated or removed after the plan was composed.
         """
-        # The frame may have been changed after `_places` was computed.
-        self.__dict__.pop("_places", None)
+        # The frame may have been changed after `_rows_of_batches` was computed.
+        self.__dict__.pop("_rows_of_batches", None)
         try:
-            listed = list(self._places)
-            lines = sum(lines for _, _, lines, _ in self._places.values())
-            planned = sum(entries for _, _, _, entries in self._places.values())
+            listed = list(self._rows_of_batches)
+            lines = sum(lines for _, _, lines, _ in self._rows_of_batches.values())
+            planned = sum(entries for _, _, _, entries in self._rows_of_batches.values())
         except (KeyError, TypeError):
             raise PlanError("the frame of the plan's batches was changed since it was made: compose it again") from None
         if len(listed) != len(self.batches) or plan_digest(listed, self.options) != self.plan_id:
@@ -253,7 +221,7 @@ class ExportPlan:
         return held.equals(shown[list(SENT)].reset_index(drop=True))
 
     @cached_property
-    def _places(self) -> dict[str, tuple[str, int, int, int]]:
+    def _rows_of_batches(self) -> dict[str, tuple[str, int, int, int]]:
         """Company, first row, rows and entries of each batch; rows are in the order of batches."""
         counted = self.rows.column("batch_id").value_counts().to_pylist()
         lines_of = {count["values"]: count["counts"] for count in counted}
@@ -261,7 +229,7 @@ class ExportPlan:
         lines = [lines_of.get(batch_id, 0) for batch_id in self.batches["batch_id"]]
         begins = accumulate(lines, initial=0)
         named = zip(self.batches["batch_id"], self.batches["company_id"], begins, lines, entries, strict=False)
-        return {batch_id: (company_id, *place) for batch_id, company_id, *place in named}
+        return {batch_id: (company_id, *counts) for batch_id, company_id, *counts in named}
 
     @property
     def amounts(self) -> dict[str, Decimal]:
@@ -271,34 +239,9 @@ class ExportPlan:
         """
         if not {"currency", "amount"} <= set(self.totals.columns):
             return {}
-        known = self.totals.dropna(subset="amount").fillna({"currency": "no currency"})
-        sums = known.groupby("currency")["amount"].sum()
+        totals = self.totals.dropna(subset="amount").fillna({"currency": "no currency"})
+        sums = totals.groupby("currency")["amount"].sum()
         return {str(currency): Decimal(amount) for currency, amount in sums.items()}
-
-    def to_csv(self, folder: str | Path, profile: str = "excel") -> list[Path]:
-        """Write batches, entries, not_ready, totals and findings as CSV files that only you can read; return the paths.
-
-        Parameters
-        ----------
-        folder : path
-            Created if missing. Its files export_batches.csv, export_entries.csv and so on are replaced.
-        profile : str
-            As in `bktools.to_csv`: "excel", "excel-eu" or "machine".
-
-        Raises
-        ------
-        ArgumentError
-            When the profile is unknown.
-        InputError
-            When a column of the entries cannot be written as text.
-        StorageError
-            When a file cannot be written. Each file is then complete or unchanged.
-        """
-        return tables_to_csv({f"export_{name}": getattr(self, name) for name in _TABLES}, folder, profile)
-
-    def to_arrow(self) -> dict[str, pa.Table]:
-        """Return batches, entries, not_ready, totals and findings by name, each as `bktools.to_arrow` does."""
-        return tables_to_arrow({name: getattr(self, name) for name in _TABLES})
 
     def __repr__(self) -> str:
         lines = [f"ExportPlan {self.plan_id}: {self._headline()}"]
@@ -375,7 +318,7 @@ class ExportPlan:
 
     def _headline(self) -> str:
         count = number_of_entries(self.rows)
-        ready = f"{count:,} entr{'y' if count == 1 else 'ies'} ready"
+        ready = f"{counted(count, 'entry', 'entries')} ready"
         batches = f"{len(self.batches):,} batch{'' if len(self.batches) == 1 else 'es'}"
         counts = self._summary.groupby("severity")["entries"].sum()
         others = [
@@ -456,9 +399,8 @@ def as_exported(not_ready: pa.Table) -> pa.Table:
     was_sent = pc.is_in(not_ready.column("reason"), pa.array(SENT_BEFORE, TEXT))
     for name in ("amount", "currency"):
         if name in not_ready.column_names:
-            place = not_ready.column_names.index(name)
             column = pc.if_else(was_sent, not_ready.column(f"exported_{name}"), not_ready.column(name))
-            not_ready = not_ready.set_column(place, name, column)
+            not_ready = with_column(not_ready, name, column)
     return not_ready
 
 

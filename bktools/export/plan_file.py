@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bktools import disk
-from bktools.errors import PlanError, StorageError
+from bktools.errors import PlanError
 from bktools.export.findings import COLUMNS
 from bktools.export.plan import BATCHES, SENT, ExportOptions, ExportPlan, totals_of
 from bktools.frames.schema import TEXT, to_arrow, to_pandas
@@ -88,18 +88,8 @@ def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> 
     }
     head |= {"digest": _digest(head)}
     members[HEAD] = json.dumps(head, indent=2, ensure_ascii=False, default=str).encode()
-    try:
-        # Reserve the name first, so that only one of two plans to the same file goes on.
-        disk.exclusive(path).close()
-    except FileExistsError:
-        raise StorageError(f"{path} exists already: choose another file, or remove it first") from None
-    except OSError as error:
-        raise StorageError(f"the plan {path} cannot be written: {disk.told(error)}") from error
-    try:
+    with disk.new_file(path, "the plan"):
         return disk.write_whole(path, lambda file: _archive(file, members))
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
 
 
 def _archive(file: IO[bytes], members: Mapping[str, bytes]) -> None:

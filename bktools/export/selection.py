@@ -160,10 +160,10 @@ def _ids_of_file(path: Path) -> pa.ChunkedArray:
         return listed
     vocabulary = Vocabulary("entries")
     table = read_table(path, vocabulary.score)
-    places = vocabulary.assign(table, required=("id",))
-    cells.refuse_broken(table, [places["id"]])
-    table = cells.without_blank_rows(table, [places["id"]])
-    return cells.uuids(table, places["id"], required=True)
+    columns = vocabulary.assign(table, required=("id",))
+    cells.refuse_broken(table, [columns["id"]])
+    table = cells.without_blank_rows(table, [columns["id"]])
+    return cells.uuids(table, columns["id"], required=True)
 
 
 def _listed(path: Path) -> pa.ChunkedArray | None:

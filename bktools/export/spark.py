@@ -15,8 +15,8 @@ from bktools.frames.engine import engine
 from bktools.frames.schema import TEXT
 from bktools.frames.workers import Tables, in_order, on_workers
 
-# The place of an entry in its frame. No column of a person has this name.
-PLACE = "place of bktools"
+# The number of an entry's row in its frame. No column of a person has this name.
+ROW_NUMBER = "row number of bktools"
 
 
 def checked(entries: Any, checker: Checker) -> tuple[pa.Table, pa.Table]:
@@ -25,8 +25,10 @@ def checked(entries: Any, checker: Checker) -> tuple[pa.Table, pa.Table]:
     Whether an entry is ready depends on all lines with its ID, of whatever company, so that these come together.
     """
     checks = partial(_checked, checker=checker)
-    checked_rows = on_workers(checks, {"entries": in_order(entries, PLACE)}, by="id")["entries"].sort_by(PLACE)
-    rows = with_lines(checked_rows.drop_columns([PLACE, "reason", "message"]))
+    checked_rows = on_workers(checks, {"entries": in_order(entries, ROW_NUMBER)}, by="id")["entries"].sort_by(
+        ROW_NUMBER
+    )
+    rows = with_lines(checked_rows.drop_columns([ROW_NUMBER, "reason", "message"]))
     errors = numbered(checked_rows.select(["company_id", "id", "reason", "message"]), "row")
     with engine("compose_export_jobs", errors=errors.append_column("day", days_of(rows))) as connection:
         query = "SELECT row, reason, message FROM errors ORDER BY company_id, day, id, row"
@@ -35,9 +37,9 @@ def checked(entries: Any, checker: Checker) -> tuple[pa.Table, pa.Table]:
 
 def _checked(frames: Tables, checker: Checker) -> Tables:
     """Return entries with the first error of each. Runs on a worker."""
-    entries = frames["entries"].sort_by(PLACE)
-    rows = checker.prepared(arrow_of(entries.drop_columns([PLACE]), "entries"))
+    entries = frames["entries"].sort_by(ROW_NUMBER)
+    rows = checker.prepared(arrow_of(entries.drop_columns([ROW_NUMBER]), "entries"))
     errors = checker.first_errors(rows).sort_by("row")
     for name in ("reason", "message"):
         rows = rows.append_column(name, pc.cast(errors.column(name), TEXT))
-    return {"entries": rows.append_column(PLACE, entries.column(PLACE))}
+    return {"entries": rows.append_column(ROW_NUMBER, entries.column(ROW_NUMBER))}

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.errors import InputError
-from bktools.frames.columns import require_columns, text_of, wrong_kind
+from bktools.frames.columns import require_columns, text_of, with_column, wrong_kind
 from bktools.frames.currencies import MINOR_UNITS
 from bktools.frames.engine import scannable
 from bktools.frames.schema import FLAG, TEXT, plain
@@ -84,14 +84,14 @@ def arrow_of(frame: Any, name: str) -> pa.Table:
 def typed(table: pa.Table, name: str) -> pa.Table:
     """Return a table with text IDs, boolean flags, and one type for all text."""
     table = plain(table, f"the {name}")
-    for place, field in enumerate(table.schema):
+    for field in table.schema:
+        column = table.column(field.name)
         if field.name in FLAGS:
-            column = table.column(place)
             if not (pa.types.is_boolean(field.type) or column.null_count == len(column)):
                 raise wrong_kind(name, field.name, "true or false", field.type)
-            table = table.set_column(place, field.name, pc.cast(column, FLAG))
+            table = with_column(table, field.name, pc.cast(column, FLAG))
         elif field.name in IDS or pa.types.is_string(field.type) or pa.types.is_string_view(field.type):
-            table = table.set_column(place, field.name, text_of(table, field.name, name))
+            table = with_column(table, field.name, text_of(table, field.name, name))
     return table
 
 

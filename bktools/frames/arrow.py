@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -51,11 +50,6 @@ def to_arrow(frame: Any) -> pa.Table:
     table = plain_table(frame if isinstance(frame, pa.Table) else in_pandas(frame))
     exact = pa.table([_exact(column) for column in table.columns], table.column_names)
     return described(exact, known) if known else exact
-
-
-def tables_to_arrow(tables: Mapping[str, Any]) -> dict[str, pa.Table]:
-    """Return each frame as `to_arrow` does."""
-    return {name: to_arrow(frame) for name, frame in tables.items()}
 
 
 def _exact(column: pa.ChunkedArray) -> pa.ChunkedArray:

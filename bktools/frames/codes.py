@@ -66,3 +66,8 @@ def sentence(code: str) -> str:
 def capitalized(text: str) -> str:
     """Return a text whose first letter is a capital, and whose others stay."""
     return text[:1].upper() + text[1:]
+
+
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """Return a count with its noun, in the plural unless it is one."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"

@@ -86,12 +86,21 @@ def days_of(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
 
 
 def amounts_of(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
-    """Return the column `amount`; refuse one that holds no numbers, or floats, whose sums are not exact."""
+    """Return the amounts, nulls where the table lacks them; refuse floats, whose sums are not exact, and other values."""
+    if "amount" not in table.column_names:
+        return pa.chunked_array([pa.nulls(len(table), MONEY)])
     amounts = table.column("amount")
     if amounts.null_count == len(amounts) and not pa.types.is_decimal(amounts.type):
         return pa.chunked_array([pa.nulls(len(amounts), MONEY)])
     require_kinds(name, table.schema, {"amount": "an exact number"})
     return amounts
+
+
+def with_column(table: pa.Table, name: str, values: pa.Array | pa.ChunkedArray) -> pa.Table:
+    """Return a table with a column, in the place of the one of this name, or behind the others."""
+    if name not in table.column_names:
+        return table.append_column(name, values)
+    return table.set_column(table.column_names.index(name), name, values)
 
 
 def in_one_scale(*amounts: pa.ChunkedArray) -> list[pa.ChunkedArray]:
@@ -108,5 +117,5 @@ def tables_in_one_scale(*tables: pa.Table, column: str = "amount") -> list[pa.Ta
     places = [place for place, table in enumerate(tables) if column in table.column_names]
     scaled = list(tables)
     for place, amounts in zip(places, in_one_scale(*(tables[place][column] for place in places)), strict=True):
-        scaled[place] = scaled[place].set_column(scaled[place].column_names.index(column), column, amounts)
+        scaled[place] = with_column(scaled[place], column, amounts)
     return scaled

@@ -196,15 +196,6 @@ def name_of(target: object) -> str:
     return Path(target).name if isinstance(target, str | PathLike) else "the buffer"
 
 
-def tables_to_csv(tables: Mapping[str, pd.DataFrame], folder: str | Path, profile: str) -> list[Path]:
-    """Write each frame to the folder as NAME.csv; raise as `to_csv` does."""
-    profile_named(profile)
-    folder = Path(folder)
-    with disk.storage_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    return [to_csv(frame, folder / f"{name}.csv", profile) for name, frame in tables.items()]
-
-
 def profile_named(name: str) -> Profile:
     """Return the profile of a name.
 

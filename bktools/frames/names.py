@@ -63,8 +63,14 @@ def with_names(entries: pa.Table, *, categories: Any = None, accounts: Any = Non
     return entries
 
 
-def last_import(last: object) -> str:
-    """Return when a list of accounts was last imported, in brackets, for messages; `last` is None where none was."""
+def last_import(accounts: pa.Table | None) -> str:
+    """Return when a list of accounts was last imported, in brackets, for messages; empty where the table does not say."""
+    if accounts is None or not {"state", "updated_at"} <= {*accounts.column_names}:
+        return ""
+    states = pc.cast(accounts.column("state"), TEXT)
+    if len(states) and states.null_count == len(states):
+        return ""
+    last = pc.max(accounts.filter(pc.equal(states, "IMPORTED")).column("updated_at")).as_py()
     return " (no list was imported)" if last is None else f" (last list imported {str(last)[:10]})"
 
 

@@ -170,6 +170,10 @@ EXPORT_JOBS = _schema(
     },
 )
 
+# States of a batch that may be booked or not, and of one that was sent, or may have been.
+IN_DOUBT = ("SENDING", "UNKNOWN")
+MAYBE_SENT = ("ACCEPTED", *IN_DOUBT)
+
 # What the journal keeps of each entry when it is sent. Null where it was unknown.
 ENTRY_DATA = {
     "date": DATE,

@@ -146,7 +146,7 @@ class Vocabulary:
                 "chart",
                 ("code", "name"),
                 "is a chart of accounts",
-                "bktools reconcile --chart",
+                "bktools reconcile",
                 "read_chart_of_accounts",
             )
         )

@@ -287,7 +287,7 @@ def _exact(ledger: Ledger, place: int) -> pa.ChunkedArray:
         )
         exact = pc.if_else(pa.array(long), pc.round(exact, _MEANT), exact)
     narrow = pa.decimal128(_DIGITS, min(exact.type.scale, _DECIMALS))
-    limit = pa.scalar(Decimal(10) ** (_DIGITS - narrow.scale), pa.decimal256(76, exact.type.scale))
+    limit = pa.scalar(Decimal(10) ** (_DIGITS - narrow.scale), pa.decimal256(_DIGITS + 1, 0))
     cells.refuse(table, place, cells.mask(pc.greater_equal(pc.abs(exact), limit)), rule)
     return exact.cast(narrow)
 

@@ -125,10 +125,11 @@ def _head(rows: list[_Row], scores: list[int], delimiter: str) -> Head:
 
 
 def heading_at(rows: Sequence[Sequence[str]], known: Sequence[int]) -> tuple[int, int]:
-    """Return which row is likeliest the headings, and how many known headings it has; `known` is that number of each row.
+    """Return which row is likeliest the headings, and how many known headings it has.
 
-    It is the row with most known headings, unless it has as many figures, or most rows below it fill more than twice its
-    cells, as a table does below the name of its company. Without known headings it is the first row that is as wide.
+    `known` has that number of each row. It is the row with most known headings, unless it has as many figures, or most
+    rows below it fill more than twice its cells, as a table does below the name of its company. Without known headings
+    it is the first row that is as wide.
     """
     widths = [sum(bool(cell.strip()) for cell in row) for row in rows]
     scores = []

@@ -170,11 +170,11 @@ def load_accounts(company: str | None = None, *, service: Service | None = None)
     settings = service_or_default(service).settings
     company_id = None if company is None else rules.uuid_text("company", company)
     with Journal(settings) as journal:
-        known = accounts_in(journal, company_id)
+        accounts = accounts_in(journal, company_id)
         charts = companies_in_charts(journal)
-    provenance = {"environment": settings.environment, "table": "accounts", "rows": len(known), "complete": True}
+    provenance = {"environment": settings.environment, "table": "accounts", "rows": len(accounts), "complete": True}
     provenance |= {"companies_in_charts": charts} if charts else {}
-    return to_pandas(known, provenance)
+    return to_pandas(accounts, provenance)
 
 
 def accounts_in(journal: Journal, company_id: str | None) -> pa.Table:
@@ -261,10 +261,10 @@ def import_accounts(
         raise InputError("has no account, so it cannot be complete: nothing was changed", source=name)
     with Journal(service.settings) as journal:
         retired = record_accounts(journal, rows, complete=Path(name).name if complete else None)
-    known = load_accounts(service=service)
-    known.attrs["bktools"]["retired"] = [external_id for _, external_id in retired]
-    known.attrs["bktools"]["imported"] = about
-    return known
+    accounts = load_accounts(service=service)
+    accounts.attrs["bktools"]["retired"] = [external_id for _, external_id in retired]
+    accounts.attrs["bktools"]["imported"] = about
+    return accounts
 
 
 def _imported(frame: pd.DataFrame, source: str, fallback: str | None) -> Iterator[dict[str, Any]]:

@@ -18,7 +18,8 @@ from bktools import disk
 from bktools.caller import in_shell
 from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError, StorageError
-from bktools.journal.entry_data import NOT_KEPT, EntryData
+from bktools.frames.batches import BatchRequest
+from bktools.journal.entry_data import NOT_KEPT
 from bktools.journal.journal import (
     Journal,
     change,
@@ -51,7 +52,7 @@ class Restored:
 
     Parameters
     ----------
-    place : str
+    location : str
         The journal's file, or its database.
     set_aside : Path, optional
         New path of the replaced file.
@@ -65,22 +66,12 @@ class Restored:
         The other machines that sent with a restored database and have not confirmed it.
     """
 
-    place: str
+    location: str
     set_aside: Path | None
     accepted: tuple[str, ...]
     in_doubt: tuple[str, ...]
     booked_twice: tuple[str, ...] = ()
     unconfirmed: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Batch:
-    batch_id: str
-    company_id: str
-    entry_ids: list[str]
-    body: bytes
-    # The marks have none.
-    entry_data: tuple[EntryData, ...] = ()
 
 
 def restore(settings: Settings, source: Path | None, *, by: str, evidence: str | None = None) -> Restored:
@@ -124,16 +115,16 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
         with File(made, str(source or path)) as file:
             journal_id = _checked(file, source or path, settings, folder)
             marks = SentLog(folder, outer, journal_id)
-            refuse_moved(marks.last_place(), path)
-            refuse_second_copy(marks.last_place(), path, journal_id)
+            refuse_moved(marks.last_location(), path)
+            refuse_second_copy(marks.last_location(), path, journal_id)
             companies = marks.of_all()
             if marks.are_known_outside():
                 evidence = None
             elif evidence is None:
                 _require_evidence(file, source, settings, marks)
-            known = [row["company_id"] for row in file.rows("SELECT DISTINCT company_id FROM batches")]
+            to_lock = sorted({*companies, *file.companies()})
         with ExitStack() as stack:
-            for company_id in sorted({*companies, *known}):
+            for company_id in to_lock:
                 stack.enter_context(sending_for(folder, company_id))
             with File(made) as file:
                 accepted = _complete(file, companies, marks, by.strip(), evidence=evidence)
@@ -161,8 +152,7 @@ def _go_on(settings: Settings, source: Path | None, by: str) -> Restored:
         assert confirmations is not None
         if confirmations.is_needed():
             companies = journal.sent_log.of_all()
-            known = [row["company_id"] for row in journal.rows("SELECT DISTINCT company_id FROM batches")]
-            for company_id in sorted({*companies, *known}):
+            for company_id in sorted({*companies, *journal.companies()}):
                 stack.enter_context(journal.sending(company_id))
             booked_twice = list(_sent_twice(journal, companies))
             confirm = partial(confirmations.confirm, by=by, booked_twice=booked_twice)
@@ -171,7 +161,7 @@ def _go_on(settings: Settings, source: Path | None, by: str) -> Restored:
             confirmations.see(anew=True)
         in_doubt = tuple(row["batch_id"] for row in journal.unknown())
         missing = tuple(confirmations.missing())
-        return Restored(journal.place, None, accepted, in_doubt, tuple(booked_twice), missing)
+        return Restored(journal.location, None, accepted, in_doubt, tuple(booked_twice), missing)
 
 
 def _sent_twice(journal: Journal, companies: dict[str, list[Mark]]) -> Iterator[str]:
@@ -205,11 +195,11 @@ def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
     damage = file.damage()
     if damage:
         raise StorageError(f"{source} is damaged: {damage[0]}; nothing was changed")
-    known = file.addresses()
+    addresses = file.addresses()
     # A copy may be older than the naming of an address; the marks have the other addresses.
-    if known and not {settings.identity, *addresses_beside(folder)} & {*known}:
+    if addresses and not {settings.identity, *addresses_beside(folder)} & {*addresses}:
         raise JournalError(
-            f"{source} is the journal of {', '.join(known)}, not of {settings.identity}: nothing was changed"
+            f"{source} is the journal of {', '.join(addresses)}, not of {settings.identity}: nothing was changed"
         )
     wanted = journal_beside(folder)
     if file.rows("SELECT 1 FROM batches LIMIT 1"):
@@ -221,7 +211,7 @@ def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
     # A copy without batches becomes a new start of the journal that the marks name.
     about = about_address(outer_folder(settings), settings.identity)
     wanted = wanted or (None if about is None else str(about["journal"]))
-    if wanted is None and not known:
+    if wanted is None and not addresses:
         raise JournalError(f"no journal {source} and no marks were found: nothing was ever sent with this data folder")
     if wanted in {None, file.id}:
         return file.id
@@ -262,7 +252,7 @@ _NEWEST_SENT = """
 def _complete(
     file: Records,
     companies: dict[str, list[Mark]],
-    places: SentLog,
+    marks: SentLog,
     by: str,
     *,
     evidence: str | None = None,
@@ -281,7 +271,7 @@ def _complete(
         confirm(connection)
         record_event(connection, "journal", file.id, None, "restored", message, by)
         for mark in gap:
-            if _is_put_in_doubt(file, connection, mark, places) and _is_proof(file, mark):
+            if _is_put_in_doubt(file, connection, mark, marks) and _is_proof(file, mark):
                 message = f"{mark.message} (the proof is the mark of {mark.at[:19]} UTC)"
                 change(
                     connection, mark.batch_id, "ACCEPTED", message=message, job_id=mark.job_id,
@@ -291,13 +281,13 @@ def _complete(
     return tuple(accepted)
 
 
-def _is_put_in_doubt(file: Records, connection: Connection, mark: Mark, places: SentLog) -> bool:
+def _is_put_in_doubt(file: Records, connection: Connection, mark: Mark, marks: SentLog) -> bool:
     """Write a sent batch as UNKNOWN, unless it is ACCEPTED or its entries are in other batches; return whether it is."""
     row = file.row("SELECT state, body FROM batches WHERE batch_id = ?", mark.batch_id)
     state: str | None = None if row is None else row["state"]
     if state in {"ACCEPTED", "UNKNOWN"}:
         return state == "UNKNOWN"
-    body = _body_of(mark, places) if row is None else row["body"]
+    body = _body_of(mark, marks) if row is None else row["body"]
     file.wanted(json.loads(body)["accountingEntryIds"])
     for row in file.rows(_WAITING, mark.batch_id):
         change(connection, row["batch_id"], "RELEASED", message=f"its entries were sent in batch {mark.batch_id}")
@@ -305,7 +295,7 @@ def _is_put_in_doubt(file: Records, connection: Connection, mark: Mark, places: 
         free = [row["id"] for row in file.rows(_FREE)]
         if not free:
             return False
-        insert(connection, _Batch(mark.batch_id, mark.company_id, free, body), mark.plan_id)
+        insert(connection, BatchRequest(mark.batch_id, mark.company_id, free, body), mark.plan_id)
     else:
         # It may have been claimed again after the copy was made.
         record_event(connection, "facts", mark.batch_id, None, NOT_KEPT, "claimed after the restored copy was made")
@@ -338,10 +328,10 @@ _WAITING = """
 _FREE = "SELECT id FROM wanted WHERE id NOT IN (SELECT entry_id FROM batch_entries WHERE live = 1)"
 
 
-def _body_of(mark: Mark, places: SentLog) -> bytes:
+def _body_of(mark: Mark, marks: SentLog) -> bytes:
     """Return the request body of a batch that is missing in the copy; without it, its entries could be sent again."""
     if not mark.body:
-        files = " and ".join(map(str, places.files_of(mark.company_id)))
+        files = " and ".join(map(str, marks.files_of(mark.company_id)))
         raise JournalError(
             f"batch {mark.batch_id} of company {mark.company_id} was sent before {mark.at[:19]} UTC, and neither this copy nor "
             "the marks have its entries: nothing was changed; restore a backup that has the batch. Without one, look up in "

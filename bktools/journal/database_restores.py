@@ -71,7 +71,7 @@ class DatabaseRestores:
     marks : SentLog
         The marks of this machine.
     about : callable
-        Returns place and addresses of the journal, see `Journal.about_me`.
+        Returns location and addresses of the journal, see `Journal.about_me`.
     command : callable
         Completes a command for a message, see `Journal.command`.
     """
@@ -132,8 +132,8 @@ class DatabaseRestores:
             # Otherwise it is noticed, and this machine has not confirmed it, or was killed meanwhile.
             is_confirmed = {one.restore for one in seen} == {restores.last}
             if restores.database != position.database or not restores.last or is_confirmed:
-                known = {"database": position.database, "senders": self._senders(restores, seen)}
-                record_event(connection, SUBJECT, secrets.token_hex(8), None, NOTICED, json.dumps(known))
+                state = {"database": position.database, "senders": self._senders(restores, seen)}
+                record_event(connection, SUBJECT, secrets.token_hex(8), None, NOTICED, json.dumps(state))
         return True
 
     def require(self, company_id: str, dates: Iterable[str | None]) -> None:
@@ -154,10 +154,9 @@ class DatabaseRestores:
     def confirm(self, connection: Connection, *, by: str, booked_twice: Sequence[str]) -> None:
         """Write, in a transaction, that this machine completes the restored database with what it knows."""
         restores = self._restores()
-        known = {"sender": self.sender(), "senders": self._senders(restores, self._sent_log.seen())}
-        record_event(
-            connection, SUBJECT, restores.last, None, CONFIRMED, json.dumps({**known, "booked_twice": booked_twice}), by
-        )
+        senders = self._senders(restores, self._sent_log.seen())
+        state = {"sender": self.sender(), "senders": senders, "booked_twice": booked_twice}
+        record_event(connection, SUBJECT, restores.last, None, CONFIRMED, json.dumps(state), by)
 
     def missing(self) -> list[str]:
         """Return the machines that have not confirmed the last restore."""
@@ -206,7 +205,7 @@ class DatabaseRestores:
         missing = [name for name in unconfirmed if _identity(name) not in waivers]
         if missing:
             return (
-                f"company {company_id} waits since a restore of the database {self._records.place}: {', '.join(missing)} sent with "
+                f"company {company_id} waits since a restore of the database {self._records.location}: {', '.join(missing)} sent with "
                 f"it and did not confirm the restore. Nothing was sent. {self._how()} For a machine that is gone: "
                 f"{self._waive(missing, company_id)}"
             )
@@ -216,7 +215,7 @@ class DatabaseRestores:
             senders = [said["sender"] for said in limited]
             return (
                 f"entries of company {company_id} dated until {until} may have been sent by {', '.join(senders)} before the database "
-                f"{self._records.place} was restored. Nothing was sent. Export those dated later by themselves, or record that none "
+                f"{self._records.location} was restored. Nothing was sent. Export those dated later by themselves, or record that none "
                 f"of them is booked: {self._waive(senders, company_id)}"
             )
         return ""
@@ -230,7 +229,7 @@ class DatabaseRestores:
 
     def _noticed(self) -> str:
         return (
-            f"the database of the journal {self._records.place} was restored, copied or failed over: it may lack what was sent "
+            f"the database of the journal {self._records.location} was restored, copied or failed over: it may lack what was sent "
             f"since. Nothing was sent. {self._how()}"
         )
 

@@ -11,13 +11,10 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any
 
+from bktools.frames.batches import BatchRequest, EntryData
 from bktools.frames.schema import COMPARED, ENTRY_DATA
-
-# Of a line of an entry: the entry's ID, the number of the line (0 for an entry of one line), and the values of the columns
-# `ENTRY_DATA` as text; the amount is exact.
-EntryData = tuple[Any, ...]
 
 KEPT = "KEPT"
 # The data of the newest claim are not known, because a backup from before it was restored.
@@ -43,36 +40,12 @@ OF_CLOSE = f"SELECT {', '.join(HELD_BACK[2:])} FROM held_back WHERE close = ? OR
 _DATE = 2 + list(ENTRY_DATA).index("date")
 
 
-class Batch(Protocol):
-    """The properties of a batch that the journal needs."""
-
-    @property
-    def batch_id(self) -> str:
-        """Digest of company, entries and options."""
-
-    @property
-    def company_id(self) -> str:
-        """UUID of its company."""
-
-    @property
-    def entry_ids(self) -> Sequence[str]:
-        """UUIDs of its entries."""
-
-    @property
-    def body(self) -> bytes:
-        """The request's body."""
-
-    @property
-    def entry_data(self) -> Sequence[EntryData]:
-        """The data of its entries, a row a line; empty when nothing is known."""
-
-
-def rows_of(batch: Batch, period: str | None) -> list[EntryData]:
+def rows_of(batch: BatchRequest, period: str | None) -> list[EntryData]:
     """Return the data and the period of each entry of a batch, in the order of the IDs and lines.
 
     Parameters
     ----------
-    batch : Batch
+    batch : BatchRequest
         The batch.
     period : str, optional
         The period of the close that sends it, as 2026-10. Default: the month of each entry's date.
@@ -80,7 +53,7 @@ def rows_of(batch: Batch, period: str | None) -> list[EntryData]:
     return sorted((*line, period or (line[_DATE] or "")[:7] or None) for line in batch.entry_data)
 
 
-def dates_of(batch: Batch) -> Iterator[str | None]:
+def dates_of(batch: BatchRequest) -> Iterator[str | None]:
     """Yield the dates of the entries of a batch; None where one is not known."""
     yield from [line[_DATE] for line in batch.entry_data] or [None]
 
@@ -90,14 +63,14 @@ def digest_of(rows: Sequence[Sequence[Any]]) -> str:
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
 
-def changed(sent: Iterable[Mapping[str, Any]], batch: Batch) -> list[str]:
+def changed(sent: Iterable[Mapping[str, Any]], batch: BatchRequest) -> list[str]:
     """Return the entries of a batch whose data are not those that were sent; unknown ones are not compared.
 
     Parameters
     ----------
     sent : iterable of mapping
         The data of the batch's newest claim, a row a line.
-    batch : Batch
+    batch : BatchRequest
         The batch, with its data now.
     """
     before, after = defaultdict(list), defaultdict(list)
@@ -111,9 +84,9 @@ def changed(sent: Iterable[Mapping[str, Any]], batch: Batch) -> list[str]:
 
 def _differ(before: list[list[str]], after: list[list[str]]) -> bool:
     """Return whether the lines of an entry differ in a column that is known of each of them, before and after."""
-    known = [column for column in range(len(COMPARED)) if all(line[column] for line in (*before, *after))]
-    return bool(known and before) and sorted([line[column] for column in known] for line in before) != sorted(
-        [line[column] for column in known] for line in after
+    comparable = [column for column in range(len(COMPARED)) if all(line[column] for line in (*before, *after))]
+    return bool(comparable and before) and sorted([line[column] for column in comparable] for line in before) != sorted(
+        [line[column] for column in comparable] for line in after
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 
 import pandas as pd
 import pyarrow as pa
@@ -13,17 +12,11 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.frames.schema import EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, TEXT, to_pandas
 from bktools.journal.journal import Journal
-from bktools.journal.records import Row, this_user
 from bktools.journal.tables import table_of
 from bktools.journal.unknown_outcomes import how_to_settle, how_to_settle_all
 from bktools.service import Service
 
 RESOLVED = {"accepted": "ACCEPTED", "released": "RELEASED"}
-
-ROWS_AT_ONCE = 50_000
-
-# ASSUMED: `expiresIn` is in seconds; a job without it ends within an hour, as in the samples.
-JOB_SECONDS = 3600
 
 SENT = pa.schema([*EXPORTED_ENTRIES, pa.field("sender", TEXT), pa.field("plan_id", TEXT)])
 SCHEMAS = {"batches": EXPORT_JOBS, "entries": EXPORTED_ENTRIES, "events": EXPORT_EVENTS, "sent": SENT}
@@ -110,7 +103,7 @@ def history_of(journal: Journal, kind: str, company_id: str | None = None, batch
     company_id, batch : str, optional
         Only those of a company or of a batch.
     """
-    pieces = journal.history("entries" if kind == "sent" else kind, company_id, batch, size=ROWS_AT_ONCE)
+    pieces = journal.history("entries" if kind == "sent" else kind, company_id, batch)
     return table_of(pieces, SCHEMAS[kind])
 
 
@@ -228,41 +221,3 @@ def accept_export_jobs(
 
 def _said(argument: str, value: str) -> str:
     return rules.text(argument, rules.text(argument, value).strip(), shortest=1)
-
-
-def lasts_seconds(job: str | None) -> float:
-    """Return after how many seconds a job has ended at the latest, from its JSON; a batch without a job counts as usual."""
-    expires = json.loads(job or "{}").get("expiresIn")
-    return expires if isinstance(expires, int | float) and expires > 0 else JOB_SECONDS
-
-
-def unknown_outcomes(company: str, *, service: Service) -> dict[str, tuple[dt.datetime | None, str]]:
-    """Return for each batch of a company whose outcome is unknown when its job has ended at the latest, and why an answer
-    may exist that the journal does not have ("" for none).
-    """  # noqa: D205 - the sentence takes two lines
-    with Journal(service.settings) as journal:
-        rows = journal.unknown(company)
-        lasts = [lasts_seconds(row["job"]) for piece in journal.history("batches", company) for row in piece]
-        longest = dt.timedelta(seconds=max([*lasts, JOB_SECONDS]))
-        return {
-            row["batch_id"]: (
-                dt.datetime.fromisoformat(row["sent_at"]) + longest if row["sent_at"] else None,
-                _undelivered(journal, row),
-            )
-            for row in rows
-        }
-
-
-def _undelivered(journal: Journal, row: Row) -> str:
-    answer = journal.undelivered_answer(row)
-    if answer:
-        return f"this machine received the answer {answer}, which the journal does not have: record that one"
-    sender = (row["sender"] or "").partition(" process ")[0]
-    if not sender:
-        return "the journal does not know who sent it: look it up by hand"
-    if sender not in {this_user(), journal.sender()}:
-        return (
-            f"it was sent by {sender}, where an answer may be that the journal does not have: verify it there, or look it up"
-            " by hand"
-        )
-    return ""

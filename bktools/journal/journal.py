@@ -15,11 +15,11 @@ from typing import Any
 
 from bktools.caller import in_shell
 from bktools.errors import JournalBusyError, JournalError, StorageError
+from bktools.frames.batches import BatchRequest
 from bktools.journal import entry_data
 from bktools.journal.database_restores import DatabaseRestores
-from bktools.journal.entry_data import Batch
 from bktools.journal.lock import LOCKS, sending_for
-from bktools.journal.postgres import Postgres, is_database, place_of
+from bktools.journal.postgres import Postgres, is_database, location_of
 from bktools.journal.records import Connection, Records, Row, now, record_event, this_process, this_user
 from bktools.journal.related_journals import FILE, RelatedJournals, folder_of
 from bktools.journal.sent_log import ABOUT, FOLDER, Mark, SentLog, packed, read_about
@@ -101,7 +101,7 @@ class Journal(Records):
         super().__init__(
             Sqlite(self.folder / FILE, self._refuse_to_forget, str(self.folder / FILE))
             if settings.journal is None
-            else Postgres(settings.journal, self._refuse_to_forget_place)
+            else Postgres(settings.journal, self._refuse_to_forget_database)
         )
         self.path = self._database.path
         try:
@@ -133,8 +133,8 @@ class Journal(Records):
 
     @cached_property
     def about_me(self) -> dict[str, Any]:
-        """The journal's place and addresses, as the marks hold them; read once, when it has the address in use."""
-        return {"path": self.place, "addresses": self.addresses()}
+        """The journal's location and addresses, as the marks hold them; read once, when it has the address in use."""
+        return {"path": self.location, "addresses": self.addresses()}
 
     def problems(self) -> list[str]:
         """Check the journal's file, events and marks; return a line for each fault."""
@@ -164,19 +164,17 @@ class Journal(Records):
             self.restores.require_own()
         if self.path is None:
             return
-        refuse_moved(self.sent_log.last_place(), self.path)
-        self.sent_log.require_current(self)
-        refuse_second_copy(self.sent_log.last_place(), self.path, self.id)
+        require_newest(self, self.sent_log, self.path)
         was_sent = self.rows("SELECT 1 AS found FROM events WHERE subject = 'batch' AND after = 'SENDING' LIMIT 1")
         if was_sent and not self.sent_log.are_known_outside():
             raise JournalError(
-                f"the journal {self.place} has sent export jobs, but was never used by this user on this machine: it may be "
+                f"the journal {self.location} has sent export jobs, but was never used by this user on this machine: it may be "
                 "an old copy of a journal in use elsewhere. Nothing was sent. If it is the newest one, confirm it once: "
                 f'{self.command("journal restore")} --evidence "..." --by NAME (where you looked for later exports; the marks of '
                 f"sent batches are kept in {self.sent_log.outer}; BKTOOLS_MARKS_DIR names another folder)"
             )
 
-    def obstacle(self, batch: Batch) -> str:
+    def obstacle(self, batch: BatchRequest) -> str:
         """Return the reason why a batch cannot be sent, "" when it can.
 
         It cannot when another batch or another journal has sent one of its entries or may have, when one is PLANNED in a
@@ -185,8 +183,10 @@ class Journal(Records):
         """
         return self.changed_by_hand(batch.entry_ids) or self._taken(batch)
 
-    def _taken(self, batch: Batch) -> str:
-        waiting = [row for row in self._claims(batch) if not _gives_way(row, batch)]
+    def _taken(self, batch: BatchRequest) -> str:
+        waiting = [
+            row for row in self._claims(batch) if (row["state"], row["company_id"]) != ("PLANNED", batch.company_id)
+        ]
         if not waiting:
             return self.related.obstacle(batch)
         other = waiting[0]
@@ -226,7 +226,7 @@ class Journal(Records):
 
     # Changes of a batch
 
-    def claim(self, batches: Iterable[Batch], plan_id: str, period: str | None = None) -> None:
+    def claim(self, batches: Iterable[BatchRequest], plan_id: str, period: str | None = None) -> None:
         """Write batches of one company as PLANNED; from then on no other batch can take their entries.
 
         Unsent batches of earlier plans that hold the same entries are released. What is known of each entry is kept with
@@ -419,11 +419,9 @@ class Journal(Records):
                 )
             self._settle(batch_id, Answer(state, evidence, job_id), by=by)
 
-    def history(
-        self, table: str, company_id: str | None = None, batch_id: str | None = None, *, size: int = 10_000
-    ) -> Iterator[list[Row]]:
-        """Yield batches, entries or events, in lists of at most `size` rows."""
-        return self.pieces(_HISTORY[table], company_id, batch_id, size=size)
+    def history(self, table: str, company_id: str | None = None, batch_id: str | None = None) -> Iterator[list[Row]]:
+        """Yield batches, entries or events, in lists of rows."""
+        return self.pieces(_HISTORY[table], company_id, batch_id)
 
     # Reading batches
 
@@ -446,7 +444,7 @@ class Journal(Records):
         sql = "SELECT * FROM batches WHERE company_id = ? AND state = 'ACCEPTED' ORDER BY sent_at DESC LIMIT 1"
         return self.row(sql, company_id)
 
-    def changed_since(self, batch: Batch) -> list[str]:
+    def changed_since(self, batch: BatchRequest) -> list[str]:
         """Return the entries of a batch that were sent with other data than they have now."""
         sent = [row for piece in self.history("entries", None, batch.batch_id) for row in piece]
         return entry_data.changed(sent, batch)
@@ -535,7 +533,7 @@ class Journal(Records):
         )  # fmt: skip
         self.sent_log.write(mark, self.about_me)
 
-    def _claims(self, batch: Batch) -> list[Row]:
+    def _claims(self, batch: BatchRequest) -> list[Row]:
         """Return the other batches that hold entries of a batch, PLANNED ones last."""
         self.wanted(batch.entry_ids)
         return self.rows(_CLAIMS, batch.batch_id)
@@ -592,7 +590,7 @@ class Journal(Records):
                     # It is in the journal. Without this mark a backup from before it is not noticed.
                     log.warning("%s", error)
 
-    def _claim_data(self, connection: Connection, batch: Batch, period: str | None) -> None:
+    def _claim_data(self, connection: Connection, batch: BatchRequest, period: str | None) -> None:
         """Write the data of a batch's entries as a new claim, unless they are those of its newest claim."""
         rows = entry_data.rows_of(batch, period)
         self.require_open(batch.company_id, {row[-1] for row in rows})
@@ -610,11 +608,11 @@ class Journal(Records):
                 f"restore a backup with {self.command('journal restore FILE')} --by NAME"
             )
 
-    def _refuse_to_forget_place(self, place: str) -> None:
+    def _refuse_to_forget_database(self, location: str) -> None:
         for folder in self._outer.glob(f"*/{ABOUT}"):
-            if read_about(folder.parent)["path"] == place:
+            if read_about(folder.parent)["path"] == location:
                 raise JournalError(
-                    f"the journal {place} is missing or empty, but export jobs were sent with it: nothing was sent; restore "
+                    f"the journal {location} is missing or empty, but export jobs were sent with it: nothing was sent; restore "
                     "the database from a backup (pg_restore)"
                 )
 
@@ -623,7 +621,7 @@ class Journal(Records):
         moved = about.get("moved_to")
         if moved and self.path:
             raise JournalError(
-                f"the history of the journal {self.place} was moved to {moved}: nothing was read or sent; set BKTOOLS_JOURNAL to "
+                f"the history of the journal {self.location} was moved to {moved}: nothing was read or sent; set BKTOOLS_JOURNAL to "
                 "that database"
             )
         is_own = self._own_folder == self.folder
@@ -641,7 +639,7 @@ class Journal(Records):
             addresses = self.addresses()
         if self._address not in addresses:
             raise JournalError(
-                f"the journal {self.place} belongs to {', '.join(addresses)}, not to {self._address}: if it was "
+                f"the journal {self.location} belongs to {', '.join(addresses)}, not to {self._address}: if it was "
                 "copied here, remove the copy"
             )
 
@@ -653,9 +651,9 @@ def command_of(settings: Settings, words: str) -> str:
 
 
 def identity_of(settings: Settings) -> str:
-    """Return one line with the journal's identity and place, without creating a file or connecting to a database."""
+    """Return one line with the journal's identity and location, without creating a file or connecting to a database."""
     if settings.journal is not None:
-        return f"the database {place_of(settings.journal)}"
+        return f"the database {location_of(settings.journal)}"
     path = folder_of(settings) / FILE
     if not path.exists():
         return f"none yet; it will be {path}"
@@ -663,17 +661,24 @@ def identity_of(settings: Settings) -> str:
         return f"{file.id}  ({path})"
 
 
-def refuse_moved(last_place: str, path: Path) -> None:
+def require_newest(file: Records, sent_log: SentLog, path: Path) -> None:
+    """Refuse an old copy of a file, and a second copy."""
+    refuse_moved(sent_log.last_location(), path)
+    sent_log.require_current(file)
+    refuse_second_copy(sent_log.last_location(), path, file.id)
+
+
+def refuse_moved(last_location: str, path: Path) -> None:
     """Refuse an old copy of a file whose history was moved to a database."""
-    if is_database(last_place):
+    if is_database(last_location):
         raise JournalError(
-            f"the history of the journal {path} was moved to {last_place}: nothing was sent; set BKTOOLS_JOURNAL to that database"
+            f"the history of the journal {path} was moved to {last_location}: nothing was sent; set BKTOOLS_JOURNAL to that database"
         )
 
 
-def refuse_second_copy(last_place: str, path: Path, journal_id: str) -> None:
+def refuse_second_copy(last_location: str, path: Path, journal_id: str) -> None:
     """Refuse a copy of a journal while the original, which sent last, is still in another folder."""
-    last = Path(last_place)
+    last = Path(last_location)
     if last.is_file() and path != last and not (path.exists() and path.samefile(last)):
         with File(last) as file:
             if file.id == journal_id:
@@ -688,28 +693,14 @@ def outer_folder(settings: Settings) -> Path:
     return settings.state_dir / "outer-marks" if settings.is_sandbox else settings.marks_dir
 
 
-def _gives_way(row: Row, batch: Batch) -> bool:
-    return (row["state"], row["company_id"]) == ("PLANNED", batch.company_id)
-
-
-def insert(connection: Connection, batch: Batch, plan_id: str) -> None:
+def insert(connection: Connection, batch: BatchRequest, plan_id: str) -> None:
     """Write a new batch as PLANNED."""
     stamp = now().isoformat()
-    connection.execute(
-        "INSERT INTO batches (batch_id, company_id, state, entries, body, body_sha256, plan_id, planned_at, changed_at, "
-        "changed_by) VALUES (?, ?, 'PLANNED', ?, ?, ?, ?, ?, ?, ?)",
-        (
-            batch.batch_id,
-            batch.company_id,
-            len(batch.entry_ids),
-            batch.body,
-            hashlib.sha256(batch.body).hexdigest(),
-            plan_id,
-            stamp,
-            stamp,
-            this_process(),
-        ),
-    )
+    values = {"batch_id": batch.batch_id, "company_id": batch.company_id, "state": "PLANNED"}
+    values |= {"plan_id": plan_id, "planned_at": stamp, "changed_at": stamp, "changed_by": this_process()}
+    body = {"entries": len(batch.entry_ids), "body": batch.body, "body_sha256": hashlib.sha256(batch.body).hexdigest()}
+    names, row = ", ".join(values | body), [*values.values(), *body.values()]
+    connection.execute(f"INSERT INTO batches ({names}) VALUES ({', '.join('?' * len(row))})", row)
     rows = ((batch.batch_id, entry) for entry in batch.entry_ids)
     connection.executemany("INSERT INTO batch_entries VALUES (?, ?, 1)", rows)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -55,7 +54,8 @@ def sending_for(folder: Path, company_id: str, *, patience: float = LOCK_PATIENC
     with held(folder / LOCKS / f"{name}.lock", patience, busy):
         # The file only serves messages: without it they say "another process".
         with suppress(OSError):
-            _write_private(holder, f"{this_process()} (since {now():%Y-%m-%d %H:%M:%S} UTC)")
+            holder.touch(disk.PRIVATE_FILE)
+            holder.write_text(f"{this_process()} (since {now():%Y-%m-%d %H:%M:%S} UTC)", encoding="utf-8")
         yield
 
 
@@ -64,9 +64,3 @@ def _holder_name(holder: Path) -> str:
         return holder.read_text(encoding="utf-8", errors="replace") or "another process"
     except OSError:
         return "another process"
-
-
-def _write_private(path: Path, text: str) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)

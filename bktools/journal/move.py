@@ -18,10 +18,10 @@ from typing import Any
 from bktools.contract import rules
 from bktools.errors import ConfigurationError, JournalError, StorageError
 from bktools.journal.entry_data import COLUMNS, KEPT, NOT_KEPT
-from bktools.journal.journal import Journal, change, command_of, outer_folder, refuse_moved, refuse_second_copy
+from bktools.journal.journal import Journal, change, command_of, outer_folder, require_newest
 from bktools.journal.lock import sending_for
 from bktools.journal.postgres import Postgres
-from bktools.journal.records import IMPORTED, ROWS_AT_ONCE, Connection, Records, Row, now, record_event
+from bktools.journal.records import IMPORTED, Connection, Records, Row, now, record_event
 from bktools.journal.related_journals import FILE, SAME, folder_of
 from bktools.journal.schema import LIVE_STATES
 from bktools.journal.sent_log import Mark, SentLog
@@ -100,13 +100,13 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
         )
     with File(folder / FILE) as file, ExitStack() as stack:
         marks = SentLog(folder, outer_folder(settings), file.id)
-        for row in file.rows("SELECT DISTINCT company_id FROM batches ORDER BY company_id"):
-            stack.enter_context(sending_for(folder, row["company_id"]))
-        _require_newest(file, marks, folder / FILE)
+        for company_id in file.companies():
+            stack.enter_context(sending_for(folder, company_id))
+        _require_whole_and_newest(file, marks, folder / FILE)
         database = _Target(Postgres(settings.journal, lambda _: None))
         stack.enter_context(database)
         moved = file.about("moved_to")
-        if moved not in {None, database.place}:
+        if moved not in {None, database.location}:
             raise JournalError(f"the history of the journal {file.path} was moved to {moved} already")
         offset = database.offset_of(file)
         if offset is None:
@@ -114,15 +114,15 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
             _Meeting(database, file).require_peace(settings, evidence)
             if moved is None:
                 with file.transaction() as connection:
-                    record_event(connection, "journal", file.id, None, "moved", database.place, by)
+                    record_event(connection, "journal", file.id, None, "moved", database.location, by)
                     # From here on the file's own rules refuse every change.
-                    connection.execute("INSERT INTO about VALUES ('moved_to', ?)", (database.place,))
+                    connection.execute("INSERT INTO about VALUES ('moved_to', ?)", (database.location,))
             offset = database.take(file, settings, by, evidence)
         of_file = {
             company: [*_numbered_anew(lines, offset, file, database)] for company, lines in marks.of_all().items()
         }
         # From now on the marks of the file lead to the database.
-        marks.confirm({"path": database.place, "addresses": file.addresses()})
+        marks.confirm({"path": database.location, "addresses": file.addresses()})
     with Journal(settings) as journal, ExitStack() as stack:
         for company_id in sorted(of_file):
             stack.enter_context(journal.sending(company_id))
@@ -131,15 +131,13 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
         return journal.last_event()
 
 
-def _require_newest(file: File, marks: SentLog, path: Path) -> None:
+def _require_whole_and_newest(file: File, marks: SentLog, path: Path) -> None:
     """Refuse a file that is damaged, an old copy, or not at rest."""
     damage = file.damage()
     if damage:
         raise StorageError(f"{path} is damaged: {damage[0]}; nothing was moved")
     if file.about("moved_to") is None:
-        refuse_moved(marks.last_place(), path)
-        marks.require_current(file)
-        refuse_second_copy(marks.last_place(), path, file.id)
+        require_newest(file, marks, path)
     sending = file.rows("SELECT batch_id FROM batches WHERE state = 'SENDING'")
     if sending:
         raise JournalError(
@@ -189,14 +187,14 @@ class _Meeting:
         for row in self.database.rows(f"{jobs} AND job_id IN (SELECT id FROM wanted)"):
             if row["batch_id"] != there[row["job_id"]]:
                 raise JournalError(
-                    f"job {row['job_id']} belongs to batch {row['batch_id']} in {self.database.place} and to batch "
-                    f"{there[row['job_id']]} in {self.file.place}: nothing was moved. One of the two was not booked: keep the "
+                    f"job {row['job_id']} belongs to batch {row['batch_id']} in {self.database.location} and to batch "
+                    f"{there[row['job_id']]} in {self.file.location}: nothing was moved. One of the two was not booked: keep the "
                     "file as the journal of its own entries, and leave them out of every plan for the database"
                 )
 
     def _compare_entries(self) -> None:
         entries = "SELECT entry_id FROM batch_entries WHERE live = 1"
-        self.database.wanted(row["entry_id"] for piece in self.file.pieces(entries, size=ROWS_AT_ONCE) for row in piece)
+        self.database.wanted(row["entry_id"] for piece in self.file.pieces(entries) for row in piece)
         here = {row["entry_id"]: row for row in self.database.rows(_LIVE)}
         self.file.wanted(here)
         for there in self.file.rows(_LIVE):
@@ -219,7 +217,7 @@ class _Meeting:
             own = here[there["batch_id"]]
             if (own["entries"], own["body_sha256"]) != (there["entries"], there["body_sha256"]):
                 raise JournalError(
-                    f"batch {own['batch_id']} has other entries in {self.database.place} than in {self.file.place}: nothing "
+                    f"batch {own['batch_id']} has other entries in {self.database.location} than in {self.file.location}: nothing "
                     "was moved; restore a backup of the file that has all of them"
                 )
             if own["state"] in LIVE_STATES and own["batch_id"] not in self.withdrawn_here:
@@ -227,10 +225,10 @@ class _Meeting:
 
     def require_peace(self, settings: Settings, evidence: str | None) -> None:
         """Refuse entries that both may have sent, unless both were accepted and a person corrected them."""
-        known, own = self.database.addresses(), self.file.addresses()
-        if not {*known} & {*own} and not self.database.has_nothing():
+        theirs, own = self.database.addresses(), self.file.addresses()
+        if not {*theirs} & {*own} and not self.database.has_nothing():
             raise JournalError(
-                f"the journal {self.database.place} belongs to {', '.join(known)}, not to {', '.join(own)}: nothing was moved; "
+                f"the journal {self.database.location} belongs to {', '.join(theirs)}, not to {', '.join(own)}: nothing was moved; "
                 "name another database"
             )
         if not self.twice:
@@ -256,8 +254,8 @@ class _Meeting:
             f'{command_of(settings, "journal move")} --evidence "..." --by NAME'
         )
         raise JournalError(
-            f"{len(self.twice)} entries were sent, or may have been, by both journals, {self.database.place} and "
-            f"{self.file.place}: nothing was moved; {shown}{more}. {way_out}"
+            f"{len(self.twice)} entries were sent, or may have been, by both journals, {self.database.location} and "
+            f"{self.file.location}: nothing was moved; {shown}{more}. {way_out}"
         )
 
 
@@ -290,7 +288,7 @@ class _Target(Records):
             return 0
         if rows or (self.id == file.id and not self.has_nothing()):
             raise JournalError(
-                f"the history of journal {file.id[:8]} is in {self.place} already, and {file.path} is another copy of it: "
+                f"the history of journal {file.id[:8]} is in {self.location} already, and {file.path} is another copy of it: "
                 "nothing was moved; set it aside, and send with the database"
             )
         return None
@@ -303,7 +301,7 @@ class _Target(Records):
         )
         if not row["is_own"]:
             raise JournalError(
-                f"the tables of the journal {self.place} belong to the database user {row['name']}: nothing was moved; move "
+                f"the tables of the journal {self.location} belong to the database user {row['name']}: nothing was moved; move "
                 f"the file with that user in BKTOOLS_JOURNAL, then use your own again"
             )
 
@@ -325,7 +323,7 @@ class _Target(Records):
             offset = int(self.rows("SELECT coalesce(max(event_id), 0) AS last FROM events")[0]["last"])
             self._copy(file, connection, meeting, offset)
             last = file.last_event()
-            origin = {"place": file.place, "last_event": last["event_id"], "digest": last["digest"]}
+            origin = {"place": file.location, "last_event": last["event_id"], "digest": last["digest"]}
             if evidence is not None and meeting.twice:
                 origin |= {"sent_twice": sorted(meeting.twice), "evidence": evidence}
             # The offset follows from the number of this event: it is the first one after those of the file.
@@ -394,17 +392,15 @@ class _Target(Records):
             own = file.rows("SELECT batch_id FROM batches")
             self.wanted(row["batch_id"] for row in own if row["batch_id"] not in meeting.kept_here)
         expected = chain.from_iterable(_rows(table, file, meeting, offset))
-        copied = chain.from_iterable(
-            self.pieces(f"SELECT * FROM {table} WHERE {where} {_ORDER[table]}", size=ROWS_AT_ONCE)
-        )
+        copied = chain.from_iterable(self.pieces(f"SELECT * FROM {table} WHERE {where} {_ORDER[table]}"))
         if not all(row == copy for row, copy in zip_longest(expected, copied)):
-            raise StorageError(f"the copy of {table} in {self.place} differs from {file.path}: it was not kept")
+            raise StorageError(f"the copy of {table} in {self.location} differs from {file.path}: it was not kept")
 
     def _require_whole(self, file: File) -> None:
         self._extend_chain()
         damage = self.damage()
         if damage:
-            raise StorageError(f"the copy in {self.place} differs from {file.path}: {damage[0]}; it was not kept")
+            raise StorageError(f"the copy in {self.location} differs from {file.path}: {damage[0]}; it was not kept")
 
     def _newest_claim(self, batch_id: str) -> Row:
         sql = "SELECT event_id, after, message FROM events WHERE subject = 'facts' AND subject_id = ? ORDER BY 1 DESC LIMIT 1"
@@ -432,7 +428,7 @@ class _Target(Records):
 def _rows(table: str, file: File, meeting: _Meeting, offset: int) -> Iterator[list[dict[str, Any]]]:
     """Yield the rows of a file's table as the database gets them."""
     number = TABLES[table]
-    for piece in file.pieces(f"SELECT * FROM {table} {_ORDER[table]}", size=ROWS_AT_ONCE):
+    for piece in file.pieces(f"SELECT * FROM {table} {_ORDER[table]}"):
         rows = [dict(row) for row in piece]
         if number:
             rows = [row | {number: row[number] + offset} for row in rows]

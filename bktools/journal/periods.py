@@ -17,11 +17,14 @@ import pyarrow.compute as pc
 from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError
+from bktools.frames.columns import amounts_of, text_of
 from bktools.frames.schema import (
     COUNT,
     ENTRY_DATA,
     EXPORT_EVENTS,
+    IN_DOUBT,
     INSTANT,
+    MAYBE_SENT,
     PERIODS,
     TEXT,
     Month,
@@ -33,12 +36,10 @@ from bktools.journal.entry_data import HELD_BACK, INSERT_HELD_BACK, digest_of
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import Journal
 from bktools.journal.records import Connection, Row, record_event
-from bktools.journal.tables import as_stored, table_of, typed
+from bktools.journal.tables import table_of
 from bktools.service import Service
 
 OPEN, CLOSED, APPLIED = "OPEN", "CLOSED", "APPLIED"
-
-IN_DOUBT = ("SENDING", "UNKNOWN")
 
 KINDS = ENTRY_DATA | {"split_line": COUNT}
 HELD = pa.schema(
@@ -138,7 +139,7 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
         sql = """SELECT company_id FROM batches UNION SELECT substr(subject_id, 1, 36) FROM events
             WHERE subject IN ('close', 'period')"""
         companies = [row["company_id"] for row in journal.rows(sql)]
-        pieces = [_of_company(journal, known) for known in companies if company_id in {None, known}]
+        pieces = [_of_company(journal, one) for one in companies if company_id in {None, one}]
     table = pa.concat_tables([*pieces, PERIODS.empty_table()], promote_options="permissive")
     about = {"environment": settings.environment, "table": "periods", "rows": len(table), "complete": True}
     return to_pandas(table, about)
@@ -376,16 +377,13 @@ def _set_state(journal: Journal, company_id: str, month: str, state: str, reason
 
 def _sums(entries: pa.Table) -> dict[str, dict[str, str]]:
     """Return count and exact amount by currency, as text."""
-    there = {name: texts_of(entries, name) for name in ("amount", "currency")}
-    table = pa.table(there | {"split_line": split_lines(entries)}, schema=as_stored(_AMOUNTS))
-    table = typed(table, _AMOUNTS)
+    table = pa.table(
+        {"amount": amounts_of(entries), "currency": text_of(entries, "currency"), "split_line": split_lines(entries)}
+    )
     return {
         row["currency"] or "no currency": {"entries": str(row["entries"]), "amount": f"{row['amount'] or 0:f}"}
         for row in _by_currency(table, "entries", "amount")
     }
-
-
-_AMOUNTS = pa.schema({"amount": ENTRY_DATA["amount"], "currency": TEXT, "split_line": COUNT})
 
 
 def _by_currency(table: pa.Table, count: str, amount: str) -> list[dict[str, Any]]:
@@ -429,7 +427,7 @@ def sent_entries(
     recorded yet.
     """
     history = history_of(journal, "sent", company_id) if history is None else history
-    is_live = pc.is_in(history["state"], pa.array(["ACCEPTED", *IN_DOUBT], TEXT))
+    is_live = pc.is_in(history["state"], pa.array(MAYBE_SENT, TEXT))
     sent = history.filter(pc.and_(is_live, pc.equal(history["company_id"], company_id)))
     persons = {row["plan_id"]: row["prepared_by"] for row in closes_of(journal, company_id)} | dict(prepared or {})
     pairs = zip(sent["plan_id"].to_pylist(), sent["sender"].to_pylist(), strict=True)

@@ -15,14 +15,13 @@ from urllib.parse import quote
 
 from bktools.caller import install_command
 from bktools.errors import ConfigurationError, JournalBusyError, JournalError, StorageError
-from bktools.journal.records import LOCK_PATIENCE, Database, Row, create_tables, require_format, this_process
+from bktools.journal.records import LOCK_PATIENCE, PATIENCE, Database, Row, create_tables, require_format, this_process
 from bktools.journal.rendering import POSTGRES, SCHEMA, WRITE_LOCK
 from bktools.settings import Secret
 
 if TYPE_CHECKING:
     import psycopg
 
-PATIENCE = 30.0  # seconds that a write waits for the write of another process
 CONNECT_TIMEOUT = 10  # seconds
 
 # In force for this session, whatever server, database or role say. The server drops a session whose machine is gone
@@ -123,7 +122,7 @@ class Postgres(Database):
     address : Secret
         Address of the database, as libpq reads it: `postgresql://user:password@host:port/name`.
     on_new : callable
-        Called with the place before a new journal is created; raises to refuse it.
+        Called with the location before a new journal is created; raises to refuse it.
 
     Raises
     ------
@@ -140,7 +139,7 @@ class Postgres(Database):
     def __init__(self, address: Secret, on_new: Callable[[str], None]) -> None:
         self.path: Path | None = None
         self._address = address
-        self.place = place_of(address)
+        self.location = location_of(address)
         # Companies whose locks this connection holds, and those whose locks went with an earlier connection.
         self._held: set[str] = set()
         self._lost: set[str] = set()
@@ -150,7 +149,7 @@ class Postgres(Database):
             try:
                 if self._is_empty():
                     self._create(on_new)
-                require_format(self.connection, POSTGRES, self.place)
+                require_format(self.connection, POSTGRES, self.location)
             except BaseException:
                 self.close()
                 raise
@@ -167,7 +166,7 @@ class Postgres(Database):
         """End a transaction; its changes are on the server's disk then."""
         cursor = self.connection.raw.execute("COMMIT")
         if cursor.statusmessage != "COMMIT":
-            raise StorageError(f"the journal {self.place} cannot be written: the server rolled the transaction back")
+            raise StorageError(f"the journal {self.location} cannot be written: the server rolled the transaction back")
 
     def rollback(self) -> None:
         """End a transaction without its changes, if one is open."""
@@ -214,7 +213,7 @@ class Postgres(Database):
             process = self.connection.execute("SELECT pg_backend_pid() AS process")[0]["process"]
         if self._lost or process != self._process:
             raise JournalError(
-                f"the connection to the journal {self.place} was cut, and with it the lock of the company was lost: "
+                f"the connection to the journal {self.location} was cut, and with it the lock of the company was lost: "
                 "nothing was sent; run again"
             )
 
@@ -244,7 +243,7 @@ class Postgres(Database):
     def backup(self, target: Path) -> None:
         """Refuse: a database is backed up with its own programs."""
         raise JournalError(
-            f"the journal {self.place} is a database: nothing was written to {target}; back it up with pg_dump"
+            f"the journal {self.location} is a database: nothing was written to {target}; back it up with pg_dump"
         )
 
     @contextmanager
@@ -261,11 +260,11 @@ class Postgres(Database):
             ) from error
         except errors.InsufficientPrivilege as error:
             raise JournalError(
-                f"the journal {self.place} cannot be {what} by this database user: {self._said(error)}; its owner does this, "
+                f"the journal {self.location} cannot be {what} by this database user: {self._said(error)}; its owner does this, "
                 "or grants the rights that bktools journal rights ROLE prints"
             ) from error
         except (psycopg.Error, UnicodeEncodeError) as error:
-            raise StorageError(f"the journal {self.place} cannot be {what}: {self._said(error)}") from error
+            raise StorageError(f"the journal {self.location} cannot be {what}: {self._said(error)}") from error
 
     def _said(self, error: Exception) -> str:
         import psycopg
@@ -296,18 +295,13 @@ class Postgres(Database):
             raw.adapters.register_dumper(str, StrDumper)
             connection = _Connection(raw)
             (about,) = connection.execute(_ABOUT_SERVER)
-            self._require_safe(about, raw.info.backend_pid)
+            _refuse_unsafe(self.location, about, raw.info.backend_pid)
             connection.execute(_SESSION)
         except BaseException:
             raw.close()
             raise
         self.connection = connection
         self._process = about["process"]
-
-    def _require_safe(self, about: Row, promised: int) -> None:
-        reason = _unsafe(about, promised)
-        if reason:
-            raise StorageError(f"the journal {self.place} cannot be kept safely: {reason}; nothing was sent")
 
     def _locked(self, company_id: str, patience: float, *, is_free: bool = True) -> int:
         """Take the lock of a company and return its number; raise when another process holds it."""
@@ -343,14 +337,14 @@ class Postgres(Database):
             # because looking up the name again may give the answer of before.
             sql = "SELECT 1 AS one FROM pg_tables WHERE schemaname = ? AND tablename = 'about'"
             if not [*connection.execute(sql, [SCHEMA])]:
-                on_new(self.place)
+                on_new(self.location)
                 connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
                 create_tables(connection, POSTGRES)
                 connection.execute("INSERT INTO about VALUES ('incarnation', ?)", [self.position().database])
 
 
-def _unsafe(about: Row, promised: int) -> str:
-    """Return the reason why a server could lose a commit or a lock, "" for none."""
+def _refuse_unsafe(location: str, about: Row, promised: int) -> None:
+    """Refuse a server that could lose a commit or a lock."""
     reasons = (
         (about["is_replica"], "it is a replica, which cannot be written: name the primary server"),
         # A pooler invents the number of the process that it gives a client.
@@ -367,7 +361,9 @@ def _unsafe(about: Row, promised: int) -> str:
         (about["full_page_writes"] != "on", "full_page_writes is off, so a crash may damage it: set it to on"),
         (about["encoding"] != "UTF8", f"its encoding is {about['encoding']}: create the database with UTF8"),
     )
-    return next((reason for is_so, reason in reasons if is_so), "")
+    for is_so, reason in reasons:
+        if is_so:
+            raise StorageError(f"the journal {location} cannot be kept safely: {reason}; nothing was sent")
 
 
 def _parts(address: Secret) -> dict[str, Any]:
@@ -388,7 +384,7 @@ def _parts(address: Secret) -> dict[str, Any]:
         ) from None
 
 
-def place_of(address: Secret) -> str:
+def location_of(address: Secret) -> str:
     """Return host, port and name of the database, without user and password."""
     parts = _parts(address)
     host, port = (quote(str(parts.get(name) or ""), safe=":,.") for name in ("host", "port"))
@@ -396,9 +392,9 @@ def place_of(address: Secret) -> str:
     return f"postgresql://{host}{f':{port}' if port else ''}/{quote(str(parts.get('dbname') or ''))}"
 
 
-def is_database(place: str) -> bool:
-    """Whether the place of a journal is a database, not a file."""
-    return place.startswith("postgresql://")
+def is_database(location: str) -> bool:
+    """Whether the location of a journal is a database, not a file."""
+    return location.startswith("postgresql://")
 
 
 def rights(address: Secret, role: str) -> str:

@@ -26,6 +26,8 @@ ROWS_AT_ONCE = 10_000
 
 # Seconds to wait for the lock of a company: a process that only checks for killed senders holds it for a moment.
 LOCK_PATIENCE = 0.5
+# Seconds that a write waits for the write of another process.
+PATIENCE = 30.0
 
 # The last commit that reads journals whose tables do not say which version made them.
 READS_OLDER_FORMATS = "cdb2426"
@@ -50,7 +52,7 @@ class Database(Protocol):
     """An open database: the methods of both kinds. Opening a new one creates the journal's tables."""
 
     path: Path | None
-    place: str
+    location: str
     # As `Connection` describes it, and what only one kind has.
     connection: Any
 
@@ -119,7 +121,7 @@ class Records:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self.place = database.place
+        self.location = database.location
         try:
             self.id: str = self.about("id") or ""
         except BaseException:
@@ -154,7 +156,7 @@ class Records:
         """Return the first row of a query, None where there is none."""
         return next(iter(self.rows(sql, *parameters)), None)
 
-    def pieces(self, sql: str, *parameters: Any, size: int) -> Iterator[list[Row]]:
+    def pieces(self, sql: str, *parameters: Any, size: int = ROWS_AT_ONCE) -> Iterator[list[Row]]:
         """Yield the rows of a query in lists of at most `size`, so that memory does not grow with the table."""
         with self._database.errors("read"):
             yield from self._database.pieces(sql, parameters, size)
@@ -173,6 +175,10 @@ class Records:
         """Return the addresses of the journal's service, oldest first."""
         return [row["address"] for row in self.rows("SELECT address FROM addresses ORDER BY since, address")]
 
+    def companies(self) -> list[str]:
+        """Return the companies that have batches."""
+        return [row["company_id"] for row in self.rows("SELECT DISTINCT company_id FROM batches ORDER BY company_id")]
+
     def last_event(self) -> Row:
         """Return the number and digest of the last event, 0 and "" where there is none."""
         last = self.row("SELECT event_id, digest FROM chain ORDER BY event_id DESC LIMIT 1")
@@ -188,7 +194,7 @@ class Records:
         self.wanted(entry_ids)
         for row in self.rows(_CONTRADICTIONS_OF_WANTED):
             return (
-                f"batch {row['batch_id']}: {row['what']}. The journal {self.place} was changed by hand: nothing was sent; undo "
+                f"batch {row['batch_id']}: {row['what']}. The journal {self.location} was changed by hand: nothing was sent; undo "
                 "that change, or restore a backup (bktools journal verify lists every such batch)"
             )
         return ""
@@ -248,7 +254,7 @@ class Records:
 
     def _broken_chain(self) -> list[str]:
         digest = ""
-        for piece in self.pieces(_CHAINED, size=ROWS_AT_ONCE):
+        for piece in self.pieces(_CHAINED):
             for event in piece:
                 digest = _link(digest, event)
                 if event["digest"] != digest:
@@ -263,7 +269,7 @@ class Records:
         ):
             about, digest = json.loads(row["message"]), ""
             before = row["event_id"] - 1 - about["last_event"]
-            for piece in self.pieces(_BETWEEN, before, row["event_id"], size=ROWS_AT_ONCE):
+            for piece in self.pieces(_BETWEEN, before, row["event_id"]):
                 for event in piece:
                     digest = _link(digest, {**event, "event_id": event["event_id"] - before})
             if digest != about["digest"]:
@@ -320,7 +326,7 @@ def create_tables(connection: Connection, tables: str) -> None:
     connection.execute("INSERT INTO about VALUES ('format', ?), ('release', ?)", (_format(tables), release()))
 
 
-def require_format(connection: Connection, tables: str, place: str, way_out: str = "") -> None:
+def require_format(connection: Connection, tables: str, location: str, way_out: str = "") -> None:
     """Refuse a journal whose tables were made from another text.
 
     Raises
@@ -333,7 +339,7 @@ def require_format(connection: Connection, tables: str, place: str, way_out: str
         version = about.get("release", f"bktools at commit {READS_OLDER_FORMATS}")
         keep = f"keep it, and install {version} to use it, for example to resolve batches whose outcome is unknown"
         raise JournalError(
-            f"the journal {place} has the format of another version of bktools: nothing was sent or changed; "
+            f"the journal {location} has the format of another version of bktools: nothing was sent or changed; "
             f"{way_out or keep}"
         )
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from bktools import disk
 from bktools.addresses import normalised
 from bktools.errors import JournalError, StorageError
-from bktools.journal.entry_data import Batch
+from bktools.frames.batches import BatchRequest
 from bktools.journal.postgres import is_database
 from bktools.journal.records import Records, now, record_event
 from bktools.journal.sent_log import SentLog, read_about
@@ -143,18 +143,18 @@ class RelatedJournals:
         if reason:
             raise JournalError(reason)
 
-    def obstacle(self, batch: Batch) -> str:
+    def obstacle(self, batch: BatchRequest) -> str:
         """Return the reason why another journal blocks a batch, "" when none does."""
         reason = self._question(batch.company_id)
         if reason:
             return reason
-        others = list(self._not_of_another_service())
-        return self._doubt(batch.company_id, others) or self._sent_there(batch, others)
+        journals = list(self._not_of_another_service())
+        return self._doubt(batch.company_id, journals) or self._sent_there(batch, journals)
 
     def folders_of_same(self) -> list[Path]:
         """Return the folders of the journals of the same service."""
-        others = self._not_of_another_service()
-        return [file.path.parent for other, file in others if self.relation(other) == SAME]
+        journals = self._not_of_another_service()
+        return [file.path.parent for other, file in journals if self.relation(other) == SAME]
 
     def say(self, name: str, relation: str, by: str) -> str:
         """Record whether another journal has the same service, and return one line about the effect.
@@ -170,8 +170,8 @@ class RelatedJournals:
         """
         named = [other for other in self.all() if other.is_named(name)]
         if len(named) != 1:
-            known = "; ".join(map(str, self.all())) or "none"
-            raise JournalError(f"{name!r} matches {len(named)} journals: give the id or the address of one of: {known}")
+            names = "; ".join(map(str, self.all())) or "none"
+            raise JournalError(f"{name!r} matches {len(named)} journals: give the id or the address of one of: {names}")
         other = named[0]
         file = self._file(other)
         if relation == SAME and file is None:
@@ -184,12 +184,9 @@ class RelatedJournals:
             return f"from now on {self._own.addresses()[0]} uses the journal {file.path}"
         _relate(self._own, other, relation, by)
         if file is not None:
-            _relate(file, self._as_other(), relation, by)
+            _relate(file, RelatedJournal(self._own.id, self._path, tuple(self._own.addresses())), relation, by)
         effect = "entries sent with it are refused here" if relation == SAME else "the two journals ignore each other"
         return f"{other} has {'the same service' if relation == SAME else 'another service'}: {effect}"
-
-    def _as_other(self) -> RelatedJournal:
-        return RelatedJournal(self._own.id, self._path, tuple(self._own.addresses()))
 
     def _is_beside(self, other: RelatedJournal) -> bool:
         return other.path is not None and other.path.parent.parent == self._folder.parent
@@ -221,20 +218,20 @@ class RelatedJournals:
             )
         return ""
 
-    def _doubt(self, company_id: str, others: Iterable[tuple[RelatedJournal, File]]) -> str:
+    def _doubt(self, company_id: str, journals: Iterable[tuple[RelatedJournal, File]]) -> str:
         sql = "SELECT batch_id, state FROM batches WHERE company_id = ? AND state IN ('SENDING', 'UNKNOWN')"
-        for other, file in others:
+        for other, file in journals:
             for row in file.rows(sql, company_id) if self.relation(other) == SAME else ():
                 return f"batch {row['batch_id']} is {row['state']} in {other}: nothing was sent; resolve it there first"
         return ""
 
-    def _sent_there(self, batch: Batch, others: Iterable[tuple[RelatedJournal, File]]) -> str:
+    def _sent_there(self, batch: BatchRequest, journals: Iterable[tuple[RelatedJournal, File]]) -> str:
         sql = f"""
             SELECT batch_id, state, count(*) AS entries, min(entry_id) AS first
             FROM batch_entries JOIN batches USING (batch_id)
             WHERE entry_id IN (SELECT id FROM wanted) AND live = 1 AND state IN {_SENT} GROUP BY batch_id
         """
-        for other, file in others:
+        for other, file in journals:
             reason = file.changed_by_hand(batch.entry_ids)
             if reason:
                 return reason
@@ -306,11 +303,11 @@ def _has_sent(file: Records | None, company_id: str | None = None) -> bool:
 def _from_marks(folder: Path) -> RelatedJournal:
     """Return the journal that a folder of outer marks belongs to."""
     about = read_about(folder)
-    place = str(about["path"])
+    location = str(about["path"])
     addresses = tuple(map(str, about["addresses"]))
-    if is_database(place):
-        return RelatedJournal(str(about["journal"]), None, addresses, place)
-    return RelatedJournal(str(about["journal"]), Path(place) if place else None, addresses)
+    if is_database(location):
+        return RelatedJournal(str(about["journal"]), None, addresses, location)
+    return RelatedJournal(str(about["journal"]), Path(location) if location else None, addresses)
 
 
 def _point_to(address: str, folder: Path, file: File, by: str) -> None:

@@ -1,6 +1,6 @@
 """Marks of sent batches, kept outside of the journal's file: they reveal an old copy of the journal.
 
-Each company has one file of lines, each written once. It is kept in two places: beside the journal, and outside of the
+Each company has one file of lines, each written once. It is kept in two folders: beside the journal, and outside of the
 data folder. A line is written before a batch is sent, with the request's body, and when its outcome is known. The line
 names the journal's last event and the digest of that event. A journal without the event of the last line, or with
 another digest for it, is an old copy.
@@ -24,7 +24,7 @@ from typing import Any
 from bktools import disk
 from bktools.errors import JournalError, StorageError
 from bktools.journal.lock import held
-from bktools.journal.records import Records
+from bktools.journal.records import PATIENCE, Records
 
 log = logging.getLogger("bktools")
 
@@ -35,7 +35,6 @@ SEEN = "seen.json"
 MACHINE = "machine"
 CHECKSUM = 16  # characters of a line's digest
 TAIL = 65_536  # bytes at the end of a file that are searched for the last line
-PATIENCE = 30.0
 
 # States in which nothing was booked.
 NOT_BOOKED = frozenset({"PLANNED", "REJECTED", "RELEASED"})
@@ -108,7 +107,7 @@ def unpacked(text: str) -> bytes:
 
 
 class SentLog:
-    """The marks of one journal, in both places.
+    """The marks of one journal, in both folders.
 
     Parameters
     ----------
@@ -122,84 +121,84 @@ class SentLog:
 
     def __init__(self, inner: Path, outer: Path, journal_id: str) -> None:
         self.outer = outer
-        self.places = (inner / FOLDER, outer / journal_id)
+        self.folders = (inner / FOLDER, outer / journal_id)
         self._journal_id = journal_id
 
     def write(self, mark: Mark, about: Mapping[str, Any]) -> None:
-        """Append a line in both places and flush it to disk. Hold the company's lock.
+        """Append a line in both folders and flush it to disk. Hold the company's lock.
 
         Raises
         ------
         StorageError
-            When one of the places cannot be written.
+            When one of the folders cannot be written.
         """
-        for place in self.places:
+        for folder in self.folders:
             try:
-                self._prepare(place, about)
-                _append(place / _name(mark.company_id), _line(mark))
+                self._prepare(folder, about)
+                _append(folder / _name(mark.company_id), _line(mark))
             except OSError as error:
                 raise StorageError(
-                    f"the mark of the batch to send cannot be written to {place}: {error.strerror or error}; "
+                    f"the mark of the batch to send cannot be written to {folder}: {error.strerror or error}; "
                     "set BKTOOLS_MARKS_DIR to a permanent, writable folder"
                 ) from error
 
     def of_all(self) -> dict[str, list[Mark]]:
         """Return the lines of each company."""
-        names = {path.name for place in self.places for path in place.glob(f"*{SUFFIX}")}
-        logs = (_joined([_read(place / name) for place in self.places]) for name in sorted(names))
+        names = {path.name for folder in self.folders for path in folder.glob(f"*{SUFFIX}")}
+        logs = (_joined([_read(folder / name) for folder in self.folders]) for name in sorted(names))
         return {marks[0].company_id: marks for marks in logs if marks}
 
     def files_of(self, company_id: str) -> list[Path]:
-        """Return the files of a company's lines, one in each place."""
-        return [place / _name(company_id) for place in self.places]
+        """Return the files of a company's lines, one in each folder."""
+        return [folder / _name(company_id) for folder in self.folders]
 
-    def last_place(self) -> str:
+    def last_location(self) -> str:
         """Return the path or the database of the journal when a batch was last sent with it."""
-        return str(read_about(self.places[1])["path"])
+        return str(read_about(self.folders[1])["path"])
 
     def are_known_outside(self) -> bool:
         """Whether this user of this machine has sent with the journal before, or confirmed it."""
-        return (self.places[1] / ABOUT).exists()
+        return (self.folders[1] / ABOUT).exists()
 
     def have_sent(self) -> bool:
         """Whether this machine has sent with the journal."""
-        return any(path for place in self.places for path in place.glob(f"*{SUFFIX}"))
+        return any(path for folder in self.folders for path in folder.glob(f"*{SUFFIX}"))
 
     def confirm(self, about: Mapping[str, Any], moved: Mapping[str, Sequence[Mark]] | None = None) -> None:
-        """Write the merged lines of both places to each of them, then those of a journal whose history came here."""
-        for place in self.places:
-            with disk.storage_errors(place):
-                self._prepare(place, about)
+        """Write the merged lines of both folders to each of them, then those of a journal whose history came here."""
+        for folder in self.folders:
+            with disk.storage_errors(folder):
+                self._prepare(folder, about)
         own, moved = self.of_all(), moved or {}
         for company_id in {**own, **moved}:
             marks = dict.fromkeys([*own.get(company_id, ()), *moved.get(company_id, ())])
-            for place in self.places:
-                with disk.storage_errors(place):
-                    disk.replace_content(place / _name(company_id), b"".join(map(_line, marks)))
+            for folder in self.folders:
+                with disk.storage_errors(folder):
+                    disk.replace_content(folder / _name(company_id), b"".join(map(_line, marks)))
 
     def machine(self) -> str:
-        """Return the random identity of these marks. A machine that lost both places is another one."""
+        """Return the random identity of these marks. A machine that lost both folders is another one."""
         with self._locked(MACHINE):
-            known = [(place / MACHINE).read_text() for place in self.places if (place / MACHINE).exists()]
-            machine = known[-1] if known else secrets.token_hex(4)
-            for place in self.places:
-                if not (place / MACHINE).exists():
-                    with disk.storage_errors(place):
-                        disk.replace_content(disk.private_folder(place) / MACHINE, machine.encode())
+            machines = [(folder / MACHINE).read_text() for folder in self.folders if (folder / MACHINE).exists()]
+            machine = machines[-1] if machines else secrets.token_hex(4)
+            for folder in self.folders:
+                if not (folder / MACHINE).exists():
+                    with disk.storage_errors(folder):
+                        disk.replace_content(disk.private_folder(folder) / MACHINE, machine.encode())
         return machine
 
     def seen(self) -> list[Seen]:
-        """Return what this machine has seen of a shared database, as each place has it; nothing before the first use."""
+        """Return what this machine has seen of a shared database, as each folder has it; nothing before the first use."""
         memories = []
-        for place in self.places:
+        for folder in self.folders:
             try:
-                body = _body((place / SEEN).read_bytes())
+                body = _body((folder / SEEN).read_bytes())
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError as error:
-                raise _unreadable(place / SEEN, error) from error
+                raise _unreadable(folder / SEEN, error) from error
             if body is None:
-                log.warning("%s is damaged and is not used", place / SEEN)
+                log.warning("%s is damaged and is not used", folder / SEEN)
             else:
                 memories.append(Seen(**body | {"senders": tuple(body["senders"])}))
         return memories
@@ -217,18 +216,17 @@ class SentLog:
             Whether it counts also where it is less, because a person confirmed a restored database.
         """
         with self._locked(SEEN):
-            known = self.seen()
-            is_known = [(seen.event, seen.position) >= (newest.event, newest.position) for seen in known]
-            if not anew and all(is_known) and len(is_known) == len(self.places):
+            has_more = [(seen.event, seen.position) >= (newest.event, newest.position) for seen in self.seen()]
+            if not anew and all(has_more) and len(has_more) == len(self.folders):
                 return
-            for place in self.places:
-                with disk.storage_errors(place):
-                    self._prepare(place, about)
-                    disk.replace_content(place / SEEN, _line(newest))
+            for folder in self.folders:
+                with disk.storage_errors(folder):
+                    self._prepare(folder, about)
+                    disk.replace_content(folder / SEEN, _line(newest))
 
     def lost(self, file: Records) -> list[Mark]:
         """Return the lines whose events are missing in the journal, or differ."""
-        last = (_last(path) for place in self.places for path in place.glob(f"*{SUFFIX}"))
+        last = (_last(path) for folder in self.folders for path in folder.glob(f"*{SUFFIX}"))
         if all(mark is not None and file.digest_at(mark.event) == mark.digest for mark in last):
             return []
         return [mark for marks in self.of_all().values() for mark in lost(file, marks)]
@@ -241,15 +239,13 @@ class SentLog:
         JournalError
             With the missing batches and the commands that restore them.
         """
-        batches = {mark.batch_id: mark for mark in self.lost(file)}
-        if not batches:
+        missing = self.lost(file)
+        if not missing:
             return
-        first, companies = (
-            min(batches.values(), key=lambda mark: mark.at),
-            {mark.company_id for mark in batches.values()},
-        )
+        first = min(missing, key=lambda mark: mark.at)
+        batches, companies = ({getattr(mark, name) for mark in missing} for name in ("batch_id", "company_id"))
         raise JournalError(
-            f"the journal {file.place} is an old copy: {len(batches)} batches of {len(companies)} companies, sent since "
+            f"the journal {file.location} is an old copy: {len(batches)} batches of {len(companies)} companies, sent since "
             f"{first.at[:19]} UTC, are missing in it (the first is {first.batch_id} of company {first.company_id}): nothing "
             "was sent; restore a newer backup with bktools journal restore FILE, or keep this copy with bktools journal "
             "restore --by NAME: a batch is UNKNOWN then if its mark holds no job"
@@ -264,10 +260,10 @@ class SentLog:
         """Hold a lock that stops every other journal of this user from starting to send for a company."""
         return self._locked(_name(company_id))
 
-    def _prepare(self, place: Path, about: Mapping[str, Any]) -> None:
+    def _prepare(self, folder: Path, about: Mapping[str, Any]) -> None:
         """Create the folder of marks, and write what the journal is."""
         content = json.dumps({**about, "journal": self._journal_id}, indent=1).encode()
-        path = disk.private_folder(place) / ABOUT
+        path = disk.private_folder(folder) / ABOUT
         if not path.exists() or path.read_bytes() != content:
             disk.replace_content(path, content)
 
@@ -294,13 +290,13 @@ def at_risk(marks: Iterable[Mark]) -> list[Mark]:
     """Return, for each batch that may have been booked, its last line, with the request body."""
     last: dict[str, Mark] = {}
     for mark in marks:
-        known = last.get(mark.batch_id)
-        last[mark.batch_id] = mark if mark.body or known is None else replace(mark, body=known.body)
+        before = last.get(mark.batch_id)
+        last[mark.batch_id] = mark if mark.body or before is None else replace(mark, body=before.body)
     return [mark for mark in last.values() if mark.state not in NOT_BOOKED]
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """Return the journal's id, path (or database) and addresses as a place of marks holds them."""
+    """Return the journal's id, path (or database) and addresses as a folder of marks holds them."""
     try:
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -332,20 +328,15 @@ def _append(path: Path, line: bytes) -> None:
     is_new = not path.exists()
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), disk.PRIVATE_FILE)
     with os.fdopen(descriptor, "rb+") as file:
-        size = file.seek(0, os.SEEK_END)
-        if size and not _ends_with_newline(file, size):
+        if file.seek(0, os.SEEK_END):
+            file.seek(-1, os.SEEK_END)
             # Start a new line after one that a kill cut short.
-            line = b"\n" + line
+            line = line if file.read(1) == b"\n" else b"\n" + line
         file.write(line)
         file.flush()
         os.fsync(file.fileno())
     if is_new:
         disk.folder_to_disk(path.parent)
-
-
-def _ends_with_newline(file: Any, size: int) -> bool:
-    file.seek(size - 1)
-    return bool(file.read(1) == b"\n")
 
 
 def _line(content: Mark | Seen) -> bytes:
@@ -369,7 +360,7 @@ def _checksum(body: str) -> str:
 
 
 def _read(path: Path) -> list[Mark]:
-    """Return the lines of a file without the damaged ones, which the other place has."""
+    """Return the lines of a file without the damaged ones, which the other folder has."""
     try:
         lines = path.read_bytes().splitlines()
     except FileNotFoundError:
@@ -399,17 +390,17 @@ def _last(path: Path) -> Mark | None:
     return None if after else _mark(last)
 
 
-def _joined(places: Sequence[list[Mark]]) -> list[Mark]:
-    """Merge the lines of both places in the order of writing.
+def _joined(logs: Sequence[list[Mark]]) -> list[Mark]:
+    """Merge the lines of both folders in the order of writing.
 
-    Lines that both places have divide each list into parts. Inside a part, lines are ordered by event.
+    Lines that both folders have divide each list into parts. Inside a part, lines are ordered by event.
     """
-    both = set.intersection(*map(set, places))
+    both = set.intersection(*map(set, logs))
     order: dict[Mark, tuple[int, int]] = {}
-    for marks in places:
+    for marks in logs:
         step, event = 0, 0
         for mark in marks:
-            # After a restore, events start at a lower number; `max` keeps the lines of one place in order.
+            # After a restore, events start at a lower number; `max` keeps the lines of one folder in order.
             step, event = (step + 1, 0) if mark in both else (step, max(event, mark.event))
             order[mark] = step, event
     return sorted(order, key=order.__getitem__)

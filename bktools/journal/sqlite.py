@@ -20,11 +20,19 @@ import apsw.sqlite_extra
 from bktools import disk
 from bktools.errors import JournalError, StorageError
 from bktools.journal.lock import sending_for
-from bktools.journal.records import LOCK_PATIENCE, ROWS_AT_ONCE, Database, Records, Row, create_tables, require_format
+from bktools.journal.records import (
+    LOCK_PATIENCE,
+    PATIENCE,
+    ROWS_AT_ONCE,
+    Database,
+    Records,
+    Row,
+    create_tables,
+    require_format,
+)
 from bktools.journal.rendering import SQLITE
 from bktools.settings import SANDBOX
 
-PATIENCE = 30.0  # seconds that a write waits for the write of another process
 CHECKSUM_BYTES = 8  # at the end of each page
 COMPANIONS = ("-journal", "-wal", "-shm")  # suffixes of the files that SQLite keeps beside a database
 
@@ -53,7 +61,7 @@ class Sqlite(Database):
         The file. It is created when it does not exist.
     on_new : callable
         Called before a new journal is created; raises to refuse it.
-    place : str
+    location : str
         What messages name; another file when this one is a copy.
 
     Raises
@@ -66,13 +74,13 @@ class Sqlite(Database):
 
     connection: apsw.Connection
 
-    def __init__(self, path: Path, on_new: Callable[[], None], place: str) -> None:
+    def __init__(self, path: Path, on_new: Callable[[], None], location: str) -> None:
         self.path: Path | None = path
         self._path = path
-        self.place = place
+        self.location = location
         self._turn: threading.Lock | None = None
         with self.errors("opened"):
-            self.connection = connect(path, place)
+            self.connection = connect(path, location)
             try:
                 if _is_empty(self.connection):
                     self._create(on_new)
@@ -129,7 +137,7 @@ class Sqlite(Database):
         """Raise when the file was moved or replaced since it was opened."""
         if _inode(self._path) != self._opened:
             raise JournalError(
-                f"the journal {self.place} was moved or replaced while it was open: nothing was sent, run again"
+                f"the journal {self.location} was moved or replaced while it was open: nothing was sent, run again"
             )
 
     def faults(self) -> list[str]:
@@ -151,25 +159,16 @@ class Sqlite(Database):
             When the file exists or cannot be written; no partial copy is left.
         """
         unfinished = target.with_name(f"{target.name}.{secrets.token_hex(4)}.unfinished")
-        try:
-            # Reserve the name first, so that only one of two backups to the same file goes on.
-            disk.exclusive(target).close()
-        except FileExistsError:
-            raise StorageError(f"{target} exists already: a backup never replaces a file") from None
-        except OSError as error:
-            raise StorageError(f"the backup {target} cannot be written: {disk.told(error)}") from error
-        try:
-            disk.exclusive(unfinished).close()
-            _copy(self.connection, unfinished)
-            disk.replace(unfinished, target)
-            disk.folder_to_disk(target.parent)
-        except BaseException as error:
-            target.unlink(missing_ok=True)
-            if isinstance(error, OSError | apsw.Error):
+        with disk.new_file(target, "the backup"):
+            try:
+                disk.exclusive(unfinished).close()
+                _copy(self.connection, unfinished)
+                disk.replace(unfinished, target)
+                disk.folder_to_disk(target.parent)
+            except (OSError, apsw.Error) as error:
                 raise StorageError(f"the backup {target} cannot be written: {error}") from error
-            raise
-        finally:
-            remove_with_companions(unfinished)
+            finally:
+                remove_with_companions(unfinished)
 
     @contextmanager
     def errors(self, what: str) -> Iterator[None]:
@@ -180,15 +179,15 @@ class Sqlite(Database):
             raise JournalError(f"the journal refused a change that breaks one of its rules: {error}") from error
         except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.IOError, UnicodeDecodeError) as error:
             if isinstance(error, apsw.IOError) and getattr(error, "extendedresult", 0) != apsw.SQLITE_IOERR_DATA:
-                raise StorageError(f"the journal {self.place} cannot be {what}: {error}") from error
+                raise StorageError(f"the journal {self.location} cannot be {what}: {error}") from error
             raise StorageError(
-                f"the journal {self.place} is damaged ({error}): nothing was sent; restore a backup with bktools "
+                f"the journal {self.location} is damaged ({error}): nothing was sent; restore a backup with bktools "
                 "journal restore FILE"
             ) from error
         except (apsw.Error, OSError) as error:
             if isinstance(error, StorageError):
                 raise
-            raise StorageError(f"the journal {self.place} cannot be {what}: {error}") from error
+            raise StorageError(f"the journal {self.location} cannot be {what}: {error}") from error
 
     def _create(self, on_new: Callable[[], None]) -> None:
         with self.transaction() as connection:
@@ -205,12 +204,12 @@ class File(Records):
     ----------
     path : Path
         The file. It is created when it does not exist.
-    place : str, optional
+    location : str, optional
         What messages name. Default: the file.
     """
 
-    def __init__(self, path: Path, place: str | None = None) -> None:
-        super().__init__(Sqlite(path, lambda: None, place or str(path)))
+    def __init__(self, path: Path, location: str | None = None) -> None:
+        super().__init__(Sqlite(path, lambda: None, location or str(path)))
         self.path = path
 
 
@@ -221,7 +220,7 @@ def _checksums() -> None:
         apsw.sqlite_extra.load(connection, "cksumvfs")
 
 
-def connect(path: Path, place: str = "") -> apsw.Connection:
+def connect(path: Path, location: str = "") -> apsw.Connection:
     """Open a journal's SQLite file, creating it with page checksums when it is new.
 
     Raises
@@ -250,7 +249,7 @@ def connect(path: Path, place: str = "") -> apsw.Connection:
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             is_toy = path.parent.name == SANDBOX
             way_out = "reset the sandbox, with its journal: bktools sandbox reset" if is_toy else ""
-            require_format(connection, SQLITE, place or str(path), way_out)
+            require_format(connection, SQLITE, location or str(path), way_out)
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         _require_wal(connection, path)
         for pragma in SAFE:

@@ -13,14 +13,10 @@ from bktools.journal.records import Row
 
 def table_of(pieces: Iterable[list[Row]], schema: pa.Schema) -> pa.Table:
     """Return rows, in several lists, as a table of a schema; columns that it lacks are left out."""
-    texts = as_stored(schema)
+    # As the journal has its values: text, and numbers as they are.
+    texts = pa.schema([field.with_type(COUNT if field.type in {COUNT, FLAG} else TEXT) for field in schema])
     tables = [pa.Table.from_pylist(piece, schema=texts) for piece in pieces]
     return typed(pa.concat_tables(tables), schema) if tables else schema.empty_table()
-
-
-def as_stored(schema: pa.Schema) -> pa.Schema:
-    """Return a schema as the journal has its values: text, and numbers as they are."""
-    return pa.schema([field.with_type(COUNT if field.type in {COUNT, FLAG} else TEXT) for field in schema])
 
 
 def typed(table: pa.Table, schema: pa.Schema) -> pa.Table:

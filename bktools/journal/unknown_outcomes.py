@@ -1,13 +1,18 @@
-"""Messages about batches whose outcome is unknown, and how a person resolves them."""
+"""Batches whose outcome is unknown: how a person resolves them, when their jobs have ended, and where an answer may be."""
 
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Sequence
 
 from bktools.caller import in_shell
 from bktools.journal.journal import Journal
-from bktools.journal.records import Row
+from bktools.journal.records import Row, this_user
+from bktools.service import Service
+
+# ASSUMED: `expiresIn` is in seconds; a job without it ends within an hour, as in the samples.
+JOB_SECONDS = 3600
 
 # Entries that a message names; the others are counted.
 SHOWN_ENTRIES = 3
@@ -56,3 +61,41 @@ def how_to_settle_all(journal: Journal, rows: Sequence[Row], company_id: str | N
         f"the {len(rows)} batches were all found booked: "
         f'{resolve} --outcome accepted --evidence "..." --by NAME (it can only accept them)'
     )
+
+
+def lasts_seconds(job: str | None) -> float:
+    """Return after how many seconds a job has ended at the latest, from its JSON; a batch without a job counts as usual."""
+    expires = json.loads(job or "{}").get("expiresIn")
+    return expires if isinstance(expires, int | float) and expires > 0 else JOB_SECONDS
+
+
+def sendings_in_doubt(company: str, *, service: Service) -> dict[str, tuple[dt.datetime | None, str]]:
+    """Return for each batch of a company whose outcome is unknown when its job has ended at the latest, and why an answer
+    may exist that the journal does not have ("" for none).
+    """  # noqa: D205 - the sentence takes two lines
+    with Journal(service.settings) as journal:
+        rows = journal.unknown(company)
+        lasts = [lasts_seconds(row["job"]) for piece in journal.history("batches", company) for row in piece]
+        longest = dt.timedelta(seconds=max([*lasts, JOB_SECONDS]))
+        return {
+            row["batch_id"]: (
+                dt.datetime.fromisoformat(row["sent_at"]) + longest if row["sent_at"] else None,
+                _undelivered(journal, row),
+            )
+            for row in rows
+        }
+
+
+def _undelivered(journal: Journal, row: Row) -> str:
+    answer = journal.undelivered_answer(row)
+    if answer:
+        return f"this machine received the answer {answer}, which the journal does not have: record that one"
+    sender = (row["sender"] or "").partition(" process ")[0]
+    if not sender:
+        return "the journal does not know who sent it: look it up by hand"
+    if sender not in {this_user(), journal.sender()}:
+        return (
+            f"it was sent by {sender}, where an answer may be that the journal does not have: verify it there, or look it up"
+            " by hand"
+        )
+    return ""

@@ -26,9 +26,6 @@ STATUSES = (
 # Each as it was exported.
 ARRIVED = {"booked", "in_a_sum"}
 
-# States of a batch that may be booked or not.
-IN_DOUBT = ("UNKNOWN", "SENDING")
-
 # The words of an entry by name, as `findings.Case` has them.
 Words: TypeAlias = Any
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools.errors import InputError
-from bktools.frames.columns import tables_in_one_scale
+from bktools.frames.columns import tables_in_one_scale, with_column
 from bktools.frames.engine import engine, scannable
 from bktools.frames.schema import ENTRY_DATA, split_lines, to_pandas
 
@@ -71,9 +71,8 @@ def with_file(exported: pd.DataFrame, entries: Any) -> pd.DataFrame:
 
 def _numbered(table: Any) -> pa.Table:
     table = table if isinstance(table, pa.Table) else table.to_table()
-    lines = split_lines(table)
-    table = table.drop_columns(["split_line"]) if "split_line" in table.column_names else table
-    return table.append_column("split_line", lines).append_column("no", pa.array(range(len(table))))
+    table = with_column(table, "split_line", split_lines(table))
+    return table.append_column("no", pa.array(range(len(table))))
 
 
 def _complete(table: pa.Table) -> pa.Table:
@@ -82,7 +81,7 @@ def _complete(table: pa.Table) -> pa.Table:
         if name not in table.column_names:
             table = table.append_column(name, pa.nulls(len(table), kind))
         elif name != "amount":
-            table = table.set_column(table.column_names.index(name), name, table.column(name).cast(kind))
+            table = with_column(table, name, table.column(name).cast(kind))
     return table
 
 

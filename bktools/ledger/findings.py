@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.frames.currencies import shown
-from bktools.frames.schema import COUNT
-from bktools.ledger.checks import ARRIVED, IN_DOUBT, Check, check_of
+from bktools.frames.schema import COUNT, IN_DOUBT
+from bktools.ledger.checks import ARRIVED, Check, check_of
 from bktools.ledger.columns import UNKNOWN_CURRENCY, Numbers
 from bktools.ledger.inputs import Inputs
 from bktools.ledger.matches import NOBODY, Matches

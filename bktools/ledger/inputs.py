@@ -11,11 +11,15 @@ import pyarrow.compute as pc
 
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
-from bktools.frames.columns import refuse_gaps, require_columns, require_frame, require_kinds, tables_in_one_scale
+from bktools.frames.columns import (
+    refuse_gaps,
+    require_columns,
+    require_frame,
+    require_kinds,
+    tables_in_one_scale,
+    with_column,
+)
 from bktools.frames.engine import scannable
-
-# States of a batch whose entries may be in the ledger; entries of other batches were not sent, or refused.
-SENT = ("ACCEPTED", "UNKNOWN", "SENDING")
 
 # What each column that is used must be, by frame, in the words of `frames.columns.KINDS`.
 TEXTS = ("entry_id", "batch_id", "company_id", "state", "account_code", "currency", "supplier", "description")
@@ -94,11 +98,10 @@ def _table(frame: Any, name: str) -> pa.Table:
     table: Any = scannable(frame, name)
     table = schema.plain(table if isinstance(table, pa.Table) else table.to_table(), name)
     # Arrow takes no rows of the texts of Polars.
-    return table.cast(pa.schema([field.with_type(_plainer(field.type)) for field in table.schema]))
-
-
-def _plainer(kind: pa.DataType) -> pa.DataType:
-    return schema.TEXT if pa.types.is_string_view(kind) else kind
+    is_view = pa.types.is_string_view
+    return table.cast(
+        pa.schema([field.with_type(schema.TEXT) if is_view(field.type) else field for field in table.schema])
+    )
 
 
 def _checked(table: pa.Table, name: str) -> pa.Table:
@@ -107,13 +110,13 @@ def _checked(table: pa.Table, name: str) -> pa.Table:
     require_columns(name, table.column_names, needed, source)
     require_kinds(name, table.schema, USED[name])
     refuse_gaps(name, {column: table.column(column).null_count for column in needed})
-    for place, column in enumerate(table.column_names):
+    for column in table.column_names:
         wanted = USED[name].get(column)
         if wanted == "a date":
-            table = table.set_column(place, column, pc.cast(table.column(place), schema.DATE, safe=False))
+            table = with_column(table, column, pc.cast(table.column(column), schema.DATE, safe=False))
         elif wanted == "text":
-            texts = pc.cast(table.column(place), schema.TEXT)
-            table = table.set_column(place, column, texts.dictionary_encode() if column in REPEATED else texts)
+            texts = pc.cast(table.column(column), schema.TEXT)
+            table = with_column(table, column, texts.dictionary_encode() if column in REPEATED else texts)
     return table
 
 
@@ -121,7 +124,7 @@ def _sent(entries: pa.Table) -> tuple[pa.Table, list[str]]:
     """Return the entries that may have been booked, and a phrase about the others."""
     if "state" not in entries.column_names:
         return entries, []
-    was_sent = pc.is_in(entries.column("state"), pa.array([*SENT, None], schema.TEXT))
+    was_sent = pc.is_in(entries.column("state"), pa.array([*schema.MAYBE_SENT, None], schema.TEXT))
     not_sent = entries.filter(pc.invert(was_sent))
     states = ", ".join(sorted(set(not_sent.column("state").to_pylist())))
     return entries.filter(was_sent), [

@@ -6,20 +6,18 @@ import dataclasses
 import datetime as dt
 import functools
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 
 from bktools import views
 from bktools.consoles import readable
 from bktools.frames import codes
-from bktools.frames.arrow import tables_to_arrow
 from bktools.frames.currencies import shown
-from bktools.frames.delimited import tables_to_csv
 from bktools.frames.findings import as_html, as_lines
-from bktools.ledger.checks import ARRIVED, IN_DOUBT, STATUSES
+from bktools.frames.results import Result
+from bktools.frames.schema import IN_DOUBT
+from bktools.ledger.checks import ARRIVED, STATUSES
 
 # The sums of an open account, with their names.
 TOTALS = {
@@ -31,11 +29,9 @@ TOTALS = {
 }
 SHOWN = 10
 
-_TABLES = ("entries", "findings", "totals", "postings")
-
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
-class LedgerMatch:
+class LedgerMatch(Result):
     """What became of each exported entry in the general ledger.
 
     Attributes
@@ -74,6 +70,9 @@ class LedgerMatch:
     >>> match_ledger(entries, postings.assign(date=pd.Timestamp("2026-10-03"))).entries["booked_voucher_id"].tolist()
     ['A 7']
     """
+
+    _TABLES = ("entries", "findings", "totals", "postings")
+    _PREFIX = "ledger_"
 
     entries: pd.DataFrame
     findings: pd.DataFrame
@@ -123,34 +122,8 @@ class LedgerMatch:
         """Whether every entry is booked once, alone or in a sum, with its account, amount and date."""
         return set(self.counts) <= ARRIVED
 
-    def to_csv(self, folder: str | Path, profile: str = "excel") -> list[Path]:
-        """Write ledger_entries.csv, ledger_findings.csv, ledger_totals.csv and ledger_postings.csv.
-
-        ledger_settlements.csv is written, too, where there are batches with an unknown outcome.
-
-        Parameters
-        ----------
-        folder : path
-            Created if missing. Files of these names in it are replaced; only you can read them.
-        profile : str
-            As in `bktools.to_csv`: "excel", "excel-eu" or "machine".
-
-        Raises
-        ------
-        ArgumentError
-            When the profile is unknown.
-        StorageError
-            When a file cannot be written; an existing file is unchanged.
-        """
-        return tables_to_csv({f"ledger_{name}": table for name, table in self._tables().items()}, folder, profile)
-
-    def to_arrow(self) -> dict[str, pa.Table]:
-        """Return entries, findings, totals and postings by name, each as `bktools.to_arrow` does."""
-        return tables_to_arrow(self._tables())
-
-    def _tables(self) -> dict[str, pd.DataFrame]:
-        tables = {name: getattr(self, name) for name in _TABLES}
-        return tables | ({"settlements": self.settlements} if len(self.settlements) else {})
+    def _handed_over(self) -> dict[str, pd.DataFrame]:
+        return super()._handed_over() | ({"settlements": self.settlements} if len(self.settlements) else {})
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all tables for pickle and copy, computed now."""

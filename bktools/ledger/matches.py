@@ -32,7 +32,7 @@ class Matches:
     posting : array
         For each entry its posting; NOBODY where there is none. The entries of a sum have the same one.
     by : array
-        For each entry the place in BY of the columns that agree; NOBODY where there is no posting.
+        For each entry the number in BY of the columns that agree; NOBODY where there is no posting.
     score : array
         For each entry, how similar the texts are, 0 to 100, where they were compared; otherwise NaN.
     entry : array

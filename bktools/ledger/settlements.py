@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -20,7 +21,8 @@ from bktools.caller import name_of
 from bktools.errors import ArgumentError
 from bktools.frames.codes import sentence
 from bktools.frames.currencies import shown
-from bktools.ledger.checks import IN_DOUBT
+from bktools.frames.schema import IN_DOUBT
+from bktools.ledger.findings import VOUCHER
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.match import DAYS, match_ledger
 from bktools.ledger.steps import BY_DAY
@@ -32,7 +34,7 @@ GROUPS = (("batch",), ("batch", "account"), ("document",), ("account", "date"), 
 # An accounting system may date its postings before the entries, by so many days.
 EARLIER = dt.timedelta(days=31)
 # With more other batches in doubt nothing is decided: each one doubles the number of comparisons.
-MOST_OTHERS = 3
+MOST_UNRESOLVED = 3
 SHOWN = 10
 
 
@@ -116,11 +118,11 @@ def as_frame(settled: Sequence[Settlement]) -> pd.DataFrame:
 
 
 class _NotDecidedError(Exception):
-    """The reason why the ledger does not decide, and the places of the postings to look at."""
+    """The reason why the ledger does not decide, and the row numbers of the postings to look at."""
 
-    def __init__(self, why: str, places: Iterable[int] = ()) -> None:
+    def __init__(self, why: str, row_numbers: Iterable[int] = ()) -> None:
         super().__init__(why)
-        self.why, self.places = why, list(places)
+        self.why, self.row_numbers = why, list(row_numbers)
 
 
 class _Evidence:
@@ -152,24 +154,24 @@ class _Evidence:
         return bool((self._exported["batch_id"] == batch).any())
 
     def settlement(self, batch: str, sending: Sending) -> Settlement:
-        """Return the evidence about one batch, for every outcome that the others in doubt may have."""
+        """Return the evidence about one batch, for every outcome that the other batches in doubt may have."""
         in_doubt = self._exported["state"].isin(IN_DOUBT) & (self._exported["batch_id"] != batch)
-        others = sorted(self._exported.loc[in_doubt, "batch_id"].unique())
+        unresolved = sorted(self._exported.loc[in_doubt, "batch_id"].unique())
         if sending.undelivered:
             return Settlement(batch, None, sending.undelivered)
-        if len(others) > MOST_OTHERS:
-            return Settlement(batch, None, f"{len(others)} other batches are in doubt: settle some of them first")
+        if len(unresolved) > MOST_UNRESOLVED:
+            return Settlement(batch, None, f"{len(unresolved)} other batches are in doubt: settle some of them first")
         try:
             outcomes = {
                 self._outcome(batch, sending, booked)
-                for count in range(len(others) + 1)
-                for booked in itertools.combinations(others, count)
+                for count in range(len(unresolved) + 1)
+                for booked in itertools.combinations(unresolved, count)
             }
         except _NotDecidedError as reason:
-            lines = tuple(self._posting(place) for place in sorted(set(reason.places)))
+            lines = tuple(self._posting(row_number) for row_number in sorted(set(reason.row_numbers)))
             return Settlement(batch, None, reason.why, lines)
         if len({outcome for outcome, _ in outcomes}) > 1:
-            return Settlement(batch, None, f"it depends on the outcome of {', '.join(others)}: settle that first")
+            return Settlement(batch, None, f"it depends on the outcome of {', '.join(unresolved)}: settle that first")
         outcome, text = min(outcomes)
         explained = f"; explained by hand: {self._explained}" if self._explained else ""
         return Settlement(batch, outcome, f"{text}{explained}")
@@ -188,26 +190,27 @@ class _Evidence:
         counts = rows["status"].value_counts().sort_index()
         parts = ", ".join(f"{number} {sentence(str(status))}" for status, number in counts.items())
         raise _NotDecidedError(
-            f"of its {len(rows)} entries there are {parts}: settle it by hand, entry by entry", both.places_of(rows)
+            f"of its {len(rows)} entries there are {parts}: settle it by hand, entry by entry",
+            both.row_numbers_of(rows),
         )
 
     def _accepted(self, rows: pd.DataFrame, both: _Match, without: _Match) -> str:
         """Return the evidence that a batch was booked: with it the ledger fits, and without it not."""
-        places = both.places_of(rows)
-        shared = sorted(set(places) & without.explained)
+        row_numbers = both.row_numbers_of(rows)
+        shared = sorted(set(row_numbers) & without.explained)
         if shared:
             raise _NotDecidedError("its postings may as well be those of entries that were exported before", shared)
         lost = both.entries[both.entries["entry_id"].isin(without.arrived) & ~both.entries["status"].isin(ARRIVED)]
         if len(lost):
             raise _NotDecidedError(
-                f"with it, {len(lost)} entries that were exported before are not in the ledger", places
+                f"with it, {len(lost)} entries that were exported before are not in the ledger", row_numbers
             )
         in_sums = rows[rows["matched_by"].str.startswith("sum ")]
         if len(in_sums) and len(pd.unique(in_sums["booked_line"])) == 1:
-            booked = set(both.places_of(in_sums))
+            booked = set(both.row_numbers_of(in_sums))
             accounts = set(self._open.loc[list(booked), "account_code"])
-            others = self._open.loc[self._unexplained(rows, both)]
-            alike = list(others.index[others["account_code"].isin(accounts)])
+            unexplained = self._open.loc[self._unexplained(rows, both)]
+            alike = list(unexplained.index[unexplained["account_code"].isin(accounts)])
             if alike:
                 raise _NotDecidedError("one sum fits, but the account has other postings", [*booked, *alike])
         if len(in_sums):
@@ -245,8 +248,8 @@ class _Evidence:
             )
         keys = {key for columns in GROUPS[2:] for key in _groups(rows, columns)}
         missing = sum(
-            any(keys.intersection(_groups(before.loc[[place]], columns)) for columns in GROUPS[2:])
-            for place in before.index[~is_there]
+            any(keys.intersection(_groups(before.loc[[row_number]], columns)) for columns in GROUPS[2:])
+            for row_number in before.index[~is_there]
         )
         if missing:
             raise _NotDecidedError(
@@ -303,12 +306,12 @@ class _Evidence:
             raise _NotDecidedError("some of its entries sum up to zero, so no sum shows whether it has them")
 
     def _unexplained(self, rows: pd.DataFrame, match: _Match) -> list[int]:
-        """Return the places of postings that no exported entry explains, from some time before the batch on."""
-        places = self._open.index[~self._open.index.isin(match.explained)]
+        """Return the row numbers of postings that no exported entry explains, from some time before the batch on."""
+        row_numbers = self._open.index[~self._open.index.isin(match.explained)]
         first = rows["date"].min()
         if pd.notna(first):
-            places = places[self._open.loc[places, "date"] >= first - EARLIER]
-        return list(places)
+            row_numbers = row_numbers[self._open.loc[row_numbers, "date"] >= first - EARLIER]
+        return list(row_numbers)
 
     def _fits(self, rows: pd.DataFrame, match: _Match) -> list[int]:
         """Return unexplained postings that may hold the batch: on its accounts any, on others by the sum."""
@@ -317,35 +320,34 @@ class _Evidence:
         for total, parts in totals:
             for amount in (total, sum(part for part in parts if part > 0), sum(part for part in parts if part < 0)):
                 amounts |= {amount, -amount} - {Decimal()}
-        others = self._open.loc[self._unexplained(rows, match)]
-        is_there = others["account_code"].str.strip().isin(_accounts(rows)) | others["amount"].isin(amounts)
-        fitting = set(others.index[is_there])
+        unexplained = self._open.loc[self._unexplained(rows, match)]
+        is_there = unexplained["account_code"].str.strip().isin(_accounts(rows)) | unexplained["amount"].isin(amounts)
+        fitting = set(unexplained.index[is_there])
         for number in ("voucher_id", "document_number"):
-            if number in others:
-                for columns in ([number, "date"], [number, "date", others["amount"] < 0]):
-                    sums = others.groupby(columns)["amount"].transform("sum")
-                    fitting |= set(others.index[sums.isin(amounts).fillna(value=False)])
+            if number in unexplained:
+                for columns in ([number, "date"], [number, "date", unexplained["amount"] < 0]):
+                    sums = unexplained.groupby(columns)["amount"].transform("sum")
+                    fitting |= set(unexplained.index[sums.isin(amounts).fillna(value=False)])
         return sorted(fitting)
 
-    def _value(self, place: int, name: str) -> str:
-        value: Any = self._ledger.loc[place, name] if name in self._ledger else None
+    def _value(self, row_number: int, name: str) -> str:
+        value: Any = self._ledger.loc[row_number, name] if name in self._ledger else None
         return "" if value is None or pd.isna(value) else " ".join(str(value).split())
 
-    def _posting(self, place: int) -> str:
+    def _posting(self, row_number: int) -> str:
         """Return a posting in one line."""
-        row = self._ledger.loc[place]
-        currency = self._value(place, "currency") or None
-        account = " ".join(filter(None, (self._value(place, "account_code"), self._value(place, "account_name"))))
-        names = {"voucher_id": "voucher {}", "document_number": "document {}", "text": '"{}"', "line": "line {}"}
-        there = [form.format(self._value(place, name)) for name, form in names.items() if self._value(place, name)]
-        money = f"{currency or ''} {shown(row['amount'], currency)}".strip()
+        row, value = self._ledger.loc[row_number], partial(self._value, row_number)
+        account = " ".join(filter(None, map(value, ("account_code", "account_name"))))
+        currency = value("currency")
+        money = f"{currency} {shown(row['amount'], currency or None)}".strip()
+        there = [form.format(value(name)) for name, form in VOUCHER.items() if value(name)]
         return ", ".join([f"{row['date']:%Y-%m-%d}", account, money, *there])
 
     def _vouchers(self, rows: pd.DataFrame) -> str:
         """Return where the postings of entries are, by the first of voucher, document and line that the ledger has."""
-        places = sorted({int(place) for place in rows["booked_line"]})
+        row_numbers = sorted({int(row_number) for row_number in rows["booked_line"]})
         for name, noun in (("voucher_id", "vouchers"), ("document_number", "documents"), ("line", "lines")):
-            there = list(dict.fromkeys(value for place in places if (value := self._value(place, name))))
+            there = list(dict.fromkeys(value for row_number in row_numbers if (value := self._value(row_number, name))))
             if there:
                 more = f" and {len(there) - SHOWN} more" if len(there) > SHOWN else ""
                 return f"{noun} {', '.join(there[:SHOWN])}{more}"
@@ -353,7 +355,7 @@ class _Evidence:
 
 
 class _Match:
-    """A match by the places of the postings in the ledger."""
+    """A match by the row numbers of the postings in the ledger."""
 
     def __init__(self, match: LedgerMatch) -> None:
         self.entries = match.entries
@@ -361,18 +363,20 @@ class _Match:
             if name not in self.entries:
                 self.entries[name] = None
         postings = match.postings
-        self._places: dict[str, list[int]] = defaultdict(list)
-        for place, entry in zip(postings["line"], postings["entry_id"], strict=True):
+        self._row_numbers: dict[str, list[int]] = defaultdict(list)
+        for row_number, entry in zip(postings["line"], postings["entry_id"], strict=True):
             if pd.notna(entry):
-                self._places[str(entry)].append(int(place))
-        self._entry_of = {place: entry for entry, places in self._places.items() for place in places}
+                self._row_numbers[str(entry)].append(int(row_number))
+        self._entry_of = {
+            row_number: entry for entry, row_numbers in self._row_numbers.items() for row_number in row_numbers
+        }
         self.explained = set(postings.loc[postings["status"].isin(ARRIVED), "line"].astype(int))
         self.arrived = set(self.entries.loc[self.entries["status"].isin(ARRIVED), "entry_id"])
 
-    def places_of(self, rows: pd.DataFrame) -> list[int]:
+    def row_numbers_of(self, rows: pd.DataFrame) -> list[int]:
         """Return all postings that some entries were found in."""
-        firsts = {self._entry_of[int(place)] for place in rows["booked_line"].dropna()}
-        return sorted({place for entry in firsts for place in self._places[entry]})
+        firsts = {self._entry_of[int(row_number)] for row_number in rows["booked_line"].dropna()}
+        return sorted({row_number for entry in firsts for row_number in self._row_numbers[entry]})
 
 
 def _accounts(rows: pd.DataFrame) -> list[str]:

@@ -71,9 +71,7 @@ def _with_another_total(step: Step) -> Step:
 STEPS = (
     Step("entry ID", ("id", *EXACT), named=True),
     Step("entry ID", ("id", *EXACT), of="vouchers", named=True),
-    Step("entry ID", ("id", "account"), named=True),
-    Step("entry ID", ("id", "amount", "currency"), named=True),
-    # The side of the amount, because the other side of the voucher has the same number.
+    # Whatever else differs. The side of the amount, because the other side of the voucher has the same number.
     Step("entry ID", ("id", "is_credit"), named=True),
     Step("document number", ("document", *EXACT)),
     *_also_of_vouchers(OF_DOCUMENT),
@@ -104,7 +102,7 @@ DOUBLES = (
     Step(EXACTLY, (*EXACT, "date"), text="agrees"),
 )
 
-# The columns that agree, in words; `Matches.by` has their places.
+# The columns that agree, in words; `Matches.by` has their numbers.
 BY = tuple(dict.fromkeys(step.by for step in (*STEPS, *BY_TEXT)))
 
 # The sides of vouchers with the amount in several postings: net and tax, or several cost centres. Only one account of

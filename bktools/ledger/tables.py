@@ -184,10 +184,10 @@ def _with_cases(entries: pa.Table, bookings: Numbers, numbers: Numbers, cases: S
 def _findings(entries: pa.Table, numbers: Numbers, cases: Sequence[Case]) -> pa.Table:
     """Return the findings: the most severe first."""
     order = sorted(
-        (SEVERITIES.index(case.check.severity), case.status, place) for place, case in enumerate(cases) if case.check
+        (SEVERITIES.index(case.check.severity), case.status, index) for index, case in enumerate(cases) if case.check
     )
-    chosen = [(case, case.check) for case in (cases[place] for *_, place in order) if case.check]
-    findings = entries.take(pa.array(numbers[[place for *_, place in order]], COUNT)).drop_columns(["status"])
+    chosen = [(case, case.check) for case in (cases[index] for *_, index in order) if case.check]
+    findings = entries.take(pa.array(numbers[[index for *_, index in order]], COUNT)).drop_columns(["status"])
     columns = {
         "check": [case.status for case, _ in chosen],
         "severity": [check.severity for _, check in chosen],
@@ -197,8 +197,7 @@ def _findings(entries: pa.Table, numbers: Numbers, cases: Sequence[Case]) -> pa.
     for name, values in columns.items():
         findings = findings.append_column(name, pa.array(values, TEXT))
     first = ["check", "severity", "about", "message", "to_do", "who"]
-    others = [name for name in in_reading_order(findings.column_names) if name not in first]
-    return findings.select([*first, *others])
+    return findings.select([*dict.fromkeys([*first, *in_reading_order(findings.column_names)])])
 
 
 def _totals(

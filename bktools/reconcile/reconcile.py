@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bktools.contract.accounts import CompanyInFile
 from bktools.frames.engine import are_few, has_order, is_spark, scannable, source_of
 from bktools.frames.names import last_import
-from bktools.frames.schema import TEXT
 from bktools.reconcile import inputs, spark, tables
 from bktools.reconcile.reconciliation import Reconciliation
 
@@ -107,7 +105,4 @@ def _last_import(accounts: Any) -> str:
     if not (has_order(accounts) or is_spark(accounts)):
         return ""
     table: Any = scannable(accounts, "accounts", ("state", "updated_at"))
-    if len(table.column_names) != 2:  # noqa: PLR2004 - both of them
-        return ""
-    last = pc.max(table.filter(pc.equal(pc.cast(table.column("state"), TEXT), "IMPORTED")).column("updated_at")).as_py()
-    return last_import(last)
+    return last_import(table)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -13,8 +12,7 @@ import pyarrow as pa
 
 from bktools.consoles import readable
 from bktools.contract.accounts import CompanyInFile
-from bktools.frames.arrow import tables_to_arrow
-from bktools.frames.delimited import tables_to_csv
+from bktools.frames.results import Result
 from bktools.frames.schema import to_pandas
 from bktools.reconcile import rendering
 from bktools.reconcile.another_chart import another_chart
@@ -23,12 +21,9 @@ from bktools.reconcile.suggestions import suggest
 # Checks of lines of a chart that are never created.
 NOT_CREATED = ("name_missing", "total_in_chart")
 
-_TABLES = ("findings", "actions", "coverage")
-_ALL = (*_TABLES, "unused_accounts", "summary", "chart_match")
-
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
-class Reconciliation:
+class Reconciliation(Result):
     """The result of a reconciliation.
 
     Parameters
@@ -56,6 +51,8 @@ class Reconciliation:
     >>> len(found.coverage) == len(categories)
     True
     """
+
+    _TABLES = ("findings", "actions", "coverage")
 
     # Returns a table by its name; those that are not there yet are computed.
     _listed: Callable[[str], pa.Table]
@@ -147,32 +144,9 @@ class Reconciliation:
         """
         return suggest(self.coverage, self.actions)
 
-    def to_csv(self, folder: str | Path, profile: str = "excel") -> list[Path]:
-        """Write findings.csv, actions.csv and coverage.csv, which only you can read; return their paths.
-
-        Parameters
-        ----------
-        folder : path
-            Created if missing. Files of these names in it are replaced.
-        profile : str
-            As in `bktools.to_csv`: "excel", "excel-eu" or "machine".
-
-        Raises
-        ------
-        ArgumentError
-            When the profile is unknown.
-        StorageError
-            When a file cannot be written; an existing file is unchanged.
-        """
-        return tables_to_csv({name: getattr(self, name) for name in _TABLES}, folder, profile)
-
-    def to_arrow(self) -> dict[str, pa.Table]:
-        """Return findings, actions and coverage by name, each as `bktools.to_arrow` does."""
-        return tables_to_arrow({name: getattr(self, name) for name in _TABLES})
-
     def __getstate__(self) -> dict[str, Any]:
         """Return all tables for pickle and copy, computed now, because the input frames are not copied."""
-        tables = {name: self.table(name) for name in _ALL}
+        tables = {name: self.table(name) for name in (*self._TABLES, "unused_accounts", "summary", "chart_match")}
         return self.__dict__ | {"_tables": tables, "_listed": None}
 
     def __repr__(self) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bktools.close.figures import DIGITS
 from bktools.consoles import in_notebook
 from bktools.errors import ArgumentError
 from bktools.frames.codes import capitalized
@@ -49,8 +50,6 @@ FONTS = (
     "Yu Gothic", "Hiragino Sans", "Microsoft YaHei", "PingFang SC", "Malgun Gothic", "Apple SD Gothic Neo",
     "Noto Sans Devanagari", "Noto Sans Thai", "Noto Emoji", "Segoe UI Emoji", "Segoe UI Symbol", "Arial Unicode MS",
 )  # fmt: skip
-# Digits of sums: more than any decimal has.
-DIGITS = 80
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,11 +228,10 @@ def _axes(
     across, up = figure.get_size_inches()
     height = bar * max(len(chart.bars), 1)
     ax: Axes = figure.add_axes((left / across, (top - HEADING - height) / up, room / across, height / up))
-    ax.set_facecolor("none")
-    ax.spines[:].set_visible(False)
-    ax.tick_params(length=0)
-    ax.set_xticks([])
+    ax.set_frame_on(False)
+    ax.xaxis.set_visible(False)
     ax.set_yticks([])
+    ax.yaxis.set_tick_params(length=0)
     ax.set_ylim(max(len(chart.bars), 1) - 0.5, -0.5)
     assert set(chart.bars.columns) <= set(looks)
     return ax

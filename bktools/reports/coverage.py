@@ -1,4 +1,4 @@
-"""`plot_coverage`: the categories of each company by the state of their account."""
+"""`plot_coverage`: the categories by the state of their account."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ def plot_coverage(reconciliation: Reconciliation, *, title: str | None = None, f
     Returns
     -------
     matplotlib.axes.Axes
-        A bar a state with the number of its categories, the covered ones first. Of several companies a bar each, the
-        one with most categories to be settled on top; after 10 companies the others are told as text.
+        A bar a state with the number of its categories, the covered ones first.
 
     Raises
     ------
@@ -59,22 +58,15 @@ def plot_coverage(reconciliation: Reconciliation, *, title: str | None = None, f
     """
     coverage = bars.checked(reconciliation, "reconciliation", Reconciliation, "reconcile_accounts").table("coverage")
     states = [short(state) for state in coverage["state"].to_pylist()]
-    companies = [f"company {company[:8]}" for company in coverage["company_id"].to_pylist()]
-    names = companies if len(set(companies)) > 1 else states
     parts = [COVERED if state == "covered" else OPEN for state in states]
-    counts = pd.crosstab(pd.Series(names), pd.Series(parts)) if names else pd.DataFrame()
-    counts = counts.reindex(columns=[part for part in LOOKS if part in counts.columns])
-    if OPEN in counts.columns:
-        counts = counts.sort_values(list(reversed(counts.columns)), ascending=False, kind="stable")
-    if len(set(companies)) == 1 and COVERED in counts.columns:
-        counts = counts.sort_values(COVERED, ascending=False, kind="stable")
-    drawn = bars.chart(
-        f"{len(coverage):,} categories" if len(coverage) else "There are no categories.",
-        counts,
-        [", ".join(f"{count:,}" for count in row if count) for row in counts.to_numpy()],
-        "{:,} categories".format,
-    )
+    counts = pd.crosstab(pd.Series(states), pd.Series(parts)) if states else pd.DataFrame()
+    counts = counts.reindex(columns=[part for part in LOOKS if part in parts])
+    if states:
+        counts = counts.sort_values(list(counts.columns), ascending=False, kind="stable")
+    heading = f"{len(states):,} categories" if states else "There are no categories."
+    drawn = bars.Chart(heading, counts, [f"{count:,}" for count in counts.sum(axis=1)])
     if title is None:
-        title = companies[0] if len(set(companies)) == 1 else ""
+        companies = {*coverage["company_id"].to_pylist()}
+        title = f"company {companies.pop()[:8]}" if len(companies) == 1 else ""
     about = bars.titled(title, "categories and their accounts")
     return bars.draw([drawn], title=about, looks=LOOKS, figure=figure)[0]

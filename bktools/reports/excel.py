@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from os import PathLike
@@ -26,11 +27,12 @@ MAX_ROWS = 1_048_576
 MAX_COLUMNS = 16_384
 MAX_CHARACTERS = 32_767
 MAX_SHEET_NAME = 31
+SHEET_NAME = re.compile(rf"(?!')[^][:*?/\\]{{1,{MAX_SHEET_NAME}}}(?<!')")
 
 # Excel's numbers are binary and keep 15 decimal digits exactly.
 EXACT_DIGITS = 15
+NUMBERS = (Decimal, float, int)
 
-ABOUT = "about"
 FIRST_DATE = dt.date(1900, 3, 1)
 NARROWEST, WIDEST = 8, 60
 WIDTH_SAMPLE = 500
@@ -70,8 +72,7 @@ def to_excel(
     Returns
     -------
     Path or None
-        The file; None for an open file or a buffer. Each sheet has its headings frozen and a filter on each column. A last sheet, "about", lists the sources
-        of the frames that have them.
+        The file; None for an open file or a buffer. Each sheet has its headings frozen and a filter on each column.
 
     Raises
     ------
@@ -103,8 +104,6 @@ def to_excel(
     elif Path(cast("str", path)).suffix.lower() != ".xlsx":
         raise ArgumentError("path", "must end in .xlsx", str(path))
     named = {"table": tables} if isinstance(tables, pd.DataFrame) else dict(tables)
-    about = _about(named)
-    named |= {ABOUT: about} if len(about) and ABOUT not in named else {}
     arrow = {name: to_arrow(frame, f"the table {name!r}") for name, frame in named.items()}
     _check_sheets(arrow)
 
@@ -132,13 +131,7 @@ def _check_sheets(tables: Mapping[str, pa.Table]) -> None:
     for name, table in tables.items():
         rule = f"must have names of 1 to {MAX_SHEET_NAME} characters without [ ] : * ? / \\, each once, not 'History'"
         folded = name.casefold()
-        if (
-            not 1 <= len(name) <= MAX_SHEET_NAME
-            or set(name) & set("[]:*?/\\")
-            or name[0] == "'"
-            or name[-1] == "'"
-            or folded in seen | {"history"}
-        ):
+        if not SHEET_NAME.fullmatch(name) or folded in seen | {"history"}:
             raise ArgumentError("tables", rule, name)
         seen.add(folded)
         why = too_large(table)
@@ -219,7 +212,7 @@ def write_cell(sheet: Any, row: int, place: int, value: Any, form: Any, text: An
     failed: int = 1
     if isinstance(value, bool):
         failed = sheet.write_boolean(row, place, value, form)
-    elif isinstance(value, Decimal | float | int) and is_exact(value):
+    elif isinstance(value, NUMBERS) and is_exact(value):
         failed = sheet.write_number(row, place, value, form)
     elif isinstance(value, dt.date):
         time = value.replace(tzinfo=None) if isinstance(value, dt.datetime) else dt.datetime.combine(value, dt.time())
@@ -239,28 +232,3 @@ def is_exact(value: Decimal | float) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
     return len(Decimal(value).normalize().as_tuple().digits) <= EXACT_DIGITS
-
-
-def _about(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the sources of the tables that have them in `attrs`."""
-    rows = []
-    for name, frame in tables.items():
-        known = frame.attrs.get("bktools")
-        if known:
-            rows.append(
-                {
-                    "sheet": name,
-                    "rows": len(frame),
-                    "environment": _line(known.get("environment")),
-                    "source": _line(known.get("source") or known.get("base_url")),
-                    "fetched_at": _line(known.get("fetched_at")),
-                    "sha256": _line(known.get("sha256")),
-                }
-            )
-    return pd.DataFrame(rows)
-
-
-def _line(value: Any) -> str | None:
-    if value is None:
-        return None
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

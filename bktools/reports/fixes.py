@@ -16,7 +16,8 @@ import pyarrow as pa
 from bktools import disk
 from bktools.close.actions import IDS, MAPPINGS, key_of
 from bktools.contract import rules
-from bktools.errors import ArgumentError, InputError, StorageError
+from bktools.errors import InputError, StorageError
+from bktools.frames.columns import require_columns
 from bktools.frames.engine import in_pandas
 from bktools.frames.schema import COUNT, KNOWN_STATES, TEXT, Month, to_arrow, to_pandas
 from bktools.inputs.cells import refuse_broken
@@ -46,7 +47,6 @@ CHECKED = pa.schema(
 )
 
 FOLDER = "fixes"
-VERSION = 1
 
 
 def read_fixes(path: str | PathLike[str], *, company: str | None = None, period: Month | None = None) -> pd.DataFrame:
@@ -126,7 +126,7 @@ def check_fixes(fixes: pd.DataFrame, categories: Any, accounts: Any) -> pd.DataF
 
     Raises
     ------
-    ArgumentError
+    InputError
         When a frame lacks a column that is needed.
 
     Notes
@@ -148,14 +148,12 @@ def check_fixes(fixes: pd.DataFrame, categories: Any, accounts: Any) -> pd.DataF
     >>> list(bktools.check_fixes(fixes, categories.assign(account_id=ids[2]), accounts)["outcome"])
     ['done']
     """
-    for name, frame, needed in (
-        ("fixes", fixes, ("new_account", "category_id", "company_id")),
-        ("categories", categories, ("id", "company_id", "account_id")),
-        ("accounts", accounts, ("id", "company_id", "external_id", "code", "name", "state")),
+    for name, frame, needed, source in (
+        ("fixes", fixes, ("new_account", "category_id", "company_id"), "read_fixes"),
+        ("categories", categories, ("id", "company_id", "account_id"), "load_categories"),
+        ("accounts", accounts, ("id", "company_id", "external_id", "code", "name", "state"), "load_accounts"),
     ):
-        missing = [column for column in needed if column not in getattr(frame, "columns", ())]
-        if missing:
-            raise ArgumentError(name, f"must have the column {missing[0]}")
+        require_columns(name, getattr(frame, "columns", ()), needed, source)
     known = {row["id"]: row for row in _records(categories)}
     chart = [row for row in _records(accounts) if row["state"] in KNOWN_STATES]
     rows = [_checked(line, known.get(line["category_id"]), chart) for line in _records(fixes)]
@@ -166,11 +164,7 @@ def keep_fixes(fixes: pd.DataFrame, settings: Settings) -> Path:
     """Write lines to the data folder, for their owner alone; earlier ones stay."""
     folder = settings.state_dir / FOLDER
     now = dt.datetime.now(dt.UTC)
-    text = json.dumps(
-        {"version": VERSION, "read_at": now.isoformat(), "about": fixes.attrs["bktools"], "lines": _records(fixes)},
-        indent=2,
-        ensure_ascii=False,
-    )
+    text = json.dumps({"lines": _records(fixes)}, indent=2, ensure_ascii=False)
     path = folder / f"{now:%Y-%m-%dT%H%M%S.%fZ}.json"
     with disk.storage_errors(path):
         disk.private_folder(folder)

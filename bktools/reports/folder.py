@@ -24,7 +24,6 @@ from bktools import disk
 from bktools.close.actions import table_of
 from bktools.close.changes import COLUMNS as CHANGES
 from bktools.close.close import Close, where
-from bktools.close.figures import Valued
 from bktools.errors import InputError, StorageError
 from bktools.frames.delimited import to_csv
 from bktools.frames.schema import COUNT, INSTANT, TEXT
@@ -252,7 +251,7 @@ def _manifest(close: Close, files: Mapping[str, Any], inputs: Mapping[str, Any],
         "company": close.company_name,
         "state": close.state,
         "approved_by": close.approved_by,
-        "figures": facts_of(close),
+        "figures": close.facts,
         "counts": {
             "categories": len(close.tables["categories"]),
             "employees": len(close.tables["employees"]),
@@ -271,41 +270,15 @@ def _manifest(close: Close, files: Mapping[str, Any], inputs: Mapping[str, Any],
             "accounts": close.run.outcomes("created"),
             "export_jobs": close.run.outcomes("jobs"),
             "not_checked": close.run.unchecked,
-            "seconds": {name: round(seconds, 3) for name, seconds in close.run.times.items()},
         },
         "sources": close.run.sources,
         "inputs": inputs,
-        "accounts_known": _accounts_known(close),
         "csv_profile": profile,
         "files": files,
         "versions": {"bktools": importlib.metadata.version("bktools"), "python": platform.python_version()}
         | {name: importlib.metadata.version(name) for name in LIBRARIES},
         "platform": f"{platform.system()} {platform.machine()}",
     }
-
-
-def facts_of(close: Close) -> dict[str, Any]:
-    """Return the figures of a month for programs: amounts as text, so that none is rounded."""
-    return {
-        "entries": {line["fate"]: _value(line) for line in close.statement if not line["reason"]},
-        "reasons": {
-            fate: {line["reason"]: _value(line) for line in close.statement if line["reason"] and line["fate"] == fate}
-            for fate in dict.fromkeys(line["fate"] for line in close.statement if line["reason"])
-        },
-        "to_do": close.severities,
-        "by_role": {one.role: {"errors": one.errors, "warnings": one.warnings} | _value(one) for one in close.by_role},
-        "against": {
-            "month": close.last_month or None,
-            "currencies": {
-                one.currency: {"before": f"{one.before:f}", "now": f"{one.now:f}", "change": f"{one.change:f}"}
-                for one in close.against
-            },
-        },
-    }
-
-
-def _value(line: Valued) -> dict[str, Any]:
-    return {"entries": line.entries, "amounts": {name: f"{amount:f}" for name, amount in line.amounts.items()}}
 
 
 def _inputs(close: Close) -> tuple[dict[str, Any], dict[str, bytes]]:
@@ -326,18 +299,6 @@ def _inputs(close: Close) -> tuple[dict[str, Any], dict[str, bytes]]:
             found["note"] = "not copied: the file was changed or removed since it was read, or it was no file"
         inputs[name] = found
     return inputs, copies
-
-
-def _accounts_known(close: Close) -> list[dict[str, Any]]:
-    """Return where the known accounts come from: how many of each state and imported list, and when the last one came."""
-    groups: dict[tuple[str, str | None], list[dt.datetime]] = {}
-    for row in close.tables["accounts"].to_pylist():
-        source = row["message"] if row["state"] == "IMPORTED" else None
-        groups.setdefault((row["state"], source), []).append(row["updated_at"])
-    return [
-        {"state": state, "from": source, "accounts": len(moments), "last": max(moments).isoformat()}
-        for (state, source), moments in sorted(groups.items(), key=str)
-    ]
 
 
 def _by_check(reconciliation: Reconciliation) -> dict[str, int]:

@@ -26,6 +26,7 @@ HEADING = {"bold": True, "font_size": 11, "font_color": NAVY}
 NOTE = {"font_color": "#555555"}
 TOTAL = {"bold": True, "top": 1}
 WRAPPED = {"text_wrap": True}
+TEXT = {"num_format": "@"}
 DASH = "\N{EN DASH}"
 
 # Excel's number of A4, and its printed area in points, landscape.
@@ -52,6 +53,7 @@ class Share(NamedTuple):
     percent: Decimal | None
 
 
+NUMBERS = (Money, Share, int)
 Value: TypeAlias = object
 Look: TypeAlias = Mapping[str, Any]
 
@@ -199,6 +201,9 @@ class Grid:
 
 
 def _look_of(value: Value) -> Look:
+    if isinstance(value, str):
+        # Excel's text format: a value typed over a code stays text.
+        return TEXT
     if isinstance(value, Money):
         return {"align": "right", "num_format": _money(*value)}
     if isinstance(value, Share):
@@ -207,14 +212,13 @@ def _look_of(value: Value) -> Look:
         return {}
     if isinstance(value, int):
         return {"align": "right", "num_format": f"#,##0;-#,##0;{DASH}"}
-    # Excel's text format: a value typed over a code stays text.
-    return {"num_format": "@" if isinstance(value, str) else "yyyy-mm-dd"}
+    return {"num_format": "yyyy-mm-dd"}
 
 
 def _side(column: Iterable[Value]) -> Look:
     """Return the look of the title of a column: numbers have theirs at the right."""
     values = (cell[0] if type(cell) is tuple else cell for cell in column)
-    is_number = any(isinstance(value, Money | Share | int) and not isinstance(value, bool) for value in values)
+    is_number = any(isinstance(value, NUMBERS) and not isinstance(value, bool) for value in values)
     return {"align": "right"} if is_number else {}
 
 

@@ -17,7 +17,7 @@ from bktools.close.entries import BEFORE, EXPORTED, HELD, IN_DOUBT, OF_REASON, R
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan
 from bktools.export.plan import as_exported
-from bktools.frames.codes import short
+from bktools.frames.codes import counted, short
 from bktools.frames.columns import days_of
 from bktools.frames.currencies import shown
 from bktools.frames.names import month_and_company
@@ -272,7 +272,7 @@ def _shares(amounts: Sequence[Decimal]) -> list[str]:
 
 
 def _with_share(amount: str, share: str, count: int) -> str:
-    return " · ".join(filter(None, [amount, share, f"{count:,} entr{'y' if count == 1 else 'ies'}"]))
+    return " · ".join(filter(None, [amount, share, counted(count, "entry", "entries")]))
 
 
 def _percent(share: Decimal) -> str:

@@ -17,6 +17,7 @@ from bktools.close.run import Closing
 from bktools.connection import service_or_default
 from bktools.consoles import readable
 from bktools.errors import StorageError
+from bktools.frames.codes import counted
 from bktools.frames.currencies import shown
 from bktools.frames.delimited import profile_named
 from bktools.frames.schema import Month
@@ -42,7 +43,7 @@ class Close(data.Close):
 
     def __repr__(self) -> str:
         head = f"Month-end {self.period} of {self.name}, {where(self.environment)}: {self.title_state}"
-        to_do = ", ".join(f"{count:,} {name}{'' if count == 1 else 's'}" for name, count in self.severities.items())
+        to_do = ", ".join(counted(count, name) for name, count in self.severities.items())
         last = [f"written to {self.folder}"] if self.folder else []
         return readable("\n  ".join([head, *figures_of(self), f"to do: {to_do}", *last]))
 
@@ -55,7 +56,7 @@ def figures_of(close: data.Close) -> list[str]:
     lines = []
     for line in close.statement:
         amounts = [f"{currency} {shown(amount, currency)}" for currency, amount in line.amounts.items()]
-        count = f"{line.entries:,} {'entry' if line.entries == 1 else 'entries'}"
+        count = counted(line.entries, "entry", "entries")
         lines.append(f"{'  ' if line['reason'] else ''}{line.label}: {', '.join([count, *amounts])}")
     return lines
 

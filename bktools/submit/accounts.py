@@ -191,13 +191,13 @@ def _created(journal: Journal, wanted: Sequence[Mapping[str, Any]], service: Ser
         listed = defaultdict(list)
         for account in group:
             listed[account["company_id"]].append(account["external_id"])
-        known = {key: row for key, row in known_accounts(journal, listed).items() if row["state"] in KNOWN_STATES}
-        new = [account for account in group if _key(account) not in known]
+        existing = {key: row for key, row in known_accounts(journal, listed).items() if row["state"] in KNOWN_STATES}
+        new = [account for account in group if _key(account) not in existing]
         record_accounts(journal, [_memory(account, "SENDING") for account in new])
         answers: list[dict[str, Any]] = []
         try:
             for account in group:
-                row = known.get(_key(account))
+                row = existing.get(_key(account))
                 if row is not None:
                     yield _row(account, row["state"], row["account_id"], "exists already; nothing was sent")
                     continue
@@ -245,29 +245,17 @@ def _memory(account: Mapping[str, Any], state: str, answer: Account | None = Non
     if state in {"EXISTS", "SENDING", "UNKNOWN", "REJECTED"}:
         # The service may hold other values than requested.
         requested = dict.fromkeys(requested)
-    known = {
-        "company_id": account["company_id"],
-        "external_id": account["external_id"],
-        "state": state,
-        "message": message,
-        **requested,
-    }
+    row = {name: account[name] for name in ("company_id", "external_id")}
+    row |= {"state": state, "message": message, **requested}
     if answer is not None:
         answered = {name: getattr(answer, name) for name in requested}
-        known |= {name: value for name, value in answered.items() if value is not None}
-        known["account_id"] = answer.id.lower()
+        row |= {name: value for name, value in answered.items() if value is not None}
+        row["account_id"] = answer.id.lower()
         raw = bytes(answer.metadata)
-        known["metadata"] = None if raw == b"null" else raw.decode()
-    return known
+        row["metadata"] = None if raw == b"null" else raw.decode()
+    return row
 
 
 def _row(account: Mapping[str, Any], outcome: str, account_id: str | None, message: str) -> dict[str, Any]:
-    return {
-        "company_id": account["company_id"],
-        "external_id": account["external_id"],
-        "code": account["code"],
-        "name": account["name"],
-        "outcome": outcome,
-        "id": account_id,
-        "message": message,
-    }
+    about = {name: account[name] for name in ("company_id", "external_id", "code", "name")}
+    return about | {"outcome": outcome, "id": account_id, "message": message}

@@ -30,13 +30,13 @@ from bktools.errors import (
     PlanError,
     StorageError,
 )
-from bktools.export.plan import BatchRequest, ExportPlan
+from bktools.export.plan import ExportPlan
+from bktools.frames.batches import BatchRequest
 from bktools.frames.schema import COUNT, TEXT, Month, to_pandas
 from bktools.journal.entry_data import dates_of
-from bktools.journal.export_jobs import lasts_seconds
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, now
-from bktools.journal.unknown_outcomes import UnknownOutcomes
+from bktools.journal.unknown_outcomes import UnknownOutcomes, lasts_seconds
 from bktools.progress import Bar
 from bktools.progress import progress as progress_bar
 from bktools.service import Service
@@ -143,8 +143,7 @@ def submit_export_jobs(
     """
     if not isinstance(plan, ExportPlan):
         raise ArgumentError("plan", f"must be a result of compose_export_jobs, is a {type(plan).__name__}")
-    seconds = _seconds(wait)
-    apply, others_export = rules.flag("apply", apply), rules.flag("others_export", others_export)
+    apply, wait = rules.flag("apply", apply), _seconds(wait)
     period = None if period is None else rules.month("period", period)
     service = service_or_default(service)
     with Journal(service.settings) as journal:
@@ -152,7 +151,7 @@ def submit_export_jobs(
             journal,
             plan,
             apply=apply,
-            wait=seconds,
+            wait=wait,
             others_export=others_export,
             period=period,
             progress=progress,

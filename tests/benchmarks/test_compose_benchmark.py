@@ -8,6 +8,7 @@ import compose
 import pytest
 
 
+@pytest.mark.long
 @pytest.mark.skipif(
     not Path("/proc/self/clear_refs").exists(), reason="peaks of memory are read where Linux tells them"
 )

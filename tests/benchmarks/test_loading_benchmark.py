@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import loading
+import pytest
 from rows import write
 
 
+@pytest.mark.long
 def test_every_row_is_measured(tmp_path):
     """Each goal gets a figure from whole tables, and the table can be written."""
     rows = loading.measure(loading.TINY)

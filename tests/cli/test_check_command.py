@@ -125,6 +125,16 @@ def test_nobody_is_at_the_address(run, sandbox):
     )
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="this system has no /proc, in which nobody can write")
+def test_the_data_folder_cannot_be_written(run):
+    """The folder, the reason and what to do are told, with the code of storage."""
+    code, text = run(DATA_DIR="/proc/bktools")
+    assert code == Exit.STORAGE
+    told = text.splitlines()[-2:]
+    assert re.match(r"failed   disk           the data folder .* cannot be written: No such file or directory", told[0])
+    assert told[1].strip() == "correct its permissions, or set BKTOOLS_DATA_DIR"
+
+
 def test_the_token_is_refused(run):
     """A wrong token is an access that failed, and is not shown."""
     code, text = run(TOKEN="wrong-token-of-somebody")
@@ -180,7 +190,7 @@ def test_the_clock_is_off(run, other_service):
 def test_the_journal_is_damaged(run):
     """A journal whose bytes were changed, with the command that restores a backup."""
     with Journal(load_settings()) as journal:
-        path = Path(journal.place)
+        path = Path(journal.location)
     content = bytearray(path.read_bytes())
     content[len(content) // 2 : len(content) // 2 + 64] = b"\xff" * 64
     path.write_bytes(content)

@@ -61,7 +61,7 @@ ENTRY = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=int(os.environ.get("BKTOOLS_TEST_RUNS", "12")))
+@settings(max_examples=int(os.environ.get("BKTOOLS_TEST_RUNS", "8")))
 @given(st.lists(ENTRY, min_size=1, max_size=28), st.sampled_from(["ACCEPTED", "UNKNOWN", "RELEASED"]))
 def test_every_check_agrees_with_the_reference(made, state):
     """Each entry has the checks of the reference, in its order; the first error is the reason, and others are ready."""
@@ -97,6 +97,7 @@ def test_every_check_agrees_with_the_reference(made, state):
     assert sorted(plan.entries["line"]) == sorted(line for line, reason in reasons.items() if reason is None)
 
 
+@settings(max_examples=int(os.environ.get("BKTOOLS_TEST_RUNS", "15")))
 @given(
     st.lists(
         st.tuples(

@@ -93,6 +93,13 @@ def test_no_cell_is_a_formula_of_the_data(awkward: pd.DataFrame, tmp_path: Path)
         ]
 
 
+@pytest.mark.parametrize("text", ["Mar 5", "1. Dez", "5 may 26", "3/4", "10:30", "5%", "FALSE"])
+def test_text_that_a_spreadsheet_changes_is_kept(tmp_path: Path, text: str):
+    """A day, a time, a share or a flag would become another value."""
+    rows = _cells(bktools.to_csv(pd.DataFrame({"code": [text, f"{text} b"]}), tmp_path / "codes.csv"), "excel")
+    assert rows[1:] == [[f'="{text}"'], [f"{text} b"]]
+
+
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("sign", [*"=+-@\t\r\n", *FULL_WIDTH], ids=lambda sign: f"U+{ord(sign):04X}")
 def test_each_sign_of_a_formula_is_guarded(tmp_path: Path, profile: str, sign: str):

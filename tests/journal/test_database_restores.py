@@ -180,7 +180,7 @@ def test_a_confirmation_that_was_interrupted_is_made_again_by_nobody_else(machin
     send(bob, 2)
     go_back = restored("new")
     with Journal(bob) as journal:
-        file = journal.sent_log.places[place] / "seen.json"
+        file = journal.sent_log.folders[place] / "seen.json"
     before = file.read_bytes()
     go_back()
     for settings in (ada, bob):
@@ -276,7 +276,7 @@ def test_memory_that_one_place_lost_is_in_the_other(machine, restored, place):
     go_back = restored("volume")
     send(ada, 2)
     with Journal(ada) as journal:
-        files = [folder / "seen.json" for folder in journal.sent_log.places]
+        files = [folder / "seen.json" for folder in journal.sent_log.folders]
     for file in files if place == 2 else [files[place]]:
         file.write_bytes(file.read_bytes().replace(b"digest", b"dygest"))
     with Journal(ada) as journal:
@@ -312,7 +312,7 @@ def roles(postgres, database):
         postgres.sql(f"DROP ROLE {name}")
 
 
-@pytest.mark.parametrize("way", ["pg_restore", "new"])
+@pytest.mark.parametrize("way", ["pg_restore", pytest.param("new", marks=pytest.mark.long)])
 def test_with_the_least_rights_each_person_needs_one_step(
     machine, restored, roles, postgres, database, monkeypatch, way
 ):

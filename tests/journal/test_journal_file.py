@@ -9,14 +9,13 @@ import shutil
 import signal
 import sqlite3
 import stat
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+import warm
 
 from bktools.errors import JournalError, StorageError
 from bktools.journal import sqlite as sqlite_module
@@ -173,17 +172,17 @@ def test_another_environments_journal_is_refused(service):
         pass
 
 
+def environments_of_a_new_journal(folder):
+    """Open the journal of a folder; yield the number of environments that it names."""
+    with Journal(load_settings("sandbox", data_dir=folder)) as journal:
+        yield len(journal.rows("SELECT * FROM about WHERE name = 'environment'"))
+
+
 def test_many_processes_open_a_new_journal_at_once(tmp_path):
     """Whoever is first makes it; nobody fails and nobody makes it twice."""
-    code = (
-        "import sys; from pathlib import Path; from bktools.settings import load_settings; "
-        "from bktools.journal.journal import Journal\n"
-        "with Journal(load_settings('sandbox', data_dir=Path(sys.argv[1]))) as journal:\n"
-        "    print(len(journal.rows(\"SELECT * FROM about WHERE name = 'environment'\")))"
-    )
-    command = [sys.executable, "-c", code, str(tmp_path / "shared")]
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(6)]
-    assert [process.communicate() for process in running] == [("1\n", "")] * 6
+    running = [warm.Process(environments_of_a_new_journal, tmp_path / "shared") for _ in range(6)]
+    assert [process.read() for process in running] == [1] * 6
+    assert [process.wait() for process in running] == [0] * 6
 
 
 def test_threads_write_in_turn(service, monkeypatch):
@@ -205,20 +204,22 @@ def test_threads_write_in_turn(service, monkeypatch):
         assert list(threads.map(write, range(8))) == [20] * 8
 
 
+def is_locked(path):
+    """Try what needs the file alone; yield what SQLite says."""
+    with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as connection:
+        try:
+            connection.execute("PRAGMA journal_mode = DELETE")
+            yield "taken"
+        except sqlite3.OperationalError as error:
+            yield str(error)
+
+
 def test_opening_again_keeps_the_locks_of_this_process(service, tmp_path):
     """A second journal of the same process, opened and closed, takes no lock away from the first."""
-    code = (
-        "import sqlite3, sys\n"
-        "connection = sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None)\n"
-        "try:\n    connection.execute('PRAGMA journal_mode = DELETE'); print('taken')\n"
-        "except sqlite3.OperationalError as error:\n    print(error)\n"
-    )
     with Journal(service.settings) as first, first.transaction():
         with Journal(service.settings) as second:
             assert second.path == first.path
-        command = [sys.executable, "-c", code, str(first.path)]
-        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert said == "database is locked\n"
+        assert warm.result(is_locked, first.path) == "database is locked"
 
 
 def test_a_write_that_fails_is_one_clear_error(service, monkeypatch):

@@ -4,31 +4,35 @@ from __future__ import annotations
 
 import signal
 import stat
-import subprocess
-import sys
+import time
 
 import pytest
+import warm
 
 from bktools.errors import JournalBusyError
 from bktools.journal.lock import sending_for
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
-HOLD = (
-    "import sys, time; from pathlib import Path; from bktools.journal.lock import sending_for\n"
-    "with sending_for(Path(sys.argv[1]), sys.argv[2]):\n    print('held', flush=True); time.sleep(60)"
-)
+
+
+def hold(folder):
+    """Have the right until the process is killed."""
+    with sending_for(folder, COMPANY):
+        yield "held"
+        time.sleep(60)
 
 
 def test_another_process_is_named_until_it_dies(tmp_path):
     """Who sends is told by user, machine and process; a kill frees the company at once."""
-    with subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path), COMPANY], stdout=subprocess.PIPE) as holder:
-        assert holder.stdout.readline() == b"held\n"
+    with warm.Process(hold, tmp_path) as holder:
+        assert holder.read() == "held"
         said = rf"process {holder.pid} .*nothing was sent by this one"
         with pytest.raises(JournalBusyError, match=said), sending_for(tmp_path, COMPANY):
             pass
         with sending_for(tmp_path, "another company"):
             pass
         holder.send_signal(signal.SIGKILL)
+        assert holder.wait() == -signal.SIGKILL
     with sending_for(tmp_path, COMPANY):
         pass
 

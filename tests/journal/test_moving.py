@@ -19,7 +19,7 @@ from bktools.journal import postgres as postgres_module
 from bktools.journal.backups import restore
 from bktools.journal.journal import Journal
 from bktools.journal.move import move
-from bktools.journal.postgres import place_of
+from bktools.journal.postgres import location_of
 from bktools.journal.records import record_event
 from bktools.settings import Secret, load_settings
 
@@ -127,7 +127,7 @@ def test_a_second_history_comes_whole(machine, ada, eve, tmp_path):
     for suffix in ("", "-wal", "-shm"):
         file.path.with_name(file.path.name + suffix).unlink(missing_ok=True)
     shutil.copy(tmp_path / "kept.sqlite", file.path)
-    said = f"was moved to {place_of(machine('eve').journal)}"
+    said = f"was moved to {location_of(machine('eve').journal)}"
     with Journal(machine("eve", file=True)) as journal, pytest.raises(JournalError, match=said):
         journal.require_current()
     with pytest.raises(JournalError, match=said):

@@ -138,7 +138,7 @@ def test_a_lost_batch_without_free_entries_is_passed_over(settings, tmp_path):
                 journal.settle(name, "UNKNOWN", "lost")
             journal.resolve(name, "RELEASED", evidence="not in the ERP", by="Ada")
         send(journal, "3", "BOOKED")
-        files = [next(place.glob("*.marks")) for place in journal.sent_log.places]
+        files = [next(place.glob("*.marks")) for place in journal.sent_log.folders]
     for file in files:
         # The marks could not be written when both were released.
         without(file, '"state": "RELEASED"')
@@ -241,7 +241,7 @@ def without_request(settings, tmp_path):
         journal.backup(tmp_path / "waiting.sqlite")
         send(journal, "2", "BOOKED")
         send(journal, "3", "BOOKED")
-        files = [next(place.glob("*.marks")) for place in journal.sent_log.places]
+        files = [next(place.glob("*.marks")) for place in journal.sent_log.folders]
     for file in files:
         without(file, '"batch_id": "2"', '"state": "SENDING"')
     return files

@@ -67,8 +67,6 @@ class Reference:
         """Take the steps in their order."""
         self.step("entry ID", ["id", *EXACT], named=True)
         self.step("entry ID", ["id", *EXACT], named=True, sums=True)
-        self.step("entry ID", ["id", "account"], named=True)
-        self.step("entry ID", ["id", "amount", "currency"], named=True)
         self.step("entry ID", ["id", "side"], named=True)
         self.step("document number", ["document", *EXACT])
         self.sums("sum of the document", ["document", *EXACT], ["document", "account", "currency"])

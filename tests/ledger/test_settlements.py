@@ -14,7 +14,7 @@ from bktools.errors import ArgumentError
 from bktools.ledger.settlements import Sending, settlements
 
 # Worlds in which each outcome is proposed.
-WORLDS, SEED = 10, 16
+WORLDS, SEED = 6, 16
 ENDED = Sending(dt.datetime(2026, 10, 31, 19, tzinfo=dt.UTC))
 
 

@@ -13,7 +13,7 @@ from worlds import CREDITORS, MONEY, as_datev, as_sie, number_id
 
 from bktools import match_ledger, read_general_ledger
 
-ENTRIES = int(os.environ.get("BKTOOLS_TEST_ENTRIES", "3000"))
+ENTRIES = int(os.environ.get("BKTOOLS_TEST_ENTRIES", "1200"))
 FIRST = dt.date(2026, 1, 1)
 FILES = {"ledger.se": as_sie, "EXTF_ledger.csv": as_datev}
 COSTS = [str(4_900 + number) for number in range(10)]

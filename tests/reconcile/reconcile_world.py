@@ -68,6 +68,15 @@ def tables(rows):
     return {noun: arrow(noun, found) for noun, found in rows.items()}
 
 
+def side_by_side(worlds):
+    """Put worlds together: the companies of each have its name before their own."""
+    together = {"chart": [], "accounts": [], "categories": []}
+    for name, rows in worlds.items():
+        for noun, more in rows.items():
+            together[noun] += [row | {"company_id": f"{name} {row['company_id']}"} for row in more]
+    return together
+
+
 def plain():
     """Return a company of two accounts that are the same on both sides, each with a category."""
     company = "company-z"
@@ -83,3 +92,43 @@ def plain():
     ]
     rows = {"chart": chart, "accounts": known, "categories": categories}
     return {noun: [{"company_id": company, **row} for row in found] for noun, found in rows.items()}
+
+
+NASTY = [
+    'O\'Brien "and" sons',
+    "two\nlines\r\nand a\ttab",
+    "🧾 receipts",
+    "חשבון בנק",
+    "\u202eright to left",
+    "=1+1",
+    "+1",
+    "-1",
+    "@home",
+    "'; DROP TABLE chart; --",
+    "{}",
+    "100 %",
+    "0 1 2",
+    "back\\slash",
+    " spaces ",
+    "e\u0301",
+    "é",
+]
+
+
+def nasty():
+    """Return a chart whose codes and names are all of these, beside accounts that have other names or are missing."""
+    rows = plain()
+    company = rows["chart"][0]["company_id"]
+    chart = [
+        {"company_id": company, "external_id": f"{text}#{number}", "code": text, "name": text, "archived": False}
+        | {"tax_code_external_id": text}
+        for number, text in enumerate(NASTY)
+    ]
+    known = [row | {"id": f"id {text}", "state": "CREATED"} for row, text in zip(chart, NASTY, strict=True)][::2]
+    known = [row | {"name": row["name"] + "!"} for row in known]
+    categories = [
+        {"id": f"category {text}", "company_id": company, "category_group_id": "group", "name": text}
+        | {"archived": False, "account_id": f"id {text}", "tax_code_id": text}
+        for text in NASTY
+    ]
+    return {"chart": rows["chart"] + chart, "accounts": rows["accounts"] + known, "categories": categories}

@@ -102,13 +102,21 @@ def test_archived_flags_decide_archive_and_unarchive():
     assert [action(result, f"X{place}")[0] for place in range(len(verbs))] == [*verbs.values()]
 
 
-@pytest.mark.parametrize(("archived", "verb"), [(False, "archive"), (True, "none"), (None, "none")])
-def test_account_that_left_the_chart_is_archived(archived, verb):
+def test_account_that_left_the_chart_is_archived():
     """An active account that the chart no longer has is to be archived, and its category is in error unless it is."""
-    result = reconcile_accounts(**frames(chart=without_first, accounts=first(archived=archived)))
-    assert action(result, "0400")[0] == verb
-    found = result.findings.set_index("check")
-    assert ("category_on_account_to_be_archived" in found.index) == (not archived)
+    flags = {"active": False, "archived": True, "unknown": None}
+    worlds = {name: world.plain() for name in flags}
+    for name, rows in worlds.items():
+        del rows["chart"][0]
+        rows["accounts"][0]["archived"] = flags[name]
+    together = world.tables(world.side_by_side(worlds))
+    result = reconcile_accounts(**{noun: schema.to_pandas(table) for noun, table in together.items()})
+    verbs = result.actions[result.actions["external_id"] == "0400"].set_index("company_id")["action"]
+    assert verbs.to_dict() == {
+        "active company-z": "archive", "archived company-z": "none", "unknown company-z": "none",
+    }  # fmt: skip
+    in_error = result.findings[result.findings["check"] == "category_on_account_to_be_archived"]
+    assert sorted(in_error["company_id"]) == ["active company-z", "unknown company-z"]
 
 
 def test_archived_account_of_the_chart_alone_is_created_archived():
@@ -136,30 +144,39 @@ def test_nothing_is_matched_on_name_or_code():
     assert action(result, "A-0400")[0] == "archive"
 
 
-@pytest.mark.parametrize(
-    ("mine", "theirs", "check", "remedy"),
-    [
-        ("400", "0400", "leading_zeros_lost", "use the ERP's own file (spreadsheets drop zeros)"),
-        ("0400", "400", "leading_zeros_lost", "use the ERP's own file (spreadsheets drop zeros)"),
-        ("a 1", "A1", "external_id_looks_alike", "make the external IDs the same"),
-        ("A1\u00a0", "a1", "external_id_looks_alike", "make the external IDs the same"),
-        ("Caf\u00e9", "Cafe\u0301", "external_id_looks_alike", "make the external IDs the same"),
-    ],
-)
-def test_what_looks_like_an_account_of_the_service_is_left_alone(mine, theirs, check, remedy):
+def test_what_looks_like_an_account_of_the_service_is_left_alone():
     """A code that lost its zeros waits until the file is mended: it is not created, and its twin is not archived."""
-    result = reconcile_accounts(**frames(chart=first(external_id=mine), accounts=first(external_id=theirs)))
-    found = result.findings[result.findings["check"] == check]
-    assert found[["severity", "erp_value", "service_value"]].to_numpy().tolist() == [["error", mine, theirs]]
-    assert action(result, mine) == ("none", f"looks like {theirs}, which the service has: {remedy}")
-    assert action(result, theirs) == ("none", f"looks like {mine} of the chart: {remedy}")
-    gone = result.findings.set_index("check").loc["missing_in_erp", "message"]
-    assert gone.endswith(f'not in the chart, which has "{mine}": leave it as it is until that is settled')
-    # An export under it would name an account that the ERP does not have.
-    assert "to_be_archived_account" in set(result.coverage["state"])
-    assert "archive" not in {*result.actions["action"], *result.findings["action"]}
-    assert "missing_in_service" not in set(result.findings["check"])
-    assert "create" not in set(result.actions["action"])
+    zeros = "leading_zeros_lost", "use the ERP's own file (spreadsheets drop zeros)"
+    alike = "external_id_looks_alike", "make the external IDs the same"
+    cases = {
+        ("400", "0400"): zeros,
+        ("0400", "400"): zeros,
+        ("a 1", "A1"): alike,
+        ("A1\u00a0", "a1"): alike,
+        ("Caf\u00e9", "Cafe\u0301"): alike,
+    }
+    worlds = {sides: world.plain() for sides in cases}
+    for (mine, theirs), rows in worlds.items():
+        rows["chart"][0]["external_id"], rows["accounts"][0]["external_id"] = mine, theirs
+    together = world.tables(world.side_by_side(worlds))
+    result = reconcile_accounts(**{noun: schema.to_pandas(table) for noun, table in together.items()})
+    for (mine, theirs), (check, remedy) in cases.items():
+        company = f"{(mine, theirs)} company-z".lower()
+        findings, actions, coverage = (
+            table[table["company_id"] == company] for table in (result.findings, result.actions, result.coverage)
+        )
+        found = findings[findings["check"] == check]
+        assert found[["severity", "erp_value", "service_value"]].to_numpy().tolist() == [["error", mine, theirs]]
+        whys = actions.set_index("external_id")["why"]
+        assert whys[mine] == f"looks like {theirs}, which the service has: {remedy}"
+        assert whys[theirs] == f"looks like {mine} of the chart: {remedy}"
+        gone = findings.set_index("check").loc["missing_in_erp", "message"]
+        assert gone.endswith(f'not in the chart, which has "{mine}": leave it as it is until that is settled')
+        # An export under it would name an account that the ERP does not have.
+        assert "to_be_archived_account" in set(coverage["state"])
+        assert "archive" not in set(findings["action"])
+        assert "missing_in_service" not in set(findings["check"])
+    assert set(result.actions["action"]) == {"none"}
 
 
 def test_in_what_two_external_ids_differ():

@@ -44,27 +44,35 @@ def test_a_difference_has_the_chart_left_and_the_service_right(field):
         assert said.groups() == (f'"{left}"' if left else "nothing", f'"{right}"')
 
 
-@pytest.mark.parametrize("in_chart", [True, False])
-def test_archived_has_the_chart_left_and_the_service_right(in_chart):
+def test_archived_has_the_chart_left_and_the_service_right():
     """What the chart alone has archived is to be archived in the service; what the service alone has, to be active."""
     rows = world.plain()
-    rows["chart"][0]["archived"], rows["accounts"][0]["archived"] = in_chart, not in_chart
-    found = reconciled(rows).findings.set_index("check").loc["archived_differs"]
-    assert (found["erp_value"], found["service_value"]) == (str(in_chart).lower(), str(not in_chart).lower())
-    ours, theirs, verb = ("archived", "active", "archive") if in_chart else ("active", "archived", "unarchive")
-    assert f"is {ours} in the chart and {theirs} in the service: {verb} it in the service" in found["message"]
-    assert found["action"] == verb
+    for place, in_chart in enumerate((True, False)):
+        rows["chart"][place]["archived"], rows["accounts"][place]["archived"] = in_chart, not in_chart
+    findings = reconciled(rows).findings
+    differs = findings[findings["check"] == "archived_differs"].set_index("external_id")
+    for external_id, ours, theirs, verb in (
+        ("0400", "archived", "active", "archive"), ("1200", "active", "archived", "unarchive"),
+    ):  # fmt: skip
+        found = differs.loc[external_id]
+        flags = {"archived": "true", "active": "false"}
+        assert (found["erp_value"], found["service_value"]) == (flags[ours], flags[theirs])
+        assert f"is {ours} in the chart and {theirs} in the service: {verb} it in the service" in found["message"]
+        assert found["action"] == verb
 
 
-@pytest.mark.parametrize(("chart", "account"), [("0400", "400"), ("400", "0400"), ("A 1", "a1"), ("a1", "A 1")])
-def test_spellings_have_the_chart_left_and_the_service_right(chart, account):
+def test_spellings_have_the_chart_left_and_the_service_right():
     """Of two spellings of an external ID, the chart's is named first and is the finding's erp_value."""
-    rows = world.plain()
-    rows["chart"][0]["external_id"], rows["accounts"][0]["external_id"] = chart, account
-    found = reconciled(rows).findings
-    alike = found[found["check"].isin(["external_id_looks_alike", "leading_zeros_lost"])].iloc[0]
-    assert (alike["external_id"], alike["erp_value"], alike["service_value"]) == (chart, chart, account)
-    assert alike["message"].index(chart) < alike["message"].rindex(account)
+    cases = [("0400", "400"), ("400", "0400"), ("A 1", "a1"), ("a1", "A 1")]
+    worlds = {number: world.plain() for number in range(len(cases))}
+    for number, rows in worlds.items():
+        rows["chart"][0]["external_id"], rows["accounts"][0]["external_id"] = cases[number]
+    found = reconciled(world.side_by_side(worlds)).findings
+    alike = found[found["check"].isin(["external_id_looks_alike", "leading_zeros_lost"])].set_index("company_id")
+    for number, (chart, account) in enumerate(cases):
+        row = alike.loc[f"{number} company-z"]
+        assert (row["external_id"], row["erp_value"], row["service_value"]) == (chart, chart, account)
+        assert row["message"].index(chart) < row["message"].rindex(account)
 
 
 def _set(noun: str, place: int, **values: object):
@@ -126,10 +134,13 @@ MESSAGES = {
         [_set("accounts", 0, id=None, state="EXISTS")],
         "0400 Machines exists in the service and its ID is unknown",
     ),
-    "account_unused": ([_without("categories", 0)], "company company-z has 1 active account that no category uses:"),
+    "account_unused": (
+        [_without("categories", 0)],
+        "company {case} company-z has 1 active account that no category uses:",
+    ),
     "company_without_chart": (
         [_more("accounts", company_id="company-y"), _more("accounts", company_id="company-y", external_id="7", id="i")],
-        "the chart has no account of company company-y, so its accounts known here (2) were not compared:",
+        "the chart has no account of company {case} company-y, so its accounts known here (2) were not compared:",
     ),
     "category_without_account": ([_set("categories", 0, account_id=None)], "category Machines has no account:"),
     "category_on_unknown_account": (
@@ -168,13 +179,14 @@ def test_nothing_is_told_of_the_plain_world():
     assert reconciled(world.plain()).findings.empty
 
 
-@pytest.mark.parametrize("case", MESSAGES)
-def test_each_value_of_a_message_is_in_its_place(case):
+def test_each_value_of_a_message_is_in_its_place():
     """A message names the thing first, and every count, account, code and tax code where it belongs."""
-    changes, begins = MESSAGES[case]
-    rows = world.plain()
-    for change in changes:
-        change(rows)
-    found = reconciled(rows).findings
-    told = found.loc[found["check"] == case.split(" ")[0], "message"].tolist()
-    assert any(message.startswith(begins) for message in told), told
+    worlds = {case: world.plain() for case in MESSAGES}
+    for case, (changes, _) in MESSAGES.items():
+        for change in changes:
+            change(worlds[case])
+    found = reconciled(world.side_by_side(worlds)).findings
+    for case, (_, begins) in MESSAGES.items():
+        is_of_case = found["company_id"].isin([f"{case} company-y", f"{case} company-z"])
+        told = found.loc[is_of_case & (found["check"] == case.split(" ")[0]), "message"].tolist()
+        assert any(message.startswith(begins.replace("{case}", case)) for message in told), (case, told)

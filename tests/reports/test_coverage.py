@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import subprocess
 import sys
 from dataclasses import replace
 
 import polars as pl
-import pyarrow as pa
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -32,17 +30,6 @@ def _title(axes) -> str:
     return axes.figure.texts[0].get_text()
 
 
-def _covered(close: Close, companies: int) -> bktools.Reconciliation:
-    """Return a reconciliation of so many companies: each has a covered category, and every second one an open one, too."""
-    rows = [
-        (f"{place:08x}-0000", state)
-        for place in range(companies)
-        for state in ("covered", "no_account")[: 1 + place % 2]
-    ]
-    companies_and_states = pa.table({"company_id": [row[0] for row in rows], "state": [row[1] for row in rows]})
-    return replace(close.after, _listed=lambda _: companies_and_states)
-
-
 def test_categories_of_a_close(close: Close):
     """For one company each state has a bar with its count: the covered blue and first, the others by their number."""
     states = close.after.coverage["state"].str.replace("_", " ").value_counts()
@@ -57,20 +44,13 @@ def test_categories_of_a_close(close: Close):
     assert _title(named) == "October 2026, Muster GmbH: categories and their accounts"
 
 
-@pytest.mark.parametrize("companies", [0, 1, 2, 21, 300])
-def test_few_and_many_companies(close: Close, companies: int):
-    """At most ten bars, the rest told as a number, every label readable; the companies with open ones come first."""
-    coverage = _covered(close, companies)
-    axes = bktools.plot_coverage(coverage)
-    assert len(_labels(axes)) == min(companies, 10)
-    told = [int(text.split(": ")[1].split()[0]) for text in _figures(axes) if text.startswith("and ")]
-    assert sum(bar.get_width() for bar in axes.patches) + sum(told) == len(coverage.table("coverage"))
-    axes.figure.draw_without_rendering()
-    boxes = [label.get_window_extent() for label in axes.get_yticklabels()]
-    assert not any(one.overlaps(other) for one, other in itertools.pairwise(boxes))
-    assert all(text == "1, 1" for text in _figures(axes)[: companies // 2][:10])
-    sentence = "There are no categories." if not companies else f"{len(coverage.table('coverage')):,} categories"
-    assert sentence in [text.get_text() for text in axes.figure.texts]
+def test_no_category_is_a_sentence(close: Close):
+    """A reconciliation without categories is drawn as a sentence, without a company."""
+    nothing = close.after.table("coverage").slice(0, 0)
+    axes = bktools.plot_coverage(replace(close.after, _listed=lambda _: nothing))
+    texts = [text.get_text() for text in axes.figure.texts]
+    assert texts == ["Categories and their accounts", "There are no categories."]
+    assert _labels(axes) == []
 
 
 def test_wrong_things_are_refused(close: Close):

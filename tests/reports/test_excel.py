@@ -43,6 +43,17 @@ def test_round_trip(awkward: pd.DataFrame, tmp_path: Path):
     assert list(read["count"]) == list(awkward["count"])
 
 
+def test_the_zone_of_a_time_is_told(tmp_path: Path):
+    """A time of the service is written as one in UTC; one without a zone names none."""
+    cells = []
+    for time in (pd.Timestamp("2026-10-31 23:59:59", tz="UTC"), pd.Timestamp("2026-10-31 23:59:59")):
+        path = bktools.to_excel(pd.DataFrame({"at": [time]}), tmp_path / "times.xlsx")
+        (style,) = re.findall(r'<c r="A2" s="(\d+)"', _parts(path, r"sheet1\.xml$"))
+        used = re.findall(r'<xf numFmtId="(\d+)"', _parts(path, r"styles\.xml$").partition("<cellXfs")[2])[int(style)]
+        cells += re.findall(rf'numFmtId="{used}" formatCode="(.+?)"/>', _parts(path, r"styles\.xml$"))
+    assert ["UTC" in cell for cell in cells] == [True, False]
+
+
 def test_no_formula_and_no_link(tmp_path: Path):
     """Text that looks like a formula or an address is text."""
     texts = ["=SUM(1)", "{=SUM(1)}", "@x", "https://books.example.com", "mailto:a@books.example.com", "internal:A!A1"]
@@ -54,19 +65,16 @@ def test_no_formula_and_no_link(tmp_path: Path):
 
 
 def test_headings_are_frozen_and_filtered(service: Service, samples: tuple[Path, Path], tmp_path: Path):
-    """Each sheet has its headings in view and a filter over all rows and columns; a last sheet lists the sources."""
+    """Each sheet has its headings in view and a filter over all rows and columns."""
     tables = {
         "categories": bktools.load_categories(service=service),
         "chart": bktools.read_chart_of_accounts(samples[0]),
     }
     path = bktools.to_excel(tables, tmp_path / "tables.xlsx")
-    assert CalamineWorkbook.from_path(path).sheet_names == ["categories", "chart", "about"]
+    assert CalamineWorkbook.from_path(path).sheet_names == ["categories", "chart"]
     sheet = _parts(path, r"sheet1\.xml$")
     assert '<pane ySplit="1"' in sheet
     assert f'<autoFilter ref="A1:H{len(tables["categories"]) + 1}"/>' in sheet
-    about = pd.read_excel(path, sheet_name="about", engine="calamine")
-    assert about["environment"][0] == "sandbox"
-    assert list(about["rows"]) == [len(frame) for frame in tables.values()]
 
 
 def test_what_a_workbook_cannot_hold_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

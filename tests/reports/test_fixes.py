@@ -93,6 +93,16 @@ def test_what_became_of_it(
         assert found["message"].iloc[0] == f"the category has {other['code']} · {other['name']} now"
 
 
+def test_a_category_that_went_to_another_company(
+    book: Path, close: Close, category: pd.Series, account: pd.Series, tmp_path: Path
+):
+    """A fix is never compared with a category of somebody else."""
+    path = filled(book, tmp_path / "filled.xlsx", write("new account", account["code"], f"category {category['name']}"))
+    found = _checked(close, path, close.categories.assign(company_id=OTHER))
+    assert list(found["outcome"]) == ["not valid"]
+    assert found["message"].iloc[0] == "the category belongs to another company"
+
+
 def _removed(rows: Rows) -> None:
     del rows[1]
 
@@ -196,7 +206,7 @@ def test_files_of_something_else(book: Path, close: Close, samples: tuple[Path, 
 
     with pytest.raises(InputError, match="the sheet 'to do' has no column 'line id'"):
         bktools.read_fixes(filled(book, tmp_path / "headings.xlsx", without_ids))
-    with pytest.raises(ArgumentError, match="accounts must have the column id"):
+    with pytest.raises(InputError, match="accounts: needs the column"):
         bktools.check_fixes(bktools.read_fixes(book), close.categories, pd.DataFrame())
 
 

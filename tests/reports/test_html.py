@@ -178,6 +178,9 @@ def test_each_action_is_told_once_by_who_does_it(close: Close, parsed: Page):
     ]
     assert sorted(rows) == sorted(expected)
     assert len(rows) > 10
+    names = [action.about.partition(" ")[2] for action in close.actions if action.about.startswith("category ")]
+    assert "Messen Lager" in names
+    assert not any(why.startswith(name) for why in (action.why for action in close.actions) for name in names)
 
 
 def test_every_entry_is_listed_by_name(close: Close, parsed: Page):

@@ -13,14 +13,13 @@ import signal
 import socket
 import sqlite3
 import stat
-import subprocess
-import sys
 import threading
 import time
 from dataclasses import replace
 
 import httpx
 import pytest
+import warm
 from plain_http import HTTP
 
 from bktools.contract import ENDPOINTS
@@ -32,23 +31,18 @@ from bktools.sandbox.server import _listen
 
 KILLS = int(os.environ.get("BKTOOLS_TEST_KILLS", "2"))
 
-SERVE = """
-import sys
-from bktools.sandbox import Server
-server = Server(sys.argv[1], categories=int(sys.argv[2])).start()
-print(server.base_url, server.token, server.company_id, flush=True)
-server.wait()
-"""
 
-
-def serve(folder):
-    process = subprocess.Popen([sys.executable, "-c", SERVE, str(folder), "240"], stdout=subprocess.PIPE, text=True)
-    return process, *process.stdout.readline().split()
+def serve(folder, categories):
+    """Serve until the process is killed; yield what a client needs."""
+    server = Server(folder, categories=categories).start()
+    yield server.base_url, server.token, server.company_id
+    server.wait()
 
 
 def write_until_killed(folder, kill_number, seconds):
     """Create accounts one after the other until the server is killed; return the external IDs it answered for."""
-    process, url, token, company = serve(folder)
+    process = warm.Process(serve, folder, 240)
+    url, token, company = process.read()
     # It begins with the first answer, so that a slow machine does not kill before anything was written.
     kill, answered = threading.Timer(seconds, process.kill), []
     with (
@@ -63,7 +57,6 @@ def write_until_killed(folder, kill_number, seconds):
             if number == 0:
                 kill.start()
     process.wait()
-    process.stdout.close()
     return answered
 
 
@@ -89,26 +82,23 @@ def test_kills_while_the_world_is_made(tmp_path):
     instants = random.Random(2)
     cut_short = False
     while not cut_short:
-        command = [sys.executable, "-c", SERVE, str(tmp_path), "20000"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        with warm.Process(serve, tmp_path, 20_000) as process:
             while not (tmp_path / "service.sqlite").exists():
                 time.sleep(0.001)
             time.sleep(instants.uniform(0, 0.2))
             process.kill()
-            cut_short = process.stdout.read() == ""
+            try:
+                process.read()
+            except EOFError:
+                cut_short = True
     with Server(tmp_path, categories=20_000) as server:
         assert len(server.category_ids()) == 20_000
 
 
 def test_processes_that_start_at_once_share_one_world(tmp_path):
     """Several processes that find no state make one world together, and have the same tokens."""
-    command = [sys.executable, "-c", SERVE, str(tmp_path), "240"]
-    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    told = [process.stdout.readline().split() for process in processes]
-    for process in processes:
-        process.kill()
-        process.wait()
-        process.stdout.close()
+    with warm.Process(serve, tmp_path, 240) as first, warm.Process(serve, tmp_path, 240) as second:
+        told = [process.read() for process in (first, second)]
     assert len({url for url, _, _ in told}) == 2
     assert len({(token, company) for _, token, company in told}) == 1
 
@@ -260,11 +250,12 @@ def test_starts_inside_a_running_event_loop(tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="signals are of POSIX")
 def test_ctrl_c_ends_the_waiting(tmp_path):
     """Ctrl-C reaches the main thread as KeyboardInterrupt; the server's thread does not swallow it."""
-    process, url, *_ = serve(tmp_path)
-    assert HTTP.get(f"{url}/openapi.json").status_code == 200
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=10) == -signal.SIGINT
-    process.stdout.close()
+    with warm.Process(serve, tmp_path, 240) as process:
+        url, *_ = process.read()
+        assert HTTP.get(f"{url}/openapi.json").status_code == 200
+        process.send_signal(signal.SIGINT)
+        with pytest.raises(AssertionError, match=r"server\.wait\(\)(.|\n)*KeyboardInterrupt$"):
+            process.read()
 
 
 def test_start_is_quick(tmp_path):

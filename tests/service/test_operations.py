@@ -18,6 +18,7 @@ from bktools.errors import (
     ArgumentError,
     AuthenticationError,
     ConfigurationError,
+    ConnectionLostError,
     DuplicateAccountError,
     NotFoundError,
     RateLimitedError,
@@ -25,6 +26,7 @@ from bktools.errors import (
     ServerError,
     StatusError,
 )
+from bktools.sandbox import Fault
 from bktools.service import Service
 from bktools.service.retry import RetryPolicy
 from bktools.settings import Secret, load_settings
@@ -78,6 +80,15 @@ def test_an_account_is_created_once(service):
         return
     assert again.matched
     assert again.id == made.id
+
+
+@pytest.mark.parametrize("operation", ["create_account", "create_export_job"])
+def test_what_creates_is_sent_once(sandbox, service, operation):
+    """Where the answer is lost, nothing is sent again: only what reads the journal may repeat it."""
+    sandbox.server.inject(Fault("drop", operation, times=1))
+    arguments = (service.settings.company, "0400-y", "Tools"), ([str(uuid.uuid4())], service.settings.company)
+    with pytest.raises(ConnectionLostError):
+        getattr(service, operation)(*arguments[operation == "create_export_job"])
 
 
 def test_an_export_job_begins_pending(service):

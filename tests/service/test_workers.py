@@ -30,6 +30,11 @@ def test_one_thread_is_the_callers_own():
     assert names == [threading.current_thread().name] * 3
 
 
+def test_no_thread_keeps_the_process_alive():
+    """A call that is blocked for good, as by a look-up of names, ends with the process."""
+    assert all(is_daemon for _, is_daemon in as_they_end([lambda: threading.current_thread().daemon] * 3, 2))
+
+
 def test_a_failure_stops_the_others():
     """The failure is raised at once, running calls are stopped, and all but the next one never begin."""
     begun = []

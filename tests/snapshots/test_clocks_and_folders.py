@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import datetime as dt
-import subprocess
-import sys
 import types
 import uuid
 from dataclasses import replace
 
 import pandas as pd
 import pytest
+import warm
 
 import bktools
 from bktools.errors import ArgumentError, StaleSnapshotWarning, StorageError
 from bktools.service import Service
 from bktools.service.retry import RetryPolicy
+from bktools.settings import load_settings
 from bktools.snapshots import fetch as fetch_module
+from bktools.snapshots.snapshot import Query
+from bktools.snapshots.store import Store
 
 NEXT_YEAR = dt.timedelta(days=365)
 
@@ -116,17 +118,13 @@ def test_no_link_and_no_lock_is_asked_of_the_drive(service, monkeypatch):
     assert len(bktools.load_categories(service=service)) == 240
 
 
+def folder_of_snapshots(folder):
+    """Yield the folder of a query's snapshots."""
+    settings = load_settings("http://127.0.0.1:9", env={}, token="t", cache_dir=folder, data_dir=folder)
+    yield Store(settings).folder(Query("categories", {"company_id": str(uuid.UUID(int=1))}))
+
+
 def test_one_process_or_many_agree_on_the_secret(tmp_path):
     """Whoever comes first makes it; all of them find the same snapshots."""
-    code = (
-        "import sys; from pathlib import Path; from bktools.settings import load_settings; "
-        "from bktools.snapshots.snapshot import Query; from bktools.snapshots.store import Store; "
-        "folder = Path(sys.argv[1]); "
-        "given = load_settings('http://127.0.0.1:9', env={}, token='t', cache_dir=folder, data_dir=folder); "
-        f"print(Store(given).folder(Query('categories', {{'company_id': '{uuid.UUID(int=1)}'}})))"
-    )
-    running = [
-        subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
-    assert len({process.communicate(timeout=60)[0] for process in running}) == 1
+    running = [warm.Process(folder_of_snapshots, tmp_path) for _ in range(2)]
+    assert len({process.read() for process in running}) == 1

@@ -6,12 +6,10 @@ import os
 import random
 import resource
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
+import warm
 from caches import QUERY, Cache
 
 from bktools.errors import StorageError
@@ -72,31 +70,23 @@ def test_killed_while_committing(tmp_path):
     assert None not in map(cache.name_in, cache.history())
 
 
-WRITE_AND_READ = """
-import sys, time
-sys.path.insert(0, sys.argv[1])
-from caches import Cache
-cache = Cache(sys.argv[2])
-end = time.monotonic() + 0.5
-count = 0
-while time.monotonic() < end:
-    cache.commit(f"{sys.argv[3]} {count}")
-    assert cache.newest()
-    count += 1
-print(count)
-"""
+def writes_and_reads(folder, name):
+    """Commit snapshots for a time, and read the newest after each; yield their number."""
+    cache = Cache(folder)
+    end = time.monotonic() + 0.5
+    count = 0
+    while time.monotonic() < end:
+        cache.commit(f"{name} {count}")
+        assert cache.newest()
+        count += 1
+    yield count
 
 
 def test_processes_write_and_read_the_same(tmp_path):
     """Of a new cache, each finds the snapshots of all, always reads a whole one, and no commit of anybody is lost."""
-    command = [sys.executable, "-c", WRITE_AND_READ, str(Path(__file__).parent), str(tmp_path)]
-    running = [
-        subprocess.Popen([*command, f"{number}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for number in range(2)
-    ]
-    outputs = [process.communicate(timeout=60) for process in running]
-    assert [process.returncode for process in running] == [0] * 2, outputs
-    counts = [int(output) for output, _ in outputs]
+    running = [warm.Process(writes_and_reads, tmp_path, number) for number in range(2)]
+    counts = [process.read() for process in running]
+    assert [process.wait() for process in running] == [0] * 2
     cache = Cache(tmp_path)
     names = [cache.name_in(snapshot) for snapshot in cache.history()]
     assert set(names) == {f"{number} {place}" for number, count in enumerate(counts) for place in range(count)}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import signal
-import subprocess
 import sys
+import threading
 import time
 import uuid
 from dataclasses import replace
@@ -13,11 +14,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import warm
 
 import bktools
 from bktools.errors import StaleSnapshotWarning, UnreachableError
 from bktools.service import Service
 from bktools.service.retry import RetryPolicy
+from bktools.settings import load_settings
 from bktools.snapshots.snapshot import Query
 from bktools.snapshots.store import Store
 
@@ -88,53 +91,49 @@ def test_no_secret_in_any_file(service, tmp_path, caplog):
     assert not any(token.encode() in path.read_bytes() for path in cache.rglob("*") if path.is_file())
 
 
-INTERRUPTED = """
-import sys, time, threading, uuid
-sys.path.insert(0, {benchmarks!r})
-from loading import serving
-from bktools.service import Service
-from bktools.settings import load_settings
-from bktools.snapshots.tables import load_categories
-company = str(uuid.UUID(int=1))
-with serving(20_000, 100, {latency}) as server:
-    settings = load_settings(server.url, env={{}}, token="t", company=company, cache_dir={folder!r},
-                             data_dir={folder!r}, requests_per_minute={rate})
-    print("ready", flush=True)
+COMPANIES = [str(uuid.UUID(int=number)) for number in (1, 2)]
+
+
+def loads_until_interrupted(address, folder, rate, companies):
+    """Load categories until somebody interrupts it; yield the seconds until the last of its threads ended."""
+    settings = load_settings(
+        address, env={}, token="t", company=COMPANIES[0], cache_dir=folder, data_dir=folder, requests_per_minute=rate
+    )
+    yield "ready"
     try:
-        load_categories({companies}, service=Service(settings))
+        bktools.load_categories(companies, service=Service(settings))
     except KeyboardInterrupt:
         begin = time.monotonic()
-        while any(thread.name.startswith("Thread-") and thread.daemon and "_work" in thread.name
-                  for thread in threading.enumerate()) and time.monotonic() - begin < 5:
+        while time.monotonic() - begin < 5 and any(
+            thread.name.startswith("Thread-") and thread.daemon and "_work" in thread.name
+            for thread in threading.enumerate()
+        ):
             time.sleep(0.01)
-        print("stopped", time.monotonic() - begin, flush=True)
-"""
+        yield time.monotonic() - begin
 
 
 @pytest.mark.parametrize(
     ("latency", "rate", "companies"),
     [
-        (0.1, 0, "None"),  # side by side, in the middle of pages
-        (0.1, 30, "None"),  # waiting for the rate
-        (0.1, 0, "[company, str(uuid.UUID(int=2))]"),  # threads below threads
-        (30.0, 0, "None"),  # a service that does not answer
+        (0.1, 0, None),  # side by side, in the middle of pages
+        (0.1, 30, None),  # waiting for the rate
+        (0.1, 0, COMPANIES),  # threads below threads
+        (30.0, 0, None),  # a service that does not answer
     ],
 )
-def test_ctrl_c_stops_within_a_second(tmp_path, latency, rate, companies):
+def test_ctrl_c_stops_within_a_second(tmp_path, monkeypatch, latency, rate, companies):
     """The user is asked back within a second, no thread goes on, and nothing was committed."""
-    benchmarks = str(Path(__file__).parents[1] / "benchmarks")
-    code = INTERRUPTED.format(
-        benchmarks=benchmarks, folder=str(tmp_path), latency=latency, rate=rate, companies=companies
-    )
-    # The signal goes to the one process, so the page server does not hear it.
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout.readline() == "ready\n"
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "benchmarks")
+    with (
+        importlib.import_module("loading").serving(20_000, 100, latency) as server,
+        warm.Process(loads_until_interrupted, server.url, tmp_path, rate, companies) as process,
+    ):
+        assert process.read() == "ready"
         time.sleep(1.2)
         begin = time.monotonic()
         process.send_signal(signal.SIGINT)
-        said = process.stdout.readline().split()
+        assert process.read() < 1.0
         assert time.monotonic() - begin < 1.0
-        assert said[0] == "stopped"
     assert not list(tmp_path.rglob("*.parquet"))
     assert not list(tmp_path.rglob(".tmp-*"))
 

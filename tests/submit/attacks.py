@@ -19,11 +19,14 @@ import tempfile
 import urllib.request
 import uuid
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from honest import printed_commands, typed
+from kill_worker import killed
 
 import bktools
 from bktools.cli.exits import Exit
@@ -264,8 +267,8 @@ def new_disks(world: World, count: int) -> None:
         world.finish(world.composed(entries[~entries["id"].isin(since)]))
 
 
-def main(arguments: argparse.Namespace) -> int:
-    """Run the attacks, print the figures, and fail where one of them is not as it must be."""
+def attacked(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Run the attacks, and yield the figures."""
     chance = random.Random(arguments.seed)
     service_module.limits_of = lambda *_, **__: Limits(connect=5.0, read=0.15, whole=5.0)
     with ExitStack() as stack:
@@ -300,15 +303,19 @@ def main(arguments: argparse.Namespace) -> int:
             figures.update(world.figures)
             steps |= world.steps
         if arguments.kills:
-            program = [sys.executable, str(HERE / "kill_worker.py"), address, str(arguments.kills), str(arguments.seed)]
-            environment = os.environ | {"BKTOOLS_DATA_DIR": str(folder / "k"), "BKTOOLS_MARKS_DIR": str(folder / "m")}
-            killed = subprocess.run(program, capture_output=True, text=True, check=True, env=environment)
-            figures["kills"] = json.loads(killed.stdout)["kills"]
+            os.environ |= {"BKTOOLS_DATA_DIR": str(folder / "k"), "BKTOOLS_MARKS_DIR": str(folder / "m")}
+            figures["kills"] = next(killed(address, arguments.kills, arguments.seed))["kills"]
         with urllib.request.urlopen(f"{address}/accepted") as answer:
             accepted = json.load(answer)
     report = {"foreign errors": 0, "wrong histories": 0, "restored without a word": 0, **figures}
     report["most steps"] = {person: max(of_each) for person, of_each in steps.items()}
     report |= {"entries": len(accepted), "doubles": sum(times > 1 for times in accepted.values())}
+    yield report
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Print the figures, and fail where one of them is not as it must be."""
+    report = next(attacked(arguments))
     print(json.dumps(report))
     is_right = not any(
         report[name] for name in ("doubles", "foreign errors", "wrong histories", "restored without a word")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import uuid
 
 import pandas as pd
@@ -19,7 +21,13 @@ def entries_of(company: str, count: int, first: int = 0) -> pd.DataFrame:
 
 def to_create(*accounts: dict[str, object]) -> bktools.Reconciliation:
     """Return the reconciliation of a chart of these accounts with a service that has none of them."""
-    chart = pd.DataFrame([{"company_id": COMPANY, "code": None, "archived": False} | account for account in accounts])
+    return _reconciled(json.dumps(accounts))
+
+
+@functools.cache
+def _reconciled(accounts: str) -> bktools.Reconciliation:
+    named = json.loads(accounts)
+    chart = pd.DataFrame([{"company_id": COMPANY, "code": None, "archived": False} | account for account in named])
     known = pd.DataFrame(columns=["company_id", "external_id", "state"], dtype="str")
     categories = pd.DataFrame({name: pd.Series(dtype="str") for name in ("id", "company_id", "name")})
     return bktools.reconcile_accounts(chart, known, categories.assign(archived=pd.Series(dtype="bool")))

@@ -1,8 +1,7 @@
-"""A program that submits and is killed, again and again, and in between says what a person found.
+"""Submissions that are killed, again and again, and in between what a person says who looked.
 
 Each round forks one or two processes that submit the same plan, and kills them at random instants. Then the service is
-asked what it accepted, the journal is held against it, and what is in doubt is settled as the service has it. The last
-line of output is a JSON object with the figures.
+asked what it accepted, the journal is held against it, and what is in doubt is settled as the service has it.
 """
 
 from __future__ import annotations
@@ -11,11 +10,13 @@ import json
 import os
 import random
 import signal
-import sys
 import time
 import urllib.request
 import uuid
+import warnings
 from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd
 
@@ -23,13 +24,15 @@ import bktools
 from bktools.service import service as service_module
 from bktools.service.transport import Limits
 
-COMPANIES = 12
-ENTRIES = 60  # of a company and a plan
+# A plan of three batches for each company, so that a round ends soon.
+COMPANIES = 6
+ENTRIES = 12  # of a company and a plan
 BATCH = 4
 
 
-def main(address: str, kills: int, seed: int) -> None:
-    """Kill until it is enough, then let the last plan end."""
+def killed(address: str, kills: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Kill until it is enough, and let the last plan end; yield the figures."""
+    warnings.simplefilter("error")
     service_module.limits_of = lambda *_, **__: Limits(connect=5.0, read=0.15, whole=5.0)
     chance = random.Random(seed)
     figures: Counter[str] = Counter()
@@ -47,14 +50,14 @@ def main(address: str, kills: int, seed: int) -> None:
                     _, status = os.waitpid(process, 0)
                     figures["kills"] += int(os.WIFSIGNALED(status))
                     if os.WIFEXITED(status) and os.WEXITSTATUS(status) != 0:
-                        sys.exit(f"a submission ended with {status}")
+                        raise AssertionError(f"a submission ended with {status}")
                 _judge_and_settle(address, service, figures)
             figures["plans"] += 1
         accepted = _accepted(address)
         figures["entries"] = len(accepted)
         figures["requests_of_entries"] = sum(accepted.values())
         states = bktools.load_export_jobs(service=service)["state"].value_counts()
-    sys.stdout.write(json.dumps(figures | {"states": states.to_dict()}) + "\n")
+    yield {**figures, "states": states.to_dict()}
 
 
 def _plan(figures: Counter[str]) -> bktools.ExportPlan:
@@ -107,7 +110,3 @@ def _judge_and_settle(address: str, service: bktools.Service, figures: Counter[s
             outcome = "accepted" if times == {1} else "released"
             figures[outcome] += 1
             bktools.resolve_export_job(batch_id, outcome, evidence="the service's count", by="Ada", service=service)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

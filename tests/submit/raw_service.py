@@ -15,7 +15,7 @@ import sys
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Self
 
@@ -147,8 +147,13 @@ def faulty(chance: random.Random) -> Answer:
     return answer
 
 
-if __name__ == "__main__":
-    program = RawService(faulty(random.Random(int(sys.argv[1]))))
-    sys.stdout.write(f"{program.base_url}\n")
-    sys.stdout.flush()
+def serving(seed: int) -> Iterator[str]:
+    """Serve with the faults of a seed, in a process of its own; yield the address."""
+    program = RawService(faulty(random.Random(seed)))
+    yield program.base_url
     program.serve()
+
+
+if __name__ == "__main__":
+    for address in serving(int(sys.argv[1])):
+        print(address, flush=True)

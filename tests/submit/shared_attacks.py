@@ -35,9 +35,6 @@ from bktools.service.transport import Limits  # noqa: E402
 
 MACHINES = 3
 
-# A plan of three batches for each of six companies, so that a round ends soon.
-kill_worker.COMPANIES, kill_worker.ENTRIES = 6, 12
-
 SENDING = "SELECT 1 FROM bktools.batches WHERE state = 'SENDING'"
 
 # How a sender ends; another code is an error that is not of bktools.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 
 import pandas as pd
@@ -137,22 +138,36 @@ def datev(name: str, number: str, accounts) -> str:
     return f"{header}\nKonto;Kontobeschriftung;Sprach-ID\n{rows}"
 
 
-@pytest.mark.parametrize("written", [sie, saft, datev])
-def test_a_file_of_another_company_is_not_written(service, reconciled, tmp_path, written):
-    """The first chart that was written is remembered with the company in its file; another company's asks, once."""
+@pytest.fixture
+def read(service, tmp_path):
+    """A function that writes a chart with the company in its file, and reads it."""
 
-    def read(name, number, accounts):
+    def read(name, number, accounts, written=sie):
         path = tmp_path / "chart.csv"
         path.write_text(written(name, number, accounts), encoding="utf-8")
         return bktools.read_chart_of_accounts(path, company=service.settings.company)
 
+    return read
+
+
+@pytest.mark.parametrize("written", [saft, datev])
+def test_a_file_of_any_format_names_its_company(service, reconciled, read, written):
+    """The company in the file of the first chart is remembered, and another company's file is told."""
+    bktools.create_accounts(reconciled(read("Ours AB", "556000-0001", FIRST[:2], written)), apply=True, service=service)
+    theirs = reconciled(read("Theirs AB", "556000-0002", FIRST[:2], written))
+    assert re.search("its file names 556000[-/]0002.*was that of 556000[-/]0001", theirs.another_chart)
+    assert theirs.another_chart in repr(theirs)
+
+
+def test_a_file_of_another_company_is_not_written(service, reconciled, read):
+    """The first chart that was written is remembered with the company in its file; another company's asks, once."""
     mine = read("Ours AB", "556000-0001", FIRST)
     bktools.create_accounts(reconciled(mine), service=service)
     assert reconciled(read("Theirs AB", "556000-0002", FIRST)).another_chart == ""
     bktools.create_accounts(reconciled(mine), apply=True, service=service)
     assert reconciled(read("Ours Renamed AB", "556000-0001", [*FIRST, *OTHERS])).another_chart == ""
     theirs = reconciled(read("Theirs AB", "556000-0002", [*FIRST, *OTHERS]))
-    with pytest.raises(InputError, match=r"its file names 556000[-/]0002.*was that of 556000[-/]0001"):
+    with pytest.raises(InputError, match=r"its file names 556000-0002.*was that of 556000-0001"):
         bktools.create_accounts(theirs, apply=True, service=service)
     bktools.create_accounts(theirs, apply=True, new_chart=True, service=service)
     assert reconciled(read("Theirs AB", "556000-0002", [*FIRST, *OTHERS])).another_chart == ""

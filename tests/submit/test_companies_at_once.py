@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 import uuid
@@ -14,6 +11,7 @@ from itertools import pairwise
 
 import pandas as pd
 import pytest
+import warm
 
 import bktools
 from bktools.errors import StorageError
@@ -102,21 +100,16 @@ def test_a_journal_that_cannot_be_written_loses_no_answer(group, monkeypatch):
     assert states == {"UNKNOWN": 10, "PLANNED": 10}
 
 
-INTERRUPTED = """
-import sys, threading, _thread
-import bktools, pandas as pd
-from bktools.settings import load_settings
-address, folder, limit, *ids = sys.argv[1:]
-entries = pd.DataFrame({"id": ids, "company_id": ids})
-folders = {f"{name}_dir": f"{folder}/{name}" for name in ("cache", "data", "marks")}
-with bktools.connect(address, token="t", requests_per_minute=int(limit), **folders) as service:
-    plan = bktools.compose_export_jobs(entries)
-    print("ready", flush=True)
-    try:
-        bktools.submit_export_jobs(plan, apply=True, service=service)
-    except KeyboardInterrupt:
-        print("interrupted", flush=True)
-"""
+def sends_until_interrupted(address, folders, ids):
+    """Send an entry of each company, three a minute, until somebody interrupts it."""
+    entries = pd.DataFrame({"id": ids, "company_id": ids})
+    with bktools.connect(address, token="t", requests_per_minute=3, **folders) as service:
+        plan = bktools.compose_export_jobs(entries)
+        yield "ready"
+        try:
+            bktools.submit_export_jobs(plan, apply=True, service=service)
+        except KeyboardInterrupt:
+            yield "interrupted"
 
 
 def test_ctrl_c_while_many_are_sent(talking, tmp_path):
@@ -127,18 +120,18 @@ def test_ctrl_c_while_many_are_sent(talking, tmp_path):
         raw.held.append(connection.dup())
 
     with talking(hang) as (raw, _):
-        command = [sys.executable, "-c", INTERRUPTED, raw.base_url, str(tmp_path), "3", *ids]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
-            assert process.stdout.readline() == "ready\n"
+        folders = {f"{name}_dir": tmp_path / name for name in ("cache", "data", "marks")}
+        with warm.Process(sends_until_interrupted, raw.base_url, folders, ids) as process:
+            assert process.read() == "ready"
             while len(raw.requests) < 3:
                 time.sleep(0.02)
             time.sleep(0.3)
             begin = time.monotonic()
             process.send_signal(signal.SIGINT)
-            assert process.stdout.read() == "interrupted\n"
+            assert process.read() == "interrupted"
+            assert process.wait() == 0
         assert time.monotonic() - begin < 10
         assert len(raw.requests) == 3
-        folders = {f"{name}_dir": tmp_path / name for name in ("cache", "data", "marks")}
         with Service(load_settings(raw.base_url, env={}, token="t", **folders)) as service:
             states = Counter(bktools.load_export_jobs(service=service)["state"])
     assert states == {"UNKNOWN": 3, "PLANNED": 5}

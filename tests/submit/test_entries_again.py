@@ -40,30 +40,33 @@ def again(sent: pd.DataFrame, entries: pd.DataFrame, service, **options) -> bkto
     return bktools.compose_export_jobs(entries, history=history, **options)
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"amount": amounts("1213.73", "88.00")}, "amount 1,203.73 → 1,213.73"),
-        ({"currency": ["USD", "EUR"]}, "currency EUR → USD"),
-        ({"date": pd.to_datetime(["2026-10-07", "2026-10-06"])}, "date 2026-10-05 → 2026-10-07"),
-        ({"category_id": [MEALS.upper(), TRAVEL]}, f"category {TRAVEL} → {MEALS}"),
-        ({"tax_code": [None, "V19"]}, "tax code V19 → none"),
-        ({"supplier": ["ACME GmbH", "Müller"]}, "supplier ACME → ACME GmbH"),
-        (
-            {"amount": amounts("1000.00", "88.00"), "tax_code": ["V7", "V19"]},
-            "amount 1,203.73 → 1,000.00, tax code V19 → V7",
-        ),
-    ],
-)
-def test_a_changed_entry_is_an_error_with_before_and_after(sandbox, service, change, said):
+CHANGES = [
+    ({"amount": amounts("1213.73", "88.00")}, "amount 1,203.73 → 1,213.73"),
+    ({"currency": ["USD", "EUR"]}, "currency EUR → USD"),
+    ({"date": pd.to_datetime(["2026-10-07", "2026-10-06"])}, "date 2026-10-05 → 2026-10-07"),
+    ({"category_id": [MEALS.upper(), TRAVEL]}, f"category {TRAVEL} → {MEALS}"),
+    ({"tax_code": [None, "V19"]}, "tax code V19 → none"),
+    ({"supplier": ["ACME GmbH", "Müller"]}, "supplier ACME → ACME GmbH"),
+    (
+        {"amount": amounts("1000.00", "88.00"), "tax_code": ["V7", "V19"]},
+        "amount 1,203.73 → 1,000.00, tax code V19 → V7",
+    ),
+]
+
+
+def test_a_changed_entry_is_an_error_with_before_and_after(sandbox, service):
     """What was exported is compared with what comes again; the error names both, and how to book the difference."""
-    sent = bought(sandbox.server.company_id)
-    plan = again(sent, sent.assign(**change), service)
-    assert sorted(plan.not_ready["reason"]) == ["changed_since_export", "exported"]
-    (found,) = plan.findings.query("check == 'changed_since_export'").to_dict("records")
-    assert (found["severity"], found["message"]) == ("error", f"it was exported with other data: {said}")
-    assert "new entry" in found["to_do"]
-    assert found["id"] == sent["id"][0]
+    sent = [bought(sandbox.server.company_id, first=2 * number) for number in range(len(CHANGES))]
+    changed = [entries.assign(**change) for entries, (change, _) in zip(sent, CHANGES, strict=True)]
+    plan = again(pd.concat(sent), pd.concat(changed), service)
+    assert sorted(plan.not_ready["reason"]) == ["changed_since_export"] * len(CHANGES) + ["exported"] * len(CHANGES)
+    found = plan.findings.query("check == 'changed_since_export'").set_index("id")
+    assert set(found["severity"]) == {"error"}
+    assert found["to_do"].str.contains("new entry").all()
+    assert found["message"].to_dict() == {
+        entries["id"][0]: f"it was exported with other data: {said}"
+        for entries, (_, said) in zip(sent, CHANGES, strict=True)
+    }
 
 
 def test_a_category_is_named_before_and_after(sandbox, service):
@@ -149,12 +152,11 @@ def test_the_same_facts_under_another_id_are_a_warning(sandbox, service, in_doub
     assert len(plan.entries) == 2
 
 
-@pytest.mark.parametrize(
-    "other",
-    [{"amount": amounts("1.00", "2.00")}, {"date": pd.to_datetime(["2026-10-08"] * 2)}, {"currency": "USD"}],
-)
-def test_other_facts_under_another_id_are_no_warning(sandbox, service, other):
+def test_other_facts_under_another_id_are_no_warning(sandbox, service):
     """Only the same company, day, amount, currency and supplier are suspected."""
     company = sandbox.server.company_id
-    plan = again(bought(company), bought(company, first=10).assign(**other), service)
-    assert "suspected_second_export" not in set(plan.findings["check"])
+    others = [{"amount": amounts("1.00", "2.00")}, {"date": pd.to_datetime(["2026-10-08"] * 2)}, {"currency": "USD"}]
+    changed = [bought(company, first=10 * number).assign(**other) for number, other in enumerate(others, 1)]
+    plan = again(bought(company), pd.concat([*changed, bought(company, first=90)]), service)
+    suspected = plan.findings.query("check == 'suspected_second_export'")
+    assert set(suspected["id"]) == set(bought(company, first=90)["id"])

@@ -41,7 +41,7 @@ from bktools.journal.journal import Journal
 from bktools.journal.related_journals import SAME
 from bktools.settings import Settings, load_settings
 
-RUNS = int(os.environ.get("BKTOOLS_TEST_RUNS", "6"))
+RUNS = int(os.environ.get("BKTOOLS_TEST_RUNS", "3"))
 
 COMPANIES = [str(uuid.UUID(int=number, version=4)) for number in (1, 2)]
 ENTRIES = pd.DataFrame(

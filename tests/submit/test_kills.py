@@ -6,9 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
+import warm
+from attacks import attacked
+from kill_worker import killed
+from raw_service import serving
 
 HERE = Path(__file__).parent
 KILLS = int(os.environ.get("KILLS", "10"))
@@ -21,16 +26,8 @@ SEED = int(os.environ.get("KILLS_SEED", "1"))
 @pytest.mark.timeout(600 + KILLS)
 def test_killed_at_random_instants(capsys):
     """Of all kills (more with KILLS=…), none makes the service accept an entry twice or the journal say what is not."""
-    programs = [sys.executable, str(HERE / "raw_service.py"), str(SEED)]
-    with subprocess.Popen(programs, stdout=subprocess.PIPE, text=True) as server:
-        try:
-            address = server.stdout.readline().strip()
-            worker = [sys.executable, "-W", "error", str(HERE / "kill_worker.py"), address, str(KILLS), str(SEED)]
-            done = subprocess.run(worker, capture_output=True, text=True, check=False)
-        finally:
-            server.kill()
-    assert done.returncode == 0, done.stderr
-    figures = json.loads(done.stdout)
+    with warm.Process(serving, SEED) as server:
+        figures = warm.result(killed, server.read(), KILLS, SEED)
     with capsys.disabled():
         sys.stdout.write(f"\n{figures}\n")
     assert figures["kills"] >= KILLS
@@ -43,21 +40,18 @@ def test_killed_at_random_instants(capsys):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked and killed as POSIX systems do it")
 def test_flipped_cut_and_restored(capsys):
     """A few of each attack: no double, no foreign error. `python tests/submit/attacks.py` makes more of them."""
-    counts = ["--kills", "0", "--flips", "3", "--truncations", "3", "--restores", "2"]
-    done = subprocess.run(
-        [sys.executable, str(HERE / "attacks.py"), *counts], capture_output=True, text=True, check=False
-    )
+    figures = warm.result(attacked, Namespace(kills=0, flips=3, truncations=3, restores=2, seed=1))
     with capsys.disabled():
-        sys.stdout.write(f"\n{done.stdout}")
-    figures = json.loads(done.stdout.splitlines()[-1])
-    assert done.returncode == 0, done.stderr
+        sys.stdout.write(f"\n{figures}\n")
     assert (figures["flips found"], figures["doubles"], figures["foreign errors"]) == (3, 0, 0)
+    assert figures["wrong histories"] == 0
     assert figures["refused"] > 0
     assert figures["restored without a word"] == 0
     assert figures["most steps"]["new disk, no marks"] <= 3
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked and killed as POSIX systems do it")
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_three_machines_and_one_database(postgres, capsys):
     """Killed senders and cut connections of three machines that share a journal: no entry is booked twice."""
@@ -70,6 +64,7 @@ def test_three_machines_and_one_database(postgres, capsys):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked and killed as POSIX systems do it")
+@pytest.mark.long
 @pytest.mark.timeout(600 + 10 * KILLS)
 def test_three_people_and_a_restored_database(postgres, capsys):
     """In each way once or more: nothing is booked twice, no answer is lost, one step each, and no message in a circle."""

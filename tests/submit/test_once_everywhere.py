@@ -8,9 +8,8 @@ import random
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 import uuid
@@ -22,6 +21,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import warm
 from backends import BOTH, typed_by_hand, without_triggers
 from entries_by_hand import COMPANY, entries_of
 from honest import EVIDENCE, printed_commands
@@ -370,17 +370,13 @@ def test_files_of_two_people_move_to_one_database(sandbox, tmp_path, postgres, d
     assert booked(sandbox) == {1}
 
 
-KILLED = """
-import os, signal, sys, uuid
-import pandas as pd
-import bktools
-from bktools.journal.journal import Journal
-entries = pd.DataFrame({"id": sys.argv[3].split(), "company_id": sys.argv[4]})
-with bktools.connect(sys.argv[1], token=sys.argv[2]) as service, Journal(service.settings):
-    # While this journal is open, SQLite keeps what is written in the log beside the file.
-    bktools.submit_export_jobs(bktools.compose_export_jobs(entries, max_entries=2), apply=True, service=service)
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
+def submits_and_is_killed(address, token, entries):
+    """Submit entries; yield the outcomes, and wait to be killed."""
+    with bktools.connect(address, token=token) as service, Journal(service.settings):
+        # While this journal is open, SQLite keeps what is written in the log beside the file.
+        plan = bktools.compose_export_jobs(entries, max_entries=2)
+        yield bktools.submit_export_jobs(plan, apply=True, service=service)["outcome"].to_list()
+        time.sleep(60)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no signal that kills at once")
@@ -388,9 +384,10 @@ def test_a_lost_log_is_noticed(sandbox, connect, entries, folder, tmp_path):
     """After a kill the newest events are in the log alone: without it, or with its first page alone, nothing is sent."""
     with connect() as service:
         bktools.load_export_jobs(service=service)
-    program = [sys.executable, "-c", KILLED, sandbox.server.base_url, sandbox.server.token]
-    ids = " ".join(entries["id"])
-    subprocess.run([*program, ids, sandbox.server.company_id], check=False)
+    with warm.Process(submits_and_is_killed, sandbox.server.base_url, sandbox.server.token, entries) as sender:
+        assert set(sender.read()) == {"ACCEPTED"}
+        sender.kill()
+        assert sender.wait() == -signal.SIGKILL
     assert booked(sandbox) == {1}
     shutil.copytree(folder, tmp_path / "left by the kill")
     # Deleted, cut after its first page, emptied.

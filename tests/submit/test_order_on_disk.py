@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import warm
 from entries_by_hand import COMPANY, entries_of
 from raw_service import send
 
@@ -70,6 +71,11 @@ def test_each_request_follows_a_sync_of_the_journal(talking, tmp_path):
     assert written > 3
 
 
+def copies(folder, target):
+    """Copy a folder."""
+    yield shutil.copytree(folder, target)
+
+
 def test_a_copy_of_the_files_knows_of_the_request_when_it_arrives(talking, tmp_path):
     """When the first byte reaches the server, the journal's files hold SENDING, for whoever opens a copy of them."""
     seen, folders = [], []
@@ -78,8 +84,7 @@ def test_a_copy_of_the_files_knows_of_the_request_when_it_arrives(talking, tmp_p
         number = len(raw.requests)
         copied = tmp_path / f"copy-{number}"
         # By another process: closing a file drops the locks that this process holds on it.
-        copy_all = "import shutil, sys; shutil.copytree(sys.argv[1], sys.argv[2])"
-        subprocess.run([sys.executable, "-c", copy_all, str(folders[0]), str(copied)], check=True)
+        warm.result(copies, folders[0], copied)
         with closing(sqlite3.connect(copied / "journal.sqlite")) as copy:
             states = copy.execute(
                 "SELECT state FROM batches JOIN batch_entries USING (batch_id) WHERE entry_id = ?",

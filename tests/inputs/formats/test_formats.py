@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import subprocess
 import sys
 import time
 import zipfile
@@ -13,6 +12,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+import warm
 
 import bktools
 from bktools.caller import command
@@ -311,6 +311,17 @@ def test_one_line_of_20_mb(tmp_path):
             read(path)
 
 
+def growth(small, large):
+    """Read a small ledger and a large one; yield the rows of the large one, and how many megabytes the peak grew."""
+
+    def peak():
+        return int(Path("/proc/self/status").read_text(encoding="utf-8").partition("VmHWM:")[2].split()[0])
+
+    bktools.read_general_ledger(small)
+    before = peak()
+    yield len(bktools.read_general_ledger(large)), (peak() - before) // 1024
+
+
 def test_memory_of_a_large_saft_file(tmp_path):
     """SAF-T is streamed: 15 MB of it take no more memory than the postings that are returned, many times less than a tree."""
     path = tmp_path / "large.xml"
@@ -332,17 +343,7 @@ def test_memory_of_a_large_saft_file(tmp_path):
             file.write("</Transaction>")
         file.write("</Journal></GeneralLedgerEntries></AuditFile>")
     # The peak of a process that did not grow before: the small file loads all libraries.
-    code = (
-        "import re, sys, bktools\n"
-        "def peak(): return int(re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1])\n"
-        "bktools.read_general_ledger(sys.argv[1])\n"
-        "before = peak()\n"
-        "print(len(bktools.read_general_ledger(sys.argv[2])), (peak() - before) // 1024)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, FILES / "saft.xml", path], capture_output=True, text=True, check=True
-    )
-    rows, megabytes = map(int, done.stdout.split())
+    rows, megabytes = warm.result(growth, FILES / "saft.xml", path)
     print(f"{path.stat().st_size >> 20} MB of SAF-T: {rows:,} postings in {megabytes} MB")
     assert rows == 2 * transactions
     assert megabytes < 50

@@ -1,0 +1,51 @@
+"""A batch of entries as it is sent and as the journal keeps it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from bktools.frames.schema import ENTRY_DATA, split_lines, texts_of
+
+# Of a line of an entry: its ID, the number of the line, and the values of the columns `ENTRY_DATA` as text.
+EntryData = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class BatchRequest:
+    """The request for a batch, and the entries that it is made of.
+
+    Parameters
+    ----------
+    batch_id, company_id : str
+        Digest of company, entries and options; UUID of the company.
+    entry_ids : list of str
+        UUIDs of its entries.
+    body : bytes
+        The request's body.
+    rows : pyarrow.Table, optional
+        The lines of its entries; None where nothing is known of them.
+    """
+
+    batch_id: str
+    company_id: str
+    entry_ids: list[str]
+    body: bytes
+    rows: pa.Table | None = None
+
+    @property
+    def entry_data(self) -> list[EntryData]:
+        """What the journal keeps of each line: the entry's ID, the number of the line (0 for an entry of one line), and the
+        columns `ENTRY_DATA` as text.
+
+        A value is null where it is unknown; the amount is exact.
+        """  # noqa: D205 - the sentence takes two lines
+        rows = self.rows
+        if rows is None:
+            return []
+        lines = split_lines(rows).to_pylist()
+        # Only the lines of split entries repeat an ID.
+        ids = rows.column("id").to_pylist() if any(lines) else self.entry_ids
+        return list(zip(ids, lines, *(texts_of(rows, name) for name in ENTRY_DATA), strict=True))

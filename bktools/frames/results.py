@@ -1,0 +1,56 @@
+"""What results with several tables have in common: they hand them over as CSV files, or as Arrow tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+import pandas as pd
+import pyarrow as pa
+
+from bktools import disk
+from bktools.frames.arrow import to_arrow
+from bktools.frames.delimited import profile_named, to_csv
+
+
+class Result:
+    """A result whose tables are attributes with these names."""
+
+    _TABLES: ClassVar[tuple[str, ...]]
+    _PREFIX: ClassVar[str] = ""
+
+    def _handed_over(self) -> dict[str, pd.DataFrame]:
+        """Return the tables that are handed over, by name."""
+        return {name: getattr(self, name) for name in self._TABLES}
+
+    def to_csv(self, folder: str | Path, profile: str = "excel") -> list[Path]:
+        """Write each table as a CSV file of its name, such as findings.csv; return their paths.
+
+        The names of a plan's files begin with export_, those of a ledger match with ledger_.
+
+        Parameters
+        ----------
+        folder : path
+            Created if missing. Files of these names in it are replaced; only you can read them.
+        profile : str
+            As in `bktools.to_csv`: "excel", "excel-eu" or "machine".
+
+        Raises
+        ------
+        ArgumentError
+            When the profile is unknown.
+        InputError
+            When a column cannot be written as text.
+        StorageError
+            When a file cannot be written. Each file is then complete or unchanged.
+        """
+        profile_named(profile)
+        folder = Path(folder)
+        with disk.storage_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        tables = self._handed_over().items()
+        return [to_csv(frame, folder / f"{self._PREFIX}{name}.csv", profile) for name, frame in tables]
+
+    def to_arrow(self) -> dict[str, pa.Table]:
+        """Return each table by its name, as `bktools.to_arrow` does."""
+        return {name: to_arrow(frame) for name, frame in self._handed_over().items()}
