@@ -159,6 +159,10 @@ TABLES = {
     "short dates of few figures under Valuta": (
         entries, "Valuta;Betrag\n1/3/23;5,00\n", {"date": ["2023-03-01"]}, {"date_format": "%d/%m/%y"},
     ),
+    "amounts without cents beside an ID": (
+        entries, "Date,Zug ID,Wieviel\n" + "".join(f"2026-10-0{day},{day}12,{day}\n" for day in (5, 6, 9)),
+        ["found: 'Date', 'Zug ID', 'Wieviel' ('Wieviel' looks like it)"], {},
+    ),
     "a chart by levels": (
         chart, "Code,Name,Sub code\n1,Assets,\n,Cash,10\n,Bank,11\n2,Debts,\n",
         ["'Sub code' has a code in rows where 'Code' has none (lines 3, 4), as in a chart by levels"], {},
@@ -393,6 +397,12 @@ def test_hidden_sheets_and_charts_are_not_looked_at(workbook):
     check(chart, path, ["sheet must be the name of a sheet, or its position from 0"], {"sheet": 1.5})
     way = "no cells on a sheet that is shown: read a hidden one with sheet='hidden'"
     check(chart, workbook({"shown": [], "hidden": sheets["hidden"]}, hide), [way], {})
+
+
+def test_a_broken_cell_far_to_the_right(workbook):
+    """A column of two letters is counted as spreadsheets count it."""
+    path = workbook({"A": [["x"] * 26 + ["Konto", "Name"], ["y"] * 26 + ["0400", "="]]})
+    check(chart, path, ["the cell AB2 of the sheet 'A' holds the error #N/A"], {})
 
 
 def test_an_empty_cell_among_numbers(workbook):
