@@ -51,6 +51,13 @@ def test_the_configured_company_is_meant_where_none_is_named(served_by, configur
     assert asked == [sent, None]
 
 
+def test_without_employees_a_company_must_be_named(served_by):
+    """Which companies a credential can see is told by its employees: where it sees none, nothing is guessed."""
+    service = served_by(lambda _: answer(NO_ROWS), company=None)
+    with pytest.raises(ArgumentError, match="^company must be given: the credential can see no employee"):
+        bktools.load_categories(service=service)
+
+
 def test_a_configured_company_that_is_none(served_by):
     """A wrong company in the settings is named as the configured one, and nothing is sent."""
     asked = []
