@@ -54,7 +54,7 @@ def test_the_configured_company_is_meant_where_none_is_named(served_by, configur
 def test_without_employees_a_company_must_be_named(served_by):
     """Which companies a credential can see is told by its employees: where it sees none, nothing is guessed."""
     service = served_by(lambda _: answer(NO_ROWS), company=None)
-    with pytest.raises(ArgumentError, match="^company must be given: the credential can see no employee"):
+    with pytest.raises(ArgumentError, match=r"^company must be given: the credential can see no employee"):
         bktools.load_categories(service=service)
 
 
