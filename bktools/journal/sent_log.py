@@ -239,13 +239,11 @@ class SentLog:
         JournalError
             With the missing batches and the commands that restore them.
         """
-        batches = {mark.batch_id: mark for mark in self.lost(file)}
-        if not batches:
+        missing = self.lost(file)
+        if not missing:
             return
-        first, companies = (
-            min(batches.values(), key=lambda mark: mark.at),
-            {mark.company_id for mark in batches.values()},
-        )
+        first = min(missing, key=lambda mark: mark.at)
+        batches, companies = ({getattr(mark, name) for mark in missing} for name in ("batch_id", "company_id"))
         raise JournalError(
             f"the journal {file.location} is an old copy: {len(batches)} batches of {len(companies)} companies, sent since "
             f"{first.at[:19]} UTC, are missing in it (the first is {first.batch_id} of company {first.company_id}): nothing "

@@ -61,7 +61,7 @@ def test_what_is_read_is_what_was_written(plan, tmp_path):
     assert (read.made_for, read.made_by) == ("https://books.example", "Ada")
     age = pd.Timestamp.now(tz="UTC") - pd.Timestamp(read.made_at)
     assert pd.Timedelta(0) <= age + pd.Timedelta(seconds=1) < pd.Timedelta(minutes=2)
-    for name in ("batches", "entries", "not_ready", "totals"):
+    for name in ("batches", "entries", "not_ready", "totals", "findings"):
         pd.testing.assert_frame_equal(getattr(read.plan, name), getattr(plan, name))
     assert (read.plan.options, read.plan.unchecked, read.plan.plan_id) == (plan.options, plan.unchecked, plan.plan_id)
     assert (read.plan.provenance, read.plan.journal) == (plan.provenance, plan.journal)

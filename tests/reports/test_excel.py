@@ -43,6 +43,17 @@ def test_round_trip(awkward: pd.DataFrame, tmp_path: Path):
     assert list(read["count"]) == list(awkward["count"])
 
 
+def test_the_zone_of_a_time_is_told(tmp_path: Path):
+    """A time of the service is written as one in UTC; one without a zone names none."""
+    cells = []
+    for time in (pd.Timestamp("2026-10-31 23:59:59", tz="UTC"), pd.Timestamp("2026-10-31 23:59:59")):
+        path = bktools.to_excel(pd.DataFrame({"at": [time]}), tmp_path / "times.xlsx")
+        (style,) = re.findall(r'<c r="A2" s="(\d+)"', _parts(path, r"sheet1\.xml$"))
+        used = re.findall(r'<xf numFmtId="(\d+)"', _parts(path, r"styles\.xml$").partition("<cellXfs")[2])[int(style)]
+        cells += re.findall(rf'numFmtId="{used}" formatCode="(.+?)"/>', _parts(path, r"styles\.xml$"))
+    assert ["UTC" in cell for cell in cells] == [True, False]
+
+
 def test_no_formula_and_no_link(tmp_path: Path):
     """Text that looks like a formula or an address is text."""
     texts = ["=SUM(1)", "{=SUM(1)}", "@x", "https://books.example.com", "mailto:a@books.example.com", "internal:A!A1"]

@@ -93,6 +93,16 @@ def test_what_became_of_it(
         assert found["message"].iloc[0] == f"the category has {other['code']} · {other['name']} now"
 
 
+def test_a_category_that_went_to_another_company(
+    book: Path, close: Close, category: pd.Series, account: pd.Series, tmp_path: Path
+):
+    """A fix is never compared with a category of somebody else."""
+    path = filled(book, tmp_path / "filled.xlsx", write("new account", account["code"], f"category {category['name']}"))
+    found = _checked(close, path, close.categories.assign(company_id=OTHER))
+    assert list(found["outcome"]) == ["not valid"]
+    assert found["message"].iloc[0] == "the category belongs to another company"
+
+
 def _removed(rows: Rows) -> None:
     del rows[1]
 

@@ -13,6 +13,7 @@ import signal
 import time
 import urllib.request
 import uuid
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -31,6 +32,7 @@ BATCH = 4
 
 def killed(address: str, kills: int, seed: int) -> Iterator[dict[str, Any]]:
     """Kill until it is enough, and let the last plan end; yield the figures."""
+    warnings.simplefilter("error")
     service_module.limits_of = lambda *_, **__: Limits(connect=5.0, read=0.15, whole=5.0)
     chance = random.Random(seed)
     figures: Counter[str] = Counter()

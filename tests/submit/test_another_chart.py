@@ -156,6 +156,7 @@ def test_a_file_of_any_format_names_its_company(service, reconciled, read, writt
     bktools.create_accounts(reconciled(read("Ours AB", "556000-0001", FIRST[:2], written)), apply=True, service=service)
     theirs = reconciled(read("Theirs AB", "556000-0002", FIRST[:2], written))
     assert re.search("its file names 556000[-/]0002.*was that of 556000[-/]0001", theirs.another_chart)
+    assert theirs.another_chart in repr(theirs)
 
 
 def test_a_file_of_another_company_is_not_written(service, reconciled, read):
