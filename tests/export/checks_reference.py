@@ -30,7 +30,7 @@ def findings(
     """Return the checks that each entry fails, in order, by its line."""
     of_id = defaultdict(list)
     for entry in entries:
-        of_id[entry["id"]].append(entry)
+        of_id[entry["id"] or entry["line"]].append(entry)
     once = [lines[0] for lines in of_id.values() if len({content(line) for line in lines}) == 1]
     by_twin, by_category = defaultdict(list), defaultdict(list)
     for entry in once:
@@ -39,12 +39,13 @@ def findings(
             by_category[entry["category_id"], entry["currency"]].append(math.log(abs(entry["amount"])))
 
     def failed(entry: Entry) -> Any:
-        same_id, states = of_id[entry["id"]], history.get(entry["id"], set())
+        same_id, states = of_id[entry["id"] or entry["line"]], history.get(entry["id"], set())
         amount, units = entry["amount"], MINOR_UNITS.get(entry["currency"] or "")
         month = entry["date"] and entry["date"].strftime("%Y-%m")
         category = next((one for one in categories if one["id"] == entry["category_id"]), None)
         account = category and next((one for one in accounts if one["id"] == category["account_id"]), None)
-        yield "not_a_uuid", not UUID.fullmatch(entry["id"])
+        yield "no_service_id", entry["id"] is None
+        yield "not_a_uuid", not UUID.fullmatch(entry["id"] or "")
         yield "conflicting", len({content(line) for line in same_id}) > 1
         yield "duplicate", len({content(line) for line in same_id}) == 1 and entry is not same_id[0]
         yield "other_company", entry["company_id"] != company

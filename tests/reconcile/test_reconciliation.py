@@ -67,6 +67,9 @@ def test_nothing_to_say_is_said():
 
 def test_summary_counts_findings_and_verbs(result):
     """Counts add up to the findings and to the accounts."""
+    severities = list(dict.fromkeys(result.summary["severity"]))
+    assert severities == [name for name in ("error", "warning", "info", "") if name in severities]
+    assert len(severities) > 2
     verbs = result.summary["severity"] == ""
     assert result.summary.loc[~verbs, "count"].sum() == len(result.findings)
     assert result.summary.loc[verbs, "count"].sum() == len(result.actions)
