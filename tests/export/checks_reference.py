@@ -81,8 +81,9 @@ def findings(
     found: dict[int, list[str]] = {}
     for entry in entries:
         names = [name for name, is_so in failed(entry) if is_so]
-        ends = [place for place, name in enumerate(names, 1) if name in FINAL]
-        found[entry["line"]] = names[: min(ends, default=None)]
+        found[entry["line"]] = names[
+            : min((place for place, name in enumerate(names, 1) if name in FINAL), default=None)
+        ]
     return found
 
 
