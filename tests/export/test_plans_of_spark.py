@@ -33,6 +33,7 @@ def are_the_same(plan, expected):
     ]
 
 
+@pytest.mark.long
 def test_a_month_with_every_reason(entries):
     """Whatever company an entry's category, account, employee, earlier export or repeated ID is of: the same plan."""
     frames = a_month(entries)
@@ -49,6 +50,7 @@ def test_a_month_with_every_reason(entries):
     are_the_same(compose_export_jobs(**{name: lifted(frame) for name, frame in frames.items()}, **options), expected)
 
 
+@pytest.mark.long
 def test_split_entries(entries):
     """The lines of an entry come together: ready, held back with another line, incomplete, and repeated."""
     frame = entries(
@@ -108,6 +110,7 @@ def month_of(companies):
     return pd.concat([frame, frame.head(50), moved], ignore_index=True)
 
 
+@pytest.mark.long
 def test_what_is_refused(entries):
     """A selection, a missing column, flags that are numbers, and amounts that are not exact, as one line each."""
     frame = entries(9, company_id=COMPANY).assign(date=dt.date(2026, 10, 1))
@@ -127,6 +130,7 @@ def test_what_is_refused(entries):
         compose_export_jobs(lifted(frame), selection=[entry_id(0)])
 
 
+@pytest.mark.long
 def test_no_entries(entries):
     """A frame without rows is an empty plan."""
     frame = entries(1).assign(date=dt.date(2026, 10, 1))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from mutants import change_of, mutants_of, sampled
 
 CODE = '''"""A module."""
@@ -48,6 +49,7 @@ def test_mistakes_that_are_made(tmp_path):
     assert len({mutant.kind for mutant in sampled(mutants, 6, seed=1)}) == 6, "a sample is of many kinds"
 
 
+@pytest.mark.long
 def test_a_room_is_scored():
     """Three mutants of the addresses are judged by the tests of addresses, which pass without a mutation."""
     place = Path(__file__).with_name("run.py")

@@ -45,6 +45,7 @@ def test_many_companies():
     assert result.findings["company_id"].nunique() >= COMPANIES
 
 
+@pytest.mark.long
 def test_a_chart_beside_frames_of_pandas():
     """A chart that does not say its company is of the only one; what is wrong with a frame is one line at once."""
     rows = world.plain()

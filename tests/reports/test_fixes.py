@@ -220,6 +220,7 @@ def test_sorted_lines_are_the_same_lines(book: Path, close: Close, category: pd.
     assert list(_checked(close, filled(book, tmp_path / "sorted.xlsx", change))["outcome"]) == ["note"]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("soffice") is None, reason="no LibreOffice is installed to save files with")
 def test_a_workbook_saved_by_another_program(book: Path, close: Close, category: pd.Series, tmp_path: Path):
     """LibreOffice saves the workbook in its own format: every line is still as it was written."""

@@ -409,6 +409,7 @@ def _column(page: Any, place: int) -> list[str]:
     return found
 
 
+@pytest.mark.long
 def test_sorting_and_filtering_with_the_mouse(browser: Any, report: Path, close: Close):
     """Amounts are sorted by value, in both directions; filters count the rows and add up amounts exactly."""
     page, complaints = _opened(browser, report)
@@ -435,6 +436,7 @@ def test_sorting_and_filtering_with_the_mouse(browser: Any, report: Path, close:
     page.close()
 
 
+@pytest.mark.long
 def test_drilling_down_by_mouse_and_keyboard(browser: Any, report: Path, close: Close):
     """A card, a reason, an action, a job and a category lead to their entries; the focus goes with them."""
     page, complaints = _opened(browser, report)
@@ -469,6 +471,7 @@ def test_drilling_down_by_mouse_and_keyboard(browser: Any, report: Path, close: 
     page.close()
 
 
+@pytest.mark.long
 def test_hostile_names_run_nothing_in_a_browser(browser: Any, hostile: Path):
     """No dialog, no violation, no request, nothing added; with the script used on every table."""
     page, complaints = _opened(browser, hostile)
@@ -481,6 +484,7 @@ def test_hostile_names_run_nothing_in_a_browser(browser: Any, hostile: Path):
     page.close()
 
 
+@pytest.mark.long
 def test_without_javascript_the_tables_stand(browser: Any, report: Path):
     """Every row is there and no control that would do nothing."""
     page, complaints = _opened(browser, report, java_script_enabled=False)
@@ -490,6 +494,7 @@ def test_without_javascript_the_tables_stand(browser: Any, report: Path):
     page.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_light_and_dark_have_contrast(browser: Any, report: Path, scheme: str):
     """The page follows the system's theme, and every colour of text has a contrast of 4.5 with the page."""
@@ -514,6 +519,7 @@ def _luminance(colour: str) -> float:
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
+@pytest.mark.long
 def test_it_prints_on_few_pages(browser: Any, report: Path):
     """At most 8 pages of A4, each with month, company and state; no controls, 20 rows of a table, the rest named."""
     page, complaints = _opened(browser, report)
@@ -532,6 +538,7 @@ def test_it_prints_on_few_pages(browser: Any, report: Path):
     page.close()
 
 
+@pytest.mark.long
 def test_on_a_phone_the_first_screen_says_what_to_do(browser: Any, report: Path):
     """390 pixels wide: nothing is wider than the screen, and the first three things to do are on it."""
     page, complaints = _opened(browser, report, viewport={"width": 390, "height": 844})

@@ -232,6 +232,7 @@ def _pages(path: Path, folder: Path) -> int:
     return len(re.findall(rb"/Type\s*/Page\b(?!s)", _converted(path, "pdf", folder).read_bytes()))
 
 
+@pytest.mark.long
 @needs_office
 def test_it_prints_on_few_pages_without_a_stray_row(book: Path, tmp_path: Path):
     """A spreadsheet program prints the close of the sample on at most fifteen pages, none with a few rows alone."""
@@ -242,6 +243,7 @@ def test_it_prints_on_few_pages_without_a_stray_row(book: Path, tmp_path: Path):
     assert min(lines) > 10
 
 
+@pytest.mark.long
 @needs_office
 def test_formulas_compute_what_is_written_beside_them(book: Path, tmp_path: Path):
     """Without the written values, a spreadsheet program computes the same; yen have no decimals, euros have two."""
