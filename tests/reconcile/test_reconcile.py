@@ -261,8 +261,10 @@ def test_chart_without_company_is_refused_where_it_is_not_plain(companies):
         given["categories"]["company_id"] = companies
     else:
         given = {noun: frame if noun == "chart" else frame.iloc[:0] for noun, frame in given.items()}
+    seen = f"{len(companies)} companies" if companies else "no company"
     with pytest.raises(
-        ArgumentError, match=r"^chart has rows without a company, .*: add a column company_id to the chart$"
+        ArgumentError,
+        match=rf"^chart has rows without a company, and the frames have {seen}: add a column company_id to the chart$",
     ):
         reconcile_accounts(**given)
 

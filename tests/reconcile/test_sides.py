@@ -186,6 +186,7 @@ def test_each_value_of_a_message_is_in_its_place():
         for change in changes:
             change(worlds[case])
     found = reconciled(world.side_by_side(worlds)).findings
+    assert found["severity"].isin(["error", "warning", "info"]).all()
     for case, (_, begins) in MESSAGES.items():
         is_of_case = found["company_id"].isin([f"{case} company-y", f"{case} company-z"])
         told = found.loc[is_of_case & (found["check"] == case.split(" ")[0]), "message"].tolist()

@@ -110,6 +110,8 @@ def test_the_first_chart_is_written(service, reconciled):
     assert reconciled(FIRST).another_chart == ""
     bktools.create_accounts(reconciled(FIRST[:2]), apply=True, service=service)
     assert reconciled(OTHERS).another_chart == ""
+    bktools.create_accounts(reconciled(FIRST[:3]), apply=True, service=service)
+    assert "it lacks 3 of the 3 accounts known here" in reconciled(OTHERS).another_chart
 
 
 def sie(name: str, number: str, accounts) -> str:
@@ -211,6 +213,7 @@ def test_what_is_no_account_is_not_created(service, reconciled, tmp_path):
     lines = chart.set_index("external_id")["line"]
     listed = [code for code, _ in NO_ACCOUNTS if code in lines]
     assert {"9990", "Summe"} <= set(listed)
+    assert len(found.not_created) == len(listed)
     for code in listed:
         (message,) = [line for line in found.not_created if line.startswith(f"{code} ")]
         assert f"(line {lines[code]})" in message
