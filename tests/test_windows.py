@@ -77,6 +77,7 @@ def given(service, samples):
     return chart.head(30), bktools.read_entries(samples[1]).head(40)
 
 
+@pytest.mark.long
 def test_a_month_whose_file_is_open_is_never_half_closed(sandbox, service, given, tmp_path, on_windows):
     """Open before: nothing is sent. Opened while jobs are sent: the new folder has another name, and the error says so."""
     folder = bktools.close_month(*given, folder=tmp_path / "october", service=service).folder

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import companies
+import pytest
+
+pytestmark = pytest.mark.long
 
 
 def test_benchmark_runs():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ledger
 import pytest
 
+pytestmark = pytest.mark.long
+
 
 def test_what_was_planted_is_found_and_nothing_else():
     """Every difference of the world is found, the merge agrees about what is alone, and a wrong answer is noticed."""

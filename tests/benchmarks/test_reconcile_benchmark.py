@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 import reconcile
+
+pytestmark = pytest.mark.long
 
 
 def test_both_ways_find_the_same_to_the_row():

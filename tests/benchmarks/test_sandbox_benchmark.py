@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 import sandbox
+
+pytestmark = pytest.mark.long
 
 
 def test_benchmark_runs():

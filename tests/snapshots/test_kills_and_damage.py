@@ -37,6 +37,7 @@ def committing_child(folder, name):
     return child
 
 
+@pytest.mark.long
 def test_killed_while_committing(tmp_path):
     """After each kill the newest snapshot is the one before or the one that was being written, and all are whole."""
     cache = Cache(tmp_path)
