@@ -223,8 +223,7 @@ class ExportPlan(Result):
     @cached_property
     def _rows_of_batches(self) -> dict[str, tuple[str, int, int, int]]:
         """Company, first row, rows and entries of each batch; rows are in the order of batches."""
-        counted = self.rows.column("batch_id").value_counts().to_pylist()
-        lines_of = {count["values"]: count["counts"] for count in counted}
+        lines_of = {one["values"]: one["counts"] for one in self.rows.column("batch_id").value_counts().to_pylist()}
         entries = [operator.index(count) for count in self.batches["entries"]]
         lines = [lines_of.get(batch_id, 0) for batch_id in self.batches["batch_id"]]
         begins = accumulate(lines, initial=0)
@@ -319,13 +318,9 @@ class ExportPlan(Result):
     def _headline(self) -> str:
         count = number_of_entries(self.rows)
         ready = f"{counted(count, 'entry', 'entries')} ready"
-        batches = f"{len(self.batches):,} batch{'' if len(self.batches) == 1 else 'es'}"
+        batches = counted(len(self.batches), "batch", "batches")
         counts = self._summary.groupby("severity")["entries"].sum()
-        others = [
-            f"{counts[name]:,} {name}{'' if counts[name] == 1 else 's'}"
-            for name in ("warning", "info")
-            if name in counts
-        ]
+        others = [counted(counts[name], name) for name in ("warning", "info") if name in counts]
         return ", ".join([f"{ready} in {batches}", f"{number_of_entries(self.not_ready):,} not ready", *others])
 
     def _next_steps(self) -> list[str]:

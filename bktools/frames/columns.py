@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.errors import ArgumentError, InputError
+from bktools.frames.codes import counted
 from bktools.frames.schema import DATE, DIGITS, MONEY, TEXT, days
 
 _TEXT_KINDS = (pa.string(), pa.large_string(), pa.string_view(), pa.uuid())
@@ -63,8 +64,7 @@ def refuse_gaps(name: str, gaps: Mapping[str, int]) -> None:
     """Refuse gaps in columns that must be filled; `gaps` has the number of empty rows by column."""
     for column, count in gaps.items():
         if count:
-            rows = f"{count:,} row{'s' if count > 1 else ''}"
-            raise InputError(f"column {column} is empty in {rows}: fill it", source=name)
+            raise InputError(f"column {column} is empty in {counted(count, 'row')}: fill it", source=name)
 
 
 def text_of(table: pa.Table, column: str, name: str = "entries") -> pa.ChunkedArray:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from bktools.errors import InputError
 from bktools.frames import schema
+from bktools.frames.codes import counted
 from bktools.frames.engine import repeated_digests
 from bktools.ledger.inputs import Inputs, has_values
 
@@ -148,7 +149,7 @@ def _refuse_repeated(connection: duckdb.DuckDBPyConnection, *key: str) -> None:
     repeated = connection.execute(query).fetchall()
     if repeated:
         raise InputError(
-            f"has {len(repeated):,} entr{'y' if len(repeated) == 1 else 'ies'} more than once, such as"
+            f"has {counted(len(repeated), 'entry', 'entries')} more than once, such as"
             f" {repeated[0][0]}: give each entry once",
             source="exported",
         )

@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools.errors import InputError
+from bktools.frames.codes import counted
 from bktools.frames.columns import tables_in_one_scale, with_column
 from bktools.frames.engine import engine, scannable
 from bktools.frames.schema import ENTRY_DATA, split_lines, to_pandas
@@ -104,7 +105,7 @@ def _refuse_repeated(connection: Any) -> None:
         """
     ).fetchall()
     if rows:
-        count = f"{len(rows):,} exported entr{'y is' if len(rows) == 1 else 'ies are'}"
+        count = counted(len(rows), "exported entry is", "exported entries are")
         raise InputError(
             f"{count} on several lines with different data, such as {rows[0][0]}: give --split-lines where the lines are"
             " the parts of one entry, otherwise keep the line that was exported",

@@ -164,9 +164,10 @@ class LedgerMatch(Result):
         )
         lacking = f" ({self.lacking:,} of them missing)" if self.lacking else ""
         period = f", {self.ledger_from} to {self.ledger_until}" if self.ledger_from else " without postings"
-        others = f"; {self.not_from_export:,} posting{'' if self.not_from_export == 1 else 's'} not from an export"
-        others = others if self.not_from_export else ""
-        entries = f"{len(self.entries):,} exported entr{'y' if len(self.entries) == 1 else 'ies'}"
+        others = (
+            f"; {codes.counted(self.not_from_export, 'posting')} not from an export" if self.not_from_export else ""
+        )
+        entries = codes.counted(len(self.entries), "exported entry", "exported entries")
         return f"Ledger{period}: {entries}: {numbers.replace('ambiguous', f'ambiguous{lacking}') or 'none'}{others}"
 
     def _money(self) -> list[tuple[str, ...]]:

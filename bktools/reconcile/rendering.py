@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from bktools import views
+from bktools.frames.codes import counted
 from bktools.frames.findings import as_html, as_lines
 from bktools.reconcile.checks import SEVERITIES
 
@@ -42,6 +43,6 @@ def _headline(findings: pd.DataFrame, coverage: pd.DataFrame, summary: pd.DataFr
     ]
     covered = int((coverage["state"] == "covered").sum())
     return (
-        f"Reconciliation: {len(findings):,} finding{'' if len(findings) == 1 else 's'} ({counts}); "
+        f"Reconciliation: {counted(len(findings), 'finding')} ({counts}); "
         f"accounts: {', '.join(listed) or 'none'}; {covered:,} of {len(coverage):,} categories covered"
     )
