@@ -80,7 +80,7 @@ def survivors(
             yield mutant, change, "equivalent"
             continue
         tests = covering.tests_of(mutant.file, lines_around(workshop.copy, mutant))
-        limit = 20 + 4 * sum(covering.seconds[test] for test in tests)
+        limit = 60 + 4 * sum(covering.seconds[test] for test in tests)
         if tests and workshop.is_killed(mutant.file, change.code, tests, limit):
             yield mutant, change, "killed"
         else:

@@ -15,6 +15,7 @@ import resource
 import shutil
 import signal
 import sys
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -58,6 +59,7 @@ LONG = (
 SECONDS_A_MUTANT = 30  # the tests that fit are run, those of the room before others
 MEMORY = 12 * 2**30
 OUTPUT = "output.txt"
+TEMPORARY = "temporary"
 OF_ALL = "setup"
 LEAST = 0.05  # the share of a file that a test seems not to reach
 
@@ -71,7 +73,7 @@ class Covering:
     Parameters
     ----------
     seconds : dict
-        Seconds a test.
+        Seconds of processor a test: the same tests are chosen on a machine that does other work, too.
     lines : dict
         The tests of each line, by file and line.
     shares : dict
@@ -181,15 +183,18 @@ class Workshop:
         if child == 0:
             os._exit(_alone(self.copy, work))
         until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            ended, status = os.waitpid(child, os.WNOHANG)
-            if ended:
-                _kill_group(child)
-                return os.waitstatus_to_exitcode(status)
-            time.sleep(0.02)
-        _kill_group(child)
-        os.waitpid(child, 0)
-        return None
+        try:
+            while time.monotonic() < until:
+                ended, status = os.waitpid(child, os.WNOHANG)
+                if ended:
+                    _kill_group(child)
+                    return os.waitstatus_to_exitcode(status)
+                time.sleep(0.02)
+            _kill_group(child)
+            os.waitpid(child, 0)
+            return None
+        finally:
+            shutil.rmtree(self.copy.parent / TEMPORARY, ignore_errors=True)
 
 
 def _alone(copy: Path, work: Callable[[], int]) -> int:
@@ -202,9 +207,14 @@ def _alone(copy: Path, work: Callable[[], int]) -> int:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         os.chdir(copy)
+        # Tests that are killed leave their files.
+        temporary = copy.parent / TEMPORARY
+        temporary.mkdir(exist_ok=True)
+        tempfile.tempdir = str(temporary)
         sys.path.insert(0, str(copy))
         sys.dont_write_bytecode = True
         os.environ |= {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "agg"}
+        os.environ["TMPDIR"] = str(temporary)
         return int(work())
     except BaseException:  # noqa: BLE001 - a fork must not go on as its parent
         import traceback
@@ -265,11 +275,11 @@ class _Recorder:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
-        begun = time.perf_counter()
+        begun = _processor_seconds()
         self.seconds[item.nodeid] = 0.0
         result = yield
         if item.nodeid in self.seconds:
-            self.seconds[item.nodeid] = time.perf_counter() - begun
+            self.seconds[item.nodeid] = _processor_seconds() - begun
         return result
 
     @pytest.hookimpl(tryfirst=True)
@@ -284,6 +294,11 @@ class _Recorder:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if not report.passed:
             self.seconds.pop(report.nodeid, None)
+
+
+def _processor_seconds() -> float:
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
 
 
 def _record(copy: Path, name: str, path: Path) -> int:
