@@ -19,11 +19,11 @@ def is_loopback(host: str) -> bool:
     """Whether a host is this machine: `localhost`, 127.0.0.0/8 or ::1, in any spelling."""
     name = host.strip("[]").lower().rstrip(".")
     try:
-        found = ipaddress.ip_address(name)
+        address = ipaddress.ip_address(name)
     except ValueError:
         return name == LOOPBACK
-    mapped = getattr(found, "ipv4_mapped", None)
-    return found.is_loopback or (mapped is not None and mapped.is_loopback)
+    mapped = getattr(address, "ipv4_mapped", None)
+    return address.is_loopback or (mapped is not None and mapped.is_loopback)
 
 
 def normalised(address: str) -> str:
@@ -50,8 +50,8 @@ def normalised(address: str) -> str:
     if is_loopback(host):
         host = LOOPBACK
     elif not _NAME.fullmatch(host) or host.replace(".", "").isdigit():
-        found = ipaddress.ip_address(host)
-        host = f"[{found.compressed}]" if found.version == 6 else found.compressed  # noqa: PLR2004 - IPv6
+        number = ipaddress.ip_address(host)
+        host = f"[{number.compressed}]" if number.version == 6 else number.compressed  # noqa: PLR2004 - IPv6
     port = "" if parts.port in {None, DEFAULT_PORTS.get(scheme)} else f":{parts.port}"
     path = quote(unquote(parts.path), safe=_PLAIN_IN_PATH)
     # `normpath` would keep a leading "//".

@@ -109,8 +109,8 @@ def check(environment: str | None = None, *, company: str | None = None) -> pd.D
     Examples
     --------
     >>> import bktools
-    >>> found = bktools.check("sandbox")
-    >>> found.loc[found["check"] == "company", "outcome"].item()
+    >>> checked = bktools.check("sandbox")
+    >>> checked.loc[checked["check"] == "company", "outcome"].item()
     'ok'
     """
     rows = [(one.check, one.outcome, one.message, one.to_do) for one in checks(environment, company=company)]
@@ -208,10 +208,10 @@ def _clock(answer: Answer, now: dt.datetime) -> Checked:
     if abs(off) <= CLOCK_TOLERANCE:
         return Checked("clock", OK, "agrees with the service's within a minute")
     way = "ahead of" if off > 0 else "behind"
-    told = f"this machine's clock is about {dt.timedelta(minutes=round(abs(off) / 60))} {way} the service's"
+    text = f"this machine's clock is about {dt.timedelta(minutes=round(abs(off) / 60))} {way} the service's"
     return Checked(
-        "clock", FAILED, told, "set the clock (or its time zone): ages of snapshots and times of exports depend on it",
-        ConfigurationError(told),
+        "clock", FAILED, text, "set the clock (or its time zone): ages of snapshots and times of exports depend on it",
+        ConfigurationError(text),
     )  # fmt: skip
 
 
@@ -235,9 +235,9 @@ def _journal(settings: Settings) -> Checked:
             StorageError(place),
         )
     if waiting[0]["batches"]:
-        told = f"{waiting[0]['batches']} batches are being sent, or have an unknown outcome"
-        return Checked("journal", WARNING, told, "bktools export status says how to settle each")
-    return Checked("journal", OK, f"{place} is whole: {events} events, and the marks agree")
+        text = f"{waiting[0]['batches']} batches are being sent, or have an unknown outcome"
+        return Checked("journal", WARNING, text, "bktools export status says how to settle each")
+    return Checked("journal", OK, f"{place} is whole: {events} events, and the sent log agrees")
 
 
 def _disk(settings: Settings) -> Checked:
@@ -249,9 +249,9 @@ def _disk(settings: Settings) -> Checked:
             disk.exclusive(path).close()
         free = shutil.disk_usage(existing).free
     except OSError as error:
-        told = f"the data folder {folder} cannot be written: {error.strerror or error}"
-        return Checked("disk", FAILED, told, "correct its permissions, or set BKTOOLS_DATA_DIR", StorageError(told))
-    told = f"{folder} can be written, {free / 2**30:,.1f} GiB are free"
+        text = f"the data folder {folder} cannot be written: {error.strerror or error}"
+        return Checked("disk", FAILED, text, "correct its permissions, or set BKTOOLS_DATA_DIR", StorageError(text))
+    text = f"{folder} can be written, {free / 2**30:,.1f} GiB are free"
     if free < SPACE:
-        return Checked("disk", WARNING, told, "make room before the next close")
-    return Checked("disk", OK, told)
+        return Checked("disk", WARNING, text, "make room before the next close")
+    return Checked("disk", OK, text)

@@ -132,7 +132,7 @@ class Sandbox:
         with ExitStack() as stack:
             folder = Path(stack.enter_context(disk.temporary_folder()) if self._folder is None else self._folder)
             settings = load_settings(
-                SANDBOX, env={}, data_dir=folder / "data", cache_dir=folder / "cache", marks_dir=folder / "marks"
+                SANDBOX, env={}, data_dir=folder / "data", cache_dir=folder / "cache", sent_log_dir=folder / "sent_log"
             )
             self.server = Server(settings.state_dir, **self._options).start()
             stack.callback(self.server.stop)

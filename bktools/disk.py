@@ -94,7 +94,7 @@ def new_file(path: Path, what: str) -> Iterator[None]:
     except FileExistsError:
         raise StorageError(f"{path} exists already: choose another file, or remove it first") from None
     except OSError as error:
-        raise StorageError(f"{what} {path} cannot be written: {told(error)}") from error
+        raise StorageError(f"{what} {path} cannot be written: {reason_of(error)}") from error
     try:
         yield
     except BaseException:
@@ -259,13 +259,13 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, priva
     require_file_name(path)
     with storage_errors(path):
         try:
-            found = path.stat()
+            status = path.stat()
         except FileNotFoundError:
-            found = None
-        if found is not None and (_standard(found) is not None or not stat.S_ISREG(found.st_mode)):
-            _write_special(path, found, write)
+            status = None
+        if status is not None and (_standard(status) is not None or not stat.S_ISREG(status.st_mode)):
+            _write_special(path, status, write)
         else:
-            mode = stat.S_IMODE(found.st_mode) if found else None
+            mode = stat.S_IMODE(status.st_mode) if status else None
             _replace(Path(os.path.realpath(path)), write, private=private, mode=mode)
     return path
 
@@ -306,14 +306,14 @@ def write_to(target: IO[Any], write: Callable[[IO[bytes]], object]) -> None:
             raise StorageError(f"the given buffer cannot be written: {error}") from error
 
 
-def _standard(found: os.stat_result) -> int | None:
+def _standard(status: os.stat_result) -> int | None:
     """Return the handle of standard output (1) or standard error (2) when a file is one of them, else None."""
-    if not found.st_ino:
+    if not status.st_ino:
         # On Windows, pipes and devices have no number and would all be the same file.
         return None
     for handle in (1, 2):
         try:
-            if os.path.samestat(found, os.fstat(handle)):
+            if os.path.samestat(status, os.fstat(handle)):
                 return handle
         except OSError:
             # A process may have been started without this handle.
@@ -321,22 +321,22 @@ def _standard(found: os.stat_result) -> int | None:
     return None
 
 
-def _write_special(path: Path, found: os.stat_result, write: Callable[[IO[bytes]], object]) -> None:
+def _write_special(path: Path, status: os.stat_result, write: Callable[[IO[bytes]], object]) -> None:
     """Write to a device, a pipe or an output that cannot be replaced, once the whole content exists."""
     with tempfile.TemporaryFile() as whole:
         write(whole)
         whole.seek(0)
-        with os.fdopen(_opened(path, found), "wb") as target:
+        with os.fdopen(_opened(path, status), "wb") as target:
             shutil.copyfileobj(whole, target)
 
 
-def _opened(path: Path, found: os.stat_result) -> int:
-    handle = _standard(found)
+def _opened(path: Path, status: os.stat_result) -> int:
+    handle = _standard(status)
     if handle is not None:
         # A duplicate shares the position with printed text; a file opened again would be written from its start.
         sys.stdout.flush()
         return os.dup(handle)
-    if ON_WINDOWS or not stat.S_ISFIFO(found.st_mode):
+    if ON_WINDOWS or not stat.S_ISFIFO(status.st_mode):
         return os.open(path, os.O_WRONLY | getattr(os, "O_BINARY", 0))
     end = time.monotonic() + READER_TIMEOUT
     while True:
@@ -374,10 +374,10 @@ def _reason(path: Path, error: OSError) -> str:
         return (
             f"its path has {length} characters, more than Windows allows; use a shorter folder, or turn on long paths"
         )
-    return told(error)
+    return reason_of(error)
 
 
-def told(error: OSError, *, then: str = "") -> str:
+def reason_of(error: OSError, *, then: str = "") -> str:
     """Return an operating system's error with its way out, where there is one.
 
     Parameters

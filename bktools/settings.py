@@ -229,8 +229,8 @@ class Settings:
         a file in the data folder.
     cache_dir, data_dir : Path
         The cache folder holds snapshots and may be deleted; the data folder holds the journal and must be kept.
-    marks_dir : Path
-        Marks of everything that was sent, outside of the data folder: they reveal an old copy of the journal.
+    sent_log_dir : Path
+        log of everything that was sent, outside of the data folder: it reveals an old copy of the journal.
     requests_per_minute : int
         The client's own limit; 0 for no limit.
     rate_limit_type : str
@@ -273,7 +273,7 @@ class Settings:
     keep_days: int = _setting(_count("no limit"), default=90)
     cache_dir: Path = _setting(_path, default=Path())
     data_dir: Path = _setting(_path, default=Path())
-    marks_dir: Path = _setting(_path, default=Path())
+    sent_log_dir: Path = _setting(_path, default=Path())
     companies: tuple[tuple[str, str], ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)
 
@@ -353,7 +353,7 @@ class Overrides(TypedDict, total=False):
     keep_days: int | None
     cache_dir: str | os.PathLike[str] | None
     data_dir: str | os.PathLike[str] | None
-    marks_dir: str | os.PathLike[str] | None
+    sent_log_dir: str | os.PathLike[str] | None
 
 
 SETTINGS = {item.name: item for item in fields(Settings) if "read" in item.metadata}
@@ -564,7 +564,7 @@ def _default(name: str, environment: str) -> Any:
         return platformdirs.user_cache_path("bktools")
     if name == "data_dir":
         return platformdirs.user_data_path("bktools")
-    if name == "marks_dir":
+    if name == "sent_log_dir":
         # A separate name: on some systems state and data share a folder.
         return platformdirs.user_state_path("bktools-marks")
     if name == "requests_per_minute" and environment == SANDBOX:

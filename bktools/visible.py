@@ -51,8 +51,8 @@ def printable(text: str, encoding: str | None = None) -> str:
     return shown
 
 
-def _escape(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape", "backslashreplace").decode()
+def _escape(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape", "backslashreplace").decode()
 
 
 def width(text: str) -> int:

@@ -126,7 +126,7 @@ def _own_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     monkeypatch.setenv("BKTOOLS_CONFIG", str(config))
     monkeypatch.setenv("BKTOOLS_DATA_DIR", str(own / "data"))
     monkeypatch.setenv("BKTOOLS_CACHE_DIR", str(own / "cache"))
-    monkeypatch.setenv("BKTOOLS_MARKS_DIR", str(own / "marks"))
+    monkeypatch.setenv("BKTOOLS_SENT_LOG_DIR", str(own / "sent_log"))
 
 
 @pytest.fixture(autouse=True)

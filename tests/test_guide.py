@@ -122,7 +122,7 @@ def world(tmp_path_factory, samples):
             "BASE_URL": settings.base_url, "TOKEN": settings.token.reveal(), "COMPANY": settings.company,
             "BALANCE_URL": settings.balance_url, "BALANCE_TOKEN": settings.balance_token.reveal(),
             "CONFIG": folder / "config.toml", "DATA_DIR": folder / "data", "CACHE_DIR": folder / "cache",
-            "MARKS_DIR": folder / "marks",
+            "SENT_LOG_DIR": folder / "sent_log",
         }  # fmt: skip
         variables = {f"BKTOOLS_{name}": str(value) for name, value in variables.items()}
         for name, value in variables.items():

@@ -418,12 +418,12 @@ def test_a_wrong_number_is_named_then_shown():
 def test_what_is_not_configured_has_a_default():
     """Folders are three, of the user, and apart; the rate has a limit, but not in the sandbox; each says so."""
     settings = load_settings(URL, env={})
-    folders = {settings.cache_dir, settings.data_dir, settings.marks_dir}
+    folders = {settings.cache_dir, settings.data_dir, settings.sent_log_dir}
     assert len(folders) == 3
     assert all(folder.is_absolute() and "bktools" in folder.name for folder in folders)
-    assert not settings.marks_dir.is_relative_to(settings.data_dir)
+    assert not settings.sent_log_dir.is_relative_to(settings.data_dir)
     assert (settings.requests_per_minute, load_settings("sandbox", env={}).requests_per_minute) == (500, 0)
-    for name in ("cache_dir", "data_dir", "marks_dir", "requests_per_minute"):
+    for name in ("cache_dir", "data_dir", "sent_log_dir", "requests_per_minute"):
         assert settings.sources[name] == "default"
     assert (settings.sources["token"], settings.sources["environment"]) == ("not set", "argument")
 

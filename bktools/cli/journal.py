@@ -38,7 +38,7 @@ def show(context: typer.Context, connection: options.Connects) -> None:
         rows = [
             ("journal", journal.id),
             ("file" if journal.path else "database", journal.location),
-            ("marks", ", ".join(map(str, journal.sent_log.folders))),
+            ("sent log", ", ".join(map(str, journal.sent_log.folders))),
             *(("address", address) for address in own),
             ("events", events),
             *((row["state"], row["batches"]) for row in states),
@@ -46,7 +46,7 @@ def show(context: typer.Context, connection: options.Connects) -> None:
         ]
         results.report(
             *(f"{name:<10} {value}" for name, value in rows), journal=journal.id, place=journal.location,
-            marks=journal.sent_log.folders, addresses=own, events=events,
+            sent_log=journal.sent_log.folders, addresses=own, events=events,
             batches={row["state"]: row["batches"] for row in states}, others=others,
         )  # fmt: skip
 
@@ -80,13 +80,14 @@ def restore(
     source: Path | None = argument("FILE", "The backup; by default the current file is kept."),
     by: str | None = BY,
     evidence: str | None = option(
-        "--evidence TEXT", "Where you looked for exports after the copy and found none, when this machine has no marks."
+        "--evidence TEXT",
+        "Where you looked for exports after the copy and found none, when this machine has no sent log.",
     ),
 ) -> None:
     """Restore a backup of the journal.
 
     A database is restored with its own programs; every machine that sent then confirms it with this command. Batches sent
-    after the backup are accepted where their marks hold the job. The others have an unknown outcome until a person
+    after the backup are accepted where the sent log holds the job. The others have an unknown outcome until a person
     settles them.
 
     Example: bktools journal restore bktools-journal-20261031T180000Z.sqlite --by Ada
@@ -99,7 +100,7 @@ def restore(
         f"{done.location} was restored" + (f" from {source}" if source else ""),
         *done.booked_twice,
         f"The earlier file is kept as {done.set_aside}" if done.set_aside else "",
-        f"{len(done.accepted)} batches sent since are ACCEPTED: their marks hold the jobs of the service"
+        f"{len(done.accepted)} batches sent since are ACCEPTED: the sent log holds the jobs of the service"
         if done.accepted else "",
         f"{len(done.in_doubt)} batches have an unknown outcome; {status} says how to settle them" if done.in_doubt else "",
         f"Nothing is sent before these machines have confirmed it, too: {others}" if others else "",
@@ -139,14 +140,14 @@ def waive(
 @app.command("verify")
 @results.text
 def verify(connection: options.Connects) -> None:
-    """Check the journal's pages, events and marks.
+    """Check the journal's pages, events and sent log.
 
     Example: bktools journal verify
     """
     with _journal(connection) as journal:
         problems = journal.problems()
         events, place = journal.last_event()["event_id"], journal.location
-    lines = problems or [f"{place} is whole: {events} events, and the marks agree"]
+    lines = problems or [f"{place} is whole: {events} events, and the sent log agrees"]
     results.report(*lines, journal=place, events=events, problems=problems)
     if problems:
         raise typer.Exit(Exit.JOURNAL)

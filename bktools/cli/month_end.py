@@ -216,7 +216,7 @@ def _facts_of(close: Close) -> Mapping[str, Any]:
         "company_name": close.company_name or None,
         "state": close.state,
         "approved_by": close.approved_by,
-        **close.facts,
+        **close.for_programs,
         "applied": run.applied,
         "prepared_by": run.prepared_by,
         "stays_open": run.stays_open or None,

@@ -141,7 +141,7 @@ class Actions:
     """Makes the actions of a close from what its steps have found.
 
     Accounts are the findings of accounts and categories; jobs and created the outcomes of this run, of a dry run those
-    that are planned; doubts the command that settles it, by batch whose outcome is unknown.
+    that are planned; unknown_outcomes the command that settles each batch whose outcome is unknown.
     """
 
     entries: pa.Table
@@ -150,7 +150,7 @@ class Actions:
     accounts: Rows
     jobs: Rows
     created: Rows
-    doubts: Mapping[str, str]
+    unknown_outcomes: Mapping[str, str]
     own: str | None
     import_accounts: str
 
@@ -175,12 +175,12 @@ class Actions:
         of_role = defaultdict(list)
         for one in actions:
             of_role[one.role].append(one)
-        found = []
+        waiting = []
         for role in (role for role in ROLES if role in of_role):
             errors = [one for one in of_role[role] if one.severity == "error"]
             money, _ = self._waiting({entry for one in errors for entry in one.entry_ids})
-            found.append(Waiting(role, len(errors), len(of_role[role]) - len(errors), money))
-        return tuple(found)
+            waiting.append(Waiting(role, len(errors), len(of_role[role]) - len(errors), money))
+        return tuple(waiting)
 
     def _urgency(self, one: Action) -> tuple[Any, ...]:
         # First what may be booked, then what is booked otherwise than the service says.
@@ -194,7 +194,7 @@ class Actions:
         return money_of(rows, self.own), tuple(dict.fromkeys(filter(None, rows["id"].to_pylist())))
 
     def _of_jobs(self) -> Iterator[Action]:
-        for batch, command in self.doubts.items():
+        for batch, command in self.unknown_outcomes.items():
             own = self.entries.filter(pc.equal(self.entries["batch_id"], batch))["id"].to_pylist()
             # The later jobs of the company wait for it.
             waiting = self.entries.filter(pc.equal(self.entries["reason"], BLOCKED))["id"].to_pylist()
@@ -206,7 +206,9 @@ class Actions:
                 money=money, entry_ids=ids, command=command, ids={"batch_id": batch},
             )  # fmt: skip
         for job in self.jobs:
-            is_told = job["batch_id"] in self.doubts or (job["outcome"] == "BLOCKED" and self.doubts)
+            is_told = job["batch_id"] in self.unknown_outcomes or (
+                job["outcome"] == "BLOCKED" and self.unknown_outcomes
+            )
             if job["outcome"] in OF_JOBS and not is_told:
                 why, to_do = OF_JOBS[job["outcome"]]
                 about = f"export job of {counted(job['entries'], 'entry', 'entries')}"

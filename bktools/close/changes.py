@@ -252,13 +252,13 @@ def _contributions(old: pa.Table, new: pa.Table, key: str) -> dict[tuple[Any, st
                 )
                 left[alike] += sign
                 named[*alike, sign] = _about(row)
-    found: dict[tuple[Any, str], list[tuple[Decimal, str]]] = {}
+    drivers: dict[tuple[Any, str], list[tuple[Decimal, str]]] = {}
     for (group, currency, who, amount), count in left.items():
         if count:
             sign = 1 if count > 0 else -1
-            entries = found.setdefault((group, currency), [])
+            entries = drivers.setdefault((group, currency), [])
             entries += [(amount * sign, named[group, currency, who, amount, sign])] * abs(count)
-    return found
+    return drivers
 
 
 def _drivers(entries: Sequence[tuple[Decimal, str]], difference: Decimal, currency: str) -> str:

@@ -184,18 +184,18 @@ class Close:
         return f"Month-end {self.period} · {self.name} · {self.title_state}{sandbox}"
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def for_programs(self) -> dict[str, Any]:
         """The figures for programs: amounts as text, so that none is rounded."""
         reasons: dict[str, dict[str, Any]] = {}
         for line in self.statement:
             if line["reason"]:
-                reasons.setdefault(line["fate"], {})[line["reason"]] = line.facts
+                reasons.setdefault(line["fate"], {})[line["reason"]] = line.for_programs
         return {
-            "entries": {line["fate"]: line.facts for line in self.statement if not line["reason"]},
+            "entries": {line["fate"]: line.for_programs for line in self.statement if not line["reason"]},
             "reasons": reasons,
             "to_do": self.severities,
             "by_role": {
-                one.role: {"errors": one.errors, "warnings": one.warnings, **one.facts} for one in self.by_role
+                one.role: {"errors": one.errors, "warnings": one.warnings, **one.for_programs} for one in self.by_role
             },
             "against": {
                 "month": self.last_month or None,

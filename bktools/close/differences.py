@@ -55,7 +55,7 @@ def differences(old: pa.Table, new: pa.Table, words: Mapping[str, str]) -> pa.Ta
     places = pc.index_in(old["id"], new["id"])
     known_before = old.filter(pc.is_valid(places))
     known_after = new.take(places.drop_null())
-    found = [
+    parts = [
         _rows("removed", old.filter(pc.is_null(places))),
         _rows("added", new.filter(pc.invert(pc.is_in(new["id"], old["id"])))),
     ]
@@ -64,8 +64,8 @@ def differences(old: pa.Table, new: pa.Table, words: Mapping[str, str]) -> pa.Ta
         # A null differs from a text and equals a null.
         differs = pc.fill_null(pc.not_equal(before, after), pc.xor(pc.is_null(before), pc.is_null(after)))
         change = pc.if_else(pc.equal(after, "false"), "unarchived", word) if field == "archived" else word
-        found.append(_rows(change, known_after, field, before, after).filter(differs))
-    changes = pa.concat_tables(found)
+        parts.append(_rows(change, known_after, field, before, after).filter(differs))
+    changes = pa.concat_tables(parts)
     order = pa.array([list(words).index(field) if field else -1 for field in changes["field"].to_pylist()], pa.int8())
     return changes.append_column("order", order).sort_by([("id", "ascending"), ("order", "ascending")]).drop("order")
 

@@ -85,16 +85,16 @@ def _of_file(
         for batch, category in zip(batches, ready["category_id"].to_pylist(), strict=True)
     ]
     # What an export job waits for is said where that is settled.
-    told = [
+    messages = [
         outcome[batch]["message"] if reason == REFUSED else "" for batch, reason in zip(batches, reasons, strict=True)
     ]
     steps = [STEPS.get(reason, "") for reason in reasons]
-    ready = _with(ready, reason=reasons, message=told, to_do=steps)
-    facts = {(row["check"], row["id"], row.get("line")): (row["message"], row["to_do"]) for row in findings}
+    ready = _with(ready, reason=reasons, message=messages, to_do=steps)
+    texts = {(row["check"], row["id"], row.get("line")): (row["message"], row["to_do"]) for row in findings}
     lines = waiting["line"].to_pylist() if "line" in waiting.column_names else [None] * len(waiting)
     keys = zip(waiting["reason"].to_pylist(), waiting["id"].to_pylist(), lines, strict=True)
-    pairs = [facts.get(key, (text, "")) for key, text in zip(keys, waiting["message"].to_pylist(), strict=True)]
-    waiting = _with(waiting, message=[fact for fact, _ in pairs], to_do=[step for _, step in pairs])
+    pairs = [texts.get(key, (text, "")) for key, text in zip(keys, waiting["message"].to_pylist(), strict=True)]
+    waiting = _with(waiting, message=[message for message, _ in pairs], to_do=[step for _, step in pairs])
     rows = pa.concat_tables(tables_in_one_scale(ready, waiting), promote_options="permissive")
     fates = [OF_REASON.get(reason, HELD) for reason in rows["reason"].to_pylist()]
     rows = _complete(_with(rows, fate=fates))

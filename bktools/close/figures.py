@@ -50,7 +50,7 @@ class Valued:
         return {currency: money.amount for currency, money in self.money.items() if money.amount is not None}
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def for_programs(self) -> dict[str, Any]:
         """Both for programs: amounts as text, so that none is rounded."""
         return {"entries": self.entries, "amounts": {name: f"{amount:f}" for name, amount in self.amounts.items()}}
 
@@ -103,11 +103,11 @@ def sums_of(entries: pa.Table, *keys: str, own: str | None = None) -> list[Sum]:
         money = Money(row["entry_count_distinct"], row["amount_sum"])
         groups[tuple(row[name] for name in keys)][row["currency"]] = money
     ranks = {name: place for place, name in enumerate(currencies_of(groups.values(), own))}
-    found = [
+    sums = [
         Sum(dict(zip(keys, group, strict=True)), dict(sorted(money.items(), key=lambda item: ranks[item[0]])))
         for group, money in groups.items()
     ]
-    return sorted(found, key=lambda one: largest_first(one.money, own))
+    return sorted(sums, key=lambda one: largest_first(one.money, own))
 
 
 def money_of(entries: pa.Table, own: str | None = None) -> dict[str, Money]:

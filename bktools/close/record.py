@@ -121,10 +121,10 @@ class PeriodRecord:
 
     def _amounts(self, name: str) -> list[str]:
         rows = self.totals[self.totals[name] > 0]
-        found = zip(rows["currency"], rows[f"{name}_amount"], strict=True)
+        amounts = zip(rows["currency"], rows[f"{name}_amount"], strict=True)
         return [
             f"  {'no currency' if pd.isna(currency) else currency} {'no amount' if pd.isna(amount) else shown(amount, currency)}"
-            for currency, amount in found
+            for currency, amount in amounts
         ]
 
     def __repr__(self) -> str:

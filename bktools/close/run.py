@@ -141,7 +141,7 @@ class Closing:
             accounts=after.table("findings").to_pylist(),
             jobs=jobs if self.apply else [],
             created=created,
-            doubts=self._doubts(sent),
+            unknown_outcomes=self._unknown_outcomes(sent),
             own=own,
             import_accounts=journal.command("accounts import FILE"),
         )
@@ -215,7 +215,7 @@ class Closing:
             return ""
         return approve(self._journal, self.company_id, self.period, plan_id=plan.plan_id, by=self.approved_by)
 
-    def _doubts(self, sent: pa.Table) -> dict[str, str]:
+    def _unknown_outcomes(self, sent: pa.Table) -> dict[str, str]:
         """Return the command that resolves it, by batch of the company whose outcome is unknown."""
         command = 'export resolve {} --outcome accepted|released --evidence "..." --by NAME'
         batches = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()

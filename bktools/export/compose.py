@@ -191,12 +191,12 @@ def _with_exported(held: pa.Table, history: pa.Table) -> pa.Table:
     ids = pc.if_else(was_sent, held.column("id"), pa.scalar(None, TEXT))
     ids = pc.if_else(pa.array(ids.to_pandas().duplicated()), pa.scalar(None, TEXT), ids)
     sent = history.filter(pc.is_in(history.column("state"), pa.array(MAYBE_SENT, TEXT)))
-    facts = {
+    columns = {
         "id": pc.ascii_lower(sent.column("entry_id")),
         "amount": amounts_of(sent, "history"),
         "currency": text_of(sent, "currency", "history"),
     }
-    sent = pa.table(facts).filter(pc.is_in(facts["id"], ids.drop_null().combine_chunks()))
+    sent = pa.table(columns).filter(pc.is_in(columns["id"], ids.drop_null().combine_chunks()))
     sums = sent.group_by("id", use_threads=False).aggregate([("amount", "sum"), ("currency", "min")])
     positions = pc.index_in(ids, sums.column("id").combine_chunks(), skip_nulls=True)
     held = held.append_column("exported_amount", sums.column("amount_sum").take(positions))

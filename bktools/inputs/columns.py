@@ -150,11 +150,11 @@ class Vocabulary:
                 "read_chart_of_accounts",
             )
         )
-        found: list[int | None] = [None]
+        known: list[int | None] = [None]
         with suppress(InputError):
-            found = [Vocabulary(kind).recognised(field, table) for field in fields]
-        if None not in found and (is_chart or not self._candidates("date", table, places)):
-            shown = " and ".join(repr(table.headings[place]) for place in found if place is not None)
+            known = [Vocabulary(kind).recognised(field, table) for field in fields]
+        if None not in known and (is_chart or not self._candidates("date", table, places)):
+            shown = " and ".join(repr(table.headings[place]) for place in known if place is not None)
             reader = command if is_command() else function
             raise_all([InputError(f"{what}, as {shown} show: read it with {reader}", source=table.source)], table)
 

@@ -39,14 +39,14 @@ def read_delimited(
     InputError
         When the bytes do not fit the encoding, a row has more cells than there are headings, or a quote is not closed.
     """
-    text, found = to_utf8(data, encoding, source)
+    text, read_as = to_utf8(data, encoding, source)
     head = read_head(text, score, delimiter=delimiter, prefer=prefer, source=source)
     _refuse_cut_off(text, head, source)
     table = read_body(text, head, source).table(
         source,
         heading_line=head.line,
         delimiter=head.delimiter,
-        encoding=found,
+        encoding=read_as,
         notes=(without_headings(head.first_row),) if head.first_row else (),
         title=b" ".join(text[:_LONGEST_TITLE].split(b"\n")[: head.line - 1]).decode(errors="replace"),
     )
@@ -150,10 +150,10 @@ def _after_apostrophe(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _replaced(table: Table, pattern: str, meant: Callable[[pa.ChunkedArray], pa.ChunkedArray], remark: str) -> Table:
-    found = [cells.matches(column, pattern) for column in table.columns]
+    matches = [cells.matches(column, pattern) for column in table.columns]
     columns = [
         pc.if_else(pa.array(rows), meant(column), column) if rows.any() else column
-        for column, rows in zip(table.columns, found, strict=True)
+        for column, rows in zip(table.columns, matches, strict=True)
     ]
-    notes = cells.counted(table, {remark: np.logical_or.reduce(found)})
+    notes = cells.counted(table, {remark: np.logical_or.reduce(matches)})
     return replace(table, columns=columns, notes=(*table.notes, *notes))

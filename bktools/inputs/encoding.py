@@ -84,31 +84,31 @@ def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str]
         When an encoding was found by evidence that is clear but not certain.
     """
     mark, of_mark = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", ""))
-    found = of_mark
+    name = of_mark
     if encoding is not None:
         try:
             # Reading a letter refuses what is a codec but no encoding of files, such as base64 and idna.
             b"a".decode(encoding, errors="ignore")
-            found = codecs.lookup(encoding).name
+            name = codecs.lookup(encoding).name
         except (LookupError, TypeError, ValueError):
             raise ArgumentError(name_of("encoding"), "must be an encoding such as utf-8 or cp1252", encoding) from None
         # A mark says the order of bytes that utf-16 and utf-32 leave open.
-        if of_mark.startswith(found.removesuffix("-sig")):
-            found = of_mark
+        if of_mark.startswith(name.removesuffix("-sig")):
+            name = of_mark
         else:
-            _refuse_other_mark(found, of_mark, source)
+            _refuse_other_mark(name, of_mark, source)
             mark = b""
     body = data[len(mark) :]
-    found = found or _unmarked_utf16(body) or "utf-8"
-    if found == "utf-8":
+    name = name or _unmarked_utf16(body) or "utf-8"
+    if name == "utf-8":
         error = utf8_error(body)
         if error is not None and (encoding is not None or mark):
-            raise _undecodable(body, error, found, source)
+            raise _undecodable(body, error, name, source)
         if error is not None:
-            found = _by_evidence(body, error, source)
+            name = _by_evidence(body, error, source)
         elif encoding is None and b"\x1b$" in body:
-            found = next((name for escape, name in _ESCAPES.items() if escape in body), found)
-    text = body if found == "utf-8" else _recoded(body, found, source)
+            name = next((of_escape for escape, of_escape in _ESCAPES.items() if escape in body), name)
+    text = body if name == "utf-8" else _recoded(body, name, source)
     if b"\0" in text:
         line = text.count(b"\n", 0, text.index(b"\0")) + 1
         raise InputError(
@@ -116,7 +116,7 @@ def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str]
             source=source,
             line=line,
         )
-    return text, "utf-8-sig" if mark == codecs.BOM_UTF8 else found
+    return text, "utf-8-sig" if mark == codecs.BOM_UTF8 else name
 
 
 def _refuse_other_mark(encoding: str, of_mark: str, source: str) -> None:
@@ -224,8 +224,8 @@ def _sample(body: bytes) -> list[bytes]:
     Lines in ASCII tell the language.
     """
     lines = dict.fromkeys(line[:_LONGEST_SAMPLE] for line in body[:_LANGUAGE_BYTES].splitlines()[:-1])
-    for found in _LINE_WITH_HIGH.finditer(body):
-        lines[found[0][:_LONGEST_SAMPLE]] = None
+    for line in _LINE_WITH_HIGH.finditer(body):
+        lines[line[0][:_LONGEST_SAMPLE]] = None
         if len(lines) >= 2 * _SAMPLE_LINES:
             break
     seen = frozenset(b"".join(lines))

@@ -327,7 +327,7 @@ def _problems(ledger: Ledger, table: pa.Table, sums: Mapping[str, Decimal]) -> I
             )
     counted = {**sums, "rows": Decimal(table.num_rows)}
     for total in ledger.totals:
-        summed = counted[total.found] if isinstance(total.found, str) else total.found
+        summed = counted[total.counted] if isinstance(total.counted, str) else total.counted
         if summed != total.stated:
             yield f"{total.name} is {total.stated} in the file, but {summed} by its postings"
     if ledger.movements:

@@ -65,17 +65,17 @@ def read_head(text: bytes, score: Score, *, delimiter: str | None, prefer: str, 
     if skip and delimiter is None and first[-1] in DELIMITERS:
         delimiter = first[-1]
     candidates = [delimiter] if delimiter else sorted(DELIMITERS, key=lambda one: one != prefer)
-    found = {one: rows for one in candidates if (rows := _rows(sample, one, skip))}
-    if not found:
+    rows_of = {one: rows for one in candidates if (rows := _rows(sample, one, skip))}
+    if not rows_of:
         raise InputError("the file has no rows", source=source)
-    _refuse_wide(found, source)
-    scores = {one: [score(row.cells) for row in rows] for one, rows in found.items()}
-    best = max(found, key=lambda one: _quality(found[one], scores[one]))
-    return _head(found[best], scores[best], best)
+    _refuse_wide(rows_of, source)
+    scores = {one: [score(row.cells) for row in rows] for one, rows in rows_of.items()}
+    best = max(rows_of, key=lambda one: _quality(rows_of[one], scores[one]))
+    return _head(rows_of[best], scores[best], best)
 
 
-def _refuse_wide(found: Mapping[str, Sequence[_Row]], source: str) -> None:
-    for delimiter, rows in found.items():
+def _refuse_wide(rows_of: Mapping[str, Sequence[_Row]], source: str) -> None:
+    for delimiter, rows in rows_of.items():
         widest = max(rows, key=lambda row: len(row.cells))
         if len(widest.cells) > MOST_COLUMNS:
             raise InputError(

@@ -118,7 +118,7 @@ def write_mapping(mapping: FileMapping) -> Path:
     return write_whole(path, lambda file: file.write(mapping.toml().encode()))
 
 
-def mapping_for(path: str | PathLike[str], kind: str, given: Mapping[str, Any]) -> FileMapping | None:
+def mapping_for(path: str | PathLike[str], kind: str, reader_options: Mapping[str, Any]) -> FileMapping | None:
     """Return the mapping whose headings a file has; None without one.
 
     Parameters
@@ -127,7 +127,7 @@ def mapping_for(path: str | PathLike[str], kind: str, given: Mapping[str, Any]) 
         The file.
     kind : str
         One of KINDS.
-    given : mapping
+    reader_options : mapping
         Arguments of the reader; those that are not None go before the mapping's.
 
     Raises
@@ -137,7 +137,7 @@ def mapping_for(path: str | PathLike[str], kind: str, given: Mapping[str, Any]) 
     """
     # A pipe is not opened: the reader refuses it.
     known = all_mappings() if Path(path).is_file() else []
-    fitting = [one for one in known if one.kind == kind and _fits(path, one, given)]
+    fitting = [one for one in known if one.kind == kind and _fits(path, one, reader_options)]
     if len(fitting) > 1:
         names = " and ".join(repr(one.name) for one in fitting)
         raise InputError(
@@ -146,37 +146,39 @@ def mapping_for(path: str | PathLike[str], kind: str, given: Mapping[str, Any]) 
     return fitting[0] if fitting else None
 
 
-def arguments(path: str | PathLike[str], mapping: FileMapping, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that read a file with a mapping; given ones go before its own."""
+def arguments(path: str | PathLike[str], mapping: FileMapping, reader_options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that read a file with a mapping; the options of a person go before its own."""
     unknown = {name for names in OPTIONS_OF.values() for name in names} - set(OPTIONS_OF.get(kind_of(path), ()))
     if "encoding" in mapping.options and is_unicode(path):
         # The file says it itself: another encoding would spoil every letter beyond ASCII.
         unknown.add("encoding")
     own: dict[str, Any] = {
-        name: value for name, value in mapping.options.items() if name not in unknown and name in given
+        name: value for name, value in mapping.options.items() if name not in unknown and name in reader_options
     }
     if "split_lines" in own:
         own["split_lines"] = own["split_lines"] == str(True)
-    said = {name: value for name, value in given.items() if value not in (None, False)}
-    columns = {**mapping.columns, **(said.get("columns") or {})}
-    return {**given, **own, **said, "columns": columns or None}
+    chosen = {name: value for name, value in reader_options.items() if value not in (None, False)}
+    columns = {**mapping.columns, **(chosen.get("columns") or {})}
+    return {**reader_options, **own, **chosen, "columns": columns or None}
 
 
-def made_from(path: str | PathLike[str], name: str, kind: str, given: Mapping[str, Any]) -> FileMapping | None:
+def made_from(path: str | PathLike[str], name: str, kind: str, reader_options: Mapping[str, Any]) -> FileMapping | None:
     """Return the mapping of a file that was read with these arguments; None for a file without headings."""
-    columns = given.get("columns") or {}
-    headings = _headings(path, Vocabulary(kind, columns).score, given)
+    columns = reader_options.get("columns") or {}
+    headings = _headings(path, Vocabulary(kind, columns).score, reader_options)
     if headings == made_headings(len(headings)):
         return None
-    options = {option: str(given[option]) for option in OPTIONS if given.get(option) not in (None, False)}
+    options = {
+        option: str(reader_options[option]) for option in OPTIONS if reader_options.get(option) not in (None, False)
+    }
     return FileMapping(name, kind, tuple(filter(str.strip, headings)), columns, options)
 
 
-def _fits(path: str | PathLike[str], mapping: FileMapping, given: Mapping[str, Any]) -> bool:
+def _fits(path: str | PathLike[str], mapping: FileMapping, reader_options: Mapping[str, Any]) -> bool:
     wanted = _comparable(mapping.headings)
     try:
         headings = _headings(
-            path, lambda row: len({*wanted}.intersection(_comparable(row))), arguments(path, mapping, given)
+            path, lambda row: len({*wanted}.intersection(_comparable(row))), arguments(path, mapping, reader_options)
         )
     except (InputError, ArgumentError, OSError, ValueError):
         # The reader says what is wrong with the file, whatever mappings there are.
@@ -184,8 +186,8 @@ def _fits(path: str | PathLike[str], mapping: FileMapping, given: Mapping[str, A
     return _comparable(headings) == wanted
 
 
-def _headings(path: str | PathLike[str], score: Score, given: Mapping[str, Any]) -> tuple[str, ...]:
-    form = {name: given.get(name) for name in ("delimiter", "encoding", "sheet")}
+def _headings(path: str | PathLike[str], score: Score, reader_options: Mapping[str, Any]) -> tuple[str, ...]:
+    form = {name: reader_options.get(name) for name in ("delimiter", "encoding", "sheet")}
     with warnings.catch_warnings():
         # The reader warns of its own guess.
         warnings.simplefilter("ignore", GuessedEncodingWarning)

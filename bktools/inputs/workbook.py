@@ -189,4 +189,4 @@ def _without_exponent(number: str) -> str:
 def _numeric(rows: Sequence[Sequence[object]]) -> frozenset[int]:
     width = len(rows[0]) if rows else 0
     kinds = [{type(row[place]) for row in rows if row[place] != ""} for place in range(width)]
-    return frozenset(place for place, found in enumerate(kinds) if found and found <= {int, float})
+    return frozenset(place for place, of_column in enumerate(kinds) if of_column and of_column <= {int, float})

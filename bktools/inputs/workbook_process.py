@@ -172,14 +172,14 @@ def _error(shown: str) -> str:
 
 def _in_open_document(xml: bytes) -> dict[str, Broken]:
     """Return the broken cells of each sheet of an ODS workbook: row and column (from 0), and the problem."""
-    found: dict[str, Broken] = {}
+    sheets: dict[str, Broken] = {}
     broken: Broken = []
     row = column = 0
     for event, one in _elements(xml):
         own = _own(one)
         match event, _name(one):
             case "start", "table":
-                broken, row = found.setdefault(own.get("name", ""), []), 0
+                broken, row = sheets.setdefault(own.get("name", ""), []), 0
             case "start", "table-row":
                 column = 0
             case "end", "table-cell" | "covered-table-cell":
@@ -189,7 +189,7 @@ def _in_open_document(xml: bytes) -> dict[str, Broken]:
             case "end", "table-row":
                 row += int(own.get("number-rows-repeated", 1))
                 one.clear()
-    return found
+    return sheets
 
 
 def _wrong_in_open_document(cell: Element) -> str | None:

@@ -1,6 +1,6 @@
 """Restores a backup of the journal, or accepts the present file, with the sent batches that are missing in it.
 
-A missing batch is ACCEPTED again where its mark holds the job of the service, otherwise it becomes UNKNOWN.
+A missing batch is ACCEPTED again where its line in the sent log holds the job of the service, otherwise it becomes UNKNOWN.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from bktools.journal.lock import sending_for
 from bktools.journal.records import Connection, Records, now, record_event
 from bktools.journal.related_journals import FILE, folder_of
 from bktools.journal.sent_log import (
-    Mark,
+    SentLine,
     SentLog,
     about_address,
     addresses_beside,
@@ -77,8 +77,8 @@ class Restored:
 def restore(settings: Settings, source: Path | None, *, by: str, evidence: str | None = None) -> Restored:
     """Restore a backup of the journal, or accept the present file.
 
-    A batch that is in the marks but not in the copy is ACCEPTED where the marks hold its job. Otherwise it becomes
-    UNKNOWN, unless the marks show that nothing was booked, and its company is blocked until a person resolves the batch.
+    A batch that is in the sent log but not in the copy is ACCEPTED where the sent log holds its job. Otherwise it becomes
+    UNKNOWN, unless the sent log shows that nothing was booked, and its company is blocked until a person resolves the batch.
     Safe to run again after a kill.
 
     Parameters
@@ -86,17 +86,17 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
     settings : Settings
         Environment and data folder.
     source : Path, optional
-        The backup. Default: the journal's own file, or the marks alone where it is missing.
+        The backup. Default: the journal's own file, or the sent log alone where it is missing.
     by : str
         Name of the person who restores it; kept permanently.
     evidence : str, optional
         Where the person looked for exports after the last one that the copy knows, and found none. Only needed where this
-        machine has no marks; kept permanently.
+        machine has no sent log; kept permanently.
 
     Raises
     ------
     JournalError
-        When the backup belongs to another journal or service, a process is sending, or marks and evidence are missing;
+        When the backup belongs to another journal or service, a process is sending, or sent log and evidence are missing;
         nothing was changed.
     StorageError
         When the backup cannot be read or written, or is damaged; nothing was changed.
@@ -114,24 +114,24 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
         _copy(source, path, made)
         with File(made, str(source or path)) as file:
             journal_id = _checked(file, source or path, settings, folder)
-            marks = SentLog(folder, outer, journal_id)
-            refuse_moved(marks.last_location(), path)
-            refuse_second_copy(marks.last_location(), path, journal_id)
-            companies = marks.of_all()
-            if marks.are_known_outside():
+            sent_log = SentLog(folder, outer, journal_id)
+            refuse_moved(sent_log.last_location(), path)
+            refuse_second_copy(sent_log.last_location(), path, journal_id)
+            companies = sent_log.of_all()
+            if sent_log.are_known_outside():
                 evidence = None
             elif evidence is None:
-                _require_evidence(file, source, settings, marks)
+                _require_evidence(file, source, settings, sent_log)
             to_lock = sorted({*companies, *file.companies()})
         with ExitStack() as stack:
             for company_id in to_lock:
                 stack.enter_context(sending_for(folder, company_id))
             with File(made) as file:
-                accepted = _complete(file, companies, marks, by.strip(), evidence=evidence)
+                accepted = _complete(file, companies, sent_log, by.strip(), evidence=evidence)
             set_aside = _put_in_place(made, path)
             with Journal(settings) as journal:
-                # After a kill before this line the marks do not match: nothing is sent until the restore is run again.
-                _mark_anew(journal, companies)
+                # After a kill before this line the sent log does not match: nothing is sent until the restore is run again.
+                _log_newest_event(journal, companies)
                 in_doubt = tuple(row["batch_id"] for row in journal.unknown())
     finally:
         remove_with_companions(made)
@@ -157,22 +157,22 @@ def _go_on(settings: Settings, source: Path | None, by: str) -> Restored:
             booked_twice = list(_sent_twice(journal, companies))
             confirm = partial(confirmations.confirm, by=by, booked_twice=booked_twice)
             accepted = _complete(journal, companies, journal.sent_log, by, confirm=confirm)
-            _mark_anew(journal, companies)
+            _log_newest_event(journal, companies)
             confirmations.see(anew=True)
         in_doubt = tuple(row["batch_id"] for row in journal.unknown())
         missing = tuple(confirmations.missing())
         return Restored(journal.location, None, accepted, in_doubt, tuple(booked_twice), missing)
 
 
-def _sent_twice(journal: Journal, companies: dict[str, list[Mark]]) -> Iterator[str]:
+def _sent_twice(journal: Journal, companies: dict[str, list[SentLine]]) -> Iterator[str]:
     """Yield a line for each batch that this machine sent and that the restored database sent again, as another job."""
-    for mark in _gap(journal, companies):
-        entries = json.loads(unpacked(mark.body))["accountingEntryIds"] if mark.body else []
+    for line in _gap(journal, companies):
+        entries = json.loads(unpacked(line.body))["accountingEntryIds"] if line.body else []
         journal.wanted(entries)
-        for row in journal.rows(_SENT_AGAIN, mark.batch_id, mark.job_id):
+        for row in journal.rows(_SENT_AGAIN, line.batch_id, line.job_id):
             yield (
-                f"batch {mark.batch_id} of company {mark.company_id} was sent from here at {mark.at[:19]} UTC (job "
-                f"{mark.job_id or 'unknown'}), and {row['entries']} of its entries again in batch {row['batch_id']} (job "
+                f"batch {line.batch_id} of company {line.company_id} was sent from here at {line.at[:19]} UTC (job "
+                f"{line.job_id or 'unknown'}), and {row['entries']} of its entries again in batch {row['batch_id']} (job "
                 f"{row['job_id'] or 'unknown'}): look them up in the accounting system, they may be booked twice"
             )
 
@@ -191,12 +191,12 @@ def _copy(source: Path | None, path: Path, made: Path) -> None:
 
 
 def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
-    """Check a copy and return its identity; an empty copy gets the identity that the marks name."""
+    """Check a copy and return its identity; an empty copy gets the identity that the sent log names."""
     damage = file.damage()
     if damage:
         raise StorageError(f"{source} is damaged: {damage[0]}; nothing was changed")
     addresses = file.addresses()
-    # A copy may be older than the naming of an address; the marks have the other addresses.
+    # A copy may be older than the naming of an address; the sent log has the other addresses.
     if addresses and not {settings.identity, *addresses_beside(folder)} & {*addresses}:
         raise JournalError(
             f"{source} is the journal of {', '.join(addresses)}, not of {settings.identity}: nothing was changed"
@@ -208,11 +208,13 @@ def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
                 f"{source} is journal {file.id[:8]}, but {str(wanted)[:8]} was used here: nothing was changed"
             )
         return file.id
-    # A copy without batches becomes a new start of the journal that the marks name.
+    # A copy without batches becomes a new start of the journal that the sent log names.
     about = about_address(outer_folder(settings), settings.identity)
     wanted = wanted or (None if about is None else str(about["journal"]))
     if wanted is None and not addresses:
-        raise JournalError(f"no journal {source} and no marks were found: nothing was ever sent with this data folder")
+        raise JournalError(
+            f"no journal {source} and no sent log was found: nothing was ever sent with this data folder"
+        )
     if wanted in {None, file.id}:
         return file.id
     with file.transaction() as connection:
@@ -223,22 +225,22 @@ def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
     return str(wanted)
 
 
-def _gap(file: Records, companies: dict[str, list[Mark]]) -> list[Mark]:
-    """Return the last mark of each batch that is missing in a copy and may have been booked."""
-    return [mark for marks in companies.values() for mark in at_risk(_of_lost_batches(file, marks))]
+def _gap(file: Records, companies: dict[str, list[SentLine]]) -> list[SentLine]:
+    """Return the last line of each batch that is missing in a copy and may have been booked."""
+    return [line for lines in companies.values() for line in at_risk(_of_lost_batches(file, lines))]
 
 
-def _require_evidence(file: File, source: Path | None, settings: Settings, marks: SentLog) -> None:
-    """Refuse a copy of which no mark says whether it is the newest, unless it was never used."""
+def _require_evidence(file: File, source: Path | None, settings: Settings, sent_log: SentLog) -> None:
+    """Refuse a copy of which no sent log says whether it is the newest, unless it was never used."""
     sent = file.rows(_NEWEST_SENT)
     if not sent and source is None:
         return
     last = "none" if not sent else "batch {batch_id} of company {company_id}, sent {sent_at}".format(**sent[0])
     again = command_of(settings, f"journal restore {in_shell(str(source))}" if source else "journal restore")
     raise JournalError(
-        f"this user of this machine has no marks of sent batches ({marks.outer}), so what was sent after the copy is not "
+        f"this user of this machine has no log of sent batches ({sent_log.outer}), so what was sent after the copy is not "
         f"known, and could be sent again; the last export that is known here is {last}: nothing was restored. Restore the "
-        "newest backup, or bring the marks of the lost disk (BKTOOLS_MARKS_DIR). If the accounting system shows no later "
+        "newest backup, or bring the sent log of the lost disk (BKTOOLS_SENT_LOG_DIR). If the accounting system shows no later "
         f'export, confirm that: {again} --evidence "..." --by NAME. Later exports must be left out of every plan from then on'
     )
 
@@ -251,8 +253,8 @@ _NEWEST_SENT = """
 
 def _complete(
     file: Records,
-    companies: dict[str, list[Mark]],
-    marks: SentLog,
+    companies: dict[str, list[SentLine]],
+    sent_log: SentLog,
     by: str,
     *,
     evidence: str | None = None,
@@ -266,50 +268,50 @@ def _complete(
     accepted = []
     message = f"{len(gap)} batches were sent after the copy"
     if evidence is not None:
-        message += f", as far as is known here without marks: {evidence}"
+        message += f", as far as is known here without a sent log: {evidence}"
     with file.transaction() as connection:
         confirm(connection)
         record_event(connection, "journal", file.id, None, "restored", message, by)
-        for mark in gap:
-            if _is_put_in_doubt(file, connection, mark, marks) and _is_proof(file, mark):
-                message = f"{mark.message} (the proof is the mark of {mark.at[:19]} UTC)"
+        for line in gap:
+            if _is_put_in_doubt(file, connection, line, sent_log) and _is_proof(file, line):
+                message = f"{line.message} (the proof is the sent log's line of {line.at[:19]} UTC)"
                 change(
-                    connection, mark.batch_id, "ACCEPTED", message=message, job_id=mark.job_id,
+                    connection, line.batch_id, "ACCEPTED", message=message, job_id=line.job_id,
                     settled_at=now().isoformat(), settled_by=by,
                 )  # fmt: skip
-                accepted.append(mark.batch_id)
+                accepted.append(line.batch_id)
     return tuple(accepted)
 
 
-def _is_put_in_doubt(file: Records, connection: Connection, mark: Mark, marks: SentLog) -> bool:
+def _is_put_in_doubt(file: Records, connection: Connection, line: SentLine, sent_log: SentLog) -> bool:
     """Write a sent batch as UNKNOWN, unless it is ACCEPTED or its entries are in other batches; return whether it is."""
-    row = file.row("SELECT state, body FROM batches WHERE batch_id = ?", mark.batch_id)
+    row = file.row("SELECT state, body FROM batches WHERE batch_id = ?", line.batch_id)
     state: str | None = None if row is None else row["state"]
     if state in {"ACCEPTED", "UNKNOWN"}:
         return state == "UNKNOWN"
-    body = _body_of(mark, marks) if row is None else row["body"]
+    body = _body_of(line, sent_log) if row is None else row["body"]
     file.wanted(json.loads(body)["accountingEntryIds"])
-    for row in file.rows(_WAITING, mark.batch_id):
-        change(connection, row["batch_id"], "RELEASED", message=f"its entries were sent in batch {mark.batch_id}")
+    for row in file.rows(_WAITING, line.batch_id):
+        change(connection, row["batch_id"], "RELEASED", message=f"its entries were sent in batch {line.batch_id}")
     if state is None:
         free = [row["id"] for row in file.rows(_FREE)]
         if not free:
             return False
-        insert(connection, BatchRequest(mark.batch_id, mark.company_id, free, body), mark.plan_id)
+        insert(connection, BatchRequest(line.batch_id, line.company_id, free, body), line.plan_id)
     else:
         # It may have been claimed again after the copy was made.
-        record_event(connection, "facts", mark.batch_id, None, NOT_KEPT, "claimed after the restored copy was made")
+        record_event(connection, "facts", line.batch_id, None, NOT_KEPT, "claimed after the restored copy was made")
         if state in {"REJECTED", "RELEASED"}:
-            change(connection, mark.batch_id, "PLANNED")
-    message = f"sent after the restored copy was made; its state was {mark.state}"
-    change(connection, mark.batch_id, "UNKNOWN", message=message, sent_at=mark.at)
+            change(connection, line.batch_id, "PLANNED")
+    message = f"sent after the restored copy was made; its state was {line.state}"
+    change(connection, line.batch_id, "UNKNOWN", message=message, sent_at=line.at)
     return True
 
 
-def _is_proof(file: Records, mark: Mark) -> bool:
-    """Whether a mark proves that the service accepted its batch: it holds a job that no other batch has."""
+def _is_proof(file: Records, line: SentLine) -> bool:
+    """Whether a line proves that the service accepted its batch: it holds a job that no other batch has."""
     sql = "SELECT 1 FROM batches WHERE job_id = ? AND batch_id <> ?"
-    return mark.state == "ACCEPTED" and mark.job_id != "" and not file.rows(sql, mark.job_id, mark.batch_id)
+    return line.state == "ACCEPTED" and line.job_id != "" and not file.rows(sql, line.job_id, line.batch_id)
 
 
 # Other requests that may have booked the same entries.
@@ -328,23 +330,23 @@ _WAITING = """
 _FREE = "SELECT id FROM wanted WHERE id NOT IN (SELECT entry_id FROM batch_entries WHERE live = 1)"
 
 
-def _body_of(mark: Mark, marks: SentLog) -> bytes:
+def _body_of(line: SentLine, sent_log: SentLog) -> bytes:
     """Return the request body of a batch that is missing in the copy; without it, its entries could be sent again."""
-    if not mark.body:
-        files = " and ".join(map(str, marks.files_of(mark.company_id)))
+    if not line.body:
+        files = " and ".join(map(str, sent_log.files_of(line.company_id)))
         raise JournalError(
-            f"batch {mark.batch_id} of company {mark.company_id} was sent before {mark.at[:19]} UTC, and neither this copy nor "
-            "the marks have its entries: nothing was changed; restore a backup that has the batch. Without one, look up in "
+            f"batch {line.batch_id} of company {line.company_id} was sent before {line.at[:19]} UTC, and neither this copy nor "
+            "the sent log has its entries: nothing was changed; restore a backup that has the batch. Without one, look up in "
             "the accounting system which entries were booked then, leave them out of every further export, and delete the "
-            f"lines of batch {mark.batch_id} from {files}"
+            f"lines of batch {line.batch_id} from {files}"
         )
-    return unpacked(mark.body)
+    return unpacked(line.body)
 
 
-def _of_lost_batches(file: Records, marks: Sequence[Mark]) -> list[Mark]:
+def _of_lost_batches(file: Records, lines: Sequence[SentLine]) -> list[SentLine]:
     """Return all lines of each batch with an event that is missing in the journal."""
-    batches = {mark.batch_id for mark in lost(file, marks)}
-    return [mark for mark in marks if mark.batch_id in batches]
+    batches = {line.batch_id for line in lost(file, lines)}
+    return [line for line in lines if line.batch_id in batches]
 
 
 def _put_in_place(made: Path, path: Path) -> Path | None:
@@ -362,13 +364,13 @@ def _put_in_place(made: Path, path: Path) -> Path | None:
     return set_aside
 
 
-def _mark_anew(journal: Journal, companies: dict[str, list[Mark]]) -> None:
-    """Append a mark that names the restored journal's last event, for each company whose marks do not match it."""
+def _log_newest_event(journal: Journal, companies: dict[str, list[SentLine]]) -> None:
+    """Append a line that names the restored journal's last event, for each company where its sent log does not match it."""
     journal.sent_log.confirm(journal.about_me)
-    for marks in companies.values():
-        for mark in _of_lost_batches(journal, marks)[-1:]:
+    for lines in companies.values():
+        for line in _of_lost_batches(journal, lines)[-1:]:
             last = journal.last_event()
-            row = journal.state_of(mark.batch_id)
-            state = mark.state if row is None else row["state"]
-            anew = replace(mark, event=last["event_id"], digest=last["digest"], state=state)
+            row = journal.state_of(line.batch_id)
+            state = line.state if row is None else row["state"]
+            anew = replace(line, event=last["event_id"], digest=last["digest"], state=state)
             journal.sent_log.write(anew, journal.about_me)

@@ -2,7 +2,7 @@
 
 A database that was restored, rolled back or failed over may lack what was sent since. The first machine that notices it writes
 an event, so that all machines know. From then on a company's entries are sent when every machine that is known to have sent
-has confirmed the restore, which completes the database with what its marks hold. A machine that is gone is waived by a
+has confirmed the restore, which completes the database with what its sent log holds. A machine that is gone is waived by a
 person, for a company: with evidence, or for entries dated after the waiver alone. All of these are events.
 """
 
@@ -68,8 +68,8 @@ class DatabaseRestores:
         The journal.
     database : Postgres
         Its database.
-    marks : SentLog
-        The marks of this machine.
+    sent_log : SentLog
+        The sent log of this machine.
     about : callable
         Returns location and addresses of the journal, see `Journal.about_me`.
     command : callable
@@ -80,18 +80,18 @@ class DatabaseRestores:
         self,
         records: Records,
         database: Postgres,
-        marks: SentLog,
+        sent_log: SentLog,
         about: Callable[[], dict[str, Any]],
         command: Callable[[str], str],
     ) -> None:
         self._records = records
         self._database = database
-        self._sent_log = marks
+        self._sent_log = sent_log
         self._about = about
         self._command = command
 
     def sender(self) -> str:
-        """Return the name of this machine as a sender: its user, and the identity of its marks."""
+        """Return the name of this machine as a sender: its user, and the identity of its sent log."""
         return f"{this_user()}#{self._sent_log.machine()}"
 
     def see(self, *, anew: bool = False) -> None:
@@ -107,7 +107,7 @@ class DatabaseRestores:
             )  # fmt: skip
             self._sent_log.see(newest, self._about(), anew=anew)
         except (StorageError, JournalBusyError) as error:
-            # Reading goes on without marks, sending does not.
+            # Reading goes on without a sent log, sending does not.
             log.warning("%s", error)
 
     def require_own(self) -> None:
@@ -267,12 +267,12 @@ class DatabaseRestores:
         return [name for name in self._senders(restores, ()) if _identity(name) not in restores.confirmed]
 
     def _senders(self, restores: _Restores, seen: Iterable[Seen]) -> tuple[str, ...]:
-        """Return the machines that sent, as the batches, the events of restores, this machine's marks and memory name them."""
+        """Return the machines that sent, as the batches, the events of restores, this machine's sent log and memory name them."""
         sent = {row["name"] for row in self._records.rows(_SENDERS)}
         own = {self.sender()} if self._sent_log.have_sent() else set()
         return tuple(sorted(sent.union(restores.senders, own, *(one.senders for one in seen))))
 
 
 def _identity(sender: str) -> str:
-    """Return the identity of a machine's marks, from its name as a sender; the name itself where it has none."""
+    """Return the identity of a machine's sent log, from its name as a sender; the name itself where it has none."""
     return sender.rpartition("#")[2]

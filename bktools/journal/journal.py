@@ -22,14 +22,14 @@ from bktools.journal.lock import LOCKS, sending_for
 from bktools.journal.postgres import Postgres, is_database, location_of
 from bktools.journal.records import Connection, Records, Row, now, record_event, this_process, this_user
 from bktools.journal.related_journals import FILE, RelatedJournals, folder_of
-from bktools.journal.sent_log import ABOUT, FOLDER, Mark, SentLog, packed, read_about
+from bktools.journal.sent_log import ABOUT, FOLDER, SentLine, SentLog, packed, read_about
 from bktools.journal.sqlite import File, Sqlite
 from bktools.journal.undelivered import Answer, UndeliveredAnswers
 from bktools.settings import SANDBOX, Settings
 
 log = logging.getLogger("bktools")
 
-# Folder of the marks of a database, in the folder of the service.
+# Folder of the sent log of a database, in the folder of the service.
 SHARED = "shared"
 
 # Seconds before each attempt to reach a database again, to write an outcome.
@@ -73,7 +73,7 @@ class Journal(Records):
     id : str
         Its random identity. A copy of the file has the same one.
     sent_log : SentLog
-        The marks of sent batches, outside of its file.
+        The log of sent batches, outside of its file.
     undelivered : UndeliveredAnswers
         The answers of the service that could not be written to it.
     related : RelatedJournals
@@ -106,7 +106,7 @@ class Journal(Records):
         self.path = self._database.path
         try:
             self._belongs()
-            # A file journal may be beside the marks of a database.
+            # A file journal may be beside the sent log of a database.
             inner = self.folder if self.path else self.folder / SHARED / self.id
             self.sent_log = SentLog(inner, self._outer, self.id)
             self.undelivered = UndeliveredAnswers(inner)
@@ -133,11 +133,11 @@ class Journal(Records):
 
     @cached_property
     def about_me(self) -> dict[str, Any]:
-        """The journal's location and addresses, as the marks hold them; read once, when it has the address in use."""
+        """The journal's location and addresses, as the sent log holds them; read once, when it has the address in use."""
         return {"path": self.location, "addresses": self.addresses()}
 
     def problems(self) -> list[str]:
-        """Check the journal's file, events and marks; return a line for each fault."""
+        """Check the journal's file, events and sent log; return a line for each fault."""
         faults = self.damage()
         try:
             self.require_current()
@@ -157,7 +157,7 @@ class Journal(Records):
         Raises
         ------
         JournalError
-            When the file was replaced, is behind its marks, or was never used by this user of this machine.
+            When the file was replaced, is behind its sent log, or was never used by this user of this machine.
         """
         self.require_in_place()
         if self.restores is not None:
@@ -170,8 +170,8 @@ class Journal(Records):
             raise JournalError(
                 f"the journal {self.location} has sent export jobs, but was never used by this user on this machine: it may be "
                 "an old copy of a journal in use elsewhere. Nothing was sent. If it is the newest one, confirm it once: "
-                f'{self.command("journal restore")} --evidence "..." --by NAME (where you looked for later exports; the marks of '
-                f"sent batches are kept in {self.sent_log.outer}; BKTOOLS_MARKS_DIR names another folder)"
+                f'{self.command("journal restore")} --evidence "..." --by NAME (where you looked for later exports; the sent log of '
+                f"sent batches are kept in {self.sent_log.outer}; BKTOOLS_SENT_LOG_DIR names another folder)"
             )
 
     def obstacle(self, batch: BatchRequest) -> str:
@@ -221,7 +221,7 @@ class Journal(Records):
             yield
 
     def sender(self) -> str:
-        """Return the name of this machine as a sender; in a shared journal with the identity of its marks."""
+        """Return the name of this machine as a sender; in a shared journal with the identity of its sent log."""
         return this_user() if self.restores is None else self.restores.sender()
 
     # Changes of a batch
@@ -269,7 +269,7 @@ class Journal(Records):
                 raise JournalError(reason)
 
     def begin(self, batch_id: str) -> bytes:
-        """Write that a batch is being sent, and return the request body. Journal and marks are then on disk.
+        """Write that a batch is being sent, and return the request body. Journal and sent log are then on disk.
 
         Raises
         ------
@@ -277,7 +277,7 @@ class Journal(Records):
             When the batch is not PLANNED, another batch of its company is SENDING or UNKNOWN, or another journal has
             sent for the company.
         StorageError
-            When the marks cannot be written; the batch is still PLANNED.
+            When the sent log cannot be written; the batch is still PLANNED.
         """
         row = self.state_of(batch_id)
         if row is None:
@@ -294,7 +294,7 @@ class Journal(Records):
                     intent = {"sender": sender, "sent_at": self._sent_at[batch_id]}
                     change(connection, batch_id, "SENDING", settled_at=None, **intent)
                     body = self._whole_body(batch_id)
-                self._mark(batch_id, body)
+                self._log_state(batch_id, body)
                 self.require_in_place()
             except (JournalError, StorageError) as error:
                 self._take_back(batch_id, str(error))
@@ -374,13 +374,13 @@ class Journal(Records):
             if not self.rows(sql, company_id):
                 return
             with self.transaction() as connection:
-                found = self.rows(sql, company_id)
-                for row in found:
+                sending = self.rows(sql, company_id)
+                for row in sending:
                     ended = Answer("UNKNOWN", f"{row['sender']} ended while it was sending")
                     answer = self._unless_replayed(row["batch_id"], self.undelivered.read(row) or ended)
                     change(connection, row["batch_id"], answer.state, **answer.values())
-            for row in found:
-                self._try_to_mark(row["batch_id"], is_ours=False)
+            for row in sending:
+                self._try_to_log(row["batch_id"], is_ours=False)
             return
         for row in self.rows("SELECT DISTINCT company_id FROM batches WHERE state = 'SENDING'"):
             try:
@@ -473,7 +473,7 @@ class Journal(Records):
             # It may be written already, when the connection was cut before the database said so.
             if not (is_repeated and answer.is_in(self.state_of(batch_id) or {})):
                 change(connection, batch_id, answer.state, **answer.values(), settled_by=by)
-        self._try_to_mark(batch_id, is_ours=by is None)
+        self._try_to_log(batch_id, is_ours=by is None)
 
     def _unless_replayed(self, batch_id: str, answer: Answer) -> Answer:
         """Return an answer, UNKNOWN when its job belongs to another batch. Call it in the transaction that writes it."""
@@ -515,23 +515,23 @@ class Journal(Records):
             log.warning("%s", error)
             self._keep(batch_id, Answer("PLANNED", reason))
 
-    def _try_to_mark(self, batch_id: str, *, is_ours: bool) -> None:
-        """Mark an outcome; with the body where another machine may have sent the batch, and has the mark with it."""
+    def _try_to_log(self, batch_id: str, *, is_ours: bool) -> None:
+        """Log an outcome; with the body where another machine may have sent the batch, and has the line with it."""
         try:
-            self._mark(batch_id, b"" if is_ours or self.path else self._whole_body(batch_id))
+            self._log_state(batch_id, b"" if is_ours or self.path else self._whole_body(batch_id))
         except (JournalError, StorageError) as error:
-            # The outcome is in the journal. Without this mark a restored backup has one more UNKNOWN batch.
+            # The outcome is in the journal. Without this line a restored backup has one more UNKNOWN batch.
             log.warning("%s", error)
 
-    def _mark(self, batch_id: str, body: bytes = b"") -> None:
+    def _log_state(self, batch_id: str, body: bytes = b"") -> None:
         row = self.state_of(batch_id)
         last = self.last_event()
         assert row is not None
-        mark = Mark(
+        line = SentLine(
             last["event_id"], last["digest"], batch_id, row["plan_id"], row["company_id"], row["state"],
             row["message"] or "", row["changed_at"], packed(body) if body else "", row["job_id"] or "",
         )  # fmt: skip
-        self.sent_log.write(mark, self.about_me)
+        self.sent_log.write(line, self.about_me)
 
     def _claims(self, batch: BatchRequest) -> list[Row]:
         """Return the other batches that hold entries of a batch, PLANNED ones last."""
@@ -579,15 +579,15 @@ class Journal(Records):
         with self.sending(company_id):
             with self.transaction() as connection:
                 write(connection)
-            marks = self.sent_log.of_all().get(company_id)
-            # Nothing was sent without marks, so an old copy cannot book anything twice.
-            if marks:
+            lines = self.sent_log.of_all().get(company_id)
+            # Nothing was sent without a sent log, so an old copy cannot book anything twice.
+            if lines:
                 last = self.last_event()
-                mark = replace(marks[-1], event=last["event_id"], digest=last["digest"], body="")
+                line = replace(lines[-1], event=last["event_id"], digest=last["digest"], body="")
                 try:
-                    self.sent_log.write(mark, self.about_me)
+                    self.sent_log.write(line, self.about_me)
                 except StorageError as error:
-                    # It is in the journal. Without this mark a backup from before it is not noticed.
+                    # It is in the journal. Without this line a backup from before it is not noticed.
                     log.warning("%s", error)
 
     def _claim_data(self, connection: Connection, batch: BatchRequest, period: str | None) -> None:
@@ -689,8 +689,8 @@ def refuse_second_copy(last_location: str, path: Path, journal_id: str) -> None:
 
 
 def outer_folder(settings: Settings) -> Path:
-    """Return the folder of marks outside of the data folder; the sandbox's is removed with its state."""
-    return settings.state_dir / "outer-marks" if settings.is_sandbox else settings.marks_dir
+    """Return the folder of the sent log outside of the data folder; the sandbox's is removed with its state."""
+    return settings.state_dir / "outer-marks" if settings.is_sandbox else settings.sent_log_dir
 
 
 def insert(connection: Connection, batch: BatchRequest, plan_id: str) -> None:

@@ -24,7 +24,7 @@ from bktools.journal.postgres import Postgres
 from bktools.journal.records import IMPORTED, Connection, Records, Row, now, record_event
 from bktools.journal.related_journals import FILE, SAME, folder_of
 from bktools.journal.schema import LIVE_STATES
-from bktools.journal.sent_log import Mark, SentLog
+from bktools.journal.sent_log import SentLine, SentLog
 from bktools.journal.sqlite import File
 from bktools.journal.undelivered import UndeliveredAnswers
 from bktools.settings import Settings
@@ -99,10 +99,10 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
             f"there is no journal {folder / FILE}: nothing to move; the database starts as a new journal"
         )
     with File(folder / FILE) as file, ExitStack() as stack:
-        marks = SentLog(folder, outer_folder(settings), file.id)
+        sent_log = SentLog(folder, outer_folder(settings), file.id)
         for company_id in file.companies():
             stack.enter_context(sending_for(folder, company_id))
-        _require_whole_and_newest(file, marks, folder / FILE)
+        _require_whole_and_newest(file, sent_log, folder / FILE)
         database = _Target(Postgres(settings.journal, lambda _: None))
         stack.enter_context(database)
         moved = file.about("moved_to")
@@ -119,10 +119,10 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
                     connection.execute("INSERT INTO about VALUES ('moved_to', ?)", (database.location,))
             offset = database.take(file, settings, by, evidence)
         of_file = {
-            company: [*_numbered_anew(lines, offset, file, database)] for company, lines in marks.of_all().items()
+            company: [*_numbered_anew(lines, offset, file, database)] for company, lines in sent_log.of_all().items()
         }
-        # From now on the marks of the file lead to the database.
-        marks.confirm({"path": database.location, "addresses": file.addresses()})
+        # From now on the sent log of the file leads to the database.
+        sent_log.confirm({"path": database.location, "addresses": file.addresses()})
     with Journal(settings) as journal, ExitStack() as stack:
         for company_id in sorted(of_file):
             stack.enter_context(journal.sending(company_id))
@@ -131,13 +131,13 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
         return journal.last_event()
 
 
-def _require_whole_and_newest(file: File, marks: SentLog, path: Path) -> None:
+def _require_whole_and_newest(file: File, sent_log: SentLog, path: Path) -> None:
     """Refuse a file that is damaged, an old copy, or not at rest."""
     damage = file.damage()
     if damage:
         raise StorageError(f"{path} is damaged: {damage[0]}; nothing was moved")
     if file.about("moved_to") is None:
-        require_newest(file, marks, path)
+        require_newest(file, sent_log, path)
     sending = file.rows("SELECT batch_id FROM batches WHERE state = 'SENDING'")
     if sending:
         raise JournalError(
@@ -146,12 +146,12 @@ def _require_whole_and_newest(file: File, marks: SentLog, path: Path) -> None:
         )
 
 
-def _numbered_anew(marks: Sequence[Mark], offset: int, file: File, database: Records) -> Iterator[Mark]:
-    """Yield the marks of a file as marks of the database, in which its events have other numbers and digests."""
-    for mark in marks:
-        is_known = file.digest_at(mark.event) == mark.digest
-        digest = (database.digest_at(mark.event + offset) if is_known else None) or mark.digest
-        yield replace(mark, event=mark.event + offset, digest=digest)
+def _numbered_anew(lines: Sequence[SentLine], offset: int, file: File, database: Records) -> Iterator[SentLine]:
+    """Yield the lines of a file's sent log as lines of the database's, in which its events have other numbers and digests."""
+    for line in lines:
+        is_known = file.digest_at(line.event) == line.digest
+        digest = (database.digest_at(line.event + offset) if is_known else None) or line.digest
+        yield replace(line, event=line.event + offset, digest=digest)
 
 
 @dataclass

@@ -93,19 +93,19 @@ class RelatedJournals:
         The folder of its service.
     path : Path, optional
         Its file; a database has none.
-    marks : SentLog
-        Its marks.
+    sent_log : SentLog
+        Its sent log.
     command : callable
         Completes a command for a message, see `Journal.command`.
     """
 
     def __init__(
-        self, own: Records, folder: Path, path: Path | None, marks: SentLog, command: Callable[[str], str]
+        self, own: Records, folder: Path, path: Path | None, sent_log: SentLog, command: Callable[[str], str]
     ) -> None:
         self._own = own
         self._folder = folder
         self._path = path
-        self._sent_log = marks
+        self._sent_log = sent_log
         self._command = command
         self._open: dict[Path, File] = {}
 
@@ -207,7 +207,7 @@ class RelatedJournals:
                 return (
                     f"company {company_id} was exported before from {other}, which is missing: nothing was sent. Restore a "
                     f"backup ({restore} FILE --by NAME), or go on without one ({restore} --by NAME): a batch "
-                    f"is UNKNOWN then if its mark holds no job. If it was another service, record that: {say} --by NAME"
+                    f"is UNKNOWN then if its line in the sent log holds no job. If it was another service, record that: {say} --by NAME"
                 )
             name = other.addresses[0] if len(set(other.addresses) - set(self._own.addresses())) else other.id[:8]
             say = self._command("journal addresses")
@@ -277,7 +277,7 @@ class RelatedJournals:
         for path in sorted(folder.parent.glob(f"*/{FILE}")):
             if path != self._path and path.parent != folder.parent / SANDBOX and path.stat().st_size:
                 file = self._opened(path)
-                # What a moved journal sent is known from its marks.
+                # What a moved journal sent is known from its sent log.
                 if file.about("moved_to") is None:
                     yield RelatedJournal(file.id, path, tuple(file.addresses()))
 
@@ -301,7 +301,7 @@ def _has_sent(file: Records | None, company_id: str | None = None) -> bool:
 
 
 def _from_marks(folder: Path) -> RelatedJournal:
-    """Return the journal that a folder of outer marks belongs to."""
+    """Return the journal that a folder of an outer sent log belongs to."""
     about = read_about(folder)
     location = str(about["path"])
     addresses = tuple(map(str, about["addresses"]))

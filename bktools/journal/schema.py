@@ -23,7 +23,7 @@ LIVE_STATES = ("PLANNED", "SENDING", "ACCEPTED", "UNKNOWN")
 TRANSITIONS = (
     ("PLANNED", "SENDING"),
     ("PLANNED", "RELEASED"),
-    # The marks may know of a sending that a restored backup does not.
+    # The sent log may know of a sending that a restored backup does not.
     ("PLANNED", "UNKNOWN"),
     ("SENDING", "PLANNED"),
     ("SENDING", "ACCEPTED"),

@@ -1,4 +1,4 @@
-"""Marks of sent batches, kept outside of the journal's file: they reveal an old copy of the journal.
+"""The log of sent batches, kept outside of the journal's file: it reveals an old copy of the journal.
 
 Each company has one file of lines, each written once. It is kept in two folders: beside the journal, and outside of the
 data folder. A line is written before a batch is sent, with the request's body, and when its outcome is known. The line
@@ -28,6 +28,7 @@ from bktools.journal.records import PATIENCE, Records
 
 log = logging.getLogger("bktools")
 
+# Names on disk of the first journals.
 FOLDER = "marks"
 ABOUT = "about.json"
 SUFFIX = ".marks"
@@ -41,8 +42,8 @@ NOT_BOOKED = frozenset({"PLANNED", "REJECTED", "RELEASED"})
 
 
 @dataclass(frozen=True)
-class Mark:
-    """A line of a marks file: a batch changed its state.
+class SentLine:
+    """A line of the sent log: a batch changed its state.
 
     Parameters
     ----------
@@ -107,7 +108,7 @@ def unpacked(text: str) -> bytes:
 
 
 class SentLog:
-    """The marks of one journal, in both folders.
+    """The sent log of one journal, in both folders.
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ class SentLog:
         self.folders = (inner / FOLDER, outer / journal_id)
         self._journal_id = journal_id
 
-    def write(self, mark: Mark, about: Mapping[str, Any]) -> None:
+    def write(self, line: SentLine, about: Mapping[str, Any]) -> None:
         """Append a line in both folders and flush it to disk. Hold the company's lock.
 
         Raises
@@ -135,18 +136,18 @@ class SentLog:
         for folder in self.folders:
             try:
                 self._prepare(folder, about)
-                _append(folder / _name(mark.company_id), _line(mark))
+                _append(folder / _name(line.company_id), _line(line))
             except OSError as error:
                 raise StorageError(
-                    f"the mark of the batch to send cannot be written to {folder}: {error.strerror or error}; "
-                    "set BKTOOLS_MARKS_DIR to a permanent, writable folder"
+                    f"the line of the batch to send cannot be written to {folder}: {error.strerror or error}; "
+                    "set BKTOOLS_SENT_LOG_DIR to a permanent, writable folder"
                 ) from error
 
-    def of_all(self) -> dict[str, list[Mark]]:
+    def of_all(self) -> dict[str, list[SentLine]]:
         """Return the lines of each company."""
         names = {path.name for folder in self.folders for path in folder.glob(f"*{SUFFIX}")}
         logs = (_joined([_read(folder / name) for folder in self.folders]) for name in sorted(names))
-        return {marks[0].company_id: marks for marks in logs if marks}
+        return {lines[0].company_id: lines for lines in logs if lines}
 
     def files_of(self, company_id: str) -> list[Path]:
         """Return the files of a company's lines, one in each folder."""
@@ -164,20 +165,20 @@ class SentLog:
         """Whether this machine has sent with the journal."""
         return any(path for folder in self.folders for path in folder.glob(f"*{SUFFIX}"))
 
-    def confirm(self, about: Mapping[str, Any], moved: Mapping[str, Sequence[Mark]] | None = None) -> None:
+    def confirm(self, about: Mapping[str, Any], moved: Mapping[str, Sequence[SentLine]] | None = None) -> None:
         """Write the merged lines of both folders to each of them, then those of a journal whose history came here."""
         for folder in self.folders:
             with disk.storage_errors(folder):
                 self._prepare(folder, about)
         own, moved = self.of_all(), moved or {}
         for company_id in {**own, **moved}:
-            marks = dict.fromkeys([*own.get(company_id, ()), *moved.get(company_id, ())])
+            lines = dict.fromkeys([*own.get(company_id, ()), *moved.get(company_id, ())])
             for folder in self.folders:
                 with disk.storage_errors(folder):
-                    disk.replace_content(folder / _name(company_id), b"".join(map(_line, marks)))
+                    disk.replace_content(folder / _name(company_id), b"".join(map(_line, lines)))
 
     def machine(self) -> str:
-        """Return the random identity of these marks. A machine that lost both folders is another one."""
+        """Return the random identity of this sent log. A machine that lost both folders is another one."""
         with self._locked(MACHINE):
             machines = [(folder / MACHINE).read_text() for folder in self.folders if (folder / MACHINE).exists()]
             machine = machines[-1] if machines else secrets.token_hex(4)
@@ -224,15 +225,15 @@ class SentLog:
                     self._prepare(folder, about)
                     disk.replace_content(folder / SEEN, _line(newest))
 
-    def lost(self, file: Records) -> list[Mark]:
+    def lost(self, file: Records) -> list[SentLine]:
         """Return the lines whose events are missing in the journal, or differ."""
         last = (_last(path) for folder in self.folders for path in folder.glob(f"*{SUFFIX}"))
-        if all(mark is not None and file.digest_at(mark.event) == mark.digest for mark in last):
+        if all(line is not None and file.digest_at(line.event) == line.digest for line in last):
             return []
-        return [mark for marks in self.of_all().values() for mark in lost(file, marks)]
+        return [line for lines in self.of_all().values() for line in lost(file, lines)]
 
     def require_current(self, file: Records) -> None:
-        """Refuse to send when an event that the marks name is missing in the journal, or differs.
+        """Refuse to send when an event that the sent log names is missing in the journal, or differs.
 
         Raises
         ------
@@ -242,17 +243,17 @@ class SentLog:
         missing = self.lost(file)
         if not missing:
             return
-        first = min(missing, key=lambda mark: mark.at)
-        batches, companies = ({getattr(mark, name) for mark in missing} for name in ("batch_id", "company_id"))
+        first = min(missing, key=lambda line: line.at)
+        batches, companies = ({getattr(line, name) for line in missing} for name in ("batch_id", "company_id"))
         raise JournalError(
             f"the journal {file.location} is an old copy: {len(batches)} batches of {len(companies)} companies, sent since "
             f"{first.at[:19]} UTC, are missing in it (the first is {first.batch_id} of company {first.company_id}): nothing "
             "was sent; restore a newer backup with bktools journal restore FILE, or keep this copy with bktools journal "
-            "restore --by NAME: a batch is UNKNOWN then if its mark holds no job"
+            "restore --by NAME: a batch is UNKNOWN then if its line in the sent log holds no job"
         )
 
     def folders_of_others(self, company_id: str) -> list[Path]:
-        """Return the outer mark folders of other journals that sent for a company."""
+        """Return the outer folders of the sent logs of other journals that sent for a company."""
         name = _name(company_id)
         return [path.parent for path in sorted(self.outer.glob(f"*/{name}")) if path.parent.name != self._journal_id]
 
@@ -261,7 +262,7 @@ class SentLog:
         return self._locked(_name(company_id))
 
     def _prepare(self, folder: Path, about: Mapping[str, Any]) -> None:
-        """Create the folder of marks, and write what the journal is."""
+        """Create the folder of the sent log, and write what the journal is."""
         content = json.dumps({**about, "journal": self._journal_id}, indent=1).encode()
         path = disk.private_folder(folder) / ABOUT
         if not path.exists() or path.read_bytes() != content:
@@ -276,27 +277,27 @@ class SentLog:
         )
 
 
-def lost(file: Records, marks: Sequence[Mark]) -> list[Mark]:
+def lost(file: Records, lines: Sequence[SentLine]) -> list[SentLine]:
     """Return the lines whose events are missing in a journal.
 
     Each digest includes the one before, so when the last line matches, all of them do.
     """
-    if not marks or file.digest_at(marks[-1].event) == marks[-1].digest:
+    if not lines or file.digest_at(lines[-1].event) == lines[-1].digest:
         return []
-    return [mark for mark in marks if file.digest_at(mark.event) != mark.digest]
+    return [line for line in lines if file.digest_at(line.event) != line.digest]
 
 
-def at_risk(marks: Iterable[Mark]) -> list[Mark]:
+def at_risk(lines: Iterable[SentLine]) -> list[SentLine]:
     """Return, for each batch that may have been booked, its last line, with the request body."""
-    last: dict[str, Mark] = {}
-    for mark in marks:
-        before = last.get(mark.batch_id)
-        last[mark.batch_id] = mark if mark.body or before is None else replace(mark, body=before.body)
-    return [mark for mark in last.values() if mark.state not in NOT_BOOKED]
+    last: dict[str, SentLine] = {}
+    for line in lines:
+        before = last.get(line.batch_id)
+        last[line.batch_id] = line if line.body or before is None else replace(line, body=before.body)
+    return [line for line in last.values() if line.state not in NOT_BOOKED]
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """Return the journal's id, path (or database) and addresses as a folder of marks holds them."""
+    """Return the journal's id, path (or database) and addresses as a folder of the sent log holds them."""
     try:
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -305,17 +306,17 @@ def read_about(folder: Path) -> dict[str, Any]:
 
 
 def journal_beside(inner: Path) -> str | None:
-    """Return the identity of the journal in a folder, from the marks beside it; None without marks."""
+    """Return the identity of the journal in a folder, from the sent log beside it; None without one."""
     return str(read_about(inner / FOLDER)["journal"]) if (inner / FOLDER / ABOUT).exists() else None
 
 
 def addresses_beside(inner: Path) -> list[str]:
-    """Return the addresses of the journal in a folder, from the marks beside it."""
+    """Return the addresses of the journal in a folder, from the sent log beside it."""
     return list(read_about(inner / FOLDER)["addresses"])
 
 
 def about_address(outer: Path, address: str) -> dict[str, Any] | None:
-    """Return id, file and addresses of the only journal of an address that has outer marks; None for none or several."""
+    """Return id, file and addresses of the only journal of an address that has an outer sent log; None for none or several."""
     named = [about for about in map(read_about, sorted(outer.glob("*"))) if address in about["addresses"]]
     return named[0] if len(named) == 1 else None
 
@@ -339,7 +340,7 @@ def _append(path: Path, line: bytes) -> None:
         disk.folder_to_disk(path.parent)
 
 
-def _line(content: Mark | Seen) -> bytes:
+def _line(content: SentLine | Seen) -> bytes:
     body = json.dumps(asdict(content))
     return f"{_checksum(body)} {body}\n".encode()
 
@@ -350,57 +351,57 @@ def _body(line: bytes) -> dict[str, Any] | None:
     return dict(json.loads(body)) if body and checksum == _checksum(body) else None
 
 
-def _mark(line: bytes) -> Mark | None:
+def _parsed(line: bytes) -> SentLine | None:
     body = _body(line)
-    return None if body is None else Mark(**body)
+    return None if body is None else SentLine(**body)
 
 
 def _checksum(body: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()[:CHECKSUM]
 
 
-def _read(path: Path) -> list[Mark]:
+def _read(path: Path) -> list[SentLine]:
     """Return the lines of a file without the damaged ones, which the other folder has."""
     try:
-        lines = path.read_bytes().splitlines()
+        content = path.read_bytes()
     except FileNotFoundError:
         return []
     except OSError as error:
         raise _unreadable(path, error) from error
-    marks = []
-    for line in lines:
-        mark = _mark(line)
-        if mark is not None:
-            marks.append(mark)
-        elif line:
+    lines = []
+    for text in content.splitlines():
+        line = _parsed(text)
+        if line is not None:
+            lines.append(line)
+        elif text:
             log.warning("skipped a damaged line of %s", path)
-    return marks
+    return lines
 
 
 def _unreadable(path: Path, error: OSError) -> StorageError:
-    return StorageError(f"the marks in {path} cannot be read: {error.strerror or error}; nothing was sent")
+    return StorageError(f"the sent log in {path} cannot be read: {error.strerror or error}; nothing was sent")
 
 
-def _last(path: Path) -> Mark | None:
+def _last(path: Path) -> SentLine | None:
     """Return the last line of a file, read from its end; None where that line is damaged or longer than `TAIL`."""
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - TAIL))
         *_, last, after = (b"\n" + file.read()).split(b"\n")
-    return None if after else _mark(last)
+    return None if after else _parsed(last)
 
 
-def _joined(logs: Sequence[list[Mark]]) -> list[Mark]:
+def _joined(logs: Sequence[list[SentLine]]) -> list[SentLine]:
     """Merge the lines of both folders in the order of writing.
 
     Lines that both folders have divide each list into parts. Inside a part, lines are ordered by event.
     """
     both = set.intersection(*map(set, logs))
-    order: dict[Mark, tuple[int, int]] = {}
-    for marks in logs:
+    order: dict[SentLine, tuple[int, int]] = {}
+    for lines in logs:
         step, event = 0, 0
-        for mark in marks:
+        for line in lines:
             # After a restore, events start at a lower number; `max` keeps the lines of one folder in order.
-            step, event = (step + 1, 0) if mark in both else (step, max(event, mark.event))
-            order[mark] = step, event
+            step, event = (step + 1, 0) if line in both else (step, max(event, line.event))
+            order[line] = step, event
     return sorted(order, key=order.__getitem__)

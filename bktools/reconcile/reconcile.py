@@ -68,7 +68,7 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     >>> result.findings["message"].tolist()[1]
     '1200 Bank is in the chart and not among the accounts bktools knows: create it (bktools accounts create)'
     """
-    given = {"chart": inputs.without_unread_tax_codes(chart), "accounts": accounts, "categories": categories}
+    frames = {"chart": inputs.without_unread_tax_codes(chart), "accounts": accounts, "categories": categories}
     companies: dict[str, Any] = {
         "company_in_file": _company(source_of(chart).get("company_in_file")),
         "companies_before": {
@@ -76,20 +76,20 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
             for company, named in source_of(accounts).get("companies_in_charts", {}).items()
         },
     }
-    if any(is_spark(frame) for frame in given.values()):
-        results = spark.results(given, _last_import(accounts))
+    if any(is_spark(frame) for frame in frames.values()):
+        results = spark.results(frames, _last_import(accounts))
         unchecked = inputs.unchecked(
             chart.columns if is_spark(chart) else inputs.read({"chart": chart})["chart"].schema.names
         )
         return Reconciliation(results.__getitem__, unchecked=unchecked, **companies)
-    frames = inputs.read(given)
-    names = OF_FEW if are_few(frames.values()) else FIRST
-    first = dict(zip(names, tables.results(frames, *names, known_since=_last_import(accounts)), strict=True))
+    sides = inputs.read(frames)
+    names = OF_FEW if are_few(sides.values()) else FIRST
+    first = dict(zip(names, tables.results(sides, *names, known_since=_last_import(accounts)), strict=True))
 
     def listed(name: str) -> pa.Table:
-        return first[name] if name in first else tables.results(frames, name)[0]
+        return first[name] if name in first else tables.results(sides, name)[0]
 
-    return Reconciliation(listed, unchecked=inputs.unchecked(frames["chart"].schema.names), **companies)
+    return Reconciliation(listed, unchecked=inputs.unchecked(sides["chart"].schema.names), **companies)
 
 
 def _company(named: Sequence[str] | None) -> CompanyInFile | None:

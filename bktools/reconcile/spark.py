@@ -22,9 +22,9 @@ def results(frames: Mapping[str, Any], known_since: str) -> dict[str, pa.Table]:
         As `inputs.read` and `tables.results` do.
     """
     session = next(native(frame) for frame in frames.values() if is_spark(frame)).sparkSession
-    given = {noun: _on_spark(session, frame, noun) for noun, frame in frames.items()}
-    given["chart"] = _with_company(given)
-    collected = on_workers(partial(_compared, known_since), given, by="company_id")
+    frames = {noun: _on_spark(session, frame, noun) for noun, frame in frames.items()}
+    frames["chart"] = _with_company(frames)
+    collected = on_workers(partial(_compared, known_since), frames, by="company_id")
     return {name: tables.in_order(name, table) for name, table in collected.items()}
 
 

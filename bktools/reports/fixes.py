@@ -92,19 +92,19 @@ def read_fixes(path: str | PathLike[str], *, company: str | None = None, period:
     """
     company = None if company is None else rules.uuid_text("company", company)
     period = None if period is None else rules.month("period", period)
-    facts = _facts(path)
+    hidden = _hidden_sheet(path)
     source = str(path)
-    if company not in {None, facts["company_id"]}:
+    if company not in {None, hidden["company_id"]}:
         raise InputError(
-            f"is of company {facts['company_id']}, not of {company}: name its company with --company", source=source
+            f"is of company {hidden['company_id']}, not of {company}: name its company with --company", source=source
         )
-    if period not in {None, facts["period"]}:
-        raise InputError(f"is of {facts['period']}, not of {period}: give the workbook of that month", source=source)
+    if period not in {None, hidden["period"]}:
+        raise InputError(f"is of {hidden['period']}, not of {period}: give the workbook of that month", source=source)
     table = read_table(path, lambda cells: sum(cell in COLUMNS.values() for cell in cells), sheet=TO_DO)
-    rows = list(_lines(table, facts))
-    found = pa.Table.from_pylist(rows, schema=FIXES)
-    about = {name: facts[name] for name in ("company_id", "period", "environment")}
-    return to_pandas(found, {"source": source, "sha256": table.sha256, "rows": len(rows), **about})
+    rows = list(_lines(table, hidden))
+    fixes = pa.Table.from_pylist(rows, schema=FIXES)
+    about = {name: hidden[name] for name in ("company_id", "period", "environment")}
+    return to_pandas(fixes, {"source": source, "sha256": table.sha256, "rows": len(rows), **about})
 
 
 def check_fixes(fixes: pd.DataFrame, categories: Any, accounts: Any) -> pd.DataFrame:
@@ -189,8 +189,8 @@ def _records(frame: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def _facts(path: str | PathLike[str]) -> dict[str, Any]:
-    """Return the facts of the hidden sheet: by name, and `lines` with what each line is about by its ID."""
+def _hidden_sheet(path: str | PathLike[str]) -> dict[str, Any]:
+    """Return the contents of the hidden sheet: by name, and `lines` with what each line is about by its ID."""
     try:
         table = read_table(path, lambda cells: sum(cell in {"fact", "value"} for cell in cells), sheet=LINES)
     except InputError as error:
@@ -198,15 +198,15 @@ def _facts(path: str | PathLike[str]) -> dict[str, Any]:
             raise
         raise InputError("is not the workbook of a close (month-end.xlsx)", source=str(path)) from error
     pairs = list(zip(*(column.to_pylist() for column in table.columns[:2]), strict=True))
-    facts: dict[str, Any] = {name: value for name, value in pairs if name != "line"}
-    missing = {"format", "company_id", "period", "environment"} - facts.keys()
-    if missing or facts["format"] != FORMAT:
+    hidden: dict[str, Any] = {name: value for name, value in pairs if name != "line"}
+    missing = {"format", "company_id", "period", "environment"} - hidden.keys()
+    if missing or hidden["format"] != FORMAT:
         raise InputError(f"has no sheet {LINES!r} that this version of bktools can read", source=str(path))
-    facts["lines"] = dict(value.split(" ", 1) for name, value in pairs if name == "line")
-    return facts
+    hidden["lines"] = dict(value.split(" ", 1) for name, value in pairs if name == "line")
+    return hidden
 
 
-def _lines(table: Table, facts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _lines(table: Table, hidden: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield each line that says something or is not as it was written, then those that were removed."""
     headings = [normal(heading) for heading in table.headings]
     missing = [heading for heading in COLUMNS.values() if normal(heading) not in headings]
@@ -219,27 +219,27 @@ def _lines(table: Table, facts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     cells = {name: table.columns[place].to_pylist() for name, place in places.items()}
     rows = [dict(zip(cells, values, strict=True)) for values in zip(*cells.values(), strict=True)]
     counts = Counter(row["line_id"] for row in rows)
-    company = {name: facts[name] for name in ("company_id", "period", "environment")}
+    company = {name: hidden[name] for name in ("company_id", "period", "environment")}
     for number, row in zip(table.lines.tolist(), rows, strict=True):
         said = {name: value.strip() if name in {"new_account", "note"} else value for name, value in row.items()}
-        problem = _problem(said, facts, counts)
+        problem = _problem(said, hidden, counts)
         if said["new_account"] or said["note"] or problem:
             yield {name: value or None for name, value in said.items()} | company | {"line": number, "problem": problem}
-    for number, (key, about) in enumerate(facts["lines"].items(), 2):
+    for number, (key, about) in enumerate(hidden["lines"].items(), 2):
         if key not in counts:
             problem = "the line was removed: take it from the original workbook"
             yield {"line": number, "about": about, "line_id": key, "problem": problem} | company
 
 
-def _problem(row: Mapping[str, str], facts: Mapping[str, Any], counts: Mapping[str, int]) -> str | None:
+def _problem(row: Mapping[str, str], hidden: Mapping[str, Any], counts: Mapping[str, int]) -> str | None:
     key = row["line_id"]
-    if key not in facts["lines"]:
+    if key not in hidden["lines"]:
         return "the line was added by hand: bktools knows nothing to do about it"
     if counts[key] > 1:
         return "the line is there twice: delete the copy"
     ids = {name: row[name] or None for name in IDS}
-    if key_of(facts["company_id"], facts["period"], row["check"], row["to_do"], row["about"], ids) != key:
-        return f"the line was changed: take it from the original workbook ({facts['lines'][key]})"
+    if key_of(hidden["company_id"], hidden["period"], row["check"], row["to_do"], row["about"], ids) != key:
+        return f"the line was changed: take it from the original workbook ({hidden['lines'][key]})"
     if row["new_account"] and row["check"] not in MAPPINGS:
         return "an account is filled in where none is asked for: write a note instead"
     return None
@@ -288,14 +288,14 @@ def _chosen(text: str, accounts: Iterable[Mapping[str, Any]]) -> tuple[Mapping[s
         # A label is one account's own; a code alone may be several accounts'.
         for spelling in {_label(account), account["code"], account["external_id"]} - {None}:
             of[spelling].append(account)
-    found = of.get(text) or of.get(text.partition(BETWEEN)[0].strip(), [])
-    if not found:
+    matches = of.get(text) or of.get(text.partition(BETWEEN)[0].strip(), [])
+    if not matches:
         return None, f"the account {text!r} is not among the accounts bktools knows: choose one from the list"
-    if len(found) > 1:
-        return None, f"{len(found)} accounts have the code {text!r}: write the external ID of one"
-    if found[0].get("archived"):
-        return None, f"the account {_label(found[0])!r} is archived: choose an active one"
-    return found[0], ""
+    if len(matches) > 1:
+        return None, f"{len(matches)} accounts have the code {text!r}: write the external ID of one"
+    if matches[0].get("archived"):
+        return None, f"the account {_label(matches[0])!r} is archived: choose an active one"
+    return matches[0], ""
 
 
 def _label(account: Mapping[str, Any]) -> str:

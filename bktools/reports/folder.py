@@ -251,7 +251,7 @@ def _manifest(close: Close, files: Mapping[str, Any], inputs: Mapping[str, Any],
         "company": close.company_name,
         "state": close.state,
         "approved_by": close.approved_by,
-        "figures": close.facts,
+        "figures": close.for_programs,
         "counts": {
             "categories": len(close.tables["categories"]),
             "employees": len(close.tables["employees"]),
@@ -291,13 +291,13 @@ def _inputs(close: Close) -> tuple[dict[str, Any], dict[str, bytes]]:
         about = close.run.sources[name]
         source = Path(about.get("source") or "")
         content = source.read_bytes() if source.is_file() else b""
-        found: dict[str, Any] = {"source": about.get("source"), "sha256": about.get("sha256"), "file": None}
-        if hashlib.sha256(content).hexdigest() == found["sha256"]:
-            found["file"] = f"input_{name}{source.suffix}"
-            copies[found["file"]] = content
+        source_of: dict[str, Any] = {"source": about.get("source"), "sha256": about.get("sha256"), "file": None}
+        if hashlib.sha256(content).hexdigest() == source_of["sha256"]:
+            source_of["file"] = f"input_{name}{source.suffix}"
+            copies[source_of["file"]] = content
         else:
-            found["note"] = "not copied: the file was changed or removed since it was read, or it was no file"
-        inputs[name] = found
+            source_of["note"] = "not copied: the file was changed or removed since it was read, or it was no file"
+        inputs[name] = source_of
     return inputs, copies
 
 

@@ -92,7 +92,7 @@ class Store:
             os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
         except OSError as error:
             raise StorageError(
-                f"{file} cannot be used as a sandbox database: {disk.told(error)} (the place is set by BKTOOLS_DATA_DIR, or --db FILE)"
+                f"{file} cannot be used as a sandbox database: {disk.reason_of(error)} (the place is set by BKTOOLS_DATA_DIR, or --db FILE)"
             ) from error
         self._connection = sqlite3.connect(file, timeout=30, isolation_level=None, detect_types=sqlite3.PARSE_DECLTYPES)
         self._execute = self._connection.execute
@@ -195,8 +195,8 @@ class Store:
 
     def caller(self, token: str) -> Caller | None:
         """Return the caller of a token, None when it is unknown."""
-        found = self._execute("SELECT caller FROM tokens WHERE token = ?", (token,)).fetchone()
-        return Caller(*json.loads(found[0])) if found else None
+        known = self._execute("SELECT caller FROM tokens WHERE token = ?", (token,)).fetchone()
+        return Caller(*json.loads(known[0])) if known else None
 
     # Pages
 
@@ -218,12 +218,12 @@ class Store:
             version = (self._execute("PRAGMA data_version").fetchone(), self._connection.total_changes)
             total = self._cached_total(table, matching, version)
             within = matching if bound is None else matching & beyond(read, bound)
-            found = self._select(table, within, read, limit + 1, offset)
-            more, behind = len(found) > limit, offset > 0 and total > 0
+            read_rows = self._select(table, within, read, limit + 1, offset)
+            more, behind = len(read_rows) > limit, offset > 0 and total > 0
             if bound is not None:
                 towards = backwards(read)
                 behind = bool(self._select(table, matching & beyond(towards, bound, inclusive=True), towards, 1))
-        rows = found[:limit] if forwards else found[:limit][::-1]
+        rows = read_rows[:limit] if forwards else read_rows[:limit][::-1]
         previous, following = (behind, more) if forwards else (more, behind)
         return Rows([row[1:] for row in rows], [row[0] for row in rows], previous, following, total)
 
@@ -313,8 +313,8 @@ class Store:
     def employee(self, employee_id: str) -> tuple[str, str] | None:
         """Return company and JSON of an employee, None when it is unknown."""
         sql = "SELECT company_id, body FROM employees WHERE id = ?"
-        found: tuple[str, str] | None = self._execute(sql, (employee_id,)).fetchone()
-        return found
+        row: tuple[str, str] | None = self._execute(sql, (employee_id,)).fetchone()
+        return row
 
     # Accounts
 

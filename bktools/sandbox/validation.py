@@ -187,8 +187,8 @@ def _as_sent(text: str, name: str) -> str:
     """Return a field's JSON exactly as it was sent; the text must be a valid object with that field."""
 
     def next_at(at: int) -> int:
-        found = _BETWEEN.match(text, at)
-        return found.end() if found else at
+        between = _BETWEEN.match(text, at)
+        return between.end() if between else at
 
     at, as_sent = next_at(text.index("{") + 1), ""
     while text[at] == '"':

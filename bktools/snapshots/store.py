@@ -162,7 +162,7 @@ class Store:
             secret = path.read_bytes()
         except OSError as error:
             raise StorageError(
-                f"the cache folder {self._root} cannot be used: {path.name}: {disk.told(error)} (set by BKTOOLS_CACHE_DIR)"
+                f"the cache folder {self._root} cannot be used: {path.name}: {disk.reason_of(error)} (set by BKTOOLS_CACHE_DIR)"
             ) from error
         if len(secret) != SECRET_BYTES:
             raise StorageError(
@@ -237,7 +237,7 @@ def _storage_errors(folder: Path) -> Iterator[None]:
         if isinstance(error, StorageError):
             raise
         raise StorageError(
-            f"the snapshot could not be written to {folder}: {disk.told(error, then='; the last one is unchanged')}"
+            f"the snapshot could not be written to {folder}: {disk.reason_of(error, then='; the last one is unchanged')}"
         ) from error
 
 

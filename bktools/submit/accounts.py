@@ -110,8 +110,8 @@ def create_accounts(
     ...         "external_id": ["0400"], "code": ["0400"], "name": ["Bank"], "archived": [False],
     ...         "tax_code_external_id": [None], "company_id": [service.settings.company]})
     ...     known = bktools.load_accounts(service=service)
-    ...     found = bktools.reconcile_accounts(chart, known, bktools.load_categories(service=service))
-    ...     made = bktools.create_accounts(found, apply=True, service=service)
+    ...     reconciliation = bktools.reconcile_accounts(chart, known, bktools.load_categories(service=service))
+    ...     made = bktools.create_accounts(reconciliation, apply=True, service=service)
     >>> made["outcome"].to_list()
     ['CREATED']
     """

@@ -59,7 +59,7 @@ def serving(
             try:
                 assert process.stdout is not None
                 url, token, *ids = process.stdout.readline().split()
-                folders = {f"{name}_dir": Path(folder) / name for name in ("cache", "data", "marks")}
+                folders = {f"{name}_dir": Path(folder) / name for name in ("cache", "data", "sent_log")}
                 yield process, load_settings(url, env={}, token=token, requests_per_minute=limit, **folders), ids
             finally:
                 process.kill()

@@ -95,7 +95,7 @@ def test_all_is_well(run):
     assert run() == (Exit.DONE, GOOD)
     with Journal(load_settings()):
         pass
-    whole = "ok       journal        DATA/FOLDER/journal.sqlite is whole: N events, and the marks agree"
+    whole = "ok       journal        DATA/FOLDER/journal.sqlite is whole: N events, and the sent log agrees"
     assert run() == (Exit.DONE, changed(("journal", whole)))
     found = bktools.check()
     assert found["check"].to_list() == [line.split()[1] for line in GOOD.splitlines()]

@@ -62,7 +62,7 @@ def machine(tmp_path, postgres, database):
     """A function that gives the settings of a machine with folders of its own."""
 
     def settings(name: str, address: str | None = None):
-        folders = {f"{kind}_dir": tmp_path / name / kind for kind in ("data", "cache", "marks")}
+        folders = {f"{kind}_dir": tmp_path / name / kind for kind in ("data", "cache", "sent_log")}
         return load_settings(ADDRESS, env={}, **folders, journal=address or postgres.address(database))
 
     return settings
@@ -156,7 +156,7 @@ def test_a_machine_that_another_one_remembers_is_waited_for(machine, restored):
 
 
 def test_one_confirmation_is_that_of_one_machine(machine, restored):
-    """Two users' folders on one computer are two machines: each has marks of its own, and each confirms."""
+    """Two users' folders on one computer are two machines: each has a sent log of its own, and each confirms."""
     ada, bob, eve = machine("ada"), machine("bob"), machine("eve")
     for number, settings in enumerate((ada, bob, eve), 1):
         send(settings, number)
@@ -270,7 +270,7 @@ def test_a_crash_of_the_server_is_no_restore(machine, postgres, database):
 
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_memory_that_one_place_lost_is_in_the_other(machine, restored, place):
-    """A damaged or a missing file in one place is no alarm and no gap; after the loss of both, the marks still notice."""
+    """A damaged or a missing file in one place is no alarm and no gap; after the loss of both, the sent log still notices."""
     ada = machine("ada")
     send(ada, 1)
     go_back = restored("volume")
@@ -287,7 +287,7 @@ def test_memory_that_one_place_lost_is_in_the_other(machine, restored, place):
 
 
 def test_what_a_colleague_resolved_comes_back_in_any_order(machine, restored):
-    """The marks of whoever records an outcome have the entries, too: he need not wait for the one who sent them."""
+    """The sent log of whoever records an outcome has the entries, too: he need not wait for the one who sent them."""
     ada, bob = machine("ada"), machine("bob")
     send(ada, 1)
     send(bob, 2)
@@ -349,7 +349,7 @@ def printed(message: str) -> str:
 
 def run(line: str, settings, monkeypatch) -> tuple[int, str]:
     """Run a command on a machine."""
-    for kind in ("data", "cache", "marks"):
+    for kind in ("data", "cache", "sent_log"):
         monkeypatch.setenv(f"BKTOOLS_{kind.upper()}_DIR", str(getattr(settings, f"{kind}_dir")))
     monkeypatch.setenv("BKTOOLS_JOURNAL", settings.journal.reveal())
     monkeypatch.setenv("BKTOOLS_BASE_URL", settings.base_url)

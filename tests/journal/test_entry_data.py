@@ -28,7 +28,7 @@ def settings(tmp_path, backend):
         "https://books.example.com",
         env={},
         data_dir=tmp_path / "data",
-        marks_dir=tmp_path / "marks",
+        sent_log_dir=tmp_path / "sent_log",
         journal=backend,
     )
 

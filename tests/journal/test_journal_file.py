@@ -112,7 +112,7 @@ def of_another_format(path, release: str | None) -> None:
 @pytest.mark.parametrize("release", [None, "bktools 9.0 (0123456789)"])
 def test_a_journal_of_another_format_is_left_as_it_is(tmp_path, release):
     """One line names the version that reads it, for the journal and for its backup, and no byte of it is written."""
-    settings = load_settings("https://books.example.com", env={}, data_dir=tmp_path / "d", marks_dir=tmp_path / "m")
+    settings = load_settings("https://books.example.com", env={}, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m")
     with Journal(settings) as journal:
         path = journal.path
     of_another_format(path, release)

@@ -52,7 +52,7 @@ def machine(tmp_path, postgres, database):
     """A function that gives the settings of a person's machine, with the file as journal or with the database."""
 
     def settings(name: str, *, file: bool = False, address: str | None = None, url: str = "https://books.example.com"):
-        folders = {f"{kind}_dir": tmp_path / name / kind for kind in ("data", "cache", "marks")}
+        folders = {f"{kind}_dir": tmp_path / name / kind for kind in ("data", "cache", "sent_log")}
         journal = None if file else address or postgres.address(database)
         return load_settings(url, env={}, **folders, journal=journal)
 
@@ -355,7 +355,7 @@ def test_a_second_move_that_was_interrupted_goes_on(machine, ada, eve, monkeypat
 
 
 def test_a_database_from_before_the_import_is_noticed(machine, ada, eve, postgres, database):
-    """A dump of before is refused on the machine that moved its file; its marks have what came from the file."""
+    """A dump of before is refused on the machine that moved its file; its sent log has what came from the file."""
     ada(a=("ACCEPTED", 1))
     eve(b=("ACCEPTED", 2))
     address = postgres.address(database)

@@ -50,7 +50,7 @@ def machine(tmp_path, postgres, database):
     """A function that gives the settings of a machine: its folders, its user of the database."""
 
     def settings(name: str = "first", address: str | None = None, **others):
-        folders = {f"{kind}_dir": tmp_path / name / kind for kind in ("data", "cache", "marks")}
+        folders = {f"{kind}_dir": tmp_path / name / kind for kind in ("data", "cache", "sent_log")}
         journal = postgres.address(database) if address is None else address
         return load_settings("https://books.example.com", env={}, **folders, **{"journal": journal} | others)
 
@@ -114,14 +114,14 @@ def test_a_connection_that_is_cut_before_the_request_sends_nothing(machine, post
     """The intent is taken back on a new connection, because no request has left."""
     with Journal(machine()) as journal, journal.sending(COMPANY):
         journal.claim([batch("a")], "plan")
-        mark = journal._mark
+        mark = journal._log_state
 
         def cut(*arguments):
             monkeypatch.undo()
             mark(*arguments)
             postgres.cut(database)
 
-        monkeypatch.setattr(journal, "_mark", cut)
+        monkeypatch.setattr(journal, "_log_state", cut)
         with pytest.raises(StorageError, match="terminating connection"):
             journal.begin("a")
         assert journal.state_of("a")["state"] == "PLANNED"
@@ -380,7 +380,7 @@ def test_the_commands_say_which_journal_is_in_force(machine, postgres, database,
 def test_the_variable_is_for_its_own_environment(postgres, database, tmp_path):
     """The sandbox does not use the journal that the variable names for another environment."""
     env = {"BKTOOLS_BASE_URL": "https://books.example.com", "BKTOOLS_JOURNAL": postgres.address(database)}
-    folders = {"data_dir": tmp_path / "d", "marks_dir": tmp_path / "m"}
+    folders = {"data_dir": tmp_path / "d", "sent_log_dir": tmp_path / "m"}
     assert load_settings(env=env, **folders).journal is not None
     assert load_settings("sandbox", env=env, **folders).journal is None
 

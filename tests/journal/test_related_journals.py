@@ -17,7 +17,7 @@ HOSTS = ["https://one.example.com", "https://two.example.com"]
 @pytest.fixture
 def both(tmp_path):
     """The settings of two addresses in one data folder; each has sent for a company of its own."""
-    settings = [load_settings(host, env={}, data_dir=tmp_path / "d", marks_dir=tmp_path / "m") for host in HOSTS]
+    settings = [load_settings(host, env={}, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m") for host in HOSTS]
     for number, company in enumerate(COMPANIES):
         entry = f"00000000-0000-4000-8000-{number:012d}"
         with Journal(settings[number]) as journal, journal.sending(company):
@@ -76,7 +76,7 @@ def test_an_entry_that_another_journal_beside_sent_is_an_obstacle(both):
 
 def test_an_address_that_cannot_be_recorded_is_one_clear_error(both, tmp_path):
     """A new address whose folder cannot hold the name of the journal is named, and keeps its own journal."""
-    third = load_settings("https://three.example.com", env={}, data_dir=tmp_path / "d", marks_dir=tmp_path / "m")
+    third = load_settings("https://three.example.com", env={}, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m")
     with Journal(third) as journal:
         (third.state_dir / ELSEWHERE).mkdir()
         with pytest.raises(StorageError, match=str(third.state_dir)):
@@ -94,7 +94,7 @@ def test_a_journal_that_sent_for_the_company_is_asked_about(both):
 
 def test_a_name_is_that_of_one_journal(both, tmp_path):
     """Of several journals the named one alone is meant; a name of none of them is refused, with those there are."""
-    third = load_settings("https://three.example.com", env={}, data_dir=tmp_path / "d", marks_dir=tmp_path / "m")
+    third = load_settings("https://three.example.com", env={}, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m")
     with Journal(third) as journal:
         with pytest.raises(JournalError, match=f"'nobody' .* 0 journals.*{HOSTS[1]}"):
             journal.related.say("nobody", "other", "Ada")

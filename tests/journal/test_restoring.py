@@ -20,7 +20,9 @@ ENTRY = "00000000-0000-4000-8000-000000000001"
 
 @pytest.fixture
 def settings(tmp_path):
-    return load_settings("https://books.example.com", env={}, data_dir=tmp_path / "data", marks_dir=tmp_path / "marks")
+    return load_settings(
+        "https://books.example.com", env={}, data_dir=tmp_path / "data", sent_log_dir=tmp_path / "sent_log"
+    )
 
 
 def batch_of(name: str) -> BatchRequest:
@@ -78,7 +80,7 @@ def test_only_what_the_backup_lacks_is_in_doubt(settings, kept):
 
 
 def test_what_a_mark_proves_is_not_in_doubt(settings, kept):
-    """Missing batches whose marks hold their jobs are ACCEPTED again, by the mark, and so are doubts that got a job since."""
+    """Missing batches whose jobs are in the sent log are ACCEPTED again, as it proves, and so are doubts that got a job since."""
     with Journal(settings) as journal:
         send(journal, "6")
         send(journal, "7", "UNKNOWN")
@@ -86,7 +88,7 @@ def test_what_a_mark_proves_is_not_in_doubt(settings, kept):
         send(journal, "8", "UNKNOWN")
         path = journal.path
     for times in range(2):
-        # The second time everything is lost, and the marks alone are left.
+        # The second time everything is lost, and the sent log alone is left.
         done = restore(settings, None if times else kept, by="Ada")
         assert (done.accepted, done.in_doubt) == (("1", "2", "6", "7")[-2 if not times else -4 :], ("3", "5", "8"))
         with Journal(settings) as journal:
@@ -96,7 +98,7 @@ def test_what_a_mark_proves_is_not_in_doubt(settings, kept):
             sql = "SELECT message, done_by FROM events WHERE subject_id = '6' ORDER BY event_id DESC LIMIT 1"
             (event,) = journal.rows(sql)
             assert event["done_by"] == "Ada"
-            assert "said (the proof is the mark of 2" in event["message"]
+            assert "said (the proof is the sent log's line of 2" in event["message"]
             assert journal.problems() == []
             assert "which is ACCEPTED" in journal.obstacle(BatchRequest("9", COMPANY, batch_of("6").entry_ids, b"{}"))
         for file in path.parent.glob("*.sqlite*"):
@@ -104,7 +106,7 @@ def test_what_a_mark_proves_is_not_in_doubt(settings, kept):
 
 
 def test_a_job_that_another_batch_has_is_no_proof(settings, tmp_path):
-    """Where two marks name one job, the copy's batch keeps it, and the other batch is in doubt."""
+    """Where two lines of the sent log name one job, the copy's batch keeps it, and the other batch is in doubt."""
     with Journal(settings) as journal:
         send(journal, "1")
         journal.backup(tmp_path / "kept.sqlite")
@@ -116,7 +118,7 @@ def test_a_job_that_another_batch_has_is_no_proof(settings, tmp_path):
 
 
 def test_a_whole_journal_that_is_restored_stays_as_it_is(settings, kept):
-    """Where nothing is missing, no batch is in doubt and no line is added to the marks."""
+    """Where nothing is missing, no batch is in doubt and no line is added to the sent log."""
     with Journal(settings) as journal:
         before = journal.sent_log.of_all()
     assert restore(settings, None, by="Ada").in_doubt == ()
@@ -140,14 +142,14 @@ def test_a_lost_batch_without_free_entries_is_passed_over(settings, tmp_path):
         send(journal, "3", "BOOKED")
         files = [next(place.glob("*.marks")) for place in journal.sent_log.folders]
     for file in files:
-        # The marks could not be written when both were released.
+        # The sent log could not be written when both were released.
         without(file, '"state": "RELEASED"')
     assert restore(settings, tmp_path / "kept.sqlite", by="Ada").in_doubt == ("first", "3")
 
 
 def test_a_backup_on_a_new_disk_needs_evidence(settings, kept, tmp_path):
-    """Without marks nobody knows what was sent since: the last export is named, and a person's evidence is an event."""
-    new = load_settings("https://books.example.com", env={}, data_dir=tmp_path / "d", marks_dir=tmp_path / "m")
+    """Without a sent log nobody knows what was sent since: the last export is named, and a person's evidence is an event."""
+    new = load_settings("https://books.example.com", env={}, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m")
     with pytest.raises(JournalError, match=f"batch 2 of company {COMPANY}, sent 2.*nothing was restored") as caught:
         restore(new, kept, by="Ada")
     command = f"bktools journal restore {kept} --environment https://books.example.com"
@@ -159,18 +161,18 @@ def test_a_backup_on_a_new_disk_needs_evidence(settings, kept, tmp_path):
     with Journal(new) as journal:
         (event,) = journal.rows("SELECT message, done_by FROM events WHERE after = 'restored'")
         assert (event["message"], event["done_by"]) == (
-            "0 batches were sent after the copy, as far as is known here without marks: nothing booked since October 31",
+            "0 batches were sent after the copy, as far as is known here without a sent log: nothing booked since October 31",
             "Ada",
         )
         send(journal, "3")
-    assert restore(new, kept, by="Ada").accepted == ("3",), "the marks are here now"
+    assert restore(new, kept, by="Ada").accepted == ("3",), "the sent log is here now"
 
 
 def test_a_data_folder_on_a_new_disk_needs_evidence(settings, kept, tmp_path):
-    """A copied data folder has the marks beside the journal, which may be as old as the copy: it is asked for too."""
+    """A copied data folder has the sent log beside the journal, which may be as old as the copy: it is asked for too."""
     shutil.copytree(tmp_path / "data", tmp_path / "d")
     shutil.rmtree(tmp_path / "data")
-    new = load_settings("https://books.example.com", env={}, data_dir=tmp_path / "d", marks_dir=tmp_path / "m")
+    new = load_settings("https://books.example.com", env={}, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m")
     with Journal(new) as journal, pytest.raises(JournalError, match=r'restore .*--evidence "\.\.\." --by NAME'):
         journal.require_current()
     with pytest.raises(JournalError, match="the last export that is known here is batch 5"):
@@ -195,7 +197,7 @@ def test_what_was_sent_after_a_batch_that_was_resolved_is_in_doubt_too(settings,
 def test_a_refused_backup_leaves_nothing_behind(settings, kept, tmp_path):
     """A backup that is refused changes nothing: neither the journal nor the files in its folder."""
     (tmp_path / "broken.sqlite").write_bytes(b"no journal" * 500)
-    other = load_settings("https://other.example.com", env={}, data_dir=tmp_path / "o", marks_dir=tmp_path / "m")
+    other = load_settings("https://other.example.com", env={}, data_dir=tmp_path / "o", sent_log_dir=tmp_path / "m")
     with Journal(other) as journal:
         send(journal, "9")
         journal.backup(tmp_path / "other.sqlite")
@@ -254,14 +256,14 @@ def without(file, *texts: str) -> None:
 
 
 def test_a_batch_whose_request_is_lost_is_in_doubt_where_the_copy_has_it(settings, without_request, tmp_path):
-    """The marks need not have the entries of a batch that the copy knows: it is in doubt, and holds them."""
+    """The sent log need not have the entries of a batch that the copy knows: it is in doubt, and holds them."""
     assert restore(settings, tmp_path / "waiting.sqlite", by="Ada").in_doubt == ("2", "3")
     with Journal(settings) as journal:
         assert "which is UNKNOWN" in journal.obstacle(BatchRequest("9", COMPANY, batch_of("2").entry_ids, b"{}"))
 
 
 def test_a_batch_whose_entries_nobody_knows_is_refused_with_the_way_out(settings, without_request, tmp_path):
-    """Where neither the copy nor the marks have the entries, nothing is changed; the message says what a person can do."""
+    """Where neither the copy nor the sent log has the entries, nothing is changed; the message says what a person can do."""
     path = settings.state_dir / "journal.sqlite"
     before = path.read_bytes()
     with pytest.raises(JournalError, match=f"batch 2 of company {COMPANY} .*nothing was changed") as caught:
@@ -281,7 +283,7 @@ def test_a_copy_is_refused_while_the_journal_is_elsewhere(settings, tmp_path):
         send(journal, "1")
     shutil.copytree(tmp_path / "data", tmp_path / "copied")
     copied = load_settings(
-        "https://books.example.com", env={}, data_dir=tmp_path / "copied", marks_dir=tmp_path / "marks"
+        "https://books.example.com", env={}, data_dir=tmp_path / "copied", sent_log_dir=tmp_path / "sent_log"
     )
     said = "is a copy of the journal .*data"
     with Journal(copied) as journal, pytest.raises(JournalError, match=said):
@@ -291,12 +293,12 @@ def test_a_copy_is_refused_while_the_journal_is_elsewhere(settings, tmp_path):
 
 
 def test_a_data_folder_that_was_moved_sends_on(settings, tmp_path):
-    """The marks name the folder where the journal was: they are its own all the same."""
+    """The sent log names the folder where the journal was: it is its own all the same."""
     with Journal(settings) as journal:
         send(journal, "1")
     (tmp_path / "data").rename(tmp_path / "moved")
     moved = load_settings(
-        "https://books.example.com", env={}, data_dir=tmp_path / "moved", marks_dir=tmp_path / "marks"
+        "https://books.example.com", env={}, data_dir=tmp_path / "moved", sent_log_dir=tmp_path / "sent_log"
     )
     with Journal(moved) as journal:
         journal.require_current()

@@ -14,7 +14,7 @@ from bktools.errors import JournalBusyError, JournalError, StorageError
 from bktools.export.plan import BatchRequest
 from bktools.journal import sent_log as sent_log_module
 from bktools.journal.journal import Journal
-from bktools.journal.sent_log import Mark, SentLog, at_risk, read_about
+from bktools.journal.sent_log import SentLine, SentLog, at_risk, read_about
 from bktools.settings import load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -25,7 +25,9 @@ BODY = f'{{"accountingEntryIds": ["{ENTRY}"], "companyId": "{COMPANY}"}}'.encode
 
 @pytest.fixture
 def settings(tmp_path):
-    return load_settings("https://books.example.com", env={}, data_dir=tmp_path / "data", marks_dir=tmp_path / "marks")
+    return load_settings(
+        "https://books.example.com", env={}, data_dir=tmp_path / "data", sent_log_dir=tmp_path / "sent_log"
+    )
 
 
 @pytest.fixture
@@ -72,7 +74,7 @@ def test_lines_that_each_place_lost_keep_their_order(tmp_path, lost, places):
     """Where both places lost lines, they tell together what happened, in the order in which it was written."""
     marks = SentLog(tmp_path / "inner", tmp_path / "outer", "journal")
     for batch in "1234":
-        marks.write(Mark(int(batch), "d", batch, "plan", COMPANY, "SENDING", "", "2026-10-31"), {})
+        marks.write(SentLine(int(batch), "d", batch, "plan", COMPANY, "SENDING", "", "2026-10-31"), {})
     for place, gone in zip(places, lost, strict=True):
         (file,) = marks.folders[place].glob("*.marks")
         lines = file.read_bytes().splitlines(keepends=True)
@@ -93,7 +95,7 @@ def test_a_line_is_as_it_is_typed_here(tmp_path):
     )
     line = f"{hashlib.sha256(body.encode()).hexdigest()[:16]} {body}\n"
     marks = SentLog(tmp_path / "inner", tmp_path / "outer", "journal")
-    mark = Mark(1, "d", "b", "p", "c", "SENDING", "café", "2026-10-31", job_id="j")
+    mark = SentLine(1, "d", "b", "p", "c", "SENDING", "café", "2026-10-31", job_id="j")
     marks.write(mark, {})
     for place in marks.folders:
         (file,) = place.glob("*.marks")
@@ -140,8 +142,8 @@ def test_another_history_is_noticed(sent, settings):
 def test_only_what_may_have_been_booked_is_at_risk():
     """After a restore a refused batch is no doubt; one whose answer never came is, with the request that was sent."""
 
-    def mark(batch: str, state: str, body: str = "") -> Mark:
-        return Mark(1, "d", batch, "plan", COMPANY, state, "", "2026-10-31", body)
+    def mark(batch: str, state: str, body: str = "") -> SentLine:
+        return SentLine(1, "d", batch, "plan", COMPANY, state, "", "2026-10-31", body)
 
     marks = [
         mark("refused", "SENDING", "x"),
@@ -158,8 +160,8 @@ def test_only_what_may_have_been_booked_is_at_risk():
 
 
 def test_marks_name_the_folder_of_the_journal(sent, settings):
-    """Who finds the marks of a lost journal can read where it was and which service it was for."""
-    outer = SentLog(settings.state_dir, settings.marks_dir, sent.id).folders[1]
+    """Who finds the sent log of a lost journal can read where it was and which service it was for."""
+    outer = SentLog(settings.state_dir, settings.sent_log_dir, sent.id).folders[1]
     text = (outer / "about.json").read_text()
     assert str(sent.path) in text
     assert "https://books.example.com" in text
@@ -185,20 +187,20 @@ def test_an_old_copy_names_the_batch_that_was_sent_first(settings, tmp_path, ord
 
 
 def test_marks_that_cannot_be_written_are_one_clear_error(tmp_path):
-    """A file where the folder of marks should be is named, by whoever wants to lock, write or confirm marks there."""
+    """A file where the folder of the sent log should be is named, by whoever wants to lock, write or confirm lines there."""
     (tmp_path / "file").write_text("no folder")
     marks = SentLog(tmp_path, tmp_path / "file", "journal")
-    mark = Mark(1, "d", "b", "p", COMPANY, "SENDING", "", "2026-10-31")
+    mark = SentLine(1, "d", "b", "p", COMPANY, "SENDING", "", "2026-10-31")
     with pytest.raises(StorageError, match="file"), marks.alone(COMPANY):
         pass
-    with pytest.raises(StorageError, match=r"file.*BKTOOLS_MARKS_DIR"):
+    with pytest.raises(StorageError, match=r"file.*BKTOOLS_SENT_LOG_DIR"):
         marks.write(mark, {})
     with pytest.raises(StorageError, match="file"):
         marks.confirm({})
 
 
 def test_a_lock_that_another_process_holds_is_busy(tmp_path, monkeypatch):
-    """Whoever waits for it in vain can run again later: nothing is wrong with the folder of marks."""
+    """Whoever waits for it in vain can run again later: nothing is wrong with the folder of the sent log."""
     monkeypatch.setattr(sent_log_module, "PATIENCE", 0.05)
     marks = SentLog(tmp_path / "inner", tmp_path / "outer", "journal")
     with marks.alone(COMPANY), pytest.raises(JournalBusyError, match="another process has held"), marks.alone(COMPANY):
@@ -208,7 +210,7 @@ def test_a_lock_that_another_process_holds_is_busy(tmp_path, monkeypatch):
 def test_the_name_of_a_new_file_of_marks_is_on_disk(tmp_path, monkeypatch):
     """The first line of a company flushes the folder too: after a power cut the file is there."""
     marks = SentLog(tmp_path / "inner", tmp_path / "outer", "journal")
-    mark = Mark(1, "d", "b", "p", COMPANY, "SENDING", "", "2026-10-31")
+    mark = SentLine(1, "d", "b", "p", COMPANY, "SENDING", "", "2026-10-31")
     marks.confirm({})
     flushed = []
     fsync = os.fsync

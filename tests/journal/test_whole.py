@@ -19,7 +19,9 @@ FLIPS = 60
 
 @pytest.fixture
 def settings(tmp_path):
-    made = load_settings("https://books.example.com", env={}, data_dir=tmp_path / "data", marks_dir=tmp_path / "marks")
+    made = load_settings(
+        "https://books.example.com", env={}, data_dir=tmp_path / "data", sent_log_dir=tmp_path / "sent_log"
+    )
     with Journal(made) as journal:
         for number in range(40):
             entry = f"00000000-0000-4000-8000-{number:012d}"

@@ -44,7 +44,7 @@ def converse(tmp_path: Path) -> Iterator[Callable[..., Service]]:
         url = server if isinstance(server, str) else server.url
         retry, limits = settings.pop("retry", QUICK), settings.pop("limits", PATIENT)
         given = {"token": "the-token", "company": COMPANY, "cache_dir": tmp_path / "cache"} | settings
-        given |= {"data_dir": tmp_path / "data", "marks_dir": tmp_path / "marks"}
+        given |= {"data_dir": tmp_path / "data", "sent_log_dir": tmp_path / "sent_log"}
         begun.append(Service(load_settings(url, env={}, **given), retry=retry, limits=limits))
         return begun[-1]
 

@@ -34,7 +34,7 @@ def served_by(tmp_path: Path) -> Iterator[Callable[..., Service]]:
 
     def start(script: Any, **settings: Any) -> Service:
         server = ScriptedServer(script)
-        folders = {f"{name}_dir": tmp_path / name for name in ("cache", "data", "marks")}
+        folders = {f"{name}_dir": tmp_path / name for name in ("cache", "data", "sent_log")}
         given = {"token": "the-token", "company": COMPANY} | folders | settings
         retry = RetryPolicy(attempts=3, shortest_pause=0.002, longest_pause=0.01, deadline=2.0)
         running.append((server, Service(load_settings(server.url, env={}, **given), retry=retry)))

@@ -55,7 +55,7 @@ class World:
         self.folder = folder
         self._entries = 0
         self.service = bktools.connect(
-            address, token="t", requests_per_minute=0, data_dir=folder / "data", marks_dir=folder / "marks"
+            address, token="t", requests_per_minute=0, data_dir=folder / "data", sent_log_dir=folder / "sent_log"
         )
         with Journal(self.service.settings) as journal:
             self.path = journal.path
@@ -202,7 +202,7 @@ def restores(world: World, count: int) -> None:
 
 
 def lost_folders(world: World, count: int) -> None:
-    """Lose the data folder: a person who types each printed command, and looks what it asks for, goes on with the marks."""
+    """Lose the data folder: a person who types each printed command, and looks what it asks for, goes on with the sent log."""
     for _ in range(count):
         plan = world.plan(2)
         world.submit(plan)
@@ -216,7 +216,7 @@ def lost_folders(world: World, count: int) -> None:
             assert code in {Exit.DONE, Exit.INCOMPLETE}, said
             steps += 1
             is_settled = "UNKNOWN" not in set(bktools.load_export_jobs(service=world.service)["state"])
-        world.steps.setdefault("data folder lost, marks kept", []).append(steps)
+        world.steps.setdefault("data folder lost, sent log kept", []).append(steps)
         world.finish(plan)
 
 
@@ -247,7 +247,7 @@ def new_disks(world: World, count: int) -> None:
             backups.append((backup, world.accepted()))
         if world.chance.random() < 0.5:
             backups.pop()
-        for name in ("data", "marks"):
+        for name in ("data", "sent_log"):
             shutil.rmtree(world.folder / name)
         world.figures["new disks"] += 1
         backup, known = world.chance.choice(backups)
@@ -261,7 +261,7 @@ def new_disks(world: World, count: int) -> None:
             steps += 1
         code, said = typed(printed_commands(said)[0])
         assert code == Exit.DONE, said
-        world.steps.setdefault("new disk, no marks", []).append(steps)
+        world.steps.setdefault("new disk, no sent log", []).append(steps)
         since = {entry for entry in world.accepted() if entry not in known}
         world.settle()
         world.finish(world.composed(entries[~entries["id"].isin(since)]))
@@ -295,7 +295,7 @@ def attacked(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
             ((flips, arguments.flips), (truncations, arguments.truncations), *of_restores)
         ):
             os.environ |= {
-                f"BKTOOLS_{kind.upper()}_DIR": str(folder / str(number) / kind) for kind in ("data", "marks")
+                f"BKTOOLS_{kind.upper()}_DIR": str(folder / str(number) / kind) for kind in ("data", "sent_log")
             }
             world = World(address, folder / str(number), chance)
             world._entries = number * 10**6
@@ -303,7 +303,7 @@ def attacked(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
             figures.update(world.figures)
             steps |= world.steps
         if arguments.kills:
-            os.environ |= {"BKTOOLS_DATA_DIR": str(folder / "k"), "BKTOOLS_MARKS_DIR": str(folder / "m")}
+            os.environ |= {"BKTOOLS_DATA_DIR": str(folder / "k"), "BKTOOLS_SENT_LOG_DIR": str(folder / "m")}
             figures["kills"] = next(killed(address, arguments.kills, arguments.seed))["kills"]
         with urllib.request.urlopen(f"{address}/accepted") as answer:
             accepted = json.load(answer)

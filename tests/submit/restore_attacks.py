@@ -42,7 +42,7 @@ class Person:
         self.name = name
         self.address = address
         self.steps: Counter[str] = Counter()
-        folders = {f"{kind}_dir": folder / name / kind for kind in ("data", "cache", "marks")}
+        folders = {f"{kind}_dir": folder / name / kind for kind in ("data", "cache", "sent_log")}
         self._variables = {f"BKTOOLS_{kind.upper()}": str(path) for kind, path in folders.items()}
         self._variables |= {"BKTOOLS_BASE_URL": address, "BKTOOLS_TOKEN": "t"}
         if journal is not None:

@@ -2,7 +2,7 @@
 
 A program of its own: `python tests/submit/shared_attacks.py --kills 1000 --cuts 200 --restores 50`. It starts a PostgreSQL server of its
 own. The service is another process, which accepts and then fails in most cases, and counts what it accepted. The machines
-are three data folders, each with marks of its own, whose processes send the same plans at the same time. The last line of
+are three data folders, each with a sent log of its own, whose processes send the same plans at the same time. The last line of
 output is a JSON object with the figures.
 """
 
@@ -138,7 +138,7 @@ def main(arguments: argparse.Namespace) -> int:
                     token="t",
                     requests_per_minute=0,
                     journal=postgres.address(database),
-                    **{f"{name}_dir": folder / str(number) / name for name in ("data", "cache", "marks")},
+                    **{f"{name}_dir": folder / str(number) / name for name in ("data", "cache", "sent_log")},
                 )
             )
             for number in range(MACHINES)

@@ -120,7 +120,7 @@ def test_ctrl_c_while_many_are_sent(talking, tmp_path):
         raw.held.append(connection.dup())
 
     with talking(hang) as (raw, _):
-        folders = {f"{name}_dir": tmp_path / name for name in ("cache", "data", "marks")}
+        folders = {f"{name}_dir": tmp_path / name for name in ("cache", "data", "sent_log")}
         with warm.Process(sends_until_interrupted, raw.base_url, folders, ids) as process:
             assert process.read() == "ready"
             while len(raw.requests) < 3:

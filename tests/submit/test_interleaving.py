@@ -186,7 +186,7 @@ class Exports(RuleBasedStateMachine):
             config_file=self.folder / "config.toml",
             token="t",
             data_dir=self.folder / folder,
-            marks_dir=self.folder / "marks",
+            sent_log_dir=self.folder / "sent_log",
         )
 
     @rule(
@@ -370,7 +370,7 @@ class SharedExports(Exports):
             config_file=self.folder / "config.toml",
             token="t",
             data_dir=self.folder / f"machine-{number}" / folder,
-            marks_dir=self.folder / f"machine-{number}" / "marks",
+            sent_log_dir=self.folder / f"machine-{number}" / "sent_log",
             journal=self.postgres.address(self.name),
         )
 

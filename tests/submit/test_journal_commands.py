@@ -58,10 +58,10 @@ def test_a_journal_behind_its_marks_is_told_by_the_check(run, sent, tmp_path):
 
 
 def test_there_must_be_something_to_restore(run):
-    """Without journal, backup and marks there is nothing to go on with, and nothing is made."""
+    """Without journal, backup and sent log there is nothing to go on with, and nothing is made."""
     with pytest.raises(StorageError, match=r"the backup missing\.sqlite was not found"):
         run("journal restore missing.sqlite --by Ada")
-    with pytest.raises(JournalError, match="no marks were found"):
+    with pytest.raises(JournalError, match="no sent log was found"):
         run("journal restore --by Ada")
 
 

@@ -47,7 +47,7 @@ def test_flipped_cut_and_restored(capsys):
     assert figures["wrong histories"] == 0
     assert figures["refused"] > 0
     assert figures["restored without a word"] == 0
-    assert figures["most steps"]["new disk, no marks"] <= 3
+    assert figures["most steps"]["new disk, no sent log"] <= 3
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked and killed as POSIX systems do it")

@@ -39,9 +39,9 @@ REFUSED = (JournalError, PlanError)
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
-    """The data folder of an analyst; marks lie outside of it."""
+    """The data folder of an analyst; the sent log lies outside of it."""
     monkeypatch.setenv("BKTOOLS_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setenv("BKTOOLS_MARKS_DIR", str(tmp_path / "marks"))
+    monkeypatch.setenv("BKTOOLS_SENT_LOG_DIR", str(tmp_path / "sent_log"))
     return tmp_path / "data"
 
 
@@ -221,11 +221,11 @@ def test_an_old_copy_elsewhere_is_noticed_from_a_second_folder(sandbox, connect,
 def test_a_copied_folder_is_refused_on_another_machine_until_a_person_confirms(
     sandbox, connect, entries, tmp_path, folder
 ):
-    """A second machine has no marks of its own: it says that its journal may be a copy, and how to confirm it."""
+    """A second machine has no sent log of its own: it says that its journal may be a copy, and how to confirm it."""
     with connect() as service:
         submitted(entries.head(2), service)
     shutil.copytree(folder, tmp_path / "copied")
-    elsewhere = {"data_dir": tmp_path / "copied", "marks_dir": tmp_path / "marks of another machine"}
+    elsewhere = {"data_dir": tmp_path / "copied", "sent_log_dir": tmp_path / "sent log of another machine"}
     with connect(**elsewhere) as service, pytest.raises(JournalError, match="never used by this user on this machine"):
         submitted(entries.tail(2), service)
     assert booked(sandbox) == {1}
@@ -299,7 +299,7 @@ def test_a_backup_goes_back_by_the_command(sandbox, connect, entries, tmp_path, 
 
 
 def test_a_lost_data_folder_is_rebuilt_from_the_marks(sandbox, connect, entries, folder, run):
-    """Without journal and backup, the marks outside of the folder still know what was sent."""
+    """Without journal and backup, the sent log outside of the folder still knows what was sent."""
     with connect() as service:
         submitted(entries, service)
     shutil.rmtree(folder)
@@ -314,7 +314,7 @@ def test_a_lost_data_folder_is_rebuilt_from_the_marks(sandbox, connect, entries,
 
 
 def test_a_lost_data_folder_needs_three_steps(talking, folder, run):
-    """Of 40 accepted batches and 3 in doubt, each printed command is run once: the marks prove the 40, one answer the 3."""
+    """Of 40 accepted batches and 3 in doubt, each printed command is run once: the sent log proves the 40, one answer the 3."""
     companies = [str(uuid.UUID(int=number, version=4)) for number in range(1, 5)]
 
     def answer(raw, connection, request):
@@ -349,7 +349,7 @@ def test_files_of_two_people_move_to_one_database(sandbox, tmp_path, postgres, d
     people = {"ada": entries.head(2), "eve": entries.tail(2)}
 
     def at(person: str, journal: str | None) -> bktools.Service:
-        folders = {f"{kind}_dir": tmp_path / person / kind for kind in ("data", "marks")}
+        folders = {f"{kind}_dir": tmp_path / person / kind for kind in ("data", "sent_log")}
         for name, folder in folders.items():
             monkeypatch.setenv(f"BKTOOLS_{name.upper()}", str(folder))
         return bktools.connect(sandbox.server.base_url, token=sandbox.server.token, journal=journal, **folders)
@@ -560,8 +560,8 @@ def test_a_batch_that_somebody_withdrew_meanwhile_is_told_in_the_frame(talking, 
 
 @BOTH
 def test_marks_that_cannot_be_written_keep_the_batch_planned(talking, folder, tmp_path):
-    """Without marks nothing is sent: the message names the setting, and the batch waits."""
-    (tmp_path / "marks").write_bytes(b"a file where the folder should be")
+    """Without a sent log nothing is sent: the message names the setting, and the batch waits."""
+    (tmp_path / "sent_log").write_bytes(b"a file where the folder should be")
     with talking(lambda raw, connection, request: send(connection, 201, raw.accept(request))) as (raw, service):
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 1))
         with pytest.raises(BktoolsError) as caught:

@@ -241,7 +241,7 @@ def test_three_machines_with_one_token(monkeypatch, tmp_path, backend):
             own = companies[number::3]
             frames = [entries_of(company, JOBS // 9, 1000 * companies.index(company)) for company in own]
             plan = bktools.compose_export_jobs(pd.concat(frames, ignore_index=True), max_entries=1)
-            folders = {f"{name}_dir": tmp_path / str(number) / name for name in ("cache", "data", "marks")}
+            folders = {f"{name}_dir": tmp_path / str(number) / name for name in ("cache", "data", "sent_log")}
             address, token = sandbox.server.base_url, sandbox.server.token
             with bktools.connect(address, token=token, journal=backend, **folders) as service:
                 sent = bktools.submit_export_jobs(plan, apply=True, service=service)

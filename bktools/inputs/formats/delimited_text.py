@@ -48,8 +48,8 @@ def table_of(file: File, headings: frozenset[str], encoding: str | None, *notes:
 
 def place_of(table: Table, *headings: str) -> int | None:
     """Return the first column with one of these headings."""
-    found = [normal(heading) for heading in table.headings]
-    return next((found.index(normal(one)) for one in headings if normal(one) in found), None)
+    own = [normal(heading) for heading in table.headings]
+    return next((own.index(normal(one)) for one in headings if normal(one) in own), None)
 
 
 def required(table: Table, *headings: str) -> int:

@@ -77,7 +77,7 @@ def _read(file: File) -> Table:
 
 def _split(file: File, data: bytes, encoding: str | None, delimiter: str) -> Table:
     """Return the cells of a file whose texts are not quoted, as the norm has it: a quote is a character like others."""
-    text, found = to_utf8(data, encoding, file.source)
+    text, read_as = to_utf8(data, encoding, file.source)
     first, *lines = text.decode().split("\n")
     headings = first.strip().split(delimiter)
     kept = [place for place, heading in enumerate(headings) if normal(heading) in _READ]
@@ -93,7 +93,7 @@ def _split(file: File, data: bytes, encoding: str | None, delimiter: str) -> Tab
                 line=line,
             )
         rows.add(line, *(cells[place] for place in kept))
-    return file.table(rows, "is a FEC without postings", _NOTE, encoding=found, delimiter=delimiter)
+    return file.table(rows, "is a FEC without postings", _NOTE, encoding=read_as, delimiter=delimiter)
 
 
 def _decimal(table: Table, places: dict[str, int]) -> str:

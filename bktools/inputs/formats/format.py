@@ -170,13 +170,13 @@ class Total(NamedTuple):
         What the file calls it.
     stated : Decimal
         What the file says.
-    found : str or Decimal
+    counted : str or Decimal
         What it is held to: `"debit"`, `"credit"`, `"rows"` or `"vouchers"`, or the reader's own count.
     """
 
     name: str
     stated: Decimal
-    found: str | Decimal
+    counted: str | Decimal
 
 
 @dataclass(frozen=True)

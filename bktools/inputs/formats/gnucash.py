@@ -134,14 +134,14 @@ def _add(rows: Rows, split: Record, accounts: Mapping[str, Record], file: File) 
 
 def _decimal(split: Record, file: File) -> str:
     value = split.text("split:value")
-    found = _VALUE.fullmatch(value)
-    if found is None:
+    match = _VALUE.fullmatch(value)
+    if match is None:
         raise InputError(
             f"split:value is {value[:40]!r}, must be a fraction such as 12050/100: save the file again in GnuCash",
             source=file.source,
             line=split.line,
         )
-    sign, digits, denominator = found.groups()
+    sign, digits, denominator = match.groups()
     return f"{sign}{Decimal(digits).scaleb(1 - len(denominator)):f}"
 
 

@@ -24,8 +24,7 @@ def known_formats() -> tuple[Format, ...]:
 def recognised(path: str | PathLike[str], encoding: str | None = None) -> tuple[File, Format] | None:
     """Return the file and its format, None for a table of no format."""
     file = File.at(path, encoding)
-    found = next((one for one in known_formats() if one.recognises(file)), None)
-    return None if found is None else (file, found)
+    return next(((file, one) for one in known_formats() if one.recognises(file)), None)
 
 
 def chart_of_format(
@@ -40,21 +39,21 @@ def chart_of_format(
     ArgumentError
         When one of the arguments that are for tables is given, and the file is of a format.
     """
-    found = recognised(path, encoding)
-    if found is None:
+    of_format = recognised(path, encoding)
+    if of_format is None:
         return None
-    file, format_found = found
-    if isinstance(format_found.chart, str):
-        raise InputError(format_found.chart, source=file.source)
-    refuse_arguments(format_found, of_tables)
-    return format_found.chart(file)
+    file, form = of_format
+    if isinstance(form.chart, str):
+        raise InputError(form.chart, source=file.source)
+    refuse_arguments(form, of_tables)
+    return form.chart(file)
 
 
 def refuse_ledgers(path: str | PathLike[str], encoding: str | None = None) -> None:
     """Raise an error for a file of one of the formats where entries are read."""
-    found = recognised(path, encoding)
-    if found is not None:
-        file, form = found
+    of_format = recognised(path, encoding)
+    if of_format is not None:
+        file, form = of_format
         read = "bktools ledger" if is_command() else "read_general_ledger"
         raise InputError(
             f"is a general ledger or chart of the format {form.name}, not a file of entries: read it with {read}",

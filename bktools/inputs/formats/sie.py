@@ -183,14 +183,14 @@ def _fields(text: str, file: File, line: int) -> list[str]:
     fields: list[str] = []
     at = 0
     while at < len(text):
-        found = _FIELD.match(text, at)
-        if found is None:
+        match = _FIELD.match(text, at)
+        if match is None:
             raise InputError(
                 "a quote or a brace is not closed: export the file again, or close it", source=file.source, line=line
             )
-        quoted, objects, plain = found.groups()
+        quoted, objects, plain = match.groups()
         fields.append(quoted.replace('\\"', '"') if quoted is not None else objects if objects is not None else plain)
-        at = found.end()
+        at = match.end()
     return fields or [""]
 
 
