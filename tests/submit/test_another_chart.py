@@ -268,6 +268,7 @@ def test_tax_codes_that_a_chart_does_not_tell_are_not_compared(service, samples,
     assert found.unchecked == ("tax codes, because the chart has no column for them",)
     assert "not compared: tax codes" in repr(found)
     assert "not compared: tax codes" in found._repr_html_()
+    assert reconciled(untold.assign(tax_code_external_id="VAT81")).unchecked == (), "a person has added them"
     none = reconciled(samples_without_tax_codes(has_column=True))
     assert none.unchecked == ()
     differs = none.findings.loc[none.findings["check"] == "tax_code_differs", "external_id"]

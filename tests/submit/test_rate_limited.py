@@ -176,6 +176,47 @@ def test_a_wait_that_is_too_long_stops_the_run(talking):
         assert len(raw.requests) <= len(companies)
 
 
+def test_a_company_that_waits_for_a_job_is_stopped_too(talking):
+    """While one company waits for a job of others, another is told to come back in an hour: neither sends again."""
+    waits, is_limited = company_of(0), company_of(1)
+    is_waiting = threading.Event()
+
+    def answer(raw, connection, request):
+        if request["companyId"] == waits:
+            send(connection, 409, IN_PROGRESS)
+            is_waiting.set()
+        else:
+            assert is_waiting.wait(30)
+            send(connection, 429, LIMIT, headers="Retry-After: 3600\r\n")
+
+    with talking(answer, read=60.0) as (raw, service):
+        plan = bktools.compose_export_jobs(entries_of_each([waits, is_limited]))
+        begin = time.monotonic()
+        sent = bktools.submit_export_jobs(plan, apply=True, wait=40, others_export=True, service=service)
+        assert time.monotonic() - begin < 30
+        assert set(sent["outcome"]) == {"PLANNED"}
+        assert sent["message"].str.contains("asks to wait 3,600 s").all()
+        assert len(raw.requests) <= 3
+
+
+def test_a_limit_of_another_batch_is_no_doubt(talking):
+    """A job of others that is in progress is waited for, whichever other batch the rate limit has met before."""
+
+    def answer(raw, connection, request):
+        if request["companyId"] == company_of(1):
+            send(connection, 409, IN_PROGRESS)
+        elif len(raw.requests) == 1:
+            send(connection, 429, LIMIT, headers="Retry-After: 0\r\n")
+        else:
+            send(connection, 201, raw.accept(request))
+
+    with talking(answer) as (_, service):
+        for number, outcome in enumerate(["ACCEPTED", "PLANNED"]):
+            plan = bktools.compose_export_jobs(entries_of(company_of(number), 1, number))
+            sent = bktools.submit_export_jobs(plan, apply=True, wait=0, others_export=True, service=service)
+            assert sent["outcome"].to_list() == [outcome]
+
+
 @pytest.mark.parametrize("is_later", [False, True], ids=["the same run", "a later run"])
 @pytest.mark.parametrize("others_export", [False, True], ids=["own job", "others export"])
 def test_a_job_in_progress_after_a_429_leaves_a_doubt(talking, is_later, others_export):
