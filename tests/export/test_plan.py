@@ -38,6 +38,14 @@ def test_csv_opens_in_a_spreadsheet(entries, tmp_path):
     assert not (tmp_path / "other").exists()
 
 
+def test_the_currency_of_most_entries_is_first(entries):
+    """Of two currencies that wait, the one of most entries stands first and decides the order, not the alphabet."""
+    waits = {"approved": [False, False, False, True], "category_id": [None] * 4}
+    plan = compose_export_jobs(entries(4, currency=["USD", "USD", "CHF", "USD"], **waits))
+    values = dict(zip(plan.needs_action["check"], plan.needs_action["value"], strict=True))
+    assert values == {"not_approved": "USD 20.20, CHF 10.10", "no_category": "USD 10.10"}
+
+
 def test_amounts_are_exact_and_by_currency(entries):
     """Sums of more digits than a Decimal context keeps; an entry without amount or currency is not ready."""
     large, cent = Decimal("123456789012345678901234567890.12"), Decimal("0.01")
