@@ -22,15 +22,15 @@ def check(connection: options.ConnectsToCompany) -> None:
     from bktools.checkup import FAILED, checks
 
     done = []
-    for one in checks(connection.selected, company=connection.company):
-        done.append(one)
+    for checked in checks(connection.selected, company=connection.company):
+        done.append(checked)
         if results.is_for_people():
-            typer.echo(visible_line(f"{one.outcome:<8} {one.check:<14} {one.message}"))
-            if one.to_do:
-                typer.echo(f"{'':<23} {visible_line(one.to_do)}")
+            typer.echo(visible_line(f"{checked.outcome:<8} {checked.check:<14} {checked.message}"))
+            if checked.to_do:
+                typer.echo(f"{'':<23} {visible_line(checked.to_do)}")
     if not results.is_for_people():
-        rows = [(one.check, one.outcome, one.message, one.to_do or None) for one in done]
+        rows = [(checked.check, checked.outcome, checked.message, checked.to_do or None) for checked in done]
         results.hand_over(pd.DataFrame(rows, columns=["check", "outcome", "message", "to_do"]))
-    failed = next((one for one in done if one.outcome == FAILED), None)
+    failed = next((checked for checked in done if checked.outcome == FAILED), None)
     if failed is not None:
         raise typer.Exit(Exit.FAILED if failed.error is None else exit_of(failed.error))

@@ -99,7 +99,9 @@ def month_end(
         )  # fmt: skip
     _say_to_do(close)
     _say_persons(close, is_named=arguments.by is not None)
-    questions = [f"{one.about}: {one.to_do}: {one.command}" for one in close.actions if one.cause == "in_doubt"]
+    questions = [
+        f"{action.about}: {action.to_do}: {action.command}" for action in close.actions if action.cause == "in_doubt"
+    ]
     is_closed = close.record.state == "CLOSED"
     again = f"bktools periods reopen {close.period} comes first, because the period is closed"
     results.report(
@@ -185,9 +187,9 @@ def _say_to_do(close: Close) -> None:
     lines = [f"\nTo do: {counted(errors, 'error')}, {counted(warnings, 'warning')}"]
     if close.before.another_chart and not close.run.applied:
         lines.append(f"  {close.before.another_chart}")
-    for one in close.actions[:SHOWN_ACTIONS]:
-        lines.append(f"  {one.who}: {one.to_do}: {one.about}: {one.why}")
-        lines += [f"      {text}" for text in (_value(one), one.command) if text]
+    for action in close.actions[:SHOWN_ACTIONS]:
+        lines.append(f"  {action.who}: {action.to_do}: {action.about}: {action.why}")
+        lines += [f"      {text}" for text in (_value(action), action.command) if text]
     more = len(close.actions) - SHOWN_ACTIONS
     lines += [f"  and {more:,} more: {close.folder}/report.html has all of them"] if more > 0 else []
     lines += [f"  not checked: {phrase}" for phrase in close.run.unchecked]
@@ -200,11 +202,11 @@ def _say_to_do(close: Close) -> None:
         )
 
 
-def _value(one: Valued) -> str:
+def _value(valued: Valued) -> str:
     from bktools.frames.currencies import shown
 
-    amounts = (f"{currency} {shown(amount, currency)}" for currency, amount in one.amounts.items())
-    return ", ".join([counted(one.entries, "entry", "entries"), *amounts]) if one.entries else ""
+    amounts = (f"{currency} {shown(amount, currency)}" for currency, amount in valued.amounts.items())
+    return ", ".join([counted(valued.entries, "entry", "entries"), *amounts]) if valued.entries else ""
 
 
 def _facts_of(close: Close) -> Mapping[str, Any]:

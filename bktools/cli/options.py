@@ -94,19 +94,21 @@ def expanded(run: Callable[..., None]) -> Callable[..., None]:
     parameters: list[inspect.Parameter] = []
     groups: dict[str, tuple[Callable[..., Any], list[str]]] = {}
     for parameter in signature.parameters.values():
-        group = next((one for one in getattr(parameter.annotation, "__metadata__", ()) if isinstance(one, Group)), None)
+        group = next(
+            (extra for extra in getattr(parameter.annotation, "__metadata__", ()) if isinstance(extra, Group)), None
+        )
         own = [*inspect.signature(group.build, eval_str=True).parameters.values()] if group else [parameter]
-        parameters += [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own]
+        parameters += [shown.replace(kind=inspect.Parameter.KEYWORD_ONLY) for shown in own]
         if group:
-            groups[parameter.name] = group.build, [one.name for one in own]
+            groups[parameter.name] = group.build, [shown.name for shown in own]
 
     @wraps(run)
     def command_of_groups(**values: Any) -> None:
-        built = {name: build(**{one: values.pop(one) for one in own}) for name, (build, own) in groups.items()}
+        built = {name: build(**{option: values.pop(option) for option in own}) for name, (build, own) in groups.items()}
         run(**values, **built)
 
     command_of_groups.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    command_of_groups.__annotations__ = {one.name: one.annotation for one in parameters}
+    command_of_groups.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return command_of_groups
 
 

@@ -167,25 +167,25 @@ class Actions:
         """Return the actions: in doubt first, then those that free most money."""
         made = [*self._of_jobs(), *self._of_categories(), *self._of_entries(), *self._of_accounts()]
         # No name breaks a line or turns the direction of a text.
-        made = [replace(one, about=visible_line(one.about), why=visible_line(one.why)) for one in made]
+        made = [replace(action, about=visible_line(action.about), why=visible_line(action.why)) for action in made]
         return tuple(sorted(made, key=self._urgency))
 
     def by_role(self, actions: Iterable[Action]) -> tuple[Waiting, ...]:
         """Return how much waits for each role that has something to do; an entry that waits for two actions counts once."""
         of_role = defaultdict(list)
-        for one in actions:
-            of_role[one.role].append(one)
+        for action in actions:
+            of_role[action.role].append(action)
         waiting = []
         for role in (role for role in ROLES if role in of_role):
-            errors = [one for one in of_role[role] if one.severity == "error"]
-            money, _ = self._waiting({entry for one in errors for entry in one.entry_ids})
+            errors = [action for action in of_role[role] if action.severity == "error"]
+            money, _ = self._waiting({entry for action in errors for entry in action.entry_ids})
             waiting.append(Waiting(role, len(errors), len(of_role[role]) - len(errors), money))
         return tuple(waiting)
 
-    def _urgency(self, one: Action) -> tuple[Any, ...]:
+    def _urgency(self, action: Action) -> tuple[Any, ...]:
         # First what may be booked, then what is booked otherwise than the service says.
-        first = FIRST.index(one.cause) if one.cause in FIRST else len(FIRST)
-        return first, SEVERITIES.index(one.severity), *largest_first(one.money, self.own)
+        first = FIRST.index(action.cause) if action.cause in FIRST else len(FIRST)
+        return first, SEVERITIES.index(action.severity), *largest_first(action.money, self.own)
 
     def _waiting(self, keys: Iterable[Any]) -> tuple[dict[str, Money], tuple[str, ...]]:
         """Return the money and the IDs of entries, by their IDs, or by their lines where they have none."""
@@ -341,12 +341,12 @@ def table_of(actions: Iterable[Action]) -> pa.Table:
     lists = ("entry_ids", "category_ids")
     rows = (
         Sum(
-            {name: getattr(one, name) for name in texts}
-            | {name: one.ids.get(name) for name in IDS}
-            | {name: " ".join(getattr(one, name)) for name in lists},
-            one.money or NOTHING,
+            {name: getattr(action, name) for name in texts}
+            | {name: action.ids.get(name) for name in IDS}
+            | {name: " ".join(getattr(action, name)) for name in lists},
+            action.money or NOTHING,
         )
-        for one in actions
+        for action in actions
     )
     order = (*texts[:6], "entries", "amount", "currency", *texts[6:], *IDS, *lists)
     return by_currency((*texts, *IDS, *lists), rows).select(order)

@@ -205,7 +205,9 @@ def _named_entries(sent: pa.Table) -> pa.Table:
 def _exported(table: str, old: pa.Table, new: pa.Table) -> Iterable[dict[str, Any]]:
     """Yield a row for each group and currency whose number or amount of entries differs, with what drives it."""
     key, names = SUMS[table]
-    sides = [{(one[key] if key else ""): one for one in sums_of(rows, *([key] if key else []))} for rows in (old, new)]
+    sides = [
+        {(part[key] if key else ""): part for part in sums_of(rows, *([key] if key else []))} for rows in (old, new)
+    ]
     named = [row for rows in (old, new) if key for row in rows.select(list({key, *names})).to_pylist()]
     label = {row[key]: " ".join(row[name] for name in names if row[name]) for row in named}
     contributions = _contributions(old, new, key)
@@ -263,8 +265,8 @@ def _contributions(old: pa.Table, new: pa.Table, key: str) -> dict[tuple[Any, st
 
 def _drivers(entries: Sequence[tuple[Decimal, str]], difference: Decimal, currency: str) -> str:
     """Return the entries that add most to a difference, by name, with what each of them adds."""
-    same_way = [one for one in entries if one[0] * difference > 0]
-    largest = sorted(same_way, key=lambda one: (-abs(one[0]), one[1]))[:SHOWN_DRIVERS]
+    same_way = [entry for entry in entries if entry[0] * difference > 0]
+    largest = sorted(same_way, key=lambda entry: (-abs(entry[0]), entry[1]))[:SHOWN_DRIVERS]
     return "; ".join(f"{name} {'+' if amount > 0 else ''}{shown(amount, currency)}" for amount, name in largest)
 
 
@@ -272,14 +274,14 @@ def _held_back(before: PeriodRecord, after: PeriodRecord) -> Iterable[dict[str, 
     """Yield what became of the entries that the first month held back, and those new in the second, by reason."""
     for record, is_earlier in ((before, True), (after, False)):
         rows = _named_entries(record.tables["held_back"])
-        for one in sums_of(rows, "outcome", "reason"):
-            became = "resolved" if one["outcome"] == "resolved" else "still open"
-            for currency, money in one.money.items():
+        for part in sums_of(rows, "outcome", "reason"):
+            became = "resolved" if part["outcome"] == "resolved" else "still open"
+            for currency, money in part.money.items():
                 yield _figures(*((money, Money(0, None)) if is_earlier else (Money(0, None), money))) | {
                     "table": HELD_BACK,
                     "change": became if is_earlier else "new",
-                    "about": sentence(one["reason"]),
-                    "field": one["reason"],
+                    "about": sentence(part["reason"]),
+                    "field": part["reason"],
                     "currency": currency,
                 }
 

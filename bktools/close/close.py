@@ -195,13 +195,14 @@ class Close:
             "reasons": reasons,
             "to_do": self.severities,
             "by_role": {
-                one.role: {"errors": one.errors, "warnings": one.warnings, **one.for_programs} for one in self.by_role
+                waiting.role: {"errors": waiting.errors, "warnings": waiting.warnings, **waiting.for_programs}
+                for waiting in self.by_role
             },
             "against": {
                 "month": self.last_month or None,
                 "currencies": {
-                    one.currency: {name: f"{getattr(one, name):f}" for name in ("before", "now", "change")}
-                    for one in self.against
+                    change.currency: {name: f"{getattr(change, name):f}" for name in ("before", "now", "change")}
+                    for change in self.against
                 },
             },
         }
@@ -209,7 +210,7 @@ class Close:
     @property
     def severities(self) -> dict[str, int]:
         """Number of actions by severity."""
-        return {name: sum(one.severity == name for one in self.actions) for name in ("error", "warning")}
+        return {name: sum(action.severity == name for action in self.actions) for name in ("error", "warning")}
 
 
 def where(environment: str) -> str:

@@ -107,7 +107,7 @@ def sums_of(entries: pa.Table, *keys: str, own: str | None = None) -> list[Sum]:
         Sum(dict(zip(keys, group, strict=True)), dict(sorted(money.items(), key=lambda item: ranks[item[0]])))
         for group, money in groups.items()
     ]
-    return sorted(sums, key=lambda one: largest_first(one.money, own))
+    return sorted(sums, key=lambda part: largest_first(part.money, own))
 
 
 def money_of(entries: pa.Table, own: str | None = None) -> dict[str, Money]:
@@ -119,15 +119,15 @@ def money_of(entries: pa.Table, own: str | None = None) -> dict[str, Money]:
 def largest_first(money: Mapping[str, Money], own: str | None) -> tuple[Decimal, int]:
     """Return the key that sorts by the amount in the company's own currency, then by the number of entries."""
     amount = money[own].amount if own is not None and own in money else None
-    return -abs(amount or Decimal(0)), -sum(one.entries for one in money.values())
+    return -abs(amount or Decimal(0)), -sum(value.entries for value in money.values())
 
 
 def currencies_of(groups: Iterable[Mapping[str, Money]], own: str | None) -> tuple[str, ...]:
     """Return all currencies: the company's own first, then by number of entries; entries without one last."""
     counts: dict[str, int] = defaultdict(int)
     for money in groups:
-        for currency, one in money.items():
-            counts[currency] += one.entries
+        for currency, value in money.items():
+            counts[currency] += value.entries
     return tuple(sorted(counts, key=lambda name: (name != own, name == NO_CURRENCY, -counts[name], name)))
 
 
@@ -159,14 +159,14 @@ class Figures:
     @cached_property
     def statement(self) -> tuple[Sum, ...]:
         """A line for each fate that has entries, its reasons below it, and the total with the fate "all"."""
-        fates = {one["fate"]: one for one in self.by("fate")}
+        fates = {part["fate"]: part for part in self.by("fate")}
         reasons = self.by("fate", "reason")
         lines = []
         for fate in (fate for fate in FATES if fate in fates):
             lines.append(Sum({"fate": fate, "reason": ""}, fates[fate].money, fate))
-            own = [one for one in reasons if one["fate"] == fate and one["reason"]]
+            own = [part for part in reasons if part["fate"] == fate and part["reason"]]
             if fate in WITH_REASONS or len(own) > 1 or (own and own[0].money != fates[fate].money):
-                lines += [Sum(one.keys, one.money, sentence(one["reason"])) for one in own]
+                lines += [Sum(part.keys, part.money, sentence(part["reason"])) for part in own]
         total = money_of(self._entries, self._own)
         return (*lines, Sum({"fate": ALL, "reason": ""}, total, "all entries"))
 
@@ -201,7 +201,9 @@ class Figures:
         is_of_month = pc.is_in(self._entries["fate"], pa.array([EXPORTED, IN_DOUBT, READY], TEXT))
         rows = self._entries.filter(is_of_month)
         sums = sums_of(rows, "sent_at", "sent_by", "fate", "job_id", "batch_id", own=self._own)
-        return tuple(sorted(sums, key=lambda one: (one["sent_at"] is None, str(one["sent_at"]), str(one["batch_id"]))))
+        return tuple(
+            sorted(sums, key=lambda part: (part["sent_at"] is None, str(part["sent_at"]), str(part["batch_id"])))
+        )
 
     @cached_property
     def table(self) -> pa.Table:
@@ -216,7 +218,7 @@ class Figures:
 
     @staticmethod
     def _in_order(sums: Sequence[Sum]) -> list[Sum]:
-        return sorted(sums, key=lambda one: FATES.index(one["fate"]))
+        return sorted(sums, key=lambda part: FATES.index(part["fate"]))
 
 
 def change_of(before: Money, now: Money) -> tuple[Decimal, Decimal, Decimal, Decimal | None]:
@@ -231,10 +233,10 @@ def change_of(before: Money, now: Money) -> tuple[Decimal, Decimal, Decimal, Dec
 def by_currency(keys: tuple[str, ...], sums: Iterable[Sum]) -> pa.Table:
     """Return sums as a table: the keys, and a row a currency of each with its number of entries and exact amount."""
     rows = [
-        {name: one.keys[name] for name in keys}
+        {name: part.keys[name] for name in keys}
         | {"currency": currency, "entries": money.entries, "amount": money.amount}
-        for one in sums
-        for currency, money in one.money.items()
+        for part in sums
+        for currency, money in part.money.items()
     ]
     amounts = pa.array([row["amount"] for row in rows])
     amounts = pc.cast(amounts, MONEY) if pa.types.is_null(amounts.type) else amounts

@@ -59,7 +59,7 @@ class FileMapping:
         lines = [
             f"kind = {_quoted(self.kind)}",
             "headings = [",
-            *(f"    {_quoted(one)}," for one in self.headings),
+            *(f"    {_quoted(heading)}," for heading in self.headings),
             "]",
         ]
         for table in ("columns", "options"):
@@ -137,9 +137,9 @@ def mapping_for(path: str | PathLike[str], kind: str, reader_options: Mapping[st
     """
     # A pipe is not opened: the reader refuses it.
     known = all_mappings() if Path(path).is_file() else []
-    fitting = [one for one in known if one.kind == kind and _fits(path, one, reader_options)]
+    fitting = [mapping for mapping in known if mapping.kind == kind and _fits(path, mapping, reader_options)]
     if len(fitting) > 1:
-        names = " and ".join(repr(one.name) for one in fitting)
+        names = " and ".join(repr(mapping.name) for mapping in fitting)
         raise InputError(
             f"the mappings {names} are for the same headings: delete one of them in {folder()}", source=str(path)
         )
@@ -213,7 +213,7 @@ def _checked(name: str, content: Mapping[str, Any]) -> FileMapping:
     if (
         not isinstance(headings, list)
         or not headings
-        or not all(isinstance(one, str) and one.strip() for one in headings)
+        or not all(isinstance(heading, str) and heading.strip() for heading in headings)
     ):
         raise _DamagedError("its headings must be a list of texts")
     columns = _texts(content, "columns", KINDS[kind])

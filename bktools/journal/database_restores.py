@@ -130,7 +130,7 @@ class DatabaseRestores:
         with self._records.transaction() as connection:
             restores, position = self._restores(), self._database.position()
             # Otherwise it is noticed, and this machine has not confirmed it, or was killed meanwhile.
-            is_confirmed = {one.restore for one in seen} == {restores.last}
+            is_confirmed = {state.restore for state in seen} == {restores.last}
             if restores.database != position.database or not restores.last or is_confirmed:
                 state = {"database": position.database, "senders": self._senders(restores, seen)}
                 record_event(connection, SUBJECT, secrets.token_hex(8), None, NOTICED, json.dumps(state))
@@ -239,11 +239,11 @@ class DatabaseRestores:
     def _agrees(self, seen: Sequence[Seen], position: Position, restores: _Restores) -> bool:
         """Whether this is the database as this machine knows it."""
         return restores.database == position.database and all(
-            one.database == position.database
-            and one.restore == restores.last
-            and one.position <= position.inserted
-            and self._records.digest_at(one.event) == one.digest
-            for one in {*seen}
+            state.database == position.database
+            and state.restore == restores.last
+            and state.position <= position.inserted
+            and self._records.digest_at(state.event) == state.digest
+            for state in {*seen}
         )
 
     def _restores(self) -> _Restores:
@@ -270,7 +270,7 @@ class DatabaseRestores:
         """Return the machines that sent, as the batches, the events of restores, this machine's sent log and memory name them."""
         sent = {row["name"] for row in self._records.rows(_SENDERS)}
         own = {self.sender()} if self._sent_log.have_sent() else set()
-        return tuple(sorted(sent.union(restores.senders, own, *(one.senders for one in seen))))
+        return tuple(sorted(sent.union(restores.senders, own, *(state.senders for state in seen))))
 
 
 def _identity(sender: str) -> str:

@@ -139,7 +139,7 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
         sql = """SELECT company_id FROM batches UNION SELECT substr(subject_id, 1, 36) FROM events
             WHERE subject IN ('close', 'period')"""
         companies = [row["company_id"] for row in journal.rows(sql)]
-        pieces = [_of_company(journal, one) for one in companies if company_id in {None, one}]
+        pieces = [_of_company(journal, company) for company in companies if company_id in {None, company}]
     table = pa.concat_tables([*pieces, PERIODS.empty_table()], promote_options="permissive")
     about = {"environment": settings.environment, "table": "periods", "rows": len(table), "complete": True}
     return to_pandas(table, about)

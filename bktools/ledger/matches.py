@@ -205,17 +205,21 @@ class _Search:
         pairs, tangled = groups(ours.rows, ours.on(0), theirs.rows, theirs.on(offset))
         if step.group:
             # Fewer postings than equal totals: nothing tells whose they are. A total that differs has the only posting.
-            equal = [(one, other[: len(one)]) for one, other in tangled if len(one) <= len(other) and not step.differs]
-            one, other = (np.concatenate([pairs[side], *(group[side] for group in equal)]) for side in (0, 1))
-            return one, other, np.full(len(one), np.nan)
+            equal = [
+                (entries, postings[: len(entries)])
+                for entries, postings in tangled
+                if len(entries) <= len(postings) and not step.differs
+            ]
+            entries, postings = (np.concatenate([pairs[side], *(group[side] for group in equal)]) for side in (0, 1))
+            return entries, postings, np.full(len(entries), np.nan)
         wanted = [np.concatenate([pairs[side][:0], *(group[side] for group in tangled)]) for side in (0, 1)]
         if step.text != "orders":
             wanted = [np.concatenate([*parts]) for parts in zip(wanted, pairs, strict=True)]
         rows = [self._rows(side, numbers) for side, numbers in zip(sides, wanted, strict=True)]
         chosen = [(*pairs, np.full(len(pairs[0]), np.nan)) if step.text == "orders" else similar(pairs, rows)]
         chosen += [best_pairs(group, rows, step.text, tied) for group in tangled]
-        one, other, scores = (np.concatenate(parts) for parts in zip(*chosen, strict=True))
-        return one, other, scores
+        entries, postings, scores = (np.concatenate(parts) for parts in zip(*chosen, strict=True))
+        return entries, postings, scores
 
     def _rows(self, side: Rows, wanted: Numbers) -> Mapping[int, Row]:
         """Return text, amount and date of rows, by their numbers."""
@@ -276,13 +280,13 @@ def groups(
     entries: Numbers, entry_keys: Digests, postings: Numbers, posting_keys: Digests
 ) -> tuple[tuple[Numbers, Numbers], list[tuple[Numbers, Numbers]]]:
     """Return the pairs whose key both sides have once, and the entries and postings of each other common key."""
-    one, other = _sorted(entries, entry_keys), _sorted(postings, posting_keys)
-    place = np.minimum(np.searchsorted(other.keys, one.keys), max(len(other.keys) - 1, 0))
-    is_common = other.keys[place] == one.keys if len(other.keys) else np.zeros(len(one.keys), dtype=bool)
+    ours, theirs = _sorted(entries, entry_keys), _sorted(postings, posting_keys)
+    place = np.minimum(np.searchsorted(theirs.keys, ours.keys), max(len(theirs.keys) - 1, 0))
+    is_common = theirs.keys[place] == ours.keys if len(theirs.keys) else np.zeros(len(ours.keys), dtype=bool)
     left, right = np.flatnonzero(is_common), place[is_common]
-    alone = (one.counts[left] == 1) & (other.counts[right] == 1)
-    pairs = one.rows[one.first[left[alone]]], other.rows[other.first[right[alone]]]
-    tangled = [(one.group(a), other.group(b)) for a, b in zip(left[~alone], right[~alone], strict=True)]
+    alone = (ours.counts[left] == 1) & (theirs.counts[right] == 1)
+    pairs = ours.rows[ours.first[left[alone]]], theirs.rows[theirs.first[right[alone]]]
+    tangled = [(ours.group(a), theirs.group(b)) for a, b in zip(left[~alone], right[~alone], strict=True)]
     return pairs, sorted(tangled, key=lambda group: int(group[0][0]))
 
 
