@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import math
 import os
 import sys
 import tempfile
@@ -79,12 +80,17 @@ def survivors(
         if (mutant.file, change.before, change.after) in known:
             yield mutant, change, "equivalent"
             continue
-        tests = covering.tests_of(mutant.file, lines_around(workshop.copy, mutant))
-        limit = 60 + 4 * sum(covering.seconds[test] for test in tests)
-        if tests and workshop.is_killed(mutant.file, change.code, tests, limit):
+        lines = lines_around(workshop.copy, mutant)
+        first = covering.tests_of(mutant.file, lines)
+        rest = [test for test in covering.tests_of(mutant.file, lines, math.inf) if test not in {*first}]
+        if any(_is_killed(workshop, covering, mutant.file, change.code, tests) for tests in (first, rest) if tests):
             yield mutant, change, "killed"
         else:
-            yield mutant, change, "survived" if tests else "unreached"
+            yield mutant, change, "survived" if first else "unreached"
+
+
+def _is_killed(workshop: Workshop, covering: Covering, file: str, code: str, tests: list[str]) -> bool:
+    return workshop.is_killed(file, code, tests, 60 + 4 * sum(covering.seconds[test] for test in tests))
 
 
 def main(arguments: list[str] | None = None) -> float:

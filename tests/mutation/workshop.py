@@ -44,19 +44,13 @@ PYTEST_PLUGINS = ["pytest_timeout", "xdist.plugin", "_hypothesis_pytestplugin"]
 
 # These run in processes of their own, whose lines are not seen, measure time, or look at the code itself.
 NOT_USED = (
-    *("tests/mutation", "tests/benchmarks", "tests/notebooks", "tests/pictures", "tests/typing", "tests/sandbox"),
-    *("tests/cli/test_accounts_", "tests/cli/test_bad_", "tests/cli/test_csv_", "tests/cli/test_interrupted_"),
-    *("tests/cli/test_month_end_command", "tests/cli/test_other_", "tests/cli/test_output_", "tests/cli/test_sandbox_"),
+    *("tests/mutation", "tests/benchmarks", "tests/notebooks", "tests/pictures", "tests/typing"),
     *("tests/submit/test_kill", "tests/submit/test_order_on_disk", "tests/reports/test_libre"),
     *("tests/test_house.py", "tests/test_lint_format_types.py", "tests/test_readme.py", "tests/test_docs.py"),
 )
 SECONDS_A_TEST = 15  # a longer one is not used
-# These are longer wherever they run, some because their lines are recorded.
-LONG = (
-    "not spark and not hundred_thousand and not while_committing and not four_processes and not any_bytes"
-    " and not in_their_languages and not a_few_accounts"
-)
-SECONDS_A_MUTANT = 30  # the tests that fit are run, those of the room before others
+LONG = "not spark"  # each starts a Java machine
+SECONDS_A_MUTANT = 30.0  # the tests that fit are run first, those of the room before others
 MEMORY = 12 * 2**30
 OUTPUT = "output.txt"
 TEMPORARY = "temporary"
@@ -84,12 +78,12 @@ class Covering:
     lines: dict[str, dict[int, set[str]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(set)))
     shares: dict[str, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
 
-    def tests_of(self, file: str, lines: Iterable[int]) -> list[str]:
+    def tests_of(self, file: str, lines: Iterable[int], budget: float = SECONDS_A_MUTANT) -> list[str]:
         """Return the tests that reach the lines, or for lines run at import the file; what tells most in a second first."""
         of_file, shares = self.lines.get(file, {}), self.shares.get(file, {})
         room = file.split("/")[1].removesuffix(".py")
         own = (f"tests/{room}/", f"tests/test_{room}.py")
-        found, left = set().union(*(of_file.get(line, ()) for line in lines)), float(SECONDS_A_MUTANT)
+        found, left = set().union(*(of_file.get(line, ()) for line in lines)), budget
         if not found:
             # Which tests look at a table of the file is not known: more of them are tried.
             left *= 3
