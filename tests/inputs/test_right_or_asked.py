@@ -345,6 +345,7 @@ def test_a_proposal_shows_rows_sums_and_dates(write):
         "positive 8.50, negative -7.25", "from 2026-10-01 to 2026-10-09",
     ):  # fmt: skip
         assert part in shown
+    assert "sheet" not in shown, "a text has none"
 
 
 def test_an_unknown_name_holds_its_entry_back_and_no_other(write):

@@ -69,6 +69,18 @@ TABLES = {
         chart, "Bericht;2026\nFoo;Bar;Baz;Qux;Quux\n1;a;b;c;d\n2;e;f;g;h\n", ["found: 'Foo', 'Bar', 'Baz', 'Qux', 'Quux'"], {}
     ),
     "three rows without headings": (chart, THREE, ACCOUNTS, {"columns": {"code": "column 1", "name": "column 2"}}),
+    "identifiers under a heading of codes and names": (
+        chart, "Account;Description\nloans_receivable;Loans\nbank_fees;Fees\ncash;Cash\n",
+        {"code": ["loans_receivable", "bank_fees", "cash"]}, {},
+    ),
+    "a date and an amount that are none": (
+        ledger, "Konto;Datum;Betrag\n10;x;5\n20;2026-10-01;y\n",
+        ["2 problems: (1) line 2: 'Datum' must hold dates", "(2) line 3: 'Betrag' must hold"], {},
+    ),
+    "sides under another heading, in two of five rows": (
+        entries, "Date;Amount;Foo\n2026-10-01;5;Debit\n2026-10-02;6;Credit\n" + "2026-10-03;7;\n" * 3,
+        ["have one sign, and 'Foo' beside them says debit or credit"], {},
+    ),
     "two rows without headings": (chart, "1000;Kasse\n1200;Bank\n", ["line 1: code '1000', name 'Kasse'"], {}),
     "identifiers without headings": (
         entries, UUIDS, {"description": ["Taxi"] * 3}, {"columns": {"id": "column 1", "description": "column 2"}},
@@ -403,6 +415,20 @@ def test_a_broken_cell_far_to_the_right(workbook):
     """A column of two letters is counted as spreadsheets count it."""
     path = workbook({"A": [["x"] * 26 + ["Konto", "Name"], ["y"] * 26 + ["0400", "="]]})
     check(chart, path, ["the cell AB2 of the sheet 'A' holds the error #N/A"], {})
+
+
+def test_an_empty_row_among_rows_without_headings(workbook):
+    """It is no row: the first one is told as data, and its names are wanted."""
+    path = workbook({"A": [["1000", "Kasse"], [], ["1200", "Bank"], ["4930", "Büro"]]})
+    check(chart, path, {"code": ["1000", "1200", "4930"]}, {"columns": {"code": "column 1", "name": "column 2"}})
+
+
+def test_the_first_sheet_by_its_position(workbook):
+    """Positions count from 0."""
+    path = workbook({"A": [["Konto", "Name"], ["1000", "Kasse"]], "B": [["Konto", "Name"], ["1200", "Bank"]]})
+    for position, code in enumerate(["1000", "1200"]):
+        check(chart, path, {"code": [code]}, {"sheet": position})
+    check(chart, path, ["there is no sheet 2, positions are 0 to 1"], {"sheet": 2})
 
 
 def test_an_empty_cell_among_numbers(workbook):

@@ -74,11 +74,11 @@ def test_splits_are_postings(write, packed):
     assert set(found["date"].dt.strftime("%Y-%m-%d")) == {"2026-10-05"}
     assert set(found["currency"]) == {"EUR"}
     chart = bktools.read_chart_of_accounts(path)
-    assert chart[["code", "name", "external_id"]].values.tolist() == [
-        ["Assets", "Assets", ASSETS],
-        ["Assets:Current account", "Current account", BANK],
-        ["5800", "Travel", TRAVEL],
-        ["Assets:Shares", "Shares", SHARES],
+    assert chart[["code", "name", "external_id", "type"]].values.tolist() == [
+        ["Assets", "Assets", ASSETS, "ASSET"],
+        ["Assets:Current account", "Current account", BANK, "BANK"],
+        ["5800", "Travel", TRAVEL, "EXPENSE"],
+        ["Assets:Shares", "Shares", SHARES, "STOCK"],
     ]
 
 

@@ -89,6 +89,16 @@ def test_a_posting_that_was_added_later(write):
     assert ledger(write, text)["account_code"].tolist() == ["5800", "1930"]
 
 
+def test_two_postings_that_are_alike(write):
+    """Equal postings behind each other are two; only what repeats an added one is left out."""
+    text = (
+        '#FLAGGA 0\n#SIETYP 4\n#VER A 1 20261003 "Tåg"\n{\n'
+        + "#TRANS 5800 {} 5.00\n" * 2
+        + "#TRANS 1930 {} -10.00\n}\n"
+    )
+    assert ledger(write, text)["account_code"].tolist() == ["5800", "5800", "1930"]
+
+
 @pytest.mark.parametrize("encoding", ["cp437", "utf-8", "cp1252"])
 def test_the_chart(write, encoding):
     """Accounts with names and types, in the file's order."""
