@@ -209,6 +209,26 @@ def test_a_restore_after_a_restore_is_another_one(machine, restored):
     send(bob, 5)
 
 
+def test_confirmations_that_a_copy_holds_are_not_those_of_its_restore(machine, restored):
+    """The copy was made after every machine had confirmed an earlier restore: each confirms again before anybody sends."""
+    ada, bob = machine("ada"), machine("bob")
+    send(ada, 1)
+    send(bob, 2)
+    first = restored("pg_restore")
+    send(ada, 3)
+    first()
+    for settings in (bob, ada):
+        restore(settings, None, by="Ada")
+    second = restored("pg_restore")
+    send(ada, 4)
+    second()
+    restore(bob, None, by="Bob")
+    with pytest.raises(JournalError, match="journal restore"):
+        send(bob, 5)
+    restore(ada, None, by="Ada")
+    send(bob, 5)
+
+
 @pytest.mark.parametrize("evidence", ["", "none of them in the ledger until 5 November"])
 def test_a_machine_that_is_gone_is_waived_for_a_company(machine, restored, postgres, database, evidence):
     """By name and company: with evidence everything is sent, without it what is dated after the waiver; the rest is refused."""
