@@ -7,6 +7,7 @@ from contextlib import suppress
 from difflib import get_close_matches
 from functools import partial
 from itertools import combinations
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -40,6 +41,27 @@ _EMAIL = r"^[^@\s]+@[^@\s]+\.[^@\s]+$"
 _DAY = r"^(?:0?[1-9]|[12]\d|3[01])\.(?:0[1-9]|1[0-2])\.?$"
 _ZEROS = r"^0\d"
 _CENTS = r"[.,]\d\d\D*$"
+
+
+class _OtherKind(NamedTuple):
+    """The kind of file that one of another kind may be instead, and how it is read.
+
+    `own` are the fields of which one settles that a file is what it is wanted to be; `shown_by` those of the other kind.
+    """
+
+    own: set[str]
+    kind: str
+    shown_by: tuple[str, str]
+    what: str
+    command: str
+    function: str
+
+
+_ENTRIES = ("entries", ("date", "amount"), "holds entries", "bktools spend", "read_entries")
+_CHART = ("chart", ("code", "name"), "is a chart of accounts", "bktools reconcile", "read_chart_of_accounts")
+_OTHER_KINDS = {"chart": _OtherKind({"code"}, *_ENTRIES)} | dict.fromkeys(
+    ("entries", "ledger"), _OtherKind({"id", "date", "amount", "debit", "credit"}, *_CHART)
+)
 
 
 class Vocabulary:
@@ -135,28 +157,16 @@ class Vocabulary:
 
     def _refuse_other_kind(self, table: Table, places: Mapping[str, int]) -> None:
         """Raise an error where a chart is wanted and the headings are those of entries, or the other way round."""
-        is_chart = self.kind == "chart"
-        own = {"code"} if is_chart else {"id", "date", "amount", "debit", "credit"}
-        if self.kind == "accounts" or own & {*places, *self.chosen}:
+        other = _OTHER_KINDS.get(self.kind)
+        if other is None or other.own & {*places, *self.chosen}:
             return
-        kind, fields, what, command, function = (
-            ("entries", ("date", "amount"), "holds entries", "bktools spend", "read_entries")
-            if is_chart
-            else (
-                "chart",
-                ("code", "name"),
-                "is a chart of accounts",
-                "bktools reconcile",
-                "read_chart_of_accounts",
-            )
-        )
         known: list[int | None] = [None]
         with suppress(InputError):
-            known = [Vocabulary(kind).recognised(field, table) for field in fields]
-        if None not in known and (is_chart or not self._candidates("date", table, places)):
+            known = [Vocabulary(other.kind).recognised(field, table) for field in other.shown_by]
+        if None not in known and ("date" in other.shown_by or not self._candidates("date", table, places)):
             shown = " and ".join(repr(table.headings[place]) for place in known if place is not None)
-            reader = command if is_command() else function
-            raise_all([InputError(f"{what}, as {shown} show: read it with {reader}", source=table.source)], table)
+            reader = other.command if is_command() else other.function
+            raise_all([InputError(f"{other.what}, as {shown} show: read it with {reader}", source=table.source)], table)
 
     def _by_heading(
         self, table: Table, required: Sequence[str], refusals: list[InputError], notes: list[str]

@@ -220,7 +220,8 @@ class Service:
             tax_code_external_id=tax_code_external_id,
         )
         try:
-            answer = self._send(call := self._call(accounts.CREATE_ACCOUNT, body=msgspec.json.encode(body)))
+            call = self._call(accounts.CREATE_ACCOUNT, body=msgspec.json.encode(body))
+            account, status = self._answered(call, decoder_of(Data[accounts.Account]))
         except StatusError as error:
             if accounts.is_duplicate(error.status, f"{error.type} {error.detail}"):
                 exists = DuplicateAccountError(
@@ -233,8 +234,7 @@ class Service:
                 )
                 raise of_answer(exists, error.headers) from error
             raise
-        account = answers.decoded(answer, decoder_of(Data[accounts.Account]), call.endpoint).data
-        return msgspec.structs.replace(account, matched=answer.status == accounts.MATCHED_STATUS)
+        return msgspec.structs.replace(account.data, matched=status == accounts.MATCHED_STATUS)
 
     def create_export_job(
         self,
@@ -494,10 +494,15 @@ class Service:
         )
 
     def _ask(self, call: Call, decoder: msgspec.json.Decoder[Record]) -> Record:
-        """Return the record that answers a call, after repeats where it may be repeated."""
+        """Return the record that answers a call."""
+        return self._answered(call, decoder)[0]
 
-        def once() -> Record:
-            return answers.decoded(self._send(call), decoder, call.endpoint)
+    def _answered(self, call: Call, decoder: msgspec.json.Decoder[Record]) -> tuple[Record, int]:
+        """Return the record that answers a call, and its status, after repeats where it may be repeated."""
+
+        def once() -> tuple[Record, int]:
+            answer = self._send(call)
+            return answers.decoded(answer, decoder, call.endpoint), answer.status
 
         return repeated(once, self._retry, self._budget, call) if call.endpoint.repeatable else once()
 
