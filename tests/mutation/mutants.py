@@ -277,12 +277,12 @@ def _one_line(lines: list[str]) -> str:
     return " ".join(line.strip() for line in lines)
 
 
-def sampled(mutants: Iterable[Mutant], count: int, seed: int) -> list[Mutant]:
-    """Return as many of each kind as of the others, so that the many easy kinds do not make the score."""
+def sampled(mutants: Iterable[Mutant], count: int, seed: int, *, of_all: bool = False) -> list[Mutant]:
+    """Return as many of each kind as of the others, so that the many easy kinds do not make the score; or any of all."""
+    chance = random.Random(seed)
     kinds: dict[str, list[Mutant]] = defaultdict(list)
     for mutant in mutants:
-        kinds[mutant.kind].append(mutant)
-    chance = random.Random(seed)
+        kinds["" if of_all else mutant.kind].append(mutant)
     for of_kind in kinds.values():
         chance.shuffle(of_kind)
     rows = zip_longest(*(kinds[kind] for kind in sorted(kinds)))

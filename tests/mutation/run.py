@@ -99,6 +99,9 @@ def main(arguments: list[str] | None = None) -> float:
     parser.add_argument("--room", action="append", choices=ROOMS, help="all by default")
     parser.add_argument("--sample", type=int, default=40, help="mutants a room")
     parser.add_argument("--seed", type=int, default=1, help="another seed draws other mutants")
+    parser.add_argument(
+        "--of-all", action="store_true", help="any mutants; by default as many of each kind as of the others"
+    )
     parser.add_argument("--file", action="append", default=[], help="only mutants of files whose path has this in it")
     parser.add_argument("--tests", action="append", default=[], help="only tests below this path")
     asked = parser.parse_args(arguments)
@@ -113,9 +116,8 @@ def main(arguments: list[str] | None = None) -> float:
                 for file in files_of(room, workshop.copy)
                 if not asked.file or any(part in file for part in asked.file)
             ]
-            drawn = sampled(
-                (mutant for file in files for mutant in mutants_of(workshop.copy, file)), asked.sample, asked.seed
-            )
+            mutants = (mutant for file in files for mutant in mutants_of(workshop.copy, file))
+            drawn = sampled(mutants, asked.sample, asked.seed, of_all=asked.of_all)
             begun, ends = time.monotonic(), []
             check_control(workshop, covering, drawn)
             for mutant, change, end in survivors(workshop, covering, drawn, known):
