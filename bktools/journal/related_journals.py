@@ -118,7 +118,7 @@ class RelatedJournals:
         """Return every other journal that has sent a batch, in the data folder and outside of it."""
         journals = {other.id: other for other in self._beside() if _has_sent(self._file(other))}
         for folder in sorted(self._sent_log.outer.glob("*")):
-            other = _from_marks(folder)
+            other = _from_sent_log(folder)
             if other.id != self._own.id and folder.name != "locks":
                 journals.setdefault(other.id, other)
         return list(journals.values())
@@ -245,8 +245,8 @@ class RelatedJournals:
     def _that_sent_for(self, company_id: str) -> Iterator[RelatedJournal]:
         beside = {other.id: other for other in self._beside()}
         yield from (other for other in beside.values() if _has_sent(self._file(other), company_id))
-        marked = [_from_marks(folder) for folder in self._sent_log.folders_of_others(company_id)]
-        yield from (other for other in marked if other.id not in beside)
+        named = [_from_sent_log(folder) for folder in self._sent_log.folders_of_others(company_id)]
+        yield from (other for other in named if other.id not in beside)
 
     def _not_of_another_service(self) -> Iterator[tuple[RelatedJournal, File]]:
         same = self._own.rows("SELECT journal_id, folder FROM other_journals WHERE relation = 'same'")
@@ -300,7 +300,7 @@ def _has_sent(file: Records | None, company_id: str | None = None) -> bool:
     return file is not None and bool(file.rows(sql, company_id))
 
 
-def _from_marks(folder: Path) -> RelatedJournal:
+def _from_sent_log(folder: Path) -> RelatedJournal:
     """Return the journal that a folder of an outer sent log belongs to."""
     about = read_about(folder)
     location = str(about["path"])
