@@ -77,6 +77,26 @@ TABLES = {
         ledger, "Konto;Datum;Betrag\n10;x;5\n20;2026-10-01;y\n",
         ["2 problems: (1) line 2: 'Datum' must hold dates", "(2) line 3: 'Betrag' must hold"], {},
     ),
+    "dates of two forms, of which one is in order": (
+        entries, "Date,Amount\n" + "".join(f"{day}/2026,1\n" for day in ("09/07", "09/09", "07/10", "11/10")),
+        ["set date_format='%d/%m/%Y' or date_format='%m/%d/%Y'"], {},
+    ),
+    "a line of a report with something beside it": (
+        chart, "Konto;Name;Art\n" + "".join(f"{code};Kasse;B\n" for code in range(1000, 1030)) + "Seite 1 von 3;;x\n",
+        {"notes": ["rows skipped as lines of a report, not accounts: 1 (line 32)"]}, {},
+    ),
+    "an ID and a company that are none": (
+        entries, f"id,company_id\n7,{COMPANY}\n{ENTRY},8\n",
+        ["2 problems: (1) line 2: 'id' must hold", "(2) line 3: 'company_id' must hold"], {},
+    ),
+    "rates of taxes": (
+        read_accounts, f"id,company_id,Tax Code\n{ENTRY},{COMPANY},19%\n",
+        {"notes": ["'Tax Code' holds tax rates, not identifiers of tax codes: not read; take it all the same with columns={'tax_code_external_id': 'Tax Code'}"]}, {},
+    ),
+    "rates of taxes that were named": (
+        read_accounts, f"id,company_id,Tax Code\n{ENTRY},{COMPANY},19%\n", {"tax_code_external_id": ["19%"]},
+        {"columns": {"tax_code_external_id": "Tax Code"}},
+    ),
     "sides under another heading, in two of five rows": (
         entries, "Date;Amount;Foo\n2026-10-01;5;Debit\n2026-10-02;6;Credit\n" + "2026-10-03;7;\n" * 3,
         ["have one sign, and 'Foo' beside them says debit or credit"], {},

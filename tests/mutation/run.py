@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import math
 import os
 import sys
 import tempfile
@@ -17,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mutants import Change, Mutant, change_of, mutants_of, sampled
-from workshop import Covering, Workshop
+from workshop import SECONDS_A_SURVIVOR, Covering, Workshop
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -82,7 +81,7 @@ def survivors(
             continue
         lines = lines_around(workshop.copy, mutant)
         first = covering.tests_of(mutant.file, lines)
-        rest = [test for test in covering.tests_of(mutant.file, lines, math.inf) if test not in {*first}]
+        rest = [test for test in covering.tests_of(mutant.file, lines, SECONDS_A_SURVIVOR) if test not in {*first}]
         if any(_is_killed(workshop, covering, mutant.file, change.code, tests) for tests in (first, rest) if tests):
             yield mutant, change, "killed"
         else:

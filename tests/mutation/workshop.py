@@ -51,6 +51,7 @@ NOT_USED = (
 SECONDS_A_TEST = 15  # a longer one is not used
 LONG = "not spark"  # each starts a Java machine
 SECONDS_A_MUTANT = 30.0  # the tests that fit are run first, those of the room before others
+SECONDS_A_SURVIVOR = 120.0  # then those that fit here
 MEMORY = 12 * 2**30
 OUTPUT = "output.txt"
 TEMPORARY = "temporary"
