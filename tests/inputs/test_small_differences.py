@@ -97,6 +97,13 @@ TABLES = {
         read_accounts, f"id,company_id,Tax Code\n{ENTRY},{COMPANY},19%\n", {"tax_code_external_id": ["19%"]},
         {"columns": {"tax_code_external_id": "Tax Code"}},
     ),
+    "dates with names of months under Valuta": (
+        entries, "Valuta;Betrag\n30 Jun 2023;5,00\n", {"date": ["2023-06-30"]}, {"date_format": "%d %b %Y"}
+    ),
+    "addresses of people under an unknown heading": (
+        entries, "Date,Amount,Foo\n2026-10-01,5,ada@example.com\n",
+        ["no column found for 'employee_id'", "('Foo' looks like it)"], {"required": ["employee_id"]},
+    ),
     "sides under another heading, in two of five rows": (
         entries, "Date;Amount;Foo\n2026-10-01;5;Debit\n2026-10-02;6;Credit\n" + "2026-10-03;7;\n" * 3,
         ["have one sign, and 'Foo' beside them says debit or credit"], {},
@@ -441,6 +448,16 @@ def test_an_empty_row_among_rows_without_headings(workbook):
     """It is no row: the first one is told as data, and its names are wanted."""
     path = workbook({"A": [["1000", "Kasse"], [], ["1200", "Bank"], ["4930", "Büro"]]})
     check(chart, path, {"code": ["1000", "1200", "4930"]}, {"columns": {"code": "column 1", "name": "column 2"}})
+
+
+def test_a_duration_beside_a_chart(workbook):
+    """A cell with hours is a text like any other that is not read."""
+
+    def hours(book):
+        book.get_worksheet_by_name("A").write(1, 2, 1.5, book.add_format({"num_format": "[h]:mm"}))
+
+    path = workbook({"A": [["Konto", "Name", "Stunden"], ["1000", "Kasse", ""], ["1200", "Bank", ""]]}, hours)
+    check(chart, path, {"code": ["1000", "1200"]}, {})
 
 
 def test_the_first_sheet_by_its_position(workbook):

@@ -48,6 +48,13 @@ def test_every_form_of_the_norm(write, encoding, delimiter, sense):
     assert found.attrs["bktools"]["debit"] == found.attrs["bktools"]["credit"] == "2289.20"
 
 
+@pytest.mark.parametrize(("comma", "thousands"), [("1120,50", "1.120,50"), (",", ".")], ids=["thousands", "points"])
+def test_points_in_amounts(write, comma, thousands):
+    """A point stands between thousands where there are commas, and for the comma where there is none."""
+    found = bktools.read_general_ledger(write(fec().replace(comma, thousands), "FEC.txt"))
+    assert list(map(str, found["amount"])) == AMOUNTS
+
+
 def test_accounts_repeat_and_are_one(write):
     """The chart has each account once, with its first name."""
     chart = bktools.read_chart_of_accounts(write(fec(), "FEC.txt"))

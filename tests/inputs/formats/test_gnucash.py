@@ -130,6 +130,12 @@ def test_the_export_of_transactions(write):
     assert found["date"].dt.strftime("%Y-%m-%d").tolist() == ["2026-10-05"] * 2 + ["2026-10-25"] * 2
 
 
+def test_an_export_without_transactions(write):
+    """Headings alone are no ledger."""
+    with pytest.raises(InputError, match="headings but no rows below them"):
+        bktools.read_general_ledger(write(TRANSACTIONS_CSV.split("\n")[0] + "\n", "export.csv"))
+
+
 def test_dates_of_the_users_language(write):
     """GnuCash writes dates as the user's language has them: what could be two dates is asked for."""
     path = write(TRANSACTIONS_CSV.replace("10/25", "10/11").format(day="10/05/2026"), "export.csv")
