@@ -104,6 +104,14 @@ TABLES = {
         entries, "Date,Amount,Foo\n2026-10-01,5,ada@example.com\n",
         ["no column found for 'employee_id'", "('Foo' looks like it)"], {"required": ["employee_id"]},
     ),
+    "a chart with a flag, a company and an external ID that are none": (
+        chart, f"company_id,external_id,Code,Name,Archived\n7,a,1,x,no\n{COMPANY},b,2,y,perhaps\n{COMPANY},,3,z,no\n",
+        ["3 problems: (1) line 2: 'company_id' must", "(2) line 3: 'Archived' must", "(3) line 4: 'external_id' is the external ID"],
+        {},
+    ),
+    "a last line that is cut off": (
+        chart, "Code;Name;Type\n1000;Kasse;B\n1200;Bank;B\n1300;Ca", ["line 4: the last line has 2 of 3 cells and no end"], {},
+    ),
     "sides under another heading, in two of five rows": (
         entries, "Date;Amount;Foo\n2026-10-01;5;Debit\n2026-10-02;6;Credit\n" + "2026-10-03;7;\n" * 3,
         ["have one sign, and 'Foo' beside them says debit or credit"], {},
@@ -457,6 +465,12 @@ def test_a_duration_beside_a_chart(workbook):
         book.get_worksheet_by_name("A").write(1, 2, 1.5, book.add_format({"num_format": "[h]:mm"}))
 
     path = workbook({"A": [["Konto", "Name", "Stunden"], ["1000", "Kasse", ""], ["1200", "Bank", ""]]}, hours)
+    check(chart, path, {"code": ["1000", "1200"]}, {})
+
+
+def test_a_broken_cell_above_the_headings(workbook):
+    """Nothing of it is read, so that it spoils nothing."""
+    path = workbook({"A": [["=", "Bericht"], [], ["Konto", "Name"], ["1000", "Kasse"], ["1200", "Bank"]]})
     check(chart, path, {"code": ["1000", "1200"]}, {})
 
 

@@ -191,6 +191,7 @@ def test_account_labels(write):
     text = labels('27;"EDV-Software";"de-DE"', '8400;"Erlöse";"de-DE"', '8400;"Revenue";"en-GB"', length="6")
     chart = bktools.read_chart_of_accounts(write(text, "labels.csv", "cp1252"))
     assert chart[["code", "name"]].values.tolist() == [["000027", "EDV-Software"], ["008400", "Erlöse"]]
+    assert chart.attrs["bktools"]["company_in_file"] == ("1001/1", ""), "the adviser's number and the client's"
     assert "accounts with several names in the file, of which the first is kept: 1" in chart.attrs["bktools"]["notes"]
 
 
