@@ -112,6 +112,9 @@ TABLES = {
     "a last line that is cut off": (
         chart, "Code;Name;Type\n1000;Kasse;B\n1200;Bank;B\n1300;Ca", ["line 4: the last line has 2 of 3 cells and no end"], {},
     ),
+    "a column that stays beside amounts that are zero": (
+        entries, "Date,Amount,Foo\n" + "".join(f"2026-10-0{day},0,5\n" for day in range(1, 10)), {"amount": ["0"] * 9}, {},
+    ),
     "sides under another heading, in two of five rows": (
         entries, "Date;Amount;Foo\n2026-10-01;5;Debit\n2026-10-02;6;Credit\n" + "2026-10-03;7;\n" * 3,
         ["have one sign, and 'Foo' beside them says debit or credit"], {},

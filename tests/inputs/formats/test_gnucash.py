@@ -151,13 +151,13 @@ def test_the_export_of_the_account_tree(write):
     """An account without a code has its full name; the tree is no ledger, and the transactions are no chart."""
     path = write(
         "Type,Full Account Name,Account Name,Account Code,Description,Account Color,Notes,Symbol,Namespace,Hidden,Tax Info,Placeholder\n"
-        "ASSET,Assets,Assets,,,,,EUR,CURRENCY,F,F,T\nBANK,Assets:Bank,Bank,1930,,,,EUR,CURRENCY,F,F,F\n",
+        "ASSET,Assets,Assets,,,,,EUR,CURRENCY,F,F,T\nBANK,Assets:Bank,Bank,1930,,,,EUR,CURRENCY,T,F,F\n",
         "tree.csv",
     )
     chart = bktools.read_chart_of_accounts(path)
     assert chart[["code", "name", "type", "archived"]].values.tolist() == [
         ["Assets", "Assets", "ASSET", False],
-        ["1930", "Bank", "BANK", False],
+        ["1930", "Bank", "BANK", True],
     ]
     with pytest.raises(
         InputError, match="is GnuCash's export of the account tree: for the ledger, export the transactions"
