@@ -331,10 +331,14 @@ def test_what_sums_in_binary_leave(write):
         read = ledger(path, verify="warn")
     assert column(read, "amount") == ["1699.4160000000", "-1699.4160000000", "-0.1234567800"]
     with pytest.warns(UserWarning, match="such as 0.29999999999998"):
-        below = ledger(write(table("account,date,amount", "10,2026-10-01,0.29999999999998", "20,2026-10-01,-0.3")), verify="warn")
+        below = ledger(
+            write(table("account,date,amount", "10,2026-10-01,0.29999999999998", "20,2026-10-01,-0.3")), verify="warn"
+        )
     assert column(below, "amount") == ["0.3000000000", "-0.3000000000"]
     with pytest.raises(InputError, match="at most 28 digits, 10 of them decimals"):
-        ledger(write(table("account,date,amount", "10,2026-10-01,0.12945678901234", "20,2026-10-01,-0.1")), verify="warn")
+        ledger(
+            write(table("account,date,amount", "10,2026-10-01,0.12945678901234", "20,2026-10-01,-0.1")), verify="warn"
+        )
 
 
 def test_a_proposal_shows_rows_sums_and_dates(write):

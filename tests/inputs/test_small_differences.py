@@ -23,6 +23,7 @@ def check(read, path, expected, options):
         with pytest.raises((InputError, ArgumentError)) as caught:
             read(path, **options)
         assert [part for part in expected if part not in f"{caught.value}$"] == [], caught.value
+        assert isinstance(caught.value, ArgumentError) or str(caught.value).startswith(str(path)), "the file is named"
         return
     frame = read(path, **options)
     facts = frame.attrs["bktools"]
@@ -114,6 +115,10 @@ TABLES = {
     ),
     "a column that stays beside amounts that are zero": (
         entries, "Date,Amount,Foo\n" + "".join(f"2026-10-0{day},0,5\n" for day in range(1, 10)), {"amount": ["0"] * 9}, {},
+    ),
+    "days and months in a file with semicolons": (
+        entries, "Datum;Betrag\n01/02/2026;1\n03/04/2026;1\n",
+        {"date": ["2026-02-01", "2026-04-03"], "notes": ["'Datum' read with the day first, as in files with semicolons; else set date_format='%m/%d/%Y'"]}, {},
     ),
     "sides under another heading, in two of five rows": (
         entries, "Date;Amount;Foo\n2026-10-01;5;Debit\n2026-10-02;6;Credit\n" + "2026-10-03;7;\n" * 3,
@@ -469,6 +474,17 @@ def test_a_duration_beside_a_chart(workbook):
 
     path = workbook({"A": [["Konto", "Name", "Stunden"], ["1000", "Kasse", ""], ["1200", "Bank", ""]]}, hours)
     check(chart, path, {"code": ["1000", "1200"]}, {})
+
+
+@pytest.mark.parametrize("count", [10, 11])
+def test_sheets_that_are_not_read(workbook, count):
+    """Ten of them are named, more are counted."""
+    sheets = {"first": [["Konto"], ["1000"]]} | {f"sheet {number}": [["x"], ["y"]] for number in range(count)}
+    with pytest.raises(InputError) as caught:
+        chart(workbook(sheets))
+    assert (", and 1 more: choose one" in str(caught.value), " more: choose" in str(caught.value)) == (
+        (count > 10,) * 2
+    )
 
 
 def test_a_broken_cell_above_the_headings(workbook):

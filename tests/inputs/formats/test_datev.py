@@ -57,6 +57,7 @@ def test_a_row_is_two_postings(write, encoding):
     )
     assert found["tax_code"].fillna("").tolist() == ["9", "9", "", "", "", "", "40", "40"]
     assert found["text"][0] == 'Büro "Bedarf"'
+    assert "read as DATEV Buchungsstapel" in found.attrs["bktools"]["notes"]
     assert found["voucher_id"].tolist() == [line for line in ("3", "4", "5", "6") for _ in range(2)]
     about = found.attrs["bktools"]
     assert about["debit"] == about["credit"] == "281.17"
