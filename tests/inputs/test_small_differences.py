@@ -487,6 +487,31 @@ def test_sheets_that_are_not_read(workbook, count):
     )
 
 
+HEADINGS_OF = {
+    chart: ("Code", "Name", "1000", "name"), entries: ("Date", "Description", "2026-10-01", "description"),
+    ledger: ("Account", "Text", "1000", "text"), read_accounts: ("ID", "Name", ENTRY, "name"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("read", HEADINGS_OF)
+def test_every_reader_takes_the_options_of_tables(write, workbook, read):
+    """A delimiter that nobody guesses, an encoding that is not the file's first guess, and a sheet by its name."""
+    first, second, value, field = HEADINGS_OF[read]
+    rows = [
+        [first, second, "Date", "Amount"],
+        [value, "Жук", "2026-10-01", "5"],
+        [value[:-1] + "1", "Кот", "2026-10-02", "-5"],
+    ]
+    # A heading stands once.
+    lines = [list(dict(zip(rows[0], row, strict=True)).values()) for row in rows]
+    for encoding in ("cp1251", "koi8-r"):
+        path = write("\n".join("^".join(line) for line in lines), encoding=encoding)
+        options = {"delimiter": "^", "encoding": encoding}
+        assert read(path, **options)[field].tolist() == ["Жук", "Кот"]
+    path = workbook({"A": [["nothing"]], "B": lines, "C": lines[:2]})
+    assert [len(read(path, sheet=sheet)) for sheet in ("B", "C")] == [2, 1]
+
+
 def test_a_broken_cell_above_the_headings(workbook):
     """Nothing of it is read, so that it spoils nothing."""
     path = workbook({"A": [["=", "Bericht"], [], ["Konto", "Name"], ["1000", "Kasse"], ["1200", "Bank"]]})

@@ -168,7 +168,10 @@ def test_letters_of_two_encodings(write):
     """Letters of PC8 beside letters of Windows' encoding are not guessed; records that are not read do not count."""
     data = (HEAD + VOUCHERS).encode("cp437")
     path = write(data.replace(b"#FNAMN", '#FNAMN "Å"\n#FTYP'.encode("cp1252")), "bok.se")
-    with pytest.raises(InputError, match=r"line 15: holds letters of two encodings.*choose one with encoding='cp437'"):
+    with pytest.raises(
+        InputError,
+        match=r"line 15: holds letters of two encodings.*choose one with encoding='cp437' or encoding='cp1252'",
+    ):
         bktools.read_general_ledger(path)
     assert len(bktools.read_general_ledger(path, encoding="cp437")) == 5
     program = '#FNR "C:\\Bokföring\\Är"\n#ADRESS "not closed\n'.encode("cp1252")
