@@ -120,6 +120,9 @@ TABLES = {
         entries, "Datum;Betrag\n01/02/2026;1\n03/04/2026;1\n",
         {"date": ["2026-02-01", "2026-04-03"], "notes": ["'Datum' read with the day first, as in files with semicolons; else set date_format='%m/%d/%Y'"]}, {},
     ),
+    "sides under another heading, beside signs": (
+        entries, "Date;Amount;Foo\n2026-10-01;5;Debit\n2026-10-02;-6;Credit\n2026-10-03;7;Debit\n", {"amount": ["5", "-6", "7"]}, {},
+    ),
     "sides under another heading, in two of five rows": (
         entries, "Date;Amount;Foo\n2026-10-01;5;Debit\n2026-10-02;6;Credit\n" + "2026-10-03;7;\n" * 3,
         ["have one sign, and 'Foo' beside them says debit or credit"], {},
@@ -449,7 +452,7 @@ def test_hidden_sheets_and_charts_are_not_looked_at(workbook):
     path = workbook(sheets, hide)
     check(chart, path, {"code": ["0400"], "name": ["Bank"]}, {})
     check(chart, path, {"code": ["0500"], "name": ["Old"]}, {"sheet": "hidden"})
-    check(chart, path, ["sheet must be the name of a sheet, or its position from 0"], {"sheet": 1.5})
+    check(chart, path, ["sheet must be the name of a sheet, or its position from 0, got 1.5"], {"sheet": 1.5})
     way = "no cells on a sheet that is shown: read a hidden one with sheet='hidden'"
     check(chart, workbook({"shown": [], "hidden": sheets["hidden"]}, hide), [way], {})
 
