@@ -234,6 +234,9 @@ def test_part_of_a_list(world):
     assert {"column": "rows", "value": "all", "rows": 93} in json.loads(counts)["actions"]
     assert len(json.loads(invoke(f"{line} --limit 2").stdout)["actions"]) == 2
     assert invoke("categories --limit 2 --format csv").stdout.count("\n") == 3
+    limited, counted = (invoke(f"categories --limit 2{more}") for more in ("", " --summary"))
+    assert "the first 2 of" in limited.stderr
+    assert "the first" not in counted.stderr, "counts are of all rows"
 
 
 def test_formats_agree(world, tmp_path):

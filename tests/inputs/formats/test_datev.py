@@ -35,6 +35,12 @@ def ledger(write, text, encoding="cp1252"):
     return bktools.read_general_ledger(write(text, "EXTF_Buchungsstapel.csv", encoding))
 
 
+def test_a_currency_without_the_books_amount(write):
+    """A row in another currency than the books' keeps it where its amount in the books' is empty."""
+    found = ledger(write, batch('10,00;"S";"USD";;;"";4930;1200;"";310;"R";"";;"x"'))
+    assert found[["amount", "currency"]].values.tolist() == [[Decimal("10.00"), "USD"], [Decimal("-10.00"), "USD"]]
+
+
 @pytest.mark.parametrize("encoding", ["cp1252", "utf-8-sig", "utf-8"])
 def test_a_row_is_two_postings(write, encoding):
     """Signs by S and H, the contra account, the books' amount of a foreign one, filled account, date and tax code."""

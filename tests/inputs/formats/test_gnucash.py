@@ -87,7 +87,7 @@ def test_splits_are_postings(write, packed):
     [
         ('"transaction">2<', '"transaction">3<', "gnc:count-data transaction is 3 in the file, but 2"),
         ("-12050/100<", "-12049/100<", "the voucher 'aaaa.* does not balance: debit 120.50, credit 120.49"),
-        ("1000/1<", "1000/3<", "split:value is '1000/3', must be a fraction"),
+        ("1000/1<", "1000/3<", r"line \d+: split:value is '1000/3', must be a fraction"),
         ("1000/1<", "1000/0<", "split:value is '1000/0'"),
         (
             f'<split:account type="guid">{SHARES}',

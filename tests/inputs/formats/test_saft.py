@@ -91,7 +91,9 @@ COUNTRIES = {
 
 def test_a_document_by_its_reference(write):
     """A line without the ID of its document has the document's reference."""
-    text = COUNTRIES["Norway"].replace("<SourceDocumentID>F12</SourceDocumentID>", "<ReferenceNumber>R 7</ReferenceNumber>")
+    text = COUNTRIES["Norway"].replace(
+        "<SourceDocumentID>F12</SourceDocumentID>", "<ReferenceNumber>R 7</ReferenceNumber>"
+    )
     assert bktools.read_general_ledger(write(text, "saft.xml"))["document_number"].tolist() == ["R 7", "AR1"]
 
 
@@ -204,6 +206,7 @@ def test_jpk(write):
     assert set(found["date"].dt.strftime("%Y-%m-%d")) == {"2026-10-05"}
     chart = bktools.read_chart_of_accounts(path)
     assert chart["code"].tolist() == ["131", "402", "222"]
+    assert chart["type"].tolist() == ["bilansowe", "wynikowe", "bilansowe"]
     of_another_currency = write(JPK.replace(">PLN<", ">EUR<"), "jpk.xml")
     assert set(bktools.read_general_ledger(of_another_currency)["currency"]) == {"EUR"}
 

@@ -110,6 +110,7 @@ def test_the_chart(write, encoding):
         ["9999", "Aldrig bokfört"],
     ]
     assert chart["type"].fillna("").tolist() == ["T", "", "K", ""]
+    assert chart.attrs["bktools"]["company_in_file"] == ("556000-0000", "Exempel & Co AB")
 
 
 @pytest.mark.parametrize(
