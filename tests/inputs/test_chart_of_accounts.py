@@ -237,7 +237,7 @@ def test_refusals(write, content, message):
 def test_arguments_are_checked(write):
     """An unknown field, a heading that is not there and a flag turned round are refused."""
     path = write("Code,Name,Aktiv\n1,a,ja\n")
-    with pytest.raises(ArgumentError, match="columns may map these fields: code, external_id.*, got '"):
+    with pytest.raises(ArgumentError, match=r"columns may map these fields: code, external_id.*, got '"):
         read_chart_of_accounts(path, columns={"number": "Code"})
     with pytest.raises(InputError, match=r"no column has the heading 'Konto' for 'code'; found: 'Code'"):
         read_chart_of_accounts(path, columns={"code": "Konto"})
