@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from bktools.contract import accounts, categories, employees, export_jobs
+from bktools.contract import accounts, categories, employees, export_jobs, rules
 from bktools.contract.paging import PAGE_ORDERS, page_query
 from bktools.errors import ArgumentError
 
@@ -85,6 +85,12 @@ def test_bad_category_filter(arguments, message):
     """A category filter that breaks a rule names the argument and the rule."""
     with pytest.raises(ArgumentError, match=message):
         request_of(categories.CATEGORIES, {"company_id": ID} | arguments)
+
+
+def test_a_company_of_several_that_is_none():
+    """It is told by its place in the list."""
+    with pytest.raises(ArgumentError, match=r"company\[1\] must be a UUID or a company of the config file"):
+        rules.company_ids("company", [ID, "acme"], {})
 
 
 def test_category_body_has_the_interface_s_names():

@@ -59,8 +59,8 @@ _WANTED = {
 }
 _SKIPPED = frozenset(
     {
-        "Customers", "Customer", "Suppliers", "Supplier", "TaxTable", "UOMTable", "AnalysisTypeTable",
-        "MovementTypeTable", "Products", "Product", "PhysicalStock", "Owners", "Assets", "SourceDocuments",
+        "Customer", "Supplier", "TaxTable", "UOMTable", "AnalysisTypeTable", "MovementTypeTable", "Product",
+        "PhysicalStock", "Owners", "Assets", "SourceDocuments",
     }
 )  # fmt: skip
 
