@@ -344,14 +344,14 @@ def test_what_sums_in_binary_leave(write):
 def test_a_proposal_shows_rows_sums_and_dates(write):
     """The refusal shows rows as they would be read, the sums of both sides, the first and the last date, and the columns."""
     text = table(
-        "Wann;Wieviel;Was", "2026-10-01;5,50;a", "2026-10-02;-7,25;b", "2026-10-03;1,00;c", "2026-10-09;2,00;d"
+        "Wann;Wieviel;Was", "2026-10-01;5,50;a", "2026-10-02;-7,25;b", "2026-10-03;0,50;c", "2026-10-09;2,00;d"
     )
     with pytest.raises(InputError) as caught:
         entries(write(text))
     shown = str(caught.value)
     for part in (
         "columns={'date': 'Wann', 'amount': 'Wieviel'}", "line 2: date 2026-10-01, amount 5.50", "line 5: date 2026-10-09",
-        "positive 8.50, negative -7.25", "from 2026-10-01 to 2026-10-09",
+        "positive 8.00, negative -7.25", "from 2026-10-01 to 2026-10-09",
     ):  # fmt: skip
         assert part in shown
     assert "sheet" not in shown, "a text has none"
