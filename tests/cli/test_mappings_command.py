@@ -6,6 +6,7 @@ import shutil
 import stat
 
 import pytest
+import xlsxwriter
 from typer.testing import CliRunner
 
 from bktools.cli.app import app
@@ -52,6 +53,19 @@ def test_next_month_needs_no_option(october):
     assert done.exit_code == 0, done.output
     assert "mapping 'house' used for november.csv" in done.output
     assert "4930\t1\t5.678" in done.output
+
+
+def test_a_workbook_with_the_same_headings(october):
+    """The mapping of a text is that of a workbook, too; what the cells say themselves needs no option."""
+    path = october.with_name("december.xlsx")
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet()
+        for line, row in enumerate(
+            (HEADINGS.split(";"), ("4930", "03/12/2026", "1,5"), ("1200", "03/12/2026", "-1,5"))
+        ):
+            sheet.write_row(line, 0, row)
+    done = run("ledger", path, "--summary")
+    assert "mapping 'house' used for december.xlsx" in done.output, done.output
 
 
 def test_a_file_that_is_longer_than_what_is_looked_into(october):

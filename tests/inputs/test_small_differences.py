@@ -124,6 +124,10 @@ TABLES = {
         entries, "Date;Amount;Foo\n2026-10-01;5;Debit\n2026-10-02;-6;Credit\n2026-10-03;7;Debit\n", {"amount": ["5", "-6", "7"]}, {},
     ),
     "an encoding that is none": (chart, THREE, ["must be an encoding such as utf-8 or cp1252, got 'utf-9'"], {"encoding": "utf-9"}),
+    "codes and names in one cell": (
+        chart, "Account;Description\n1000 Kasse;of the shop\n1200 Bank;of the house\n4930 Büro;of the office\n",
+        ["'Account' holds a code and a name in one cell"], {},
+    ),
     "sides under another heading, in two of five rows": (
         entries, "Date;Amount;Foo\n2026-10-01;5;Debit\n2026-10-02;6;Credit\n" + "2026-10-03;7;\n" * 3,
         ["have one sign, and 'Foo' beside them says debit or credit"], {},

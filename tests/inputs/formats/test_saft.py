@@ -89,6 +89,12 @@ COUNTRIES = {
 }
 
 
+def test_a_type_and_a_group(write):
+    """An account that has both has its type."""
+    text = COUNTRIES["Norway"].replace("<AccountType>", "<GroupingCategory>GM</GroupingCategory><AccountType>")
+    assert bktools.read_chart_of_accounts(write(text, "saft.xml"))["type"].tolist() == ["GL", "GL"]
+
+
 def test_a_document_by_its_reference(write):
     """A line without the ID of its document has the document's reference."""
     text = COUNTRIES["Norway"].replace(
@@ -207,6 +213,7 @@ def test_jpk(write):
     chart = bktools.read_chart_of_accounts(path)
     assert chart["code"].tolist() == ["131", "402", "222"]
     assert chart["type"].tolist() == ["bilansowe", "wynikowe", "bilansowe"]
+    assert chart["name"].tolist() == ["Rachunek bieżący", "Usługi obce", "VAT naliczony"]
     of_another_currency = write(JPK.replace(">PLN<", ">EUR<"), "jpk.xml")
     assert set(bktools.read_general_ledger(of_another_currency)["currency"]) == {"EUR"}
 
