@@ -124,7 +124,7 @@ TABLES = {
         entries, "Date;Amount;Foo\n2026-10-01;5;Debit\n2026-10-02;-6;Credit\n2026-10-03;7;Debit\n", {"amount": ["5", "-6", "7"]}, {},
     ),
     "an encoding that is none": (chart, THREE, ["must be an encoding such as utf-8 or cp1252, got 'utf-9'"], {"encoding": "utf-9"}),
-    "codes and names in one cell": (
+    "codes and names in one cell, under a heading of both": (
         chart, "Account;Description\n1000 Kasse;of the shop\n1200 Bank;of the house\n4930 Büro;of the office\n",
         ["'Account' holds a code and a name in one cell"], {},
     ),
