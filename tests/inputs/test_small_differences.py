@@ -128,6 +128,13 @@ TABLES = {
         chart, "Account;Description\n1000 Kasse;of the shop\n1200 Bank;of the house\n4930 Büro;of the office\n",
         ["'Account' holds a code and a name in one cell"], {},
     ),
+    "a decimal mark that is none": (entries, "Date,Amount\n2026-10-01,5\n", ["decimal must be . or ,, got ';'"], {"decimal": ";"}),
+    "vouchers of which two balance": (
+        ledger,
+        "Account,Date,Amount,Voucher\n"
+        + "".join(f"10,2026-10-01,{amount},{voucher}\n" for voucher, amounts in enumerate(["5 -5", "6 -6", "1", "-2", "3", "4"]) for amount in amounts.split()),
+        ["4 of 6 vouchers do not balance"], {},
+    ),
     "sides under another heading, in two of five rows": (
         entries, "Date;Amount;Foo\n2026-10-01;5;Debit\n2026-10-02;6;Credit\n" + "2026-10-03;7;\n" * 3,
         ["have one sign, and 'Foo' beside them says debit or credit"], {},

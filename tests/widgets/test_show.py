@@ -133,7 +133,9 @@ def test_a_grid_has_all_rows_a_title_and_the_order_of_the_frame():
     ]  # fmt: skip
     assert [column["kind"] for column in grid.columns] == ["text", "text", "text", "number", "number", "number"]
     kinds = {column["label"]: column["kind"] for column in show(frame)._grid().columns}
-    assert kinds == {"date": "date", "who": "text", "amount": "number", "currency": "text"}, "each is sorted as what it is"
+    assert kinds == {"date": "date", "who": "text", "amount": "number", "currency": "text"}, (
+        "each is sorted as what it is"
+    )
     assert grid.rows == [
         ["Ben", "2026-10", "EUR", "2", "5.00", "83.3%"],
         ["Ada", "2026-10", "EUR", "1", "1.00", "16.7%"],
