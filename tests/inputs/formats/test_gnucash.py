@@ -165,3 +165,13 @@ def test_the_export_of_the_account_tree(write):
         bktools.read_general_ledger(path)
     with pytest.raises(InputError, match="is GnuCash's export of transactions: for a chart, export the account tree"):
         bktools.read_chart_of_accounts(write(TRANSACTIONS_CSV, "export.csv"))
+
+
+def test_the_account_tree_of_older_versions(write):
+    """Its headings are other words for the same columns."""
+    path = write(
+        "type,full_name,name,code,description,color,notes,commoditym,commodityn,hidden,tax,placeholder\nBANK,Assets:Bank,Bank,1930,,,,EUR,CURRENCY,T,F,F\n",
+        "tree.csv",
+    )
+    chart = bktools.read_chart_of_accounts(path)
+    assert chart[["code", "name", "type", "archived"]].values.tolist() == [["1930", "Bank", "BANK", True]]
