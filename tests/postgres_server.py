@@ -39,8 +39,11 @@ class Server:
 
     def start(self, options: str = "") -> None:
         """Start it, and wait until it answers."""
-        self._process = self._run("postgres", f"-D {self.folder}/data -p {self.port} {options}")
+        self._process = None
         for _ in range(200):
+            # A connection of another process may have the port for a moment.
+            if self._process is None or self._process.poll() is not None:
+                self._process = self._run("postgres", f"-D {self.folder}/data -p {self.port} {options}")
             try:
                 self._open = psycopg.connect(self.address("postgres"), autocommit=True)
             except psycopg.OperationalError:
