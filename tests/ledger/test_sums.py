@@ -117,6 +117,24 @@ def test_gross_entries_of_several_accounts_in_one_voucher_with_their_tax_are_one
     assert match.totals["unexplained"].sum() == 0
 
 
+def test_what_is_booked_alone_and_in_sums_has_arrived():
+    """Both together are the proof of a month; a single entry that is missing is none."""
+    entries = pd.DataFrame(
+        {"entry_id": ["a", "b", "c"], "account_code": [*COSTS[:2], "6900"], "amount": [119, 238, 50]}
+    )
+    entries["document_number"] = ["R-00001", "R-00001", "R-00002"]
+    entries["date"] = pd.to_datetime(["2026-10-03", "2026-10-05", "2026-10-07"])
+    postings = pd.DataFrame(
+        {"account_code": [*COSTS[:2], "1570", CREDITORS, "6900"], "amount": [100, 200, 57, -357, 50]}
+    )
+    postings = postings.assign(date=pd.Timestamp("2026-10-07"), voucher_id=["A 1"] * 4 + ["A 2"])
+    postings["document_number"] = ["R-00001"] * 4 + ["R-00002"]
+    match = match_ledger(entries, postings)
+    assert match.entries["status"].tolist() == ["in_a_sum", "in_a_sum", "booked"]
+    assert match.has_arrived
+    assert not match_ledger(entries, postings.iloc[:4]).has_arrived
+
+
 def test_the_evidence_names_group_and_posting():
     """An entry in a sum has the sum, the number of its entries, and the voucher; a changed sum says both amounts."""
     entries = entries_of(24, "day")
