@@ -135,6 +135,10 @@ TABLES = {
         + "".join(f"10,2026-10-01,{amount},{voucher}\n" for voucher, amounts in enumerate(["5 -5", "6 -6", "1", "-2", "3", "4"]) for amount in amounts.split()),
         ["4 of 6 vouchers do not balance"], {},
     ),
+    "a pair with signs of its own": (
+        ledger, "Account,Date,Debit,Credit\n10,2026-10-01,5,\n20,2026-10-01,,-3\n",
+        ["'Debit' and 'Credit' have signs of their own, with which all amounts are on one side"], {},
+    ),
     "sides under another heading, in two of five rows": (
         entries, "Date;Amount;Foo\n2026-10-01;5;Debit\n2026-10-02;6;Credit\n" + "2026-10-03;7;\n" * 3,
         ["have one sign, and 'Foo' beside them says debit or credit"], {},
