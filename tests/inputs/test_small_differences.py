@@ -495,6 +495,11 @@ def test_a_duration_beside_a_chart(workbook):
     check(chart, path, {"code": ["1000", "1200"]}, {})
 
 
+def test_a_file_that_names_no_company(write):
+    """It says nothing of one, in place of an empty name."""
+    assert "company_in_file" not in chart(write(THREE.join(["Konto;Name\n", ""]))).attrs["bktools"]
+
+
 @pytest.mark.parametrize("count", [10, 11])
 def test_sheets_that_are_not_read(workbook, count):
     """Ten of them are named, more are counted."""
