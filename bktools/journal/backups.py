@@ -78,7 +78,7 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
     """Restore a backup of the journal, or accept the present file.
 
     A batch that is in the sent log but not in the copy is ACCEPTED where the sent log holds its job. Otherwise it becomes
-    UNKNOWN, unless the sent log shows that nothing was booked, and its company is blocked until a person resolves the batch.
+    UNKNOWN, unless the sent log shows that nothing was booked, and its company is blocked until a person resolves it.
     Safe to run again after a kill.
 
     Parameters
@@ -96,7 +96,7 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
     Raises
     ------
     JournalError
-        When the backup belongs to another journal or service, a process is sending, or sent log and evidence are missing;
+        When the backup is another journal's or service's, a process is sending, or sent log and evidence are missing;
         nothing was changed.
     StorageError
         When the backup cannot be read or written, or is damaged; nothing was changed.
@@ -130,7 +130,7 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
                 accepted = _complete(file, companies, sent_log, by.strip(), evidence=evidence)
             set_aside = _put_in_place(made, path)
             with Journal(settings) as journal:
-                # After a kill before this line the sent log does not match: nothing is sent until the restore is run again.
+                # After a kill before this the sent log does not match: nothing is sent until the restore is run again.
                 _log_newest_event(journal, companies)
                 in_doubt = tuple(row["batch_id"] for row in journal.unknown())
     finally:
@@ -365,7 +365,7 @@ def _put_in_place(made: Path, path: Path) -> Path | None:
 
 
 def _log_newest_event(journal: Journal, companies: dict[str, list[SentLine]]) -> None:
-    """Append a line that names the restored journal's last event, for each company where its sent log does not match it."""
+    """Append a line with the restored journal's last event for each company whose lines do not match it."""
     journal.sent_log.confirm(journal.about_me)
     for lines in companies.values():
         for line in _of_lost_batches(journal, lines)[-1:]:

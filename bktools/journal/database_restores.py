@@ -267,7 +267,7 @@ class DatabaseRestores:
         return [name for name in self._senders(restores, ()) if _identity(name) not in restores.confirmed]
 
     def _senders(self, restores: _Restores, seen: Iterable[Seen]) -> tuple[str, ...]:
-        """Return the machines that sent, as the batches, the events of restores, this machine's sent log and memory name them."""
+        """Return the machines that sent, as batches, events of restores and this machine's sent log and memory name them."""
         sent = {row["name"] for row in self._records.rows(_SENDERS)}
         own = {self.sender()} if self._sent_log.have_sent() else set()
         return tuple(sorted(sent.union(restores.senders, own, *(state.senders for state in seen))))

@@ -133,7 +133,7 @@ class Journal(Records):
 
     @cached_property
     def about_me(self) -> dict[str, Any]:
-        """The journal's location and addresses, as the sent log holds them; read once, when it has the address in use."""
+        """The journal's location and addresses, as its sent log has them; read once, when it has the address in use."""
         return {"path": self.location, "addresses": self.addresses()}
 
     def problems(self) -> list[str]:

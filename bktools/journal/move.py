@@ -147,7 +147,7 @@ def _require_whole_and_newest(file: File, sent_log: SentLog, path: Path) -> None
 
 
 def _numbered_anew(lines: Sequence[SentLine], offset: int, file: File, database: Records) -> Iterator[SentLine]:
-    """Yield the lines of a file's sent log as lines of the database's, in which its events have other numbers and digests."""
+    """Yield the lines of a file's sent log for a database, in which its events have other numbers and digests."""
     for line in lines:
         is_known = file.digest_at(line.event) == line.digest
         digest = (database.digest_at(line.event + offset) if is_known else None) or line.digest

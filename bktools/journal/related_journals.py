@@ -207,7 +207,8 @@ class RelatedJournals:
                 return (
                     f"company {company_id} was exported before from {other}, which is missing: nothing was sent. Restore a "
                     f"backup ({restore} FILE --by NAME), or go on without one ({restore} --by NAME): a batch "
-                    f"is UNKNOWN then if its line in the sent log holds no job. If it was another service, record that: {say} --by NAME"
+                    f"is UNKNOWN then if its line in the sent log holds no job. If it was another service, record that: {say} "
+                    "--by NAME"
                 )
             name = other.addresses[0] if len(set(other.addresses) - set(self._own.addresses())) else other.id[:8]
             say = self._command("journal addresses")

@@ -316,7 +316,7 @@ def addresses_beside(inner: Path) -> list[str]:
 
 
 def about_address(outer: Path, address: str) -> dict[str, Any] | None:
-    """Return id, file and addresses of the only journal of an address that has an outer sent log; None for none or several."""
+    """Return id, file and addresses of the only journal with an outer sent log for an address, None for none or several."""
     named = [about for about in map(read_about, sorted(outer.glob("*"))) if address in about["addresses"]]
     return named[0] if len(named) == 1 else None
 
