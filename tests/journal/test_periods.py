@@ -230,6 +230,7 @@ def test_each_month_shows_its_figures_by_currency(journal, service):
     send(journal, batch("c", ["7.30"], first=3), "2026-11")
     send(journal, batch("d", ["4.00"], first=5), "2026-11", "UNKNOWN")
     found = bktools.load_periods(COMPANY, service=service)
+    assert found.attrs["bktools"]["complete"]
     rows = [
         tuple(None if pd.isna(value) else value for value in row)
         for row in found[["period", "currency", "exported", "exported_amount", "in_doubt", "held_back", "held_back_amount", "open", "open_amount"]].itertuples(index=False)

@@ -124,6 +124,16 @@ def test_plain_texts_of_the_balance_host(serve, converse, status, text, kind):
     assert type(caught.value) is kind
 
 
+def test_a_balance_without_its_host(converse):
+    """Where only the main host is configured, the message names the setting of the other, and nothing is sent."""
+    service = converse("https://books.example.com")
+    with (
+        pytest.warns(DeprecationWarning, match="deprecated"),
+        pytest.raises(ConfigurationError, match="get_balance has its own host: set BKTOOLS_BALANCE_URL"),
+    ):
+        service.get_balance()
+
+
 def test_credentials_are_refused_and_scoped(sandbox, tmp_path):
     """A wrong token is an authentication error, one without the scope a scope error."""
     server = sandbox.server
