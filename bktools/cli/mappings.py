@@ -20,6 +20,7 @@ def list_mappings() -> None:
     """
     import pandas as pd
 
+    from bktools.frames.codes import counted
     from bktools.inputs.mappings import all_mappings, folder
 
     rows = []
@@ -27,7 +28,7 @@ def list_mappings() -> None:
         settled = (f"{name}={value}" for name, value in (*one.columns.items(), *one.options.items()))
         rows.append((one.name, one.kind, len(one.headings), ", ".join(settled)))
     results.hand_over(pd.DataFrame(rows, columns=["name", "kind", "headings", "settled"]))
-    remark(f"{len(rows)} mappings in {folder()}")
+    remark(f"{counted(len(rows), 'mapping')} in {folder()}")
 
 
 @app.command("show")

@@ -217,7 +217,7 @@ class Closing:
 
     def _unknown_outcomes(self, sent: pa.Table) -> dict[str, str]:
         """Return the command that resolves it, by batch of the company whose outcome is unknown."""
-        command = 'export resolve {} --outcome accepted|released --evidence "..." --by NAME'
+        command = 'export resolve {} --outcome "accepted|released" --evidence "..." --by NAME'
         batches = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
         return {batch: self._journal.command(command.format(batch)) for batch in batches}
 

@@ -35,7 +35,7 @@ class Check:
         SQL that is true for an entry that fails. False and NULL mean that it passes. It reads `entry` (id and company_id
         in lower case) and the tables of JOINS.
     fact, to_do : str
-        What is the case, and what is to be done about it. SQL in braces reads the columns of JUDGED.
+        What is the case, and what is to be done about it. SQL in braces reads the same columns as the condition.
     who : str
         Who does it, one of `roles.ROLES`.
     needs : tuple of str
@@ -434,7 +434,7 @@ SENT_TWINS = """
     GROUP BY ALL
 """
 
-# Tables that a condition reads by these names, each with its join and the columns that it adds to JUDGED. A category, account
+# Tables that a condition reads by these names, each with its join and the columns that it adds to `entry`. A category, account
 # or employee may have several rows (of two combined snapshots); each of them can make the entry not ready.
 JOINS = {
     "company": ("LEFT JOIN company ON company.id = entry.company_id", ""),

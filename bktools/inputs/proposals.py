@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, ParamSpec
 import pandas as pd
 
 from bktools.errors import InputError
+from bktools.frames.codes import counted
 from bktools.inputs.cells import as_options, quoted
 
 _MOST_TRIES, _MOST_SHEETS = 4, 2
@@ -117,7 +118,7 @@ def _shown(frame: pd.DataFrame, settings: Settings, rows: str) -> list[str]:
     places = [*range(min(_FIRST, len(frame)))]
     places += [place for place in _odd(frame) if place not in places]
     places += [place for place in range(max(0, len(frame) - _LAST), len(frame)) if place not in places]
-    lines = [f"With {as_options(settings)}, {rows}{sheet} would be read from {len(frame):,} rows ({columns}):"]
+    lines = [f"With {as_options(settings)}, {rows}{sheet} would be read from {counted(len(frame), 'row')} ({columns}):"]
     lines += [f"  line {frame['line'].iloc[place]}: {_row(frame, place)}" for place in sorted(places)]
     lines += [f"  {note}" for note in about["notes"] if note.startswith("rows ")]
     return [*lines, *_sums(frame)]

@@ -242,7 +242,9 @@ class _Meeting:
         )
         shown = "; ".join(f"{count} in {pair}" for pair, count in pairs.most_common(SHOWN_PAIRS))
         more = f" and {len(pairs) - SHOWN_PAIRS} more pairs" if len(pairs) > SHOWN_PAIRS else ""
-        resolve = command_of(settings, "export resolve {}") + ' --outcome accepted|released --evidence "..." --by NAME'
+        resolve = (
+            command_of(settings, "export resolve {}") + ' --outcome "accepted|released" --evidence "..." --by NAME'
+        )
         ways = [
             *(resolve.format(batch_id) for batch_id in open_here),
             *(f"{resolve.format(batch_id)} (without BKTOOLS_JOURNAL)" for batch_id in open_there),

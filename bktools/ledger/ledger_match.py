@@ -229,7 +229,7 @@ class LedgerMatch(Result):
                 for names in (("account_code", "account_name"), ("month",), ("currency",))
             )
             sums = ["" if pd.isna(row[name]) or not row[name] else shown(row[name], currency) for name in TOTALS]
-            rows.append((account or "no account", month, currency, *sums[:-1], sums[-1] or "not"))
+            rows.append((account or "no account", month, currency, *sums[:-1], sums[-1] or "an unknown amount"))
         return rows
 
     def account_lines(self, where: str) -> list[str]:

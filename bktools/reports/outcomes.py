@@ -23,7 +23,7 @@ MEANINGS: dict[str, tuple[str, str | None]] = {
     "REJECTED": ("the service refused it, nothing was booked", "read the message, correct the cause, then run again"),
     "UNKNOWN": (
         "outcome unknown: the answer was lost",
-        "look it up in the service first, then record the result with resolve_export_job",
+        "look its entries up in the accounting system, then record the outcome with resolve_export_job",
     ),
     "EXISTS": (
         "the service has an account with this external ID, but its data is not known here",

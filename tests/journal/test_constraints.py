@@ -264,8 +264,8 @@ def test_what_is_in_doubt_is_named_with_the_way_to_settle_it(journal, service, c
     assert how_to_settle(journal, row) == (
         f"batch a of company {COMPANY}, sent {row['sent_at']}, may have been booked: look up its {count} entries in the "
         f"accounting system ({', '.join(entries[:3])}{named}; full list: bktools export history --entries --batch a "
-        "--sandbox), then record the outcome: bktools export resolve a --sandbox --outcome accepted|released --evidence "
-        '"..." --by NAME'
+        "--sandbox), then record the outcome: bktools export resolve a --sandbox --outcome "
+        '"accepted|released" --evidence "..." --by NAME'
     )
     assert bktools.load_export_jobs(service=service).attrs["bktools"] == {
         "environment": "sandbox",

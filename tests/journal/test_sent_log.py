@@ -1,4 +1,4 @@
-"""Marks outside of the journal's file: they survive a cut line, a lost place, an old copy."""
+"""The sent log outside of the journal's file survives a cut line, a lost place, an old copy."""
 
 from __future__ import annotations
 

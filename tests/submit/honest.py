@@ -19,7 +19,7 @@ def printed_commands(said: str) -> list[str]:
         r"bktools ((?:journal (?:restore|move)|export (?:status|resolve)) .*?)(?= \(|\)|;|\. | says |, |\n|$)", said
     )
     return [
-        command.replace("NAME", "Ada").replace('"..."', f'"{EVIDENCE}"').replace("accepted|released", "accepted")
+        command.replace("NAME", "Ada").replace('"..."', f'"{EVIDENCE}"').replace('"accepted|released"', "accepted")
         for command in found
         if " FILE" not in command and not command.endswith("PLAN")
     ]
