@@ -189,7 +189,7 @@ def test_a_company_that_waits_for_a_job_is_stopped_too(talking):
         if request["companyId"] == waits:
             is_waiting.set()
 
-    with talking(answer, read=60.0) as (raw, service):
+    with talking(answer, read=60.0) as (_, service):
         plan = bktools.compose_export_jobs(entries_of_each([waits, is_limited]))
         begin = time.monotonic()
         sent = bktools.submit_export_jobs(plan, apply=True, wait=40, others_export=True, service=service)
