@@ -91,7 +91,7 @@ def test_outcomes_say_what_they_mean_and_what_is_next():
     )
     html = _is_a_view(Outcomes(frame)._repr_html_())
     assert html.index("batch 30") < html.index("batch 0<")
-    assert "Next: UNKNOWN: look it up in the service" in html
+    assert "Next: UNKNOWN: look its entries up in the accounting system" in html
     assert "… and 12 more in the frame" in html
     assert repr(Outcomes(frame)).splitlines() == [
         f"30 ACCEPTED: {MEANINGS['ACCEPTED'][0]}",
@@ -113,7 +113,7 @@ def test_an_account_may_be_created_again_and_a_job_may_not():
     ]
     assert "its data is not known here" in repr(Outcomes(accounts))
     jobs = pd.DataFrame({"outcome": ["UNKNOWN"], "batch_id": ["batch"]})
-    assert "look it up in the service first" in Outcomes(jobs).next_steps[0]
+    assert "look its entries up in the accounting system" in Outcomes(jobs).next_steps[0]
 
 
 @pytest.mark.parametrize(
