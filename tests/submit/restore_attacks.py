@@ -98,7 +98,7 @@ class Person:
         """Do what one message says; return whether that concerns all of the journal."""
         confirm = re.search(r"bktools journal restore .*?--by NAME", message)
         resolve = re.search(
-            r'(bktools export resolve (\S+) .*?--outcome) accepted\|released (--evidence ".*?" --by NAME)', message
+            r'(bktools export resolve (\S+) .*?--outcome) "accepted\|released" (--evidence ".*?" --by NAME)', message
         )
         if "did not confirm the restore" in message and confirm:
             for colleague in team:
