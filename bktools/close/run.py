@@ -26,7 +26,7 @@ from bktools.frames.engine import described, source_of
 from bktools.frames.schema import ACCOUNTS, TEXT, Month, to_arrow
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.export_jobs import history_of
-from bktools.journal.journal import Journal
+from bktools.journal.journal import THE_OUTCOME, Journal
 from bktools.journal.periods import approve, named, record_close, sent_entries
 from bktools.journal.records import this_user
 from bktools.reconcile import Reconciliation, reconcile_accounts
@@ -217,9 +217,8 @@ class Closing:
 
     def _unknown_outcomes(self, sent: pa.Table) -> dict[str, str]:
         """Return the command that resolves it, by batch of the company whose outcome is unknown."""
-        command = 'export resolve {} --outcome "accepted|released" --evidence "..." --by NAME'
         batches = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
-        return {batch: self._journal.command(command.format(batch)) for batch in batches}
+        return {batch: self._journal.command(f"export resolve {batch} {THE_OUTCOME}") for batch in batches}
 
 
 def _of_month(

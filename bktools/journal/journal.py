@@ -644,6 +644,10 @@ class Journal(Records):
             )
 
 
+# What a person adds to `export resolve BATCH`; quoted, because a shell would take the bar for a pipe.
+THE_OUTCOME = '--outcome "accepted|released" --evidence "..." --by NAME'
+
+
 def command_of(settings: Settings, words: str) -> str:
     """Return a command ready to be run: it names the environment of the settings."""
     named = "--sandbox" if settings.environment == SANDBOX else f"--environment {in_shell(settings.environment)}"

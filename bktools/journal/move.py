@@ -18,7 +18,7 @@ from typing import Any
 from bktools.contract import rules
 from bktools.errors import ConfigurationError, JournalError, StorageError
 from bktools.journal.entry_data import COLUMNS, KEPT, NOT_KEPT
-from bktools.journal.journal import Journal, change, command_of, outer_folder, require_newest
+from bktools.journal.journal import THE_OUTCOME, Journal, change, command_of, outer_folder, require_newest
 from bktools.journal.lock import sending_for
 from bktools.journal.postgres import Postgres
 from bktools.journal.records import IMPORTED, Connection, Records, Row, now, record_event
@@ -242,9 +242,7 @@ class _Meeting:
         )
         shown = "; ".join(f"{count} in {pair}" for pair, count in pairs.most_common(SHOWN_PAIRS))
         more = f" and {len(pairs) - SHOWN_PAIRS} more pairs" if len(pairs) > SHOWN_PAIRS else ""
-        resolve = (
-            command_of(settings, "export resolve {}") + ' --outcome "accepted|released" --evidence "..." --by NAME'
-        )
+        resolve = f"{command_of(settings, 'export resolve {}')} {THE_OUTCOME}"
         ways = [
             *(resolve.format(batch_id) for batch_id in open_here),
             *(f"{resolve.format(batch_id)} (without BKTOOLS_JOURNAL)" for batch_id in open_there),

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 
 from bktools.caller import in_shell
-from bktools.journal.journal import Journal
+from bktools.journal.journal import THE_OUTCOME, Journal
 from bktools.journal.records import Row, this_user
 from bktools.service import Service
 
@@ -47,7 +47,7 @@ def how_to_settle(journal: Journal, row: Row) -> str:
     return (
         f"batch {row['batch_id']} of company {row['company_id']}, {sent}, may have been booked: look up its "
         f"{row['entries']} entries in the accounting system ({named}; full list: {listed}), then record the outcome: "
-        f'{resolve} --outcome "accepted|released" --evidence "..." --by NAME{kept}'
+        f"{resolve} {THE_OUTCOME}{kept}"
     )
 
 

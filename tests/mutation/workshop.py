@@ -49,7 +49,7 @@ NOT_USED = (
     *("tests/test_house.py", "tests/test_lint_format_types.py", "tests/test_readme.py", "tests/test_docs.py"),
 )
 SECONDS_A_TEST = 15  # a longer one is not used
-LONG = "not spark"  # each starts a Java machine
+WITHOUT_SPARK = "not spark"  # each starts a Java machine
 SECONDS_A_MUTANT = 30.0  # the tests that fit are run first, those of the room before others
 SECONDS_A_SURVIVOR = 120.0  # then those that fit here
 MEMORY = 12 * 2**30
@@ -301,7 +301,7 @@ def _record(copy: Path, name: str, path: Path) -> int:
     recorder = _Recorder(recorded)
     sys.dont_write_bytecode = False  # the tests' own, with their asserts rewritten: they are the same for every mutant
     recorded.start()
-    _pytest([name], recorder, f"--timeout={SECONDS_A_TEST}", "-k", LONG)
+    _pytest([name], recorder, f"--timeout={SECONDS_A_TEST}", "-k", WITHOUT_SPARK)
     recorded.stop()
     data = recorded.get_data()
     reached: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
