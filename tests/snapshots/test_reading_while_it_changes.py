@@ -173,7 +173,14 @@ def test_the_result_is_complete_or_there_is_a_drift_error(machine, monkeypatch):
     checks = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
     run_state_machine_as_test(
         machine,
-        settings=settings(max_examples=RUNS, stateful_step_count=14, database=None, suppress_health_check=checks),
+        # Few runs are the same ones each time: what they must have met is not left to chance.
+        settings=settings(
+            max_examples=RUNS,
+            stateful_step_count=14,
+            database=None,
+            derandomize=RUNS < 160,
+            suppress_health_check=checks,
+        ),
     )
     assert ChangingTable.readings >= RUNS
     assert ChangingTable.quick > 0
