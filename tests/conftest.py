@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import shutil
 import signal
@@ -34,7 +35,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 settings.register_profile(
     "bktools",
     deadline=None,
-    max_examples=int(os.environ.get("BKTOOLS_TEST_RUNS", "40")),
+    max_examples=int(os.environ.get("BKTOOLS_TEST_RUNS", "25")),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("bktools")
@@ -83,6 +84,7 @@ TOGETHER = {
     "JupyterLab": ("notebooks/test_jupyterlab.py",),
     "the world of all formats": ("cli/test_output_formats.py",),
     "the world of the guide": ("test_guide.py",),
+    "the parsed sources": ("test_house.py",),
 }
 
 
@@ -103,7 +105,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the long tests out without `--long`."""
+    """Mix the files, so that tests which wait meet tests which compute; leave the long tests out without `--long`."""
+    items.sort(key=lambda item: hashlib.sha256(item.path.relative_to(config.rootpath).as_posix().encode()).digest())
     if not config.getoption("long"):
         long = [item for item in items if item.get_closest_marker("long")]
         config.hook.pytest_deselected(items=long)

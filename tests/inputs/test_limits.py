@@ -192,6 +192,7 @@ def peaks(paths):
         yield path.name, said, round(time.perf_counter() - begin, 2), most >> 10
 
 
+@pytest.mark.long
 def test_bombs_are_refused_in_little_memory(tmp_path):
     """Every hostile file is one line that says what is wrong; no process takes a gigabyte, whatever a file unpacks to."""
     paths = []

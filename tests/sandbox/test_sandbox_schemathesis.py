@@ -67,6 +67,7 @@ def answered(report):
     return found
 
 
+@pytest.mark.long
 def test_main_host_keeps_its_description(idle, tmp_path):
     """Whatever is sent, there is no failure of the server, no breach of a schema, no status that is not described."""
     code, printed, statuses = fuzz(idle[0], tmp_path)

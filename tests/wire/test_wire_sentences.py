@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ def rows():
     return [(section, words, shown.split(" ; ")) for section, words, shown in table]
 
 
+@functools.cache
 def named_tests(path):
     """Return the names of a file's tests."""
     tree = ast.parse((ROOT / path).read_text("utf-8"))

@@ -322,6 +322,7 @@ def growth(small, large):
     yield len(bktools.read_general_ledger(large)), (peak() - before) // 1024
 
 
+@pytest.mark.long
 def test_memory_of_a_large_saft_file(tmp_path):
     """SAF-T is streamed: 15 MB of it take no more memory than the postings that are returned, many times less than a tree."""
     path = tmp_path / "large.xml"
