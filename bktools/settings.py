@@ -230,7 +230,7 @@ class Settings:
     cache_dir, data_dir : Path
         The cache folder holds snapshots and may be deleted; the data folder holds the journal and must be kept.
     sent_log_dir : Path
-        log of everything that was sent, outside of the data folder: it reveals an old copy of the journal.
+        The log of everything that was sent, outside of the data folder: it reveals an old copy of the journal.
     requests_per_minute : int
         The client's own limit; 0 for no limit.
     rate_limit_type : str
