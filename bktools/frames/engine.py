@@ -33,6 +33,10 @@ SETTINGS: Mapping[str, Any] = {"arrow_large_buffer_size": True}
 
 FEW_ROWS = 100_000
 
+# Up to so many rows, threads take longer to meet than one of them to do the work, and planning a view again takes longer than
+# keeping its rows.
+VERY_FEW_ROWS = 20_000
+
 # The metadata of an Arrow table that say where its rows came from.
 SOURCE = b"bktools"
 
@@ -133,7 +137,9 @@ def engine(task: str, functions: str = "", /, **frames: Scannable) -> Iterator[d
     InputError
         When a file is damaged.
     """
-    database = (_database if are_few(frames.values()) else _database.__wrapped__)(functions, **SETTINGS)
+    opened = _database if are_few(frames.values()) else _database.__wrapped__
+    threads = {"threads": 1} if are_few(frames.values(), VERY_FEW_ROWS) else {}
+    database = opened(functions, **SETTINGS, **threads)
     name = f"task_{next(_NUMBERS)}"
     with engine_errors(task):
         connection = database.cursor()
@@ -156,9 +162,9 @@ def engine(task: str, functions: str = "", /, **frames: Scannable) -> Iterator[d
                 last.execute(f"DETACH DATABASE IF EXISTS {name}")
 
 
-def are_few(frames: Iterable[Scannable]) -> bool:
+def are_few(frames: Iterable[Scannable], rows: int = FEW_ROWS) -> bool:
     """Return whether frames are so small that DuckDB takes longer to prepare a query than to run it."""
-    return all(isinstance(frame, pa.Table) and len(frame) <= FEW_ROWS for frame in frames)
+    return all(isinstance(frame, pa.Table) and len(frame) <= rows for frame in frames)
 
 
 def repeated_digests(connection: duckdb.DuckDBPyConnection, table: str, *columns: str) -> pa.Table:

@@ -37,6 +37,22 @@ REQUIRED = {
 # The columns with the texts that are compared.
 TEXTS_OF = {"exported": ("supplier", "description"), "ledger": ("text",)}
 
+# The columns that a match adds to the entries, besides those of the posting: of these names an entry has no others.
+ADDED = (
+    "matched_by",
+    "score",
+    "status",
+    "bookings",
+    "differences",
+    "check",
+    "severity",
+    "about",
+    "message",
+    "to_do",
+    "who",
+)
+OF_POSTING = "booked_"
+
 # Texts that repeat: each different one is held, compared and copied once.
 REPEATED = ("account_code", "currency")
 
@@ -81,6 +97,9 @@ def read(exported: Any, ledger: Any) -> Inputs:
     if "entry_id" not in entries.column_names and "id" in entries.column_names:
         names = ["entry_id" if name == "id" else name for name in entries.column_names]
         entries = entries.rename_columns(names)
+    entries = entries.drop_columns(
+        [name for name in entries.column_names if name in ADDED or name.startswith(OF_POSTING)]
+    )
     # Arrow compares no other amounts exactly.
     entries, postings = tables_in_one_scale(_checked(entries, "exported"), _checked(postings, "ledger"))
     if postings.schema.field("amount").type.bit_width > schema.MONEY.bit_width:

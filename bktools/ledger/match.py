@@ -33,7 +33,7 @@ def match_ledger(exported: Any, ledger: Any, *, days: SupportsIndex = DAYS) -> L
         One row per entry, and per line of a split one, as `load_export_jobs(entries=True)` returns it: entry_id or id;
         optional split_line, batch_id, state, date, amount (exact, a refund is negative), currency, account_code, supplier,
         description, document_number, and names. Entries of batches that were not sent are left out. A column that is
-        missing is not compared.
+        missing is not compared. A column named as one of the result's, such as status, is replaced.
     ledger : DataFrame
         One row per posting, as `read_general_ledger` returns it: account_code, date, amount (exact, debit is positive);
         optional currency, text, document_number, voucher_id, account_name, line.
@@ -79,6 +79,6 @@ def match_ledger(exported: Any, ledger: Any, *, days: SupportsIndex = DAYS) -> L
     """
     days = rules.whole_number(name_of("days"), days, largest=MOST_DAYS)
     frames = read(exported, ledger)
-    with engine("match_ledger") as connection:
+    with engine("match_ledger", exported=frames.exported, ledger=frames.ledger) as connection:
         compared = comparable(connection, frames)
         return result(connection, frames, compared, matches(connection, frames, *compared, days), days)

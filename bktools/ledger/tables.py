@@ -17,12 +17,12 @@ from bktools.frames.schema import COUNT, TEXT, to_pandas
 from bktools.ledger.checks import SEVERITIES
 from bktools.ledger.columns import Flags, Numbers
 from bktools.ledger.findings import Case, Equals, Evidence, or_null
-from bktools.ledger.inputs import Inputs, plain_texts
+from bktools.ledger.inputs import OF_POSTING, Inputs, plain_texts
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.matches import NOBODY, Matches
 from bktools.ledger.steps import BY, EXACTLY
 
-# The posting's columns that an entry gets as evidence, with `booked_` in front.
+# The posting's columns that an entry gets as evidence, with OF_POSTING in front.
 EVIDENCE = (
     "date", "account_code", "account_name", "amount", "currency", "text", "document_number", "voucher_id", "line",
 )  # fmt: skip
@@ -143,7 +143,7 @@ def _with_evidence(inputs: Inputs, matched: Matches, first: Numbers) -> pa.Table
     entries, numbers = inputs.exported, or_null(matched.posting)
     for name in EVIDENCE:
         if name in inputs.ledger.column_names:
-            entries = entries.append_column(f"booked_{name}", inputs.ledger.column(name).take(numbers))
+            entries = entries.append_column(f"{OF_POSTING}{name}", inputs.ledger.column(name).take(numbers))
     if matched.amount:
         # A voucher books the sum of its postings.
         is_sum = np.isin(first, list(matched.amount))

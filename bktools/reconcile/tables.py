@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from bktools.contract.accounts import LONGEST_TEXT
-from bktools.frames.engine import Scannable, engine, repeated_digests
+from bktools.frames.engine import VERY_FEW_ROWS, Scannable, are_few, engine, repeated_digests
 from bktools.frames.schema import KNOWN_STATES
 from bktools.frames.templates import quoted
 from bktools.inputs.words import TOTALS
@@ -108,9 +108,9 @@ CREATE MACRO company_of(spelling) AS CASE
 END;
 """
 
-# Chart rows without a company belong to the only company.
-VIEWS = """
-CREATE VIEW chart AS
+# Chart rows without a company belong to the only company. `kind` is TABLE for very few rows, VIEW for others.
+CLEAN = """
+CREATE {kind} chart AS
 SELECT * REPLACE (
     coalesce(company_of(company_id), CAST(enum_first(NULL::company) AS company)) AS company_id,
     -- A name of white space is none.
@@ -118,10 +118,10 @@ SELECT * REPLACE (
 )
 FROM given_chart;
 
-CREATE VIEW known AS
+CREATE {kind} known AS
 SELECT * REPLACE (company_of(company_id) AS company_id) FROM given_accounts WHERE is_known(state);
 
-CREATE VIEW categories AS
+CREATE {kind} categories AS
 SELECT * REPLACE (company_of(company_id) AS company_id) FROM given_categories;
 """
 
@@ -180,7 +180,7 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
 }
 
 PAIRS = """
-CREATE VIEW pairs AS
+CREATE {kind} pairs AS
 SELECT
     coalesce(erp.company_id, service.company_id) AS company_id,
     coalesce(erp.external_id, service.external_id) AS external_id,
@@ -392,10 +392,11 @@ def results(frames: Mapping[str, Scannable], *names: str, known_since: str = "")
             columns = ", ".join(_column(name, frame.schema) for name in inputs.USED[noun])
             connection.execute(f"CREATE VIEW given_{noun} AS SELECT {columns} FROM {noun}_frame")
         _seen(connection)
-        connection.execute(VIEWS)
+        kind = "TABLE" if are_few(frames.values(), VERY_FEW_ROWS) else "VIEW"
+        connection.execute(CLEAN.format(kind=kind))
         sides = [repeated_digests(connection, side, "company_id", "external_id") for side in ("chart", "known")]
         connection.register("repeated", pa.concat_tables(sides))
-        connection.execute(CHARTS + DOUBLED + _pairs(frames) + ACCOUNTS + COVERAGE + UNUSED)
+        connection.execute(CHARTS + DOUBLED + _pairs(frames, kind) + ACCOUNTS + COVERAGE + UNUSED)
         return [_kept(connection, name) for name in names]
 
 
@@ -435,7 +436,7 @@ def _seen(connection: duckdb.DuckDBPyConnection) -> None:
         inputs.check_companies(*connection.execute("SELECT len(enum_range(NULL::company))").fetchall()[0])
 
 
-def _pairs(frames: Mapping[str, Scannable]) -> str:
+def _pairs(frames: Mapping[str, Scannable], kind: str) -> str:
     """Return PAIRS with a comparison of each column that both frames have."""
     both = set(frames["chart"].schema.names) & set(frames["accounts"].schema.names)
     differences = [
@@ -444,4 +445,4 @@ def _pairs(frames: Mapping[str, Scannable]) -> str:
         else f"false AS {flag}"
         for flag, (field, known) in DIFFERENCES.items()
     ]
-    return PAIRS.format(differences=", ".join(differences), flags=" OR ".join(DIFFERENCES))
+    return PAIRS.format(kind=kind, differences=", ".join(differences), flags=" OR ".join(DIFFERENCES))

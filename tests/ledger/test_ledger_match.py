@@ -379,6 +379,16 @@ def test_a_match_can_be_kept():
     pd.testing.assert_frame_equal(kept.postings, match.postings)
 
 
+def test_a_match_is_matched_again():
+    """Entries that have a match's own columns, such as a status of their file, are matched like others."""
+    entries = exported()
+    books = ledger(october(entries)[0])
+    first = match_ledger(entries, books)
+    again = match_ledger(first.entries.assign(status="approved", severity="none"), books)
+    pd.testing.assert_frame_equal(again.entries, first.entries)
+    pd.testing.assert_frame_equal(again.findings, first.findings)
+
+
 def test_names_come_first():
     """A person reads date, money, text and account first; identifiers are last."""
     columns = list(october_match().entries.columns)
