@@ -197,13 +197,13 @@ def of_pair(
         When both columns have amounts and all of them come out with one sign.
     """
     scale = max(debit.type.scale, credit.type.scale)
-    zero = pa.scalar(0, debit.type)
     # Wide enough for a difference of the largest amounts.
-    wide = [pc.fill_null(side, 0).cast(pa.decimal256(amounts.LONGEST + 2, scale)) for side in (debit, credit)]
+    wide_kind = pa.decimal256(amounts.LONGEST + 2, scale)
+    wide = [pc.fill_null(side, 0).cast(wide_kind) for side in (debit, credit)]
     neither = pc.and_(pc.is_null(debit), pc.is_null(credit))
     kind = pa.decimal128(amounts.LONGEST, scale)
     result = pc.if_else(neither, pa.scalar(None, kind), pc.subtract(*wide).cast(kind))
-    has_both = all(pc.any(pc.not_equal(side, zero)).as_py() for side in (debit, credit))
+    has_both = all(pc.any(pc.not_equal(side, pa.scalar(0, wide_kind))).as_py() for side in wide)
     if has_both and is_one_sided(result):
         both = " and ".join(repr(table.headings[places[field]]) for field in ("debit", "credit"))
         raise InputError(
