@@ -12,6 +12,7 @@ in the table of its environment.
 from __future__ import annotations
 
 import datetime as dt
+import difflib
 import hashlib
 import ipaddress
 import os
@@ -36,6 +37,9 @@ SANDBOX = "sandbox"
 COMPANIES = "companies"
 
 LONGEST_TIMEOUT = 3600
+
+# From which share of equal letters, of 1, two names are taken for one that is misspelt.
+ALIKE = 0.75
 
 _NAME = re.compile(r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?")
 
@@ -397,6 +401,7 @@ def load_settings(
     unknown = sorted(set(overrides) - set(SETTINGS))
     if unknown:
         raise ConfigurationError(f"no such setting: {', '.join(unknown)} (there are {', '.join(SETTINGS)})")
+    _refuse_misspelt(env)
     file, file_name = _read_config(config_file, env)
     arguments = _values(overrides, "argument")
     variables = _values({name: env.get(f"BKTOOLS_{name.upper()}") or None for name in SETTINGS})
@@ -603,6 +608,21 @@ def _refuse_unknown(table: Mapping[str, Any], where: str, *others: str) -> None:
     unknown = sorted(set(table) - {*SETTINGS, *others})
     if unknown:
         raise ConfigurationError(f"{where} has no setting {unknown[0]!r}; there are {', '.join((*others, *SETTINGS))}")
+
+
+def _refuse_misspelt(env: Mapping[str, str]) -> None:
+    """Refuse variables with nearly the name of a setting: without the one that was meant, a journal would be another one.
+
+    Others may belong to another program.
+    """
+    known = {name.upper() for name in (*SETTINGS, "environment", "config")}
+    for variable in sorted(name for name in env if name.startswith("BKTOOLS_") and env[name]):
+        name = variable.removeprefix("BKTOOLS_")
+        meant = [] if name in known else difflib.get_close_matches(name, known, 1, ALIKE)
+        if meant:
+            raise ConfigurationError(
+                f"{variable} is no setting: rename it to BKTOOLS_{meant[0]} if that is meant, or unset it"
+            )
 
 
 def _keyring_secret(environment: str, name: str, address: str, own: Values) -> Sourced | None:

@@ -276,6 +276,25 @@ def test_bad_setting(settings, message):
 
 
 @pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("JOURNL", "JOURNAL"),
+        ("JOURNALS", "JOURNAL"),
+        ("COMPANY_ID", "COMPANY"),
+        ("SENT_LOG", "SENT_LOG_DIR"),
+        ("ENVIRONEMENT", "ENVIRONMENT"),
+    ],
+)
+def test_a_misspelt_variable_is_refused(name, meant):
+    """It would be passed over, and the journal of a team with it; empty ones and those of other programs are."""
+    connection = {"BKTOOLS_BASE_URL": URL, "BKTOOLS_TOKEN": "t"}
+    with pytest.raises(ConfigurationError, match=f"^BKTOOLS_{name} is no setting: rename it to BKTOOLS_{meant} if"):
+        load_settings(env=connection | {f"BKTOOLS_{name}": "postgresql://db/journal"})
+    others = {f"BKTOOLS_{name}": "", "BKTOOLS_VERSION": "1", "BKTOOLS_TEST_RUNS": "5", "_BKTOOLS_COMPLETE": "x"}
+    assert load_settings(env=connection | others).journal is None
+
+
+@pytest.mark.parametrize(
     "url", ["https://books.example.:8443/api", "https://xn--bcher-kva.example", "http://[::1]:80", "https://10.0.0.1"]
 )
 def test_addresses_that_are_taken(url):

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from mutants import change_of, mutants_of, sampled
 
 CODE = '''"""A module."""
 
@@ -33,6 +32,9 @@ SQL = "SELECT id FROM entries WHERE amount > 0"
 
 def test_mistakes_that_are_made(tmp_path):
     """A lock left out, an error not raised, values swapped and a changed comparison are among the mutants; prose is not."""
+    # Its parser takes most of a second to import, which each worker would wait for.
+    from mutants import change_of, mutants_of, sampled
+
     (tmp_path / "code.py").write_text(CODE)
     mutants = mutants_of(tmp_path, "code.py")
     changes = {(change.before, change.after) for mutant in mutants if (change := change_of(tmp_path, mutant))}
