@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -71,6 +72,19 @@ def test_the_config_file_is_read(tmp_path):
     settings = load_settings(config_file=path, env={})
     assert (settings.environment, settings.base_url) == ("production", "https://books.example.com")
     assert load_settings("staging", config_file=path, env={}).token is None
+
+
+def test_a_word_is_looked_for_on_all_pages():
+    """A reason and a setting are found where they are explained; a word that is nowhere is one line with the pages."""
+    for word, topic, said in (
+        ("ARCHIVED_account", "reasons", "give the category another account in the service"),
+        ("bktools_proxy", "settings", "certificates to trust"),
+    ):
+        done = CliRunner().invoke(app, ["guide", word, "--format", "json"])
+        assert done.exit_code == 0
+        assert [topic for row in json.loads(done.output) if row["topic"] == topic and said in row["line"]]
+    done = CliRunner().invoke(app, ["guide", "nowhere-at-all"])
+    assert (done.exit_code, "first-month, files" in str(done.exception)) == (1, True)
 
 
 def test_a_page_in_the_terminal_and_in_the_browser(tmp_path, monkeypatch):

@@ -18,6 +18,8 @@ TOPICS = (
     "sandbox", "changing",
 )  # fmt: skip
 
+MORE = "--open shows a page in the browser; any other word lists the lines of all pages that have it."
+
 # A longer line is hard to read.
 WIDEST = 100
 
@@ -40,7 +42,11 @@ nav a {{ margin-right: .8rem }}
 
 @results.table
 def guide(
-    topic: str | None = argument("TOPIC", "The page; without it the pages are listed.", words=lambda: TOPICS),
+    topic: str | None = argument(
+        "TOPIC",
+        "The page, or a word to look for in all of them; without it the pages are listed.",
+        words=lambda: TOPICS,
+    ),
     open_it: bool = option("--open", "Show the page in the browser.", False),
 ) -> None:
     """Read the guide: short pages, each about one question.
@@ -48,14 +54,20 @@ def guide(
     Example: bktools guide files
     """
     if topic is not None and topic not in TOPICS:
-        raise ArgumentError("TOPIC", f"must be one of {', '.join(TOPICS)}", topic)
+        lines_with = lines_of(topic)
+        if open_it or not lines_with:
+            raise ArgumentError("TOPIC", f"must be one of {', '.join(TOPICS)}, or a word that is on a page", topic)
+        import pandas as pd
+
+        results.hand_over(pd.DataFrame(lines_with, columns=["topic", "line"]))
+        return
     if open_it:
         _open(topic or TOPICS[0])
         return
     # A page opens without pandas, which takes longer to import than the rest.
     if results.is_for_people():
         lines = [f"  bktools guide {name:<14} {title_of(name)}" for name in TOPICS]
-        typer.echo(in_terminal(topic) if topic else "\n".join([*lines, "", "--open shows a page in the browser."]))
+        typer.echo(in_terminal(topic) if topic else "\n".join([*lines, "", MORE]))
         return
     import pandas as pd
 
@@ -66,6 +78,12 @@ def guide(
 def text_of(topic: str) -> str:
     """Return a page as Markdown."""
     return resources.files("bktools").joinpath("guide", f"{topic}.md").read_text(encoding="utf-8")
+
+
+def lines_of(word: str) -> list[tuple[str, str]]:
+    """Return the page and the text of each line that has a word."""
+    lines = [(topic, line) for topic in TOPICS for line in text_of(topic).splitlines()]
+    return [(topic, line.strip("#|-* ")) for topic, line in lines if word.casefold() in line.casefold()]
 
 
 def title_of(topic: str) -> str:
