@@ -301,7 +301,7 @@ def _facts_of(plan: bktools.ExportPlan) -> dict[str, Any]:
     return {
         "plan_id": plan.plan_id,
         "entries": number_of_entries(plan.rows),
-        "not_ready": number_of_entries(plan.not_ready),
+        "not_ready": number_of_entries(plan.held),
         "amounts": plan.amounts,
         "batches": plan.batches,
         "findings": plan.needs_action,

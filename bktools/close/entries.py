@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from bktools.export.plan import ExportPlan
 from bktools.frames.columns import amounts_of, in_one_scale, tables_in_one_scale
 from bktools.frames.names import in_reading_order
-from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, INSTANT, MONEY, TEXT, days, split_lines, to_arrow
+from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, INSTANT, MONEY, TEXT, days, split_lines
 
 EXPORTED, BEFORE, IN_DOUBT, READY, HELD, LEFT_OUT = FATES = (
     "exported", "exported before", "in doubt", "ready", "held back", "left out",
@@ -75,7 +75,7 @@ def _of_file(
     plan: ExportPlan, jobs: Sequence[Mapping[str, Any]], findings: Sequence[Mapping[str, Any]], assumed: frozenset[str]
 ) -> pa.Table:
     """Return all entries of the file with fate, reason, message and to_do, as far as the file and this run tell them."""
-    ready, waiting = plan.rows, to_arrow(plan.not_ready, "the entries")
+    ready, waiting = plan.rows, plan.held
     waiting = waiting.drop_columns([name for name in waiting.column_names if name.startswith("exported_")])
     outcome = {job["batch_id"]: job for job in jobs}
     batches = ready["batch_id"].to_pylist()

@@ -368,7 +368,7 @@ SIZED = """
 USUAL = f"""
     SELECT company_id, lower(category_id) AS category_id, currency, count(*) AS entries, median(ln(size::DOUBLE)) AS middle,
         greatest(ln({LEAST_REACH}), {DEVIATIONS} * {TO_STANDARD} * mad(ln(size::DOUBLE))) AS reach
-    FROM sized WHERE category_id <> '' GROUP BY ALL HAVING count(*) >= {ENOUGH}
+    FROM sized WHERE category_id <> '' AND currency <> '' GROUP BY ALL HAVING count(*) >= {ENOUGH}
 """
 
 # What is compared of an entry that was exported before: the name of each fact, the value that is compared and the text

@@ -134,12 +134,12 @@ def compose_export_jobs(
     composed = _composed(rows, errors, size, options, frames.get("history"))
     composed = with_names(composed, **{name: frame for name, frame in frames.items() if name != "history"})
     composed = composed.select(in_reading_order(composed.column_names))
-    ready, not_ready = _split(composed)
+    ready, held = _split(composed)
     batches = _batches_of(ready)
     return ExportPlan(
         batches=to_pandas(batches, provenance),
         rows=ready,
-        not_ready=to_pandas(not_ready, provenance),
+        held=held,
         totals=to_pandas(totals_of(ready), provenance),
         plan_id=plan_digest(batches.column("batch_id").to_pylist(), options),
         options=options,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import calendar
 import datetime as dt
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -106,7 +107,8 @@ class Checker:
     ) -> pa.Table:
         query = query_of(self._inputs(entries))
         values = {"last_import": last_import(self.frames.get("accounts")), **self.arguments}
-        values = {name: value for name, value in values.items() if f"${name}" in query}
+        named = set(re.findall(r"\$(\w+)", query))
+        values = {name: value for name, value in values.items() if name in named}
         tables |= {"entries": read, "contents": _contents(entries), "currencies": CURRENCIES}
         tables |= {"categories": NO_CATEGORIES, **self.frames}
         if "history" in tables:

@@ -33,7 +33,6 @@ from bktools.frames.schema import (
     DIGITS,
     TEXT,
     number_of_entries,
-    to_arrow,
     to_pandas,
 )
 
@@ -74,7 +73,7 @@ class ExportPlan(Result):
         One row per batch, in the order of sending: batch_id, company_id, entries (count), first_date, last_date.
     rows : pyarrow.Table
         One row per ready entry, or per line of a split one, with its batch_id, in the order of sending.
-    not_ready : DataFrame
+    held : pyarrow.Table
         One row per entry that is not ready, with reason and message; with a history also exported_amount and
         exported_currency: what the journal has for an entry that was sent before, or may have been.
     totals : DataFrame
@@ -110,7 +109,7 @@ class ExportPlan(Result):
 
     batches: pd.DataFrame
     rows: pa.Table
-    not_ready: pd.DataFrame
+    held: pa.Table
     totals: pd.DataFrame
     options: ExportOptions
     unchecked: tuple[str, ...]
@@ -124,6 +123,11 @@ class ExportPlan(Result):
     def entries(self) -> pd.DataFrame:
         """`rows` as a DataFrame."""
         return to_pandas(self.rows, self.provenance)
+
+    @cached_property
+    def not_ready(self) -> pd.DataFrame:
+        """`held` as a DataFrame."""
+        return to_pandas(self.held, self.provenance)
 
     @cached_property
     def findings(self) -> pd.DataFrame:
@@ -279,7 +283,7 @@ class ExportPlan(Result):
                 views.heading(f"Export plan: {self._headline()}"),
                 views.table(["currency", "ready"], ready, total=len(ready), looks=["", views.TO_THE_RIGHT]),
                 _html(reasons, ".findings"),
-                _html(held, ".not_ready", len(self.not_ready)),
+                _html(held, ".not_ready", len(self.held)),
                 _html(batches, ".batches"),
                 views.table([""], [[f"not checked: {phrase}"] for phrase in self.unchecked], total=len(self.unchecked)),
                 views.next_steps(self._next_steps()),
@@ -298,7 +302,7 @@ class ExportPlan(Result):
 
     @cached_property
     def _summary(self) -> pd.DataFrame:
-        held = as_exported(to_arrow(self.not_ready, "the entries"))
+        held = as_exported(self.held)
         reasons = to_pandas(held).assign(severity="error", check=held.column("reason").to_pylist())
         others = self.findings[self.findings["severity"] != "error"]
         # The currency with most entries: amounts of two currencies cannot be compared.
@@ -321,14 +325,14 @@ class ExportPlan(Result):
         batches = counted(len(self.batches), "batch", "batches")
         counts = self._summary.groupby("severity")["entries"].sum()
         others = [counted(counts[name], name) for name in ("warning", "info") if name in counts]
-        return ", ".join([f"{ready} in {batches}", f"{number_of_entries(self.not_ready):,} not ready", *others])
+        return ", ".join([f"{ready} in {batches}", f"{number_of_entries(self.held):,} not ready", *others])
 
     def _next_steps(self) -> list[str]:
         if len(self.batches):
             return ["submit_export_jobs(plan) is a dry run; with apply=True it sends each batch once"]
         return (
             ["nothing to submit: correct the entries that are not ready, then compose the plan again"]
-            if len(self.not_ready)
+            if len(self.held)
             else []
         )
 

@@ -71,7 +71,7 @@ def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> 
     frames = {
         "batches": to_arrow(plan.batches),
         "entries": plan.rows,
-        "not_ready": to_arrow(plan.not_ready),
+        "not_ready": plan.held,
         "findings": to_arrow(plan.findings),
     }
     members = {f"{name}.parquet": _parquet(table) for name, table in frames.items()}
@@ -158,16 +158,16 @@ def _digest(head: Mapping[str, Any]) -> str:
 
 
 def _plan(head: dict[str, Any], frames: dict[str, pa.Table]) -> ExportPlan:
-    rows, not_ready, provenance = frames["entries"], frames["not_ready"], dict(head["provenance"])
+    rows, held, provenance = frames["entries"], frames["not_ready"], dict(head["provenance"])
     for name in SENT:
         column = rows.column(name)
         if column.null_count or column.type != TEXT:
             raise TypeError(f"the column {name} of its entries holds {column.type}, or gaps")
-    not_ready.select(["reason", "message"])
+    held.select(["reason", "message"])
     return ExportPlan(
         batches=to_pandas(frames["batches"].cast(BATCHES), provenance),
         rows=rows,
-        not_ready=to_pandas(not_ready, provenance),
+        held=held,
         totals=to_pandas(totals_of(rows), provenance),
         options=ExportOptions(**head["options"]),
         unchecked=tuple(head["unchecked"]),

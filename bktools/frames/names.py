@@ -70,7 +70,7 @@ def last_import(accounts: pa.Table | None) -> str:
     states = pc.cast(accounts.column("state"), TEXT)
     if len(states) and states.null_count == len(states):
         return ""
-    last = pc.max(accounts.filter(pc.equal(states, "IMPORTED")).column("updated_at")).as_py()
+    last = pc.max(accounts.column("updated_at").filter(pc.equal(states, "IMPORTED"))).as_py()
     return " (no list was imported)" if last is None else f" (last list imported {str(last)[:10]})"
 
 

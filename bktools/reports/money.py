@@ -218,7 +218,7 @@ def _with_states(entries: ExportPlan | LedgerMatch | pd.DataFrame | pa.Table, jo
         states = [OF_STATUSES.get(status, "missing or different") for status in reasons]
     else:
         plan: ExportPlan = bars.checked(entries, "entries", ExportPlan, "compose_export_jobs")
-        held = as_exported(to_arrow(plan.not_ready, "the entries"))
+        held = as_exported(plan.held)
         of_batches = {} if jobs is None else dict(zip(jobs["batch_id"], jobs["outcome"], strict=True))
         outcomes = [of_batches.get(batch) for batch in plan.rows.column("batch_id").to_pylist()]
         reasons = [""] * len(plan.rows) + held.column("reason").to_pylist()

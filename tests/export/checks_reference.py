@@ -36,7 +36,7 @@ def findings(
     for entry in once:
         if entry["amount"]:
             by_twin[twin_key(entry)].append(entry)
-            by_category[entry["category_id"], entry["currency"]].append(math.log(abs(entry["amount"])))
+            by_category[of_category(entry)].append(math.log(abs(entry["amount"])))
 
     def failed(entry: Entry) -> Any:
         same_id, states = of_id[entry["id"] or entry["line"]], history.get(entry["id"], set())
@@ -70,7 +70,7 @@ def findings(
         yield "earlier_period", month is not None and month < period
         twins = by_twin[twin_key(entry)] if amount and None not in twin_key(entry) else []
         yield "suspected_duplicate", sum(twin["amount"] == amount for twin in twins) > 1
-        sizes = by_category[entry["category_id"], entry["currency"]]
+        sizes = by_category[of_category(entry)]
         yield "unusual_amount", bool(amount and entry["category_id"] and entry["currency"]) and unusual(amount, sizes)
         has_tax = account is not None and account["tax_code_external_id"] is not None
         yield "no_tax_code", has_tax and not (entry["tax_code"] or "").strip()
@@ -90,6 +90,11 @@ def findings(
 def content(entry: Entry) -> tuple[Any, ...]:
     """Return all of an entry but its line."""
     return tuple(entry[name] for name in sorted(entry.keys() - {"line"}))
+
+
+def of_category(entry: Entry) -> tuple[Any, ...]:
+    """Return company, category and currency, within which amounts are compared."""
+    return entry["company_id"], entry["category_id"], entry["currency"]
 
 
 def twin_key(entry: Entry) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from hand_made import COMPANY, OTHER, a_month, entry_id
 
-from bktools import compose_export_jobs
+from bktools import compose_export_jobs, plot_money
 from bktools.errors import ArgumentError, InputError, OutOfMemoryError
 from bktools.frames import engine
 
@@ -67,6 +67,8 @@ def tools(tmp_path):
 def test_every_tool_gives_the_same_plan(entries, tools):
     """Batches, entries, reasons and totals are the same to the cell, whatever tool the frames are of."""
     frames = a_month(entries)
+    imported = {"state": "IMPORTED", "updated_at": pd.Timestamp("2026-10-02", tz="UTC")}
+    frames["accounts"] = frames["accounts"].assign(**imported)
     expected = compose_export_jobs(**frames, max_entries=4)
     assert expected.not_ready["reason"].nunique() == 11
     for lift in tools.values():
@@ -76,6 +78,29 @@ def test_every_tool_gives_the_same_plan(entries, tools):
         for name in ("batches", "entries", "not_ready", "totals", "findings"):
             pd.testing.assert_frame_equal(getattr(found, name), getattr(expected, name))
             assert len(getattr(found, name)) > 0
+
+
+def test_days_are_drawn_as_times_are(entries):
+    """A plan of dates without a time, as other tools have them, is shown and drawn as that of pandas' times is."""
+    frame = entries(4, approved=[True, True, False, None], date=pd.Timestamp("2026-10-03"), currency="EUR")
+    frame = frame.assign(amount=pd.array([Decimal("1.10")] * 4, dtype=pd.ArrowDtype(pa.decimal128(38, 2))))
+    days = in_arrow(frame)
+    days = days.set_column(days.column_names.index("date"), "date", days["date"].cast(pa.date32()))
+    plan, expected = compose_export_jobs(days), compose_export_jobs(frame)
+    assert repr(plan) == repr(expected)
+    for by in ("reason", "month"):
+        drawn, wanted = (plot_money(one, by)["EUR"] for one in (plan, expected))
+        assert [text.get_text() for text in drawn.texts] == [text.get_text() for text in wanted.texts]
+        assert len(drawn.patches) == len(wanted.patches) > 0
+
+
+def test_a_period_beside_entries_without_dates(entries):
+    """Entries without dates are composed for a month as for any; that dates were not checked is said."""
+    frames = a_month(entries)
+    frames["entries"] = frames["entries"].drop(columns="date")
+    plan = compose_export_jobs(**frames, period="2026-10")
+    assert plan.plan_id == compose_export_jobs(**frames).plan_id
+    assert "dates (the entries have none)" in plan.unchecked
 
 
 def test_frames_of_several_tools_go_together(entries):

@@ -102,6 +102,14 @@ def test_what_is_not_known_ages_with_the_list(state, known):
         assert messages == [f"{message} (bktools accounts create)"]
 
 
+def test_a_list_in_polars_says_when_it_was_imported():
+    """The message names the day, whatever tool the accounts are of."""
+    frames = {noun: schema.to_pandas(table) for noun, table in world.tables(without("accounts")).items()}
+    dated = pl.from_pandas(frames["accounts"].assign(updated_at=pd.Timestamp("2026-10-31T08:00Z"), state="IMPORTED"))
+    found = reconcile_accounts(frames["chart"], dated, frames["categories"]).findings
+    assert found["message"].str.contains("last list imported 2026-10-31", regex=False).any()
+
+
 def test_lazy_accounts_run_once():
     """A lazy frame is not run again for its dates."""
     frames = {noun: schema.to_pandas(table) for noun, table in world.tables(without("accounts")).items()}

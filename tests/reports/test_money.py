@@ -130,7 +130,7 @@ def test_the_fifth_part_is_among_the_others():
 def test_nothing_to_draw_is_a_sentence(close: Close):
     """Without amounts there is a sentence in place of a chart."""
     empty = bktools.plot_spend(_spent(("a", None, "EUR", "1")).iloc[:0])
-    held = bktools.plot_money(replace(close.run.plan, not_ready=close.run.plan.not_ready.iloc[:0]), "age")
+    held = bktools.plot_money(replace(close.run.plan, held=close.run.plan.held.slice(0, 0)), "age")
     for charts in (empty, held):
         assert "There are no entries with an amount." in _written(charts[""])
 
@@ -220,7 +220,7 @@ def test_ages_are_counted_to_the_day(close: Close, entries: pd.DataFrame):
         counts = ages.value_counts()
         assert [text.split(" · ")[-1] for text in _figures(axes)] == [f"{counts[age]} entries" for age in _labels(axes)]
         assert _written(axes)[0].endswith(f": held back, by age on {date}")
-    undated = replace(close.run.plan, not_ready=close.run.plan.not_ready.drop(columns="date"))
+    undated = replace(close.run.plan, held=close.run.plan.held.drop_columns("date"))
     assert _labels(bktools.plot_money(undated, "age")["EUR"]) == ["no date"]
     late = pd.Timestamp("2026-10-31 23:30").tz_localize("America/New_York")
     plan = bktools.compose_export_jobs(entries.assign(date=late))
@@ -270,7 +270,7 @@ def test_wrong_things_are_refused(close: Close):
         bktools.plot_money(close.run.plan, "age", as_of="yesterday evening")
     with pytest.raises(ArgumentError, match="by must be 'reason', 'age' or 'month'"):
         bktools.plot_money(close.run.plan, "size")
-    rows, not_ready = close.run.plan.rows.drop_columns(["amount"]), close.run.plan.not_ready.drop(columns="amount")
-    bare = replace(close.run.plan, rows=rows, not_ready=not_ready)
+    rows, held = (table.drop_columns("amount") for table in (close.run.plan.rows, close.run.plan.held))
+    bare = replace(close.run.plan, rows=rows, held=held)
     with pytest.raises(ArgumentError, match="must have amounts and currencies"):
         bktools.plot_money(bare)
