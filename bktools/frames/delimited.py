@@ -271,7 +271,7 @@ def _in_minor_units(
     for name in (field.name for field in table.schema if pa.types.is_decimal(field.type)):
         currency = name.replace("amount", "currency")
         currency = currency if currency in columns and currency != name else "currency"
-        if currency not in columns:
+        if currency not in columns or pa.types.is_null(table.schema.field(currency).type):
             continue
         text = columns[name]
         for code in pc.unique(table.column(currency)).to_pylist():

@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.frames.columns import with_column
 from bktools.frames.engine import engine
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, TEXT, to_pandas
@@ -240,6 +241,6 @@ def _postings(
     statuses = status.take(entries).to_pandas().to_numpy(dtype=object)
     statuses[not_exported] = NOT_FROM_EXPORT
     statuses[[posting for equals in ambiguous for posting in equals.postings]] = "ambiguous"
-    table = inputs.ledger.append_column("status", pa.array(statuses, TEXT, from_pandas=True))
-    table = table.append_column("entry_id", inputs.exported.column("entry_id").take(entries))
+    table = with_column(inputs.ledger, "status", pa.array(statuses, TEXT, from_pandas=True))
+    table = with_column(table, "entry_id", inputs.exported.column("entry_id").take(entries))
     return to_pandas(plain_texts(table.select(in_reading_order(table.column_names))))

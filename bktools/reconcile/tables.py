@@ -416,7 +416,9 @@ def _kept(connection: duckdb.DuckDBPyConnection, name: str) -> pa.Table:
 
 def _column(name: str, columns: pa.Schema) -> str:
     kind = {"archived": "BOOLEAN", inputs.LINE: "BIGINT"}.get(name, "VARCHAR")
-    return f"CAST({name if name in columns.names else 'NULL'} AS {kind}) AS {name}"
+    # A chart may have a column of this name that holds no lines.
+    cast = "TRY_CAST" if name == inputs.LINE else "CAST"
+    return f"{cast}({name if name in columns.names else 'NULL'} AS {kind}) AS {name}"
 
 
 def _seen(connection: duckdb.DuckDBPyConnection) -> None:

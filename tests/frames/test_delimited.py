@@ -122,6 +122,14 @@ def test_codes_of_a_column_are_written_in_one_way(tmp_path: Path):
         assert rows == [['="027000"', "425000"], ['="425000"', "7"], ["A1", ""], ["", "x"]]
 
 
+def test_amounts_whose_currency_is_nowhere_said_keep_their_decimals(tmp_path: Path):
+    """A column of currencies that is empty says nothing."""
+    amounts = pd.array([Decimal("3590.00")], dtype=pd.ArrowDtype(pa.decimal128(38, 2)))
+    frame = pd.DataFrame({"amount": amounts, "currency": pd.array([None], dtype="object")})
+    path = bktools.to_csv(frame, tmp_path / "money.csv", "machine")
+    assert path.read_text() == "amount,currency\n3590.00,\n"
+
+
 def test_amounts_have_the_decimals_of_their_currency(tmp_path: Path):
     """Yen have no decimals, euros two, dinars three; a digit that says something is never dropped."""
     money = pd.ArrowDtype(pa.decimal128(38, 3))

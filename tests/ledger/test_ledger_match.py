@@ -380,13 +380,15 @@ def test_a_match_can_be_kept():
 
 
 def test_a_match_is_matched_again():
-    """Entries that have a match's own columns, such as a status of their file, are matched like others."""
+    """Entries and postings that have a match's own columns, such as a status of their file, are matched like others."""
     entries = exported()
     books = ledger(october(entries)[0])
     first = match_ledger(entries, books)
     again = match_ledger(first.entries.assign(status="approved", severity="none"), books)
     pd.testing.assert_frame_equal(again.entries, first.entries)
     pd.testing.assert_frame_equal(again.findings, first.findings)
+    postings = match_ledger(entries, books.assign(status="open", entry_id="of the books")).postings
+    pd.testing.assert_frame_equal(postings[first.postings.columns], first.postings)
 
 
 def test_names_come_first():

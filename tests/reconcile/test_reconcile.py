@@ -313,7 +313,7 @@ def test_codes_that_are_numbers_in_a_chart_without_companies():
 
 def test_callers_frames_are_not_changed_and_may_have_more_columns():
     """What was handed in is as it was, extra columns and all."""
-    given = {noun: frame.assign(more=1) for noun, frame in frames(accounts=without_first).items()}
+    given = {noun: frame.assign(more=1, line="no number") for noun, frame in frames(accounts=without_first).items()}
     before = {noun: frame.copy(deep=True) for noun, frame in given.items()}
     assert len(reconcile_accounts(**given).findings) > 0
     for noun, frame in given.items():
