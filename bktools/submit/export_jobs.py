@@ -50,7 +50,8 @@ SETTLED = frozenset({"ACCEPTED", "UNKNOWN"})
 
 WOULD_BE_SENT = "would be sent"
 
-FIRST_PAUSE = 1.0
+# Seconds between two looks whether a company's job has ended; each pause is twice as long as the one before it.
+FIRST_PAUSE = 0.25
 LONGEST_PAUSE = 30.0
 
 # Companies that are sent concurrently. Most of their time they wait for the end of a job.

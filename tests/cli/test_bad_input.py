@@ -85,6 +85,7 @@ def test_unreachable_service(run, samples):
     done = run(
         *("month-end", "--apply", "--chart", samples[0], "--entries", samples[1]),
         BKTOOLS_BASE_URL=f"http://127.0.0.1:{port}",
+        BKTOOLS_RETRIES="1",
         BKTOOLS_TOKEN="t",
         BKTOOLS_COMPANY="9b48711b-7e43-4f5c-8a36-341a5037711f",
     )

@@ -166,14 +166,14 @@ def test_the_last_part_of_a_wait_is_waited(talking):
 
 
 def test_a_service_that_is_waited_for_is_not_hammered(talking):
-    """While a job is in progress there is a pause between two requests: within a second's wait, one at its end."""
+    """While a job is in progress there is a pause before each request, twice as long each time, and one to the end of the wait."""
     with talking(lambda _, connection, __: send(connection, 409, '{"type": "EXPORT_ALREADY_IN_PROGRESS"}')) as (
         raw,
         service,
     ):
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 1))
-        sent = bktools.submit_export_jobs(plan, apply=True, wait=0.3, others_export=True, service=service)
-        assert (sent["outcome"].to_list(), len(raw.requests)) == (["PLANNED"], 2)
+        sent = bktools.submit_export_jobs(plan, apply=True, wait=0.8, others_export=True, service=service)
+        assert (sent["outcome"].to_list(), len(raw.requests)) == (["PLANNED"], 4)
 
 
 @pytest.mark.parametrize("wait", [dt.timedelta(0), 0, 0.0])
