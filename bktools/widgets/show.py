@@ -173,11 +173,9 @@ def _texts(table: pa.Table, columns: Sequence[str]) -> list[tuple[str, ...]]:
 
 def _column(name: str, column: pa.ChunkedArray, currencies: Sequence[str | None]) -> list[str]:
     kind = column.type
-    if pa.types.is_decimal(kind) or name == "amount":
-        return [
-            _text(value) if isinstance(value, str) else shown(value, currency)
-            for value, currency in zip(column.to_pylist(), currencies, strict=True)
-        ]
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    if pa.types.is_decimal(kind) or (name == "amount" and is_number):
+        return [shown(value, currency) for value, currency in zip(column.to_pylist(), currencies, strict=True)]
     if name == SHARE and pa.types.is_floating(kind):
         return ["" if value is None else f"{value:.1%}" for value in column.to_pylist()]
     if pa.types.is_timestamp(kind) and kind.tz is None and are_days(column):
