@@ -112,7 +112,7 @@ def to_excel(
 
         cells = sum(table.num_rows * table.num_columns for table in arrow.values())
         with (
-            xlsxwriter.Workbook(file, {"in_memory": True, "strings_to_urls": False}) as book,
+            xlsxwriter.Workbook(file, {"in_memory": True}) as book,
             progress_bar(f"write {name_of(path)}", total=cells, unit="cell", shown=progress) as bar,
         ):
             book.set_properties({"title": "bktools", "created": dt.datetime.now(dt.UTC)})

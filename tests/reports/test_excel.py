@@ -43,6 +43,13 @@ def test_round_trip(awkward: pd.DataFrame, tmp_path: Path):
     assert list(read["count"]) == list(awkward["count"])
 
 
+def test_numbers_are_not_formatted_as_text(tmp_path: Path):
+    """A share, a flag and a text: the first two share a format, and the text has another one."""
+    path = bktools.to_excel(pd.DataFrame({"share": [0.5], "is": [True], "text": ["a"]}), tmp_path / "kinds.xlsx")
+    share, flag, text = re.findall(r'<c r="[ABC]2" s="(\d+)"', _parts(path, "sheet1.xml"))
+    assert share == flag != text
+
+
 def test_the_zone_of_a_time_is_told(tmp_path: Path):
     """A time of the service is written as one in UTC; one without a zone names none."""
     cells = []
