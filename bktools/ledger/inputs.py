@@ -39,18 +39,8 @@ TEXTS_OF = {"exported": ("supplier", "description"), "ledger": ("text",)}
 
 # The columns that a match adds to the entries, besides those of the posting: of these names an entry has no others.
 ADDED = (
-    "matched_by",
-    "score",
-    "status",
-    "bookings",
-    "differences",
-    "check",
-    "severity",
-    "about",
-    "message",
-    "to_do",
-    "who",
-)
+    "matched_by", "score", "status", "bookings", "differences", "check", "severity", "about", "message", "to_do", "who",
+)  # fmt: skip
 OF_POSTING = "booked_"
 
 # Texts that repeat: each different one is held, compared and copied once.
