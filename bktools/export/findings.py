@@ -20,7 +20,7 @@ from bktools.export import checks
 from bktools.export.tables import decimals_of, numbered
 from bktools.frames.columns import amounts_of, days_of, text_of, with_column
 from bktools.frames.currencies import MINOR_UNITS
-from bktools.frames.engine import VERY_FEW_ROWS, are_few, engine
+from bktools.frames.engine import VERY_FEW_ROWS, are_few, engine, kept
 from bktools.frames.names import FIRST, IDENTIFIERS, last_import
 from bktools.frames.schema import COMPARED, TEXT, Month, split_lines
 
@@ -116,9 +116,7 @@ class Checker:
         with engine("compose_export_jobs", checks.MACROS, **tables) as connection:
             try:
                 if are_few(tables.values(), VERY_FEW_ROWS):
-                    # A relation is planned twice, for its columns and for its rows; a table is planned once.
-                    connection.execute(f"CREATE TABLE checked AS {query}", values)
-                    return connection.table("checked").to_arrow_table()
+                    return kept(connection, "checked_entries", query, values)
                 return connection.sql(query, params=values).to_arrow_table()
             except duckdb.NotImplementedException as error:
                 raise InputError(f"a column of the entries has an unknown type: convert or drop it ({error})") from None

@@ -162,6 +162,14 @@ def engine(task: str, functions: str = "", /, **frames: Scannable) -> Iterator[d
                 last.execute(f"DETACH DATABASE IF EXISTS {name}")
 
 
+def kept(
+    connection: duckdb.DuckDBPyConnection, name: str, query: str, values: Mapping[str, Any] | None = None
+) -> pa.Table:
+    """Return the rows of a query, kept as a table of this name: it is planned once, a relation for columns and rows each."""
+    connection.execute(f"CREATE TABLE {name} AS {query}", values)
+    return connection.table(name).to_arrow_table()
+
+
 def are_few(frames: Iterable[Scannable], rows: int = FEW_ROWS) -> bool:
     """Return whether frames are so small that DuckDB takes longer to prepare a query than to run it."""
     return all(isinstance(frame, pa.Table) and len(frame) <= rows for frame in frames)

@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from bktools.contract.accounts import LONGEST_TEXT
-from bktools.frames.engine import VERY_FEW_ROWS, Scannable, are_few, engine, repeated_digests
+from bktools.frames.engine import VERY_FEW_ROWS, Scannable, are_few, engine, kept, repeated_digests
 from bktools.frames.schema import KNOWN_STATES
 from bktools.frames.templates import quoted
 from bktools.inputs.words import TOTALS
@@ -407,11 +407,9 @@ def in_order(name: str, table: pa.Table) -> pa.Table:
 
 
 def _kept(connection: duckdb.DuckDBPyConnection, name: str) -> pa.Table:
-    # A table is planned once; a relation would be planned twice, for its columns and for its rows.
     query = RESULTS[name]
     query = query if isinstance(query, str) else query(connection)
-    connection.execute(f"CREATE TABLE result_{name} AS {query} ORDER BY {ORDERS[name]}")
-    return connection.table(f"result_{name}").to_arrow_table()
+    return kept(connection, f"result_{name}", f"{query} ORDER BY {ORDERS[name]}")
 
 
 def _column(name: str, columns: pa.Schema) -> str:
