@@ -12,7 +12,6 @@ in the table of its environment.
 from __future__ import annotations
 
 import datetime as dt
-import difflib
 import hashlib
 import ipaddress
 import os
@@ -615,11 +614,13 @@ def _refuse_misspelt(env: Mapping[str, str]) -> None:
 
     Others may belong to another program.
     """
-    known = {name.upper() for name in (*SETTINGS, "environment", "config")}
-    for variable in sorted(name for name in env if name.startswith("BKTOOLS_") and env[name]):
-        name = variable.removeprefix("BKTOOLS_")
-        meant = [] if name in known else difflib.get_close_matches(name, known, 1, ALIKE)
-        if meant:
+    known = {f"BKTOOLS_{name.upper()}" for name in (*SETTINGS, "environment", "config")}
+    for variable in sorted(name for name in {*env} - known if name.startswith("BKTOOLS_") and env[name]):
+        # Not at the top: nearly every command starts without such a variable.
+        import difflib
+
+        names = [name.removeprefix("BKTOOLS_") for name in sorted(known)]
+        if meant := difflib.get_close_matches(variable.removeprefix("BKTOOLS_"), names, 1, ALIKE):
             raise ConfigurationError(
                 f"{variable} is no setting: rename it to BKTOOLS_{meant[0]} if that is meant, or unset it"
             )
