@@ -130,8 +130,7 @@ def compare(
     if not any(are_months):
         with Journal(service.settings) as journal:
             accounts = accounts_in(journal, company)
-        tables = between_moments(before, after, company, accounts, service)
-        changes = pa.concat_tables([_of_rows(name, rows) for name, rows in tables.items()])
+        changes = _table([*between_moments(before, after, company, accounts, service)])
         return _handed(changes, {"environment": environment, "before": str(before), "after": str(after or "now")})
     company = required_company(company)
     with Journal(service.settings) as journal:
@@ -165,15 +164,14 @@ def months_between(
     rows = [row for name in SUMS for row in _exported(name, old, new)]
     rows += _held_back(before, after)
     large = [row for row in rows if row["table"] == "exported" or is_large(row)]
-    parts = [_table(large)]
     moments = [pc.max(rows["sent_at"]).as_py() for rows in (old, new)]
+    changes = []
     if None not in moments:
         try:
-            tables = between_moments(moments[0], moments[1], after.company, accounts, service)
-            parts += [_of_rows(name, changes) for name, changes in tables.items()]
+            changes = [*between_moments(moments[0], moments[1], after.company, accounts, service)]
         except SnapshotNotFoundError as error:
             not_compared.append(f"categories and employees: {error}")
-    table = pa.concat_tables(parts, promote_options="permissive")
+    table = _table([*large, *changes])
     about: dict[str, Any] = {"before": before.period, "after": after.period, "not_compared": not_compared}
     about |= {"headline": headline_of(table, before.period), "below_threshold": len(rows) - len(large)}
     return described(table, about)
@@ -290,15 +288,6 @@ def _about(row: Mapping[str, Any]) -> str:
     """Return an entry by date, and supplier or text."""
     day = row["date"] and f"{row['date']:%Y-%m-%d}"
     return " ".join(filter(None, (day, row["supplier"] or row["description"]))) or "an entry"
-
-
-def _of_rows(table: str, changes: pa.Table) -> pa.Table:
-    """Return the differences of a table with the columns of a comparison."""
-    about = pc.coalesce(changes["name"], changes["id"])
-    columns = {name: changes[name] for name in ("change", "field", "before", "after", "company_id", "id")}
-    columns |= {"table": pa.repeat(pa.scalar(table, TEXT), len(changes)), "about": about}
-    missing = {field.name: pa.nulls(len(changes), field.type) for field in COLUMNS if field.name not in columns}
-    return pa.table(columns | missing).select(COLUMNS.names).cast(COLUMNS)
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bktools.frames.names import with_names
-from bktools.frames.schema import TEXT, to_arrow
+from bktools.frames.schema import to_arrow
 from bktools.service import Service
 from bktools.snapshots.tables import load_categories, load_employees
-
-COLUMNS = pa.schema(dict.fromkeys(("change", "id", "company_id", "name", "field", "before", "after"), TEXT))
 
 # The fields of a table that are compared, and the word for a change of each.
 CATEGORIES = {
@@ -38,48 +35,44 @@ EMPLOYEES = {
 
 def between_moments(
     before: str | dt.date, after: str | dt.date | None, company: str | None, accounts: pa.Table, service: Service
-) -> dict[str, pa.Table]:
-    """Return the changes of categories and employees between two moments; their accounts are named by code and name."""
+) -> Iterator[dict[str, Any]]:
+    """Yield the changes of categories and employees between two moments; their accounts are named by code and name."""
+    known = accounts.select(["id", "code", "external_id", "name"]).to_pylist()
+    named = {row["id"]: " ".join(filter(None, (row["code"] or row["external_id"], row["name"]))) for row in known}
     old, new = (to_arrow(load_categories(company, as_of=moment, service=service)) for moment in (before, after))
-    categories = _with_account_names(differences(old, new, CATEGORIES), accounts)
+    for row in differences(old, new, CATEGORIES):
+        if row["field"] == "account_id":
+            row |= {"field": "account"} | {side: named.get(row[side], row[side]) for side in ("before", "after")}
+        yield {"table": "categories", **row}
     old, new = (_people(load_employees(company, as_of=moment, service=service)) for moment in (before, after))
-    return {"categories": categories, "employees": differences(old, new, EMPLOYEES)}
+    for row in differences(old, new, EMPLOYEES):
+        yield {"table": "employees", **row}
 
 
-def differences(old: pa.Table, new: pa.Table, words: Mapping[str, str]) -> pa.Table:
-    """Return one row per change between two tables with the columns `COLUMNS`, ordered by row, then by field.
+def differences(old: pa.Table, new: pa.Table, words: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Yield the changes between two tables as rows of a comparison, ordered by the IDs of their rows, then by field.
 
     The rows have an `id` that is there once. `words` are the fields to compare, and the word for a change of each; rows
     that came and went are "added" and "removed".
     """
-    places = pc.index_in(old["id"], new["id"])
-    known_before = old.filter(pc.is_valid(places))
-    known_after = new.take(places.drop_null())
-    parts = [
-        _rows("removed", old.filter(pc.is_null(places))),
-        _rows("added", new.filter(pc.invert(pc.is_in(new["id"], old["id"])))),
-    ]
-    for field, word in words.items():
-        before, after = known_before[field].cast(TEXT), known_after[field].cast(TEXT)
-        # A null differs from a text and equals a null.
-        differs = pc.fill_null(pc.not_equal(before, after), pc.xor(pc.is_null(before), pc.is_null(after)))
-        change = pc.if_else(pc.equal(after, "false"), "unarchived", word) if field == "archived" else word
-        parts.append(_rows(change, known_after, field, before, after).filter(differs))
-    changes = pa.concat_tables(parts)
-    order = pa.array([list(words).index(field) if field else -1 for field in changes["field"].to_pylist()], pa.int8())
-    return changes.append_column("order", order).sort_by([("id", "ascending"), ("order", "ascending")]).drop("order")
+    columns = list(dict.fromkeys(("id", "company_id", "name", *words)))
+    was, now = ({row["id"]: row for row in table.select(columns).to_pylist()} for table in (old, new))
+    for one in sorted({*was, *now}):
+        row = now.get(one) or was[one]
+        about = {"about": row["name"] or one, "company_id": row["company_id"], "id": one}
+        if one not in now or one not in was:
+            change = "removed" if one in was else "added"
+            yield {"change": change, "field": None, "before": None, "after": None, **about}
+            continue
+        for field, word in words.items():
+            before, after = was[one][field], row[field]
+            if before != after:
+                change = "unarchived" if field == "archived" and after is False else word
+                yield {"change": change, "field": field, "before": _text(before), "after": _text(after), **about}
 
 
-def _rows(change: Any, about: pa.Table, field: str | None = None, before: Any = None, after: Any = None) -> pa.Table:
-    """Return the rows of one kind of change; a single value is repeated for each row."""
-    columns = [change, about["id"], about["company_id"], about["name"], field, before, after]
-    return pa.table(
-        [
-            column if isinstance(column, pa.ChunkedArray) else pa.repeat(pa.scalar(column, TEXT), about.num_rows)
-            for column in columns
-        ],
-        schema=COLUMNS,
-    )
+def _text(value: Any) -> str | None:
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def _people(frame: pd.DataFrame) -> pa.Table:
@@ -87,15 +80,3 @@ def _people(frame: pd.DataFrame) -> pa.Table:
     employees = to_arrow(frame)
     named = with_names(pa.table({"employee_id": employees["id"]}), employees=employees)
     return employees.append_column("name", named["employee_name"])
-
-
-def _with_account_names(changes: pa.Table, accounts: pa.Table) -> pa.Table:
-    """Return changes whose accounts are named by code and name, where they are known."""
-    known = accounts.select(["id", "code", "external_id", "name"]).to_pylist()
-    named = {row["id"]: " ".join(filter(None, (row["code"] or row["external_id"], row["name"]))) for row in known}
-    rows = changes.to_pylist()
-    for row in rows:
-        if row["field"] == "account_id":
-            row |= {side: named.get(row[side], row[side]) for side in ("before", "after")}
-            row["field"] = "account"
-    return pa.Table.from_pylist(rows, schema=changes.schema)
