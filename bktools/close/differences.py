@@ -41,9 +41,11 @@ def between_moments(
     named = {row["id"]: " ".join(filter(None, (row["code"] or row["external_id"], row["name"]))) for row in known}
     old, new = (to_arrow(load_categories(company, as_of=moment, service=service)) for moment in (before, after))
     for row in differences(old, new, CATEGORIES):
+        change = {"table": "categories", **row}
         if row["field"] == "account_id":
-            row |= {"field": "account"} | {side: named.get(row[side], row[side]) for side in ("before", "after")}
-        yield {"table": "categories", **row}
+            change["field"] = "account"
+            change |= {side: named.get(row[side], row[side]) for side in ("before", "after")}
+        yield change
     old, new = (_people(load_employees(company, as_of=moment, service=service)) for moment in (before, after))
     for row in differences(old, new, EMPLOYEES):
         yield {"table": "employees", **row}
