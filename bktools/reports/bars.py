@@ -123,10 +123,11 @@ def draw(
     used = [part for part in looks if any(part in chart.bars.columns for chart in charts)]
     first, *below = [drawable(line, LONGEST_LINE) for line in title.splitlines()] or [""]
     notes = [drawable(line, LONGEST_LINE) for line in note.splitlines()]
-    legend = LEGEND if len(used) > 1 else 0
+    legend = _legend(used) if len(used) > 1 else []
     smaller = HEADING + GAP + max(chart.height(SMALL_BAR) for chart in small) if small else 0
     larger = HEADING + large.height(LARGE_BAR)
-    height = 2 * MARGIN + TITLE + legend + larger + smaller + LINE * (len(below) + len(notes))
+    above = TITLE + LINE * len(below) + LEGEND * (1 + max((row for *_, row in legend), default=-1))
+    height = 2 * MARGIN + above + larger + smaller + LINE * len(notes)
     if figure is None:
         figure = _new_figure((WIDTH, height))
     figure.set_size_inches((WIDTH, height))
@@ -139,13 +140,10 @@ def draw(
     for line in below:
         texts.append(_write(figure, line, MARGIN, top + 0.08, size=9))
         top -= LINE
-    left = MARGIN
-    for part in used if legend else ():
-        colour, pattern = looks[part]
-        _box(figure, left, top, colour, pattern)
-        texts.append(_write(figure, drawable(part, LONGEST_NAME), left + 0.25, top, size=9))
-        left += 0.55 + LETTER * width(part)
-    top -= legend
+    for part, (text, left, row) in zip(used, legend, strict=False):
+        _box(figure, left, top - LEGEND * row, *looks[part])
+        texts.append(_write(figure, text, left + 0.25, top - LEGEND * row, size=9))
+    top = height - MARGIN - above
     axes = [_large_chart(figure, large, top, looks)]
     top -= larger + GAP
     columns = max(len(small), 3)
@@ -159,6 +157,18 @@ def draw(
     ]
     _lettered(texts)
     return axes
+
+
+def _legend(parts: Iterable[str]) -> list[tuple[str, float, int]]:
+    """Return the text of each part, its place from the left, and its row: a row is as wide as the page."""
+    legend, left, row = [], MARGIN, 0
+    for text in (drawable(part, LONGEST_NAME) for part in parts):
+        room = 0.55 + LETTER * width(text)
+        if left + room > WIDTH:
+            left, row = MARGIN, row + 1
+        legend.append((text, left, row))
+        left += room
+    return legend
 
 
 def figure_of_its_own(size: tuple[float, float] = (WIDTH, WIDTH)) -> Figure:
@@ -257,7 +267,11 @@ def _draw_bars(
     low, high = min(lows, default=0), max(highs, default=0)
     ax.set_xlim(low, high if high > low else low + 1)
     if low < 0 and rows:
-        ax.axvline(0, color=INK, linewidth=0.8)
+        # A piece beside each bar: in a small chart the names stand between them.
+        middles = [row + offset for row in rows]
+        ax.vlines(
+            [0] * len(middles), *([middle + side * height for middle in middles] for side in (-0.7, 0.7)), INK, lw=0.8
+        )
     return highs
 
 

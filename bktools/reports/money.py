@@ -109,7 +109,7 @@ def plot_spend(
     frame = frame.dropna(subset="amount")
     if "month" in keys:
         parts = _labels(frame, [key for key in keys if key != "month"], nothing="")
-        looks = _tinted(frame.assign(part=parts))
+        looks = _tinted(frame.assign(part=parts), _own(frame["currency"], currency))
         frame = frame.assign(bar=frame["month"], part=[part if part in looks else OTHERS for part in parts])
     else:
         looks = {"": (NEUTRAL, "")}
@@ -246,7 +246,8 @@ def _charts(
     latest: bool,
 ) -> dict[str, Chart]:
     """Return a chart of each currency, that of `first` before the others, from sums with the columns `bar` and `part`."""
-    codes = sorted(dict.fromkeys(sums["currency"]), key=lambda code: code != (first or "").upper())
+    own = _own(sums["currency"], first)
+    codes = sorted(dict.fromkeys(sums["currency"]), key=lambda code: code != own)
     charts: dict[str, Chart] = {}
     for code in codes:
         rows, money, is_large = sums[sums["currency"] == code], partial(shown, currency=code), not charts
@@ -262,6 +263,12 @@ def _charts(
         heading = f"{code} {', '.join(sums_of_parts)}"
         charts[code] = bars.chart(heading, table, figures, money, is_large=is_large, latest=latest)
     return charts
+
+
+def _own(codes: pd.Series, currency: str | None) -> str:
+    """Return the currency of the large chart: the one that is asked for, where entries have it; else the first."""
+    asked = (currency or "").upper()
+    return asked if asked in set(codes) else next(iter(codes), "")
 
 
 def _shares(amounts: Sequence[Decimal]) -> list[str]:
@@ -318,9 +325,10 @@ def _labels(rows: pd.DataFrame, keys: list[str], nothing: str = "all") -> list[s
     ]
 
 
-def _tinted(frame: pd.DataFrame) -> dict[str, Look]:
-    """Return a look for each of the largest parts, and for the rest."""
-    sizes = frame["amount"].astype("float64").abs().groupby(frame["part"]).sum().sort_values(ascending=False)
+def _tinted(frame: pd.DataFrame, own: str) -> dict[str, Look]:
+    """Return a look for each of the largest parts in the company's own currency, and for the rest."""
+    amounts = frame["amount"].astype("float64").abs().where(frame["currency"] == own, 0)
+    sizes = amounts.groupby(frame["part"], sort=False).sum().sort_values(ascending=False, kind="stable")
     largest = list(sizes.index[: len(TINTS)])
     return dict(zip(largest, TINTS, strict=False)) | ({OTHERS: (INK, STRIPES)} if len(sizes) > len(largest) else {})
 

@@ -127,6 +127,15 @@ def test_the_fifth_part_is_among_the_others():
     assert _written(axes)[1:-1] == ["s7", "s6", "s5", "s4", "others"]
 
 
+def test_parts_are_chosen_in_the_own_currency():
+    """The parts with a look of their own are the largest of the own currency: amounts of currencies are never added."""
+    rows = [(f"e{number}", "2026-10-01", "EUR", f"{number}") for number in range(1, 6)]
+    rows += [(f"j{number}", "2026-10-01", "JPY", f"{number}0000") for number in range(1, 6)]
+    spent = _spent(*rows, by=["month", "supplier"])
+    assert _written(bktools.plot_spend(spent)["EUR"])[1:6] == ["e5", "e4", "e3", "e2", "others"]
+    assert _written(bktools.plot_spend(spent, currency="jpy")["JPY"])[1:6] == ["j5", "j4", "j3", "j2", "others"]
+
+
 def test_nothing_to_draw_is_a_sentence(close: Close):
     """Without amounts there is a sentence in place of a chart."""
     empty = bktools.plot_spend(_spent(("a", None, "EUR", "1")).iloc[:0])
