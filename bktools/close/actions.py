@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -53,6 +54,11 @@ OF_ACCOUNTS = {
     "REJECTED": ("the service refused the account; it was not created", ERP, "correct the account in the chart"),
     "UNKNOWN": ("the answer of the service was lost", PREPARER, f"{AGAIN}: no account is created twice"),
 }
+
+# What a check says of one entry, said of several.
+OF_SEVERAL = {
+    "it is": "they are", "it has": "they have", "it was": "they were", "it may": "they may", "its": "their", "it": "them",
+}  # fmt: skip
 
 IDS = ("category_id", "account_id", "external_id", "entry_id", "batch_id")
 SHOWN_ENTRIES = 2
@@ -249,9 +255,9 @@ class Actions:
             person = (row.get("employee_name") or "") if row["who"] == EMPLOYEE else ""
             category = row["category_id"] if check in OF_A_CATEGORY else None
             groups[check, row["severity"], row["who"], person, category, row["message"], row["to_do"]].append(row)
-        for (check, severity, role, person, category, why, to_do), rows in groups.items():
+        for (check, severity, role, person, category, *_), rows in groups.items():
             money, ids = self._waiting(map(_key, rows))
-            about = f"category {names.get(category) or 'unknown'}" if category else _named(rows)
+            to_do, about, why = _worded(rows, f"category {names.get(category) or 'unknown'}" if category else None)
             single = {"entry_id": ids[0] if len(ids) == 1 and not category else None, "category_id": category}
             yield Action(
                 check, severity, role, to_do, about, why, person, money, ids, (category,) if category else (), ids=single
@@ -324,10 +330,21 @@ def _key(row: Mapping[str, Any]) -> Any:
     return row["id"] or row.get("line")
 
 
-def _named(rows: Rows) -> str:
-    """Return entries by name: the only one, or how many, and the first ones."""
+def _worded(rows: Rows, category: str | None) -> tuple[str, str, str]:
+    """Return the step, its subject and the fact, from the words of a check, which are about one entry."""
+    to_do, why = rows[0]["to_do"], rows[0]["message"]
+    if category:
+        return to_do, category, why.replace("its category", "it", 1)
     names = list(dict.fromkeys(str(row["about"]) for row in rows))
-    return names[0] if len(names) == 1 and len(rows) == 1 else f"{len(rows):,} entries: {_some(names, '; ')}"
+    if len(rows) == 1:
+        return to_do, names[0], why
+    # Other facts do not begin with the entry, and may name other ones.
+    why = _of_several(why) if why.startswith("it") else why
+    return _of_several(to_do), f"{len(rows):,} entries: {_some(names, '; ')}", why
+
+
+def _of_several(text: str) -> str:
+    return re.sub(rf"\b({'|'.join(OF_SEVERAL)})\b", lambda words: OF_SEVERAL[words[0]], text)
 
 
 def _some(names: Sequence[str], between: str = ", ") -> str:
