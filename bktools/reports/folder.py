@@ -91,13 +91,14 @@ TABLES: dict[str, tuple[str, Callable[[Close], pa.Table]]] = {
 }  # fmt: skip
 
 
-def check_target(folder: Path) -> None:
-    """Refuse a folder that a close must not replace, before anything else is done.
+def check_target(folder: Path, environment: str, company: str) -> None:
+    """Refuse a folder that a close of a company must not replace, before anything else is done.
 
     Raises
     ------
     InputError
-        When the folder holds other files than an earlier close, or is the current folder.
+        When the folder holds other files than an earlier close, the close of another company or environment (those of the
+        sandbox are invented), or is the current folder.
     StorageError
         When nothing can be written beside it, or a program holds one of its files open, which Windows cannot move.
     """
@@ -109,6 +110,12 @@ def check_target(folder: Path) -> None:
         raise InputError(f"{folder} is a file: give another folder with --out")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
         raise InputError(f"{folder} holds something else than a close: give another folder with --out")
+    if (folder / MANIFEST).is_file():
+        earlier = _read_manifest(folder)
+        books = earlier["environment"], earlier["company_id"]
+        if earlier["environment"] != "sandbox" and books != (environment, company):
+            name = earlier["company"] or f"company {earlier['company_id']}"
+            raise InputError(f"{folder} holds the close of {name} in {books[0]}: give another folder with --out")
     with disk.storage_errors(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         probe = folder.parent / f".{folder.name}.{secrets.token_hex(4)}"
@@ -171,11 +178,7 @@ def earlier_close(folder: Path) -> Path | None:
     """Return the folder to which an earlier close is moved, None if there is none."""
     if not folder.exists() or not any(folder.iterdir()):
         return None
-    try:
-        begun = dt.datetime.fromisoformat(_about_run(folder)["begun_at"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise StorageError(f"the manifest in {folder} cannot be read, so the folder is not moved: {error}") from error
-    return _dated(folder, begun)
+    return _dated(folder, dt.datetime.fromisoformat(_read_manifest(folder)["run"]["begun_at"]))
 
 
 def _dated(folder: Path, begun: dt.datetime) -> Path:
@@ -185,16 +188,17 @@ def _dated(folder: Path, begun: dt.datetime) -> Path:
 def planned_beside(folder: Path) -> Path:
     """Return the folder for a dry run: beside a close that was applied, never in its place."""
     manifest = folder / MANIFEST
-    is_applied = manifest.is_file() and _about_run(folder).get("applied")
+    is_applied = manifest.is_file() and _read_manifest(folder)["run"]["applied"]
     return folder.with_name(f"{folder.name}.planned") if is_applied else folder
 
 
-def _about_run(folder: Path) -> dict[str, Any]:
-    """Return what the manifest of an earlier close says about its run; older manifests say it at their top."""
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of an earlier close; refuse one that lacks what is read here."""
     try:
         manifest = dict(json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
-        return dict(manifest.get("run", manifest))
-    except (OSError, ValueError, TypeError) as error:
+        dt.datetime.fromisoformat(manifest["run"]["begun_at"])
+        return {name: manifest[name] for name in ("run", "environment", "company_id", "company")}
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise StorageError(f"the manifest in {folder} cannot be read, so the folder is not moved: {error}") from error
 
 

@@ -168,7 +168,7 @@ def close_month(
     # Folders are checked before anything is sent, too.
     target = Path(folder or f"month-end-{closing.period}")
     target = target if apply else planned_beside(target)
-    check_target(target)
+    check_target(target, closing.service.settings.environment, closing.company_id)
     close = closing.run()
     earlier = earlier_close(target)
     try:

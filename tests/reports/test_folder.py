@@ -189,11 +189,22 @@ def test_folders_of_something_else_are_refused(tmp_path: Path):
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").write_bytes(b"cat")
     with pytest.raises(InputError, match="holds something else than a close"):
-        check_target(tmp_path / "photos")
+        check_target(tmp_path / "photos", "production", "a")
     with pytest.raises(InputError, match="is a file"):
-        check_target(tmp_path / "photos" / "cat.jpg")
+        check_target(tmp_path / "photos" / "cat.jpg", "production", "a")
     (tmp_path / "empty").mkdir()
-    check_target(tmp_path / "empty")
+    check_target(tmp_path / "empty", "production", "a")
+
+
+def test_the_close_of_other_books_stays(close: Close, tmp_path: Path):
+    """A trial in the sandbox, or a close of another company, never takes the place of real evidence."""
+    folder = write_folder(replace(close, environment="production", company_name="Muster"), tmp_path / "october")
+    for environment, company in (("sandbox", close.company), ("production", "another"), ("staging", close.company)):
+        with pytest.raises(InputError, match="holds the close of Muster in production: give another folder with --out"):
+            check_target(folder, environment, company)
+    check_target(folder, "production", close.company)
+    invented = write_folder(close, tmp_path / "trial")
+    check_target(invented, "production", "another")
 
 
 def test_a_manifest_that_cannot_be_read_is_not_put_aside(close: Close, tmp_path: Path):
@@ -201,6 +212,7 @@ def test_a_manifest_that_cannot_be_read_is_not_put_aside(close: Close, tmp_path:
     folder = tmp_path / "october"
     folder.mkdir()
     (folder / MANIFEST).write_text("{}")
-    with pytest.raises(StorageError, match="cannot be read"):
-        write_folder(close, folder)
+    for write in (lambda: check_target(folder, "sandbox", close.company), lambda: write_folder(close, folder)):
+        with pytest.raises(StorageError, match="cannot be read"):
+            write()
     assert (folder / MANIFEST).read_text() == "{}"
