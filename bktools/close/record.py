@@ -66,7 +66,8 @@ class PeriodRecord:
     events : DataFrame
         Every event of the month and of its batches in the journal, oldest first.
     not_kept : int
-        Entries of the company that a version sent which kept no data of them; they are in no month.
+        Entries of the company that were sent after a restored copy of the journal was made, which has no data of them;
+        they are in no month.
 
     Examples
     --------
@@ -116,7 +117,9 @@ class PeriodRecord:
             lines += self._amounts("held_back")
         if self.not_kept:
             count = counted(self.not_kept, "entry", "entries")
-            lines.append(f"not included: {count}, whose data was not kept by the version that sent it")
+            lines.append(
+                f"not included: {count} sent after the restored copy of the journal was made: it has no data of them"
+            )
         return lines
 
     def _amounts(self, name: str) -> list[str]:

@@ -13,6 +13,8 @@ import pytest
 
 import bktools
 from bktools.errors import ArgumentError, JournalError
+from bktools.journal.backups import restore
+from bktools.journal.journal import Journal
 
 
 def lines_of(path: Path) -> list[dict[str, str]]:
@@ -138,3 +140,22 @@ def test_a_blank_name_is_refused_before_anything_is_sent(sandbox, service, sampl
     with pytest.raises(ArgumentError, match=said):
         bktools.close_month(chart, entries, apply=True, folder=tmp_path / "october", service=service, **{argument: " "})
     assert sandbox.server.export_jobs() == []
+
+
+def test_what_a_restored_journal_has_no_data_of_is_told(service, samples, tmp_path):
+    """Entries that were sent after the copy was made are in no month; record and report say how many, and why."""
+    chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
+    entries = bktools.read_entries(samples[1])
+    folder, copy = tmp_path / "october", tmp_path / "copy.sqlite"
+    bktools.close_month(chart, entries, folder=folder, service=service)
+    with Journal(service.settings) as journal:
+        journal.backup(copy)
+    close = bktools.close_month(chart, entries, apply=True, folder=folder, service=service)
+    sent = close.entries.loc[close.entries["fate"] == "exported", "id"].nunique()
+    restore(service.settings, copy, by="Ada")
+    record = bktools.record_of("2026-10", service=service)
+    said = f"{sent} entries sent after the restored copy of the journal was made: it has no data of them"
+    assert (len(record.exported), record.not_kept) == (0, sent)
+    assert record.lines == [f"not included: {said}"]
+    again = bktools.close_month(chart, entries, folder=tmp_path / "again", service=service)
+    assert said in (again.folder / "report.html").read_text(encoding="utf-8")
