@@ -83,8 +83,6 @@ class Difference:
     now: Decimal
     change: Decimal
     share: Decimal | None
-    entries_before: int
-    entries_now: int
 
 
 def sums_of(entries: pa.Table, *keys: str, own: str | None = None) -> list[Sum]:
@@ -181,13 +179,9 @@ class Figures:
         before = money_of(self._last, self._own)
         now = self.of_fate(EXPORTED, READY).money
         none = Money(0, None)
-        pairs = {
-            currency: (before.get(currency, none), now.get(currency, none))
-            for currency in (currencies_of([before, now], self._own) if before else ())
-        }
         return tuple(
-            Difference(currency, *change_of(*pair), *(money.entries for money in pair))
-            for currency, pair in pairs.items()
+            Difference(currency, *change_of(before.get(currency, none), now.get(currency, none)))
+            for currency in (currencies_of([before, now], self._own) if before else ())
         )
 
     @cached_property

@@ -10,7 +10,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools import views
 from bktools.connection import service_or_default
 from bktools.consoles import readable
 from bktools.contract import rules
@@ -133,16 +132,6 @@ class PeriodRecord:
     def __repr__(self) -> str:
         head = f"Record of {self.period}, {self.state.lower()}, company {self.company}, {self.environment}"
         return readable("\n".join([head, *(f"  {line}" for line in self.lines or ["nothing was sent or held back"])]))
-
-    def _repr_html_(self) -> str:
-        shown_totals = self.totals.astype("object").where(self.totals.notna(), None)
-        return "".join(
-            [
-                views.heading(f"Record of {self.period}, {self.state.lower()}"),
-                views.table(list(shown_totals.columns), shown_totals.itertuples(index=False), total=len(shown_totals)),
-                views.table([""], [[line] for line in self.lines], total=len(self.lines)),
-            ]
-        )
 
 
 def record_of(month: Month, company: str | None = None, *, service: Service | None = None) -> PeriodRecord:
