@@ -11,7 +11,7 @@ import pytest
 
 import bktools
 from bktools.connection import service_or_default
-from bktools.contract.categories import SEARCH_CATEGORIES
+from bktools.contract.categories import CATEGORIES
 from bktools.errors import ArgumentError, ConfigurationError
 from bktools.service.transport import Call, Limits
 from bktools.settings import SETTINGS, Overrides, Secret, load_settings
@@ -348,7 +348,7 @@ def test_secrets_do_not_show():
         URL, token="very-secret", api_key="also-secret", proxy="http://user:hunter2@proxy.example:8080"
     )
     service = bktools.connect(URL, token="very-secret")
-    request = Call(SEARCH_CATEGORIES, URL, "Bearer very-secret", Limits(), end=0.0)
+    request = Call(CATEGORIES.search, URL, "Bearer very-secret", Limits(), end=0.0)
     texts = (repr(settings), str(settings), settings._repr_html_(), repr(service), f"{settings.token}", repr(request))
     for shown in (*texts, repr(vars(service))):
         for secret in ("very-secret", "also-secret", "hunter2"):

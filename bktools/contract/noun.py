@@ -23,31 +23,37 @@ class Filter:
     ----------
     argument : str
         Its name in Python.
-    sent_as : str
-        Its name in the request.
     rule : callable
         Takes the argument's name and a value; returns the value to send or raises `ArgumentError`.
+    column : str
+        The column that must match the filter; "" where rows cannot be checked.
     option, help : str
         Its option on the command line and the help of that; empty where the command defines the option itself.
-    column : str, optional
-        The column that must match the filter; None where rows cannot be checked.
+    name : str
+        Its name in the request where that is not the argument in camel case.
     required : bool
         Whether a search needs it.
     optional_in_rows : bool
         Whether the column may be null.
-    ignores_case : bool
-        Whether upper and lower case are equal.
+    is_exact : bool
+        Whether upper and lower case differ.
     """
 
     argument: str
-    sent_as: str
     rule: Callable[[str, Any], Any]
+    column: str = ""
     option: str = ""
     help: str = ""
-    column: str | None = None
+    name: str = ""
     required: bool = False
     optional_in_rows: bool = False
-    ignores_case: bool = False
+    is_exact: bool = False
+
+    @property
+    def sent_as(self) -> str:
+        """Its name in the request."""
+        first, *others = self.argument.split("_")
+        return self.name or first + "".join(map(str.title, others))
 
 
 @dataclass(frozen=True)

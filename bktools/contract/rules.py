@@ -72,12 +72,6 @@ def company_id(argument: str, value: object, names: Mapping[str, str]) -> str:
     return named or uuid_text(argument, value)
 
 
-def company_ids(argument: str, values: object, names: Mapping[str, str]) -> list[str]:
-    """Return the UUIDs of companies in the given order, as `company_id` does, each once."""
-    ids = [company_id(f"{argument}[{index}]", value, names) for index, value in enumerate(_items(argument, values))]
-    return list(dict.fromkeys(ids))
-
-
 def unique_uuids(argument: str, values: object) -> list[str]:
     """Return UUIDs as lower-case text in the given order, each once: a column of a frame may repeat them."""
     return list(dict.fromkeys(_uuids(argument, values)))
@@ -94,10 +88,11 @@ def uuids_once(argument: str, values: object) -> list[str]:
 
 
 def _uuids(argument: str, values: object) -> list[str]:
-    return [uuid_text(f"{argument}[{index}]", value) for index, value in enumerate(_items(argument, values))]
+    return [uuid_text(f"{argument}[{index}]", value) for index, value in enumerate(items_of(argument, values))]
 
 
-def _items(argument: str, values: object) -> Iterable[object]:
+def items_of(argument: str, values: object) -> Iterable[object]:
+    """Return a list of UUIDs; refuse a single value."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise ArgumentError(argument, "must be a list of UUIDs, not one value", values)
     return values

@@ -19,7 +19,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bktools.contract import ENDPOINTS
-from bktools.contract.endpoint import Endpoint, Host
+from bktools.contract.endpoint import Endpoint
 from bktools.sandbox.answers import Refusal, json_answer
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, authenticate
 from bktools.sandbox.faults import Fault, Faults, LostResponse, broken, rate_limited
@@ -38,7 +38,7 @@ ErrorHandler = Callable[[Request, Exception], Awaitable[Response]]
 Served = tuple[tuple[Endpoint, Handler], ...]
 
 
-def served_at(host: Host, endpoints: Iterable[Endpoint] = ENDPOINTS) -> Served:
+def served_at(endpoints: Iterable[Endpoint] = ENDPOINTS, *, balance_host: bool) -> Served:
     """Return the operations of a host with their handlers; raise `LookupError` for one that the sandbox lacks."""
     unknown = [endpoint.operation for endpoint in endpoints if endpoint.operation not in HANDLERS]
     if unknown:
@@ -46,10 +46,12 @@ def served_at(host: Host, endpoints: Iterable[Endpoint] = ENDPOINTS) -> Served:
             f"the sandbox does not serve {', '.join(unknown)}: describe the noun in sandbox/nouns.py, or add a handler to "
             "sandbox/routes.py"
         )
-    return tuple((endpoint, HANDLERS[endpoint.operation]) for endpoint in endpoints if endpoint.host is host)
+    return tuple(
+        (endpoint, HANDLERS[endpoint.operation]) for endpoint in endpoints if endpoint.on_balance_host is balance_host
+    )
 
 
-MAIN_ROUTES, BALANCE_ROUTES = map(served_at, (Host.MAIN, Host.BALANCE))
+MAIN_ROUTES, BALANCE_ROUTES = served_at(balance_host=False), served_at(balance_host=True)
 
 ROUTE_UNKNOWN = "Route not found"
 SERVER_FAILURE = "Something went wrong. Please contact the administrator if the problem persists."

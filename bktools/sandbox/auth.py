@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from bktools.contract import ENDPOINTS
-from bktools.contract.endpoint import Credential
 from bktools.sandbox.answers import ScopeRefusal
 from bktools.sandbox.nouns import EMPLOYEES, NOUNS
 
@@ -24,7 +23,7 @@ SCOPES = {noun.operation: noun.scope for noun in NOUNS} | {
 }
 ALL_SCOPES = (*dict.fromkeys(SCOPES.values()), ORGANISATION_SCOPE)
 
-TAKING_API_KEY = tuple(known.operation for known in ENDPOINTS if Credential.API_KEY in known.credentials)
+TAKING_API_KEY = tuple(known.operation for known in ENDPOINTS if known.takes_api_key)
 
 MAIN_AUDIENCE = "service"
 BALANCE_AUDIENCE = "balance"

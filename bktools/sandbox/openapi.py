@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bktools.contract import ENDPOINTS
-from bktools.contract.endpoint import Credential, Endpoint, Host
+from bktools.contract.endpoint import Endpoint
 from bktools.sandbox.auth import SCOPES
 from bktools.sandbox.nouns import NOUNS
 from bktools.sandbox.schemas import CURSOR, SCHEMAS, UUID, Schema, record, ref
@@ -68,7 +68,7 @@ def openapi_document(base_url: str, balance_url: str, max_limit: int) -> Schema:
     paths: dict[str, Schema] = {}
     for endpoint in ENDPOINTS:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, max_limit)
-        if endpoint.host is Host.BALANCE:
+        if endpoint.on_balance_host:
             paths[endpoint.path]["servers"] = [{"url": balance_url}]
     records = {noun.name: noun.schema for noun in NOUNS}
     searches = {noun.body: noun.search for noun in NOUNS if noun.body is not None}
@@ -84,7 +84,7 @@ def openapi_document(base_url: str, balance_url: str, max_limit: int) -> Schema:
 
 
 def _operation(endpoint: Endpoint, max_limit: int) -> Schema:
-    name, on_balance = endpoint.operation, endpoint.host is Host.BALANCE
+    name, on_balance = endpoint.operation, endpoint.on_balance_host
     without = ({400} if on_balance else set()) | (set() if name in _BODIES else {413, 415})
     answers = {status: answer for status, answer in _REFUSALS.items() if status not in without} | _ANSWERS[name]
     operation: Schema = {
@@ -95,7 +95,7 @@ def _operation(endpoint: Endpoint, max_limit: int) -> Schema:
             str(status): {"description": text} | _content(schema) for status, (text, schema) in answers.items()
         },
     }
-    if Credential.API_KEY in endpoint.credentials:
+    if endpoint.takes_api_key:
         operation["security"].append({"apiKey": []})
     if endpoint.deprecated:
         operation["deprecated"] = True

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from bktools.contract.endpoint import Endpoint, Host
-from bktools.contract.export_jobs import NEXT_STEPS, REFUSALS
+from bktools.contract.endpoint import Endpoint
+from bktools.contract.export_jobs import REFUSALS
 from bktools.errors import (
     AuthenticationError,
     NotFoundError,
@@ -121,8 +121,8 @@ def error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
     kind, detail = _type_and_detail(answer.body)
     error, advice = BY_STATUS.get(answer.status, (StatusError, ""))
     if endpoint.books_money and kind in REFUSALS:
-        error, advice = REFUSALS[kind], NEXT_STEPS[kind]
-    elif endpoint.host is Host.BALANCE and answer.status not in BY_STATUS and isinstance(_json(answer.body), str):
+        error, advice = REFUSALS[kind]
+    elif endpoint.on_balance_host and answer.status not in BY_STATUS and isinstance(_json(answer.body), str):
         # The interface shows two plain-text bodies without their status codes (section 7.2), so the text decides.
         error, advice = BY_STATUS[404] if "route" in detail.lower() else (ServerError, "")
     elif answer.status >= 500:  # noqa: PLR2004

@@ -96,7 +96,7 @@ def _allowed(item: Filter, value: Any) -> Collection[Any]:
 
 def _unmatched(records: Sequence[Any], item: Filter, allowed: Collection[Any]) -> int:
     """Return the number of records that do not match a filter."""
-    value_of = attrgetter(str(item.column))
+    value_of = attrgetter(item.column)
     # Few values differ, so only those are compared.
     wrong = {
         value
@@ -108,4 +108,4 @@ def _unmatched(records: Sequence[Any], item: Filter, allowed: Collection[Any]) -
 
 def _comparable(item: Filter, value: object) -> object:
     """Return a value of a filter or of its column so that equal ones are the same."""
-    return value.lower() if item.ignores_case and isinstance(value, str) else value
+    return value.lower() if isinstance(value, str) and not item.is_exact else value

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bktools.contract.categories import SEARCH_CATEGORIES
+from bktools.contract.categories import CATEGORIES
 from bktools.errors import (
     ArgumentError,
     AuthenticationError,
@@ -120,7 +120,7 @@ def test_answered_requests_restore_repeats(answers):
 
 def test_a_deadline_can_be_extended():
     """The waits of the client itself do not count."""
-    call, calls = Call(SEARCH_CATEGORIES, "", "", Limits(), time.monotonic()), []
+    call, calls = Call(CATEGORIES.search, "", "", Limits(), time.monotonic()), []
 
     def send():
         call.end += 1.0
