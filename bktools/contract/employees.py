@@ -51,7 +51,7 @@ EMPLOYEES = Noun(
             "code",
             "--external-id",
             "External ID of the employee.",
-            name="code",
+            sent_as="code",
             optional_in_rows=True,
             is_exact=True,
         ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -29,8 +28,8 @@ class Filter:
         The column that must match the filter; "" where rows cannot be checked.
     option, help : str
         Its option on the command line and the help of that; empty where the command defines the option itself.
-    name : str
-        Its name in the request where that is not the argument in camel case.
+    sent_as : str
+        Its name in the request. Default: the argument in camel case.
     required : bool
         Whether a search needs it.
     optional_in_rows : bool
@@ -44,16 +43,15 @@ class Filter:
     column: str = ""
     option: str = ""
     help: str = ""
-    name: str = ""
+    sent_as: str = ""
     required: bool = False
     optional_in_rows: bool = False
     is_exact: bool = False
 
-    @property
-    def sent_as(self) -> str:
-        """Its name in the request."""
-        first, *others = self.argument.split("_")
-        return self.name or first + "".join(map(str.title, others))
+    def __post_init__(self) -> None:
+        if not self.sent_as:
+            first, *others = self.argument.split("_")
+            object.__setattr__(self, "sent_as", first + "".join(map(str.title, others)))
 
 
 @dataclass(frozen=True)
@@ -110,10 +108,10 @@ class Noun(Generic[Record]):
         }
         return {argument: value for argument, value in checked.items() if value != []}
 
-    @functools.cached_property
-    def pages(self) -> msgspec.json.Decoder[Page[Record]]:
-        """The decoder of its pages."""
-        return msgspec.json.Decoder(Page[self.record])  # type: ignore[name-defined]  # a type built at run time
+    @property
+    def page(self) -> type[Page[Record]]:
+        """The type of its pages."""
+        return Page[self.record]  # type: ignore[name-defined]  # a type built at run time
 
     @property
     def needs_company(self) -> bool:

@@ -54,7 +54,7 @@ BY_STATUS: dict[int, tuple[type[StatusError], str]] = {
 }
 
 
-def decoded(answer: Answer, decoder: msgspec.json.Decoder[Record], endpoint: Endpoint) -> Record:
+def decoded(answer: Answer, kind: type[Record], endpoint: Endpoint) -> Record:
     r"""Return the record of a 2xx answer.
 
     Half of a surrogate pair, which JSON allows and no text holds, becomes \ufffd; a warning names the records.
@@ -64,36 +64,30 @@ def decoded(answer: Answer, decoder: msgspec.json.Decoder[Record], endpoint: End
     UnreadableAnswerError
         When the body is not JSON, or a field has a wrong type. Unknown fields and values pass.
     """
+    status, headers, body = answer
     try:
         try:
-            return decoder.decode(answer.body)
+            return msgspec.json.decode(body, type=kind)
         except msgspec.DecodeError:
-            whole = _with_whole_characters(answer.body)
-            if whole == answer.body:
+            whole = _ESCAPE.sub(lambda escape: rb"\ufffd" if escape["half"] else escape[0], body)
+            if whole == body:
                 raise
-            record = decoder.decode(whole)
-    except msgspec.ValidationError as error:
-        broken = UnreadableAnswerError(
-            f"the answer to {endpoint.operation} breaks the interface: {error}", status=answer.status
-        )
-        raise of_answer(broken, answer.headers) from error
+            record = msgspec.json.decode(whole, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        kind = one_line(answer.headers.get("content-type", "no content type"), LONGEST_DETAIL)
-        why = one_line(str(error), LONGEST_DETAIL)
-        problem = f"is not JSON ({why}; {kind})" if answer.body else f"has no body ({answer.status})"
+        is_json = isinstance(error, msgspec.ValidationError)
+        if is_json:
+            problem = f"breaks the interface: {error}"
+        elif body:
+            media_type = one_line(headers.get("content-type", "no content type"), LONGEST_DETAIL)
+            problem = f"is not JSON ({one_line(str(error), LONGEST_DETAIL)}; {media_type}): is the address right?"
+        else:
+            problem = f"has no body ({status}): is the address right?"
         unreadable = UnreadableAnswerError(
-            f"the answer to {endpoint.operation} {problem}: is the address right?",
-            status=answer.status,
-            repeatable=True,
+            f"the answer to {endpoint.operation} {problem}", status=status, repeatable=not is_json
         )
-        raise of_answer(unreadable, answer.headers) from error
+        raise of_answer(unreadable, headers) from error
     _warn_of_replaced(whole, endpoint)
     return record
-
-
-def _with_whole_characters(body: bytes) -> bytes:
-    """Return JSON in which each half of a surrogate pair is a replacement character."""
-    return _ESCAPE.sub(lambda escape: rb"\ufffd" if escape["half"] else escape[0], body)
 
 
 def _warn_of_replaced(body: bytes, endpoint: Endpoint) -> None:
@@ -118,35 +112,36 @@ def error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
 
     The body's `type` identifies a refusal of an export job, never the status (interface, section 7.1).
     """
-    kind, detail = _type_and_detail(answer.body)
-    error, advice = BY_STATUS.get(answer.status, (StatusError, ""))
+    status, headers, body = answer
+    content = _json(body)
+    kind, detail = _type_and_detail(content)
+    error, advice = BY_STATUS.get(status, (StatusError, ""))
     if endpoint.books_money and kind in REFUSALS:
         error, advice = REFUSALS[kind]
-    elif endpoint.on_balance_host and answer.status not in BY_STATUS and isinstance(_json(answer.body), str):
+    elif endpoint.on_balance_host and status not in BY_STATUS and isinstance(content, str):
         # The interface shows two plain-text bodies without their status codes (section 7.2), so the text decides.
         error, advice = BY_STATUS[404] if "route" in detail.lower() else (ServerError, "")
-    elif answer.status >= 500:  # noqa: PLR2004
+    elif status >= 500:  # noqa: PLR2004
         error, advice = ServerError, "the service failed: try again later"
-    elif 300 <= answer.status < 400:  # noqa: PLR2004
+    elif 300 <= status < 400:  # noqa: PLR2004
         advice = (
             "the address redirects, and redirects are not followed, so that no credential goes to another host: "
             "correct the address (bktools config shows it)"
         )
     reason = ": ".join(part for part in (kind, detail) if part)
-    message = f"{endpoint.operation} was answered {answer.status}" + (f" ({reason})" if reason else "")
+    message = f"{endpoint.operation} was answered {status}" + (f" ({reason})" if reason else "")
     refusal = error(
         f"{message}: {advice}" if advice else message,
-        status=answer.status,
-        body=answer.body,
+        status=status,
+        body=body,
         type=kind,
         detail=detail,
-        retry_after=_retry_after(answer.headers.get("retry-after")),
+        retry_after=_retry_after(headers.get("retry-after")),
     )
-    return of_answer(refusal, answer.headers)
+    return of_answer(refusal, headers)
 
 
-def _type_and_detail(body: bytes) -> tuple[str, str]:
-    content = _json(body)
+def _type_and_detail(content: Any) -> tuple[str, str]:
     if isinstance(content, str):
         return "", one_line(content, LONGEST_DETAIL)
     if isinstance(content, dict):

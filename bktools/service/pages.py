@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import time
 import warnings
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from operator import attrgetter
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from bktools.contract.noun import Noun
 from bktools.contract.paging import Page
@@ -43,13 +43,8 @@ class ShiftedError(Exception):
     """Pages read concurrently do not join, because the table changed. Read by cursor instead."""
 
 
-class Search(Protocol[Record]):
-    """A search with fixed filters that takes only paging arguments."""
-
-    def __call__(
-        self, *, after: str | None = None, offset: int | None = None, limit: int | None = None
-    ) -> Page[Record]:
-        """Return a page."""
+# A search with fixed filters; takes only `after`, `offset` and `limit`.
+Search = Callable[..., Page[Record]]
 
 
 def pages_of(

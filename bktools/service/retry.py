@@ -18,7 +18,6 @@ from bktools.errors import (
     UnreachableError,
     UnreadableAnswerError,
 )
-from bktools.service.transport import Call
 from bktools.service.workers import pause
 
 log = logging.getLogger("bktools")
@@ -89,13 +88,15 @@ def is_repeatable(error: BaseException) -> bool:
     return isinstance(error, UnreachableError | ConnectionLostError)
 
 
-def repeated(send: Callable[[], Answer], policy: RetryPolicy, budget: Budget, call: Call | None = None) -> Answer:
+def repeated(
+    send: Callable[[], Answer], policy: RetryPolicy, budget: Budget, end: Callable[[], float] | None = None
+) -> Answer:
     """Return what `send` returns, repeating it within the policy and the budget.
 
     Parameters
     ----------
-    call : Call, optional
-        The call, whose end `send` may move. Default: it ends at the policy's deadline, from now.
+    end : callable, optional
+        Returns the latest end in monotonic seconds, which `send` may move. Default: the policy's deadline, from now.
 
     Raises
     ------
@@ -111,7 +112,7 @@ def repeated(send: Callable[[], Answer], policy: RetryPolicy, budget: Budget, ca
             # In a worker that must stop, its own end of the connection is no failure.
             pause(0)
             wait = _pause_after(error, max(attempt, waits), policy)
-            if not is_repeatable(error) or time.monotonic() + wait > (call.end if call else deadline):
+            if not is_repeatable(error) or time.monotonic() + wait > (end() if end else deadline):
                 raise
             reason = "the rate limit"
             if isinstance(error, RateLimitedError) and policy.attempts > 1:

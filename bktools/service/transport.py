@@ -14,11 +14,10 @@ import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self, TypeVar
-from urllib.parse import urlencode, urlsplit
+from typing import TypeVar
+from urllib.parse import quote, urlencode, urlsplit
 
 import httpx
 import truststore
@@ -35,7 +34,7 @@ from bktools.errors import (
     UnreachableError,
     UnreadableAnswerError,
 )
-from bktools.service.auth import without_secrets
+from bktools.service import auth
 from bktools.service.sockets import Connection
 from bktools.service.workers import pause
 from bktools.settings import Settings
@@ -97,48 +96,55 @@ class Limits:
     body: int = 64 * 2**20
 
 
-@dataclass
-class Call:
-    """One request of an operation, which may be sent several times, and what each of them may take.
+# Status, headers by their names in lower case, and decompressed body of a complete answer.
+Answer = tuple[int, dict[str, str], bytes]
+
+
+def request_of(
+    endpoint: Endpoint,
+    settings: Settings,
+    limits: Limits,
+    path: Mapping[str, str] | None = None,
+    *,
+    query: Sequence[tuple[str, str]] = (),
+    body: bytes | None = None,
+) -> httpx.Request:
+    """Return the request of an operation; it may be sent several times.
 
     Parameters
     ----------
     endpoint : Endpoint
         The operation.
-    url : str
-        Address without the query.
-    authorization : str
-        The header with the credential.
+    settings : Settings
+        Addresses and credentials.
     limits : Limits
         Limits of each request.
-    end : float
-        The latest end of the call with all its repeats, in monotonic seconds.
+    path : mapping, optional
+        Path parameters by name.
     query : sequence of (str, str)
         Query parameters.
     body : bytes, optional
         JSON.
+
+    Raises
+    ------
+    ConfigurationError
+        When the host is not configured, or no credential fits the operation.
     """
-
-    endpoint: Endpoint
-    url: str
-    authorization: str = field(repr=False)
-    limits: Limits
-    end: float
-    query: Sequence[tuple[str, str]] = ()
-    body: bytes | None = None
-
-    def seconds(self) -> float:
-        """Return the seconds that the next request may take."""
-        return min(self.limits.whole, max(self.end - time.monotonic(), SHORTEST))
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A complete answer, decompressed."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
+    parts = {name: quote(value, safe="") for name, value in (path or {}).items()}
+    url = auth.address(endpoint, settings) + endpoint.path.format_map(parts)
+    headers = {"Authorization": auth.authorization(endpoint, settings), "Accept": "application/json"}
+    headers |= {"Accept-Encoding": "gzip", "User-Agent": "bktools"}
+    if body is not None:
+        headers["Content-Type"] = "application/json;charset=UTF-8"
+    timeout = httpx.Timeout(limits.read, connect=limits.connect).as_dict()
+    return httpx.Request(
+        endpoint.method,
+        f"{url}?{urlencode(query)}" if query else url,
+        headers=headers,
+        content=body,
+        extensions={"timeout": timeout},
+    )
 
 
 class Transport:
@@ -159,10 +165,19 @@ class Transport:
         # Read here, so that an unreadable file is an error before anything is sent.
         _certificates(settings.ca_bundle)
 
-    def send(self, call: Call) -> Answer:
-        """Send one request once; return the answer with credentials removed.
+    def send(self, request: httpx.Request, limits: Limits, end: float, *, fresh: bool = False) -> Answer:
+        """Send a request once; return the answer with credentials removed.
 
-        What books money is sent on a new connection, because an older one may already be broken.
+        Parameters
+        ----------
+        request : httpx.Request
+            As `request_of` returns it.
+        limits : Limits
+            Limits of this request.
+        end : float
+            The latest end, in monotonic seconds.
+        fresh : bool
+            Send it on a new connection, because an older one may already be broken.
 
         Raises
         ------
@@ -174,12 +189,13 @@ class Transport:
             When the request may have arrived.
         """
         pause(0)
-        seconds = call.seconds()
+        seconds = min(limits.whole, max(end - time.monotonic(), SHORTEST))
         end = time.monotonic() + seconds
         headers: dict[str, str] = {}
-        with self._connection(fresh=call.endpoint.books_money) as connection, connection.request_until(end):
+        with self._connection(fresh=fresh) as connection, connection.request_until(end):
+            request.extensions["trace"] = connection.record
             try:
-                response = connection.http.handle_request(_to_httpx(call, connection))
+                response = connection.http.handle_request(request)
                 try:
                     if not connection.has_read:
                         raise UnreadableAnswerError(
@@ -188,7 +204,7 @@ class Transport:
                             repeatable=True,
                         )
                     headers = {name.lower(): _clean(value, self._settings) for name, value in response.headers.items()}
-                    body = _whole_body(response, headers.get("content-encoding", ""), call.limits.body)
+                    body = _whole_body(response, headers.get("content-encoding", ""), limits.body)
                 finally:
                     response.close()
             except UnreadableAnswerError as error:
@@ -198,17 +214,12 @@ class Transport:
                 # A worker that must stop gets this error too: whether anything was sent matters more than why it ended.
                 reason = f"longer than {seconds:g} s" if time.monotonic() > end else _reason(error, self._settings)
                 if not connection.is_sent:
-                    raise self._not_sent(call.url, connection, error, reason) from None
+                    raise self._not_sent(request.url, connection, error, reason) from None
                 lost = ConnectionLostError(
                     f"the connection broke while the service answered ({reason}): the request may have arrived"
                 )
                 raise of_answer(lost, headers) from None
-        return Answer(response.status_code, headers, without_secrets(body, self._settings))
-
-    def refuse_closed(self) -> None:
-        """Raise when the client is closed."""
-        if self._is_closed:
-            raise ArgumentError("service", "is closed, nothing was sent: connect again (bktools.connect)")
+        return response.status_code, headers, auth.without_secrets(body, self._settings)
 
     def close(self) -> None:
         """Close every connection; those in use close after their request."""
@@ -218,18 +229,11 @@ class Transport:
         for connection in idle:
             connection.http.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
     @contextmanager
     def _connection(self, *, fresh: bool) -> Iterator[Connection]:
         with self._lock:
-            self.refuse_closed()
+            if self._is_closed:
+                raise ArgumentError("service", "is closed, nothing was sent: connect again (bktools.connect)")
             connection = self._idle.pop() if self._idle and not fresh else None
         connection = connection or self._open()
         is_idle = False
@@ -252,11 +256,13 @@ class Transport:
             proxy = httpx.Proxy(address, ssl_context=trusted if address.startswith("https:") else None)
         return Connection(httpx.HTTPTransport(verify=trusted, proxy=proxy))
 
-    def _not_sent(self, url: str, connection: Connection, error: Exception, reason: str) -> NotSentError:
+    def _not_sent(self, url: httpx.URL, connection: Connection, error: Exception, reason: str) -> NotSentError:
         """Return the error for a request that was not sent."""
-        host, proxy = urlsplit(url).netloc, self._shown_proxy()
+        host, fault, proxy = url.netloc.decode(), connection.tls_error, ""
+        if self._settings.proxy is not None:
+            parts = urlsplit(self._settings.proxy.reveal())
+            proxy = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         through = f" through the proxy {proxy}" if proxy else ""
-        fault = connection.tls_error
         if isinstance(fault, ssl.SSLCertVerificationError):
             problem, way_out = _CERTIFICATE_FAULTS.get(fault.verify_code, (f"is not accepted ({reason})", _TRUST))
             bundle = self._settings.ca_bundle
@@ -277,12 +283,6 @@ class Transport:
             )
         return UnreachableError(f"no connection to {host}{through} ({reason}): nothing was sent")
 
-    def _shown_proxy(self) -> str:
-        if self._settings.proxy is None:
-            return ""
-        parts = urlsplit(self._settings.proxy.reveal())
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-
 
 def of_answer(error: Failure, headers: Mapping[str, str]) -> Failure:
     """Return an error with the headers of its answer, and with its request id at the end of the message."""
@@ -299,7 +299,7 @@ def _reason(error: Exception, settings: Settings) -> str:
 
 
 def _clean(text: str, settings: Settings) -> str:
-    return without_secrets(text.encode(errors="replace"), settings).decode(errors="replace")
+    return auth.without_secrets(text.encode(errors="replace"), settings).decode(errors="replace")
 
 
 @functools.cache
@@ -315,17 +315,6 @@ def _certificates(ca_bundle: Path | None) -> ssl.SSLContext | None:
         return ssl.create_default_context(cafile=ca_bundle)
     except OSError as error:
         raise ConfigurationError(f"ca_bundle {ca_bundle} cannot be read: {error}") from error
-
-
-def _to_httpx(call: Call, connection: Connection) -> httpx.Request:
-    url = f"{call.url}?{urlencode(call.query)}" if call.query else call.url
-    headers = {"Authorization": call.authorization, "Accept": "application/json", "Accept-Encoding": "gzip"}
-    headers["User-Agent"] = "bktools"
-    if call.body is not None:
-        headers["Content-Type"] = "application/json;charset=UTF-8"
-    timeout = httpx.Timeout(call.limits.read, connect=call.limits.connect).as_dict()
-    extensions = {"timeout": timeout, "trace": connection.record}
-    return httpx.Request(call.endpoint.method, url, headers=headers, content=call.body, extensions=extensions)
 
 
 def _whole_body(response: httpx.Response, encoding: str, most: int) -> bytes:
