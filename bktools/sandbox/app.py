@@ -92,7 +92,7 @@ def build_app(
         app.router.redirect_slashes = False
         return app
 
-    document = openapi_document(base_url, balance_url, state.max_limit)
+    document = openapi_document(base_url, balance_url)
 
     async def describe(request: Request) -> Response:  # noqa: ARG001 - a route takes it
         return json_answer(document)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from bktools.contract import ENDPOINTS
 from bktools.contract.endpoint import Endpoint
 from bktools.sandbox.auth import SCOPES
 from bktools.sandbox.nouns import NOUNS
-from bktools.sandbox.schemas import CURSOR, SCHEMAS, UUID, Schema, record, ref
-from bktools.sandbox.validation import INT32_MAX, INT64_MAX
+from bktools.sandbox.schemas import SCHEMAS, UUID, Schema, record, ref
 
 # Version of the bookkeeping API definition (interface, section 9).
 VERSION = "24.14.0"
@@ -63,11 +60,11 @@ _BODIES = {
 }
 
 
-def openapi_document(base_url: str, balance_url: str, max_limit: int) -> Schema:
+def openapi_document(base_url: str, balance_url: str) -> Schema:
     """Return the OpenAPI document of a running sandbox."""
     paths: dict[str, Schema] = {}
     for endpoint in ENDPOINTS:
-        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, max_limit)
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
         if endpoint.on_balance_host:
             paths[endpoint.path]["servers"] = [{"url": balance_url}]
     records = {noun.name: noun.schema for noun in NOUNS}
@@ -83,7 +80,7 @@ def openapi_document(base_url: str, balance_url: str, max_limit: int) -> Schema:
     }
 
 
-def _operation(endpoint: Endpoint, max_limit: int) -> Schema:
+def _operation(endpoint: Endpoint) -> Schema:
     name, on_balance = endpoint.operation, endpoint.on_balance_host
     without = ({400} if on_balance else set()) | (set() if name in _BODIES else {413, 415})
     answers = {status: answer for status, answer in _REFUSALS.items() if status not in without} | _ANSWERS[name]
@@ -101,39 +98,19 @@ def _operation(endpoint: Endpoint, max_limit: int) -> Schema:
         operation["deprecated"] = True
     if name in _BODIES:
         operation["requestBody"] = {"required": True} | _content(ref(_BODIES[name]))
-    if parameters := _parameters(name, max_limit):
+    if parameters := _parameters(name):
         operation["parameters"] = parameters
     return operation
 
 
-def _parameters(operation: str, max_limit: int) -> list[Schema]:
+def _parameters(operation: str) -> list[Schema]:
     noun = next((noun for noun in NOUNS if noun.operation == operation), None)
     if noun is not None:
-        filters = {} if noun.body is not None else noun.search["properties"]
-        required = noun.search["required"]
-        parameters = [_query(name, schema, is_required=name in required) for name, schema in filters.items()]
-        return parameters + _paging_parameters(noun.sortable, max_limit)
+        required, properties = noun.query["required"], noun.query["properties"]
+        return [{"name": n, "in": "query", "required": n in required, "schema": s} for n, s in properties.items()]
     if operation == "get_employee":
         return [{"name": "employeeId", "in": "path", "required": True, "schema": UUID}]
     return []
-
-
-def _paging_parameters(sorting_keys: Sequence[str], max_limit: int) -> list[Schema]:
-    key = {"type": "string", "enum": list(sorting_keys)}
-    limit = {"type": "integer", "format": "int32", "minimum": 0, "maximum": INT32_MAX}
-    return [
-        _query("before", CURSOR, "lower bound cursor; not with after or offset"),
-        _query("after", CURSOR, "upper bound cursor; not with before or offset"),
-        _query("offset", {"type": "integer", "format": "int64", "minimum": 0, "maximum": INT64_MAX}),
-        _query("limit", limit, f"a page has at most {max_limit} rows"),
-        _query("sorting_keys", {"type": "array", "items": key, "uniqueItems": True}),
-        _query("sorting_order", {"type": "array", "items": ref("PageOrder")}, "one order per sorting key"),
-    ]
-
-
-def _query(name: str, schema: Schema, description: str = "", *, is_required: bool = False) -> Schema:
-    parameter: Schema = {"name": name, "in": "query", "required": is_required, "schema": schema}
-    return parameter | {"description": description} if description else parameter
 
 
 def _content(schema: Schema) -> Schema:

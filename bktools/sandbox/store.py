@@ -233,7 +233,7 @@ class Store:
         columns = ", ".join(["body", *(term.sql for term in order)])
         sql = (
             f"SELECT {columns} FROM {table} WHERE {matching.sql} "  # noqa: S608 - own names, values are bound
-            f"ORDER BY {', '.join(f'{term.sql} {term.direction}' for term in order)} LIMIT ? OFFSET ?"
+            f"ORDER BY {', '.join(map(str, order))} LIMIT ? OFFSET ?"
         )
         return self._execute(sql, (*matching.parameters, count, offset)).fetchall()
 

@@ -22,6 +22,7 @@ def company_ids(company: Company, settings: Settings) -> list[str]:
     ArgumentError
         When one is neither a UUID nor a short name of the config file.
     """
+    named: dict[str, object]
     if company is None:
         named = {} if settings.company is None else {"company (configured)": settings.company}
     elif isinstance(company, str | uuid.UUID):
