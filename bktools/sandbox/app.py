@@ -8,7 +8,6 @@ import json
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import reduce
 
 from starlette.applications import Starlette
@@ -22,7 +21,7 @@ from bktools.contract import ENDPOINTS
 from bktools.contract.endpoint import Endpoint
 from bktools.sandbox.answers import Refusal, json_answer
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, authenticate
-from bktools.sandbox.faults import Fault, Faults, LostResponse, broken, rate_limited
+from bktools.sandbox.faults import Fault, LostResponse, broken, rate_limited
 from bktools.sandbox.openapi import openapi_document
 from bktools.sandbox.routes import HANDLERS, Handler
 from bktools.sandbox.store import State
@@ -32,8 +31,6 @@ TransportOf = Callable[[tuple[str, int]], asyncio.Transport | None]
 
 # Called after each request with its method, path, status (None where no answer began) and seconds.
 OnRequest = Callable[[str, str, int | None, float], None]
-
-ErrorHandler = Callable[[Request, Exception], Awaitable[Response]]
 
 Served = tuple[tuple[Endpoint, Handler], ...]
 
@@ -60,67 +57,53 @@ _MINUTE = 60.0
 _NOT_FOUND = 404
 
 
-@dataclass(frozen=True)
-class Conduct:
-    """Faults and limits that apply to every request."""
-
-    faults: Faults
-    latency: float
-    requests_per_minute: int | None
-
-
 def build_app(
-    state: State,
-    conduct: Conduct,
-    base_url: str,
-    balance_url: str,
-    transport_of: TransportOf,
-    on_request: OnRequest | None = None,
+    state: State, base_url: str, balance_url: str, transport_of: TransportOf, on_request: OnRequest | None = None
 ) -> ASGIApp:
     """Return the application: the main host and the balance host, told apart by their ports."""
-    count = _rate_limit(conduct.requests_per_minute)
+    count = _rate_limit(state.requests_per_minute)
 
-    def host(served: Served, audience: str, on_error: ErrorHandler, *others: Route) -> Starlette:
-        async def failure(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
+    def host(served: Served, audience: str, *others: Route) -> Starlette:
+        async def failed(_: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
             return _failure(audience, 500)
 
-        answers = {
-            endpoint: _operation(endpoint, handler, audience, state, conduct, count) for endpoint, handler in served
-        }
-        routes = [Route(endpoint.path, answer, methods=[endpoint.method]) for endpoint, answer in answers.items()]
-        app = Starlette(routes=[*routes, *others], exception_handlers={HTTPException: on_error, Exception: failure})
+        async def unrouted(request: Request, error: Exception) -> Response:
+            assert isinstance(error, HTTPException)
+            return _unrouted(audience, request, error)
+
+        routes = [
+            Route(endpoint.path, _operation(endpoint, handler, audience, state, count), methods=[endpoint.method])
+            for endpoint, handler in served
+        ]
+        app = Starlette(routes=[*routes, *others], exception_handlers={HTTPException: unrouted, Exception: failed})
         app.router.redirect_slashes = False
         return app
 
-    document = openapi_document(base_url, balance_url)
+    async def describe(_: Request) -> Response:
+        return json_answer(openapi_document(base_url, balance_url))
 
-    async def describe(request: Request) -> Response:  # noqa: ARG001 - a route takes it
-        return json_answer(document)
-
-    described = Route("/openapi.json", describe, methods=["GET"])
-    main = host(MAIN_ROUTES, MAIN_AUDIENCE, _main_error, described)
-    separate = host(BALANCE_ROUTES, BALANCE_AUDIENCE, _balance_error)
-    hosts = _hosts({_port(base_url): main, _port(balance_url): separate}, transport_of)
+    main = host(MAIN_ROUTES, MAIN_AUDIENCE, Route("/openapi.json", describe, methods=["GET"]))
+    balance = host(BALANCE_ROUTES, BALANCE_AUDIENCE)
+    hosts = _hosts({_port(base_url): main, _port(balance_url): balance}, transport_of)
     return hosts if on_request is None else _telling(hosts, on_request)
 
 
 def _operation(
-    endpoint: Endpoint, handler: Handler, audience: str, state: State, conduct: Conduct, count: Callable[[], None]
+    endpoint: Endpoint, handler: Handler, audience: str, state: State, count: Callable[[], None]
 ) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         try:
             count()
-            authorization = request.headers.get("authorization")
-            api_key = state.store.settings["api_key"]
+            authorization, api_key = request.headers.get("authorization"), state.store.settings["api_key"]
             caller = authenticate(endpoint.operation, authorization, audience, api_key, state.store.caller)
             return await handler(request, state, caller)
         except Refusal as refusal:
             return refusal.answer()
 
     async def answer_with_faults(request: Request) -> Response:
-        company = await _company_of(request) if conduct.faults.ask_company else None
-        faults = conduct.faults.hitting(endpoint.operation, company)
-        delay = conduct.latency + sum(fault.seconds for fault in faults if fault.kind == "latency")
+        company = await _company_of(request) if state.faults.ask_company else None
+        faults = state.faults.hitting(endpoint.operation, company)
+        delay = state.latency + sum(fault.seconds for fault in faults if fault.kind == "latency")
         if delay:
             await asyncio.sleep(delay)
         instead = [substitute for fault in faults if (substitute := _answer_instead(fault, audience))]
@@ -181,13 +164,12 @@ def _hosts(apps: Mapping[int, ASGIApp], transport_of: TransportOf) -> ASGIApp:
         if scope["type"] != "http":
             return
         port = scope["server"][1]
-        host = next((value.decode("latin-1").lower() for name, value in scope["headers"] if name == b"host"), "")
-        if host not in {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}:
-            message = f"this is 127.0.0.1:{port}; the Host header says otherwise"
-            await Refusal(421, "MISDIRECTED_REQUEST", message).answer()(scope, receive, send)
-            return
         scope["state"] = {"transport_of": transport_of}
-        await apps[port](scope, receive, send)
+        chosen = apps[port]
+        if Request(scope).headers.get("host", "").lower() not in (f"127.0.0.1:{port}", f"localhost:{port}"):
+            message = f"this is 127.0.0.1:{port}; the Host header says otherwise"
+            chosen = Refusal(421, "MISDIRECTED_REQUEST", message).answer()
+        await chosen(scope, receive, send)
 
     return app
 
@@ -219,18 +201,15 @@ def _telling(app: ASGIApp, on_request: OnRequest) -> ASGIApp:
     return telling
 
 
-async def _main_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
+def _unrouted(audience: str, request: Request, error: HTTPException) -> Response:
+    """Return the answer to an unknown route or a wrong method."""
+    if audience == BALANCE_AUDIENCE:
+        # The interface shows a text for unknown routes only; a wrong method gets its standard status.
+        content = ROUTE_UNKNOWN if error.status_code == _NOT_FOUND else error.detail
+        return json_answer(content, error.status_code, error.headers)
     types = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
     message = f"{request.method} {request.url.path}: {error.detail}"
     return Refusal(error.status_code, types.get(error.status_code, "INVALID_REQUEST"), message, error.headers).answer()
-
-
-async def _balance_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
-    assert isinstance(error, HTTPException)
-    # The interface shows a text for unknown routes only; a wrong method gets its standard status.
-    content = ROUTE_UNKNOWN if error.status_code == _NOT_FOUND else error.detail
-    return json_answer(content, error.status_code, error.headers)
 
 
 def _failure(audience: str, status: int) -> Response:

@@ -20,8 +20,8 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from bktools.errors import ArgumentError, StorageError
-from bktools.sandbox.app import Conduct, OnRequest, build_app
+from bktools.errors import StorageError
+from bktools.sandbox.app import OnRequest, build_app
 from bktools.sandbox.auth import ALL_SCOPES, BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
 from bktools.sandbox.faults import Fault, Faults, check_seconds, check_whole
 from bktools.sandbox.jobs import job_at
@@ -136,20 +136,15 @@ class Server:
             ("balance_port", balance_port, 0, 65535),
             ("requests_per_minute", 1 if requests_per_minute is None else requests_per_minute, 1, math.inf),
         ):
-            check_whole(name, value)
-            if not smallest <= value <= largest:
-                bounds = f"at least {smallest}" if largest == math.inf else f"from {smallest} to {largest}"
-                raise ArgumentError(name, f"must be {bounds}", value)
-        for name, seconds in (("latency", latency), ("job_seconds", job_seconds)):
-            check_seconds(name, seconds)
+            check_whole(name, value, smallest, largest)
+        check_seconds("latency", latency)
+        check_seconds("job_seconds", job_seconds)
         self.file = Path(db) if db is not None else Path(folder) / DATABASE
         self._world = World(seed, companies, categories, employees)
         self._ports = (port, balance_port)
         self._on_request = on_request
-        self._max_limit = max_limit
-        self._job_seconds = job_seconds
         self._faults = Faults(faults)
-        self._conduct = Conduct(self._faults, latency, requests_per_minute)
+        self._conduct = (max_limit, job_seconds, latency, requests_per_minute)
         self._uvicorn: _WebServer | None = None
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
@@ -284,10 +279,8 @@ class Server:
     def _run(self, sockets: list[socket.socket]) -> None:
         try:
             with self._store() as store:
-                state = State(store, self._max_limit, self._job_seconds)
-                app = build_app(
-                    state, self._conduct, self.base_url, self.balance_url, self._transport_of, self._on_request
-                )
+                state = State(store, self._faults, *self._conduct)
+                app = build_app(state, self.base_url, self.balance_url, self._transport_of, self._on_request)
                 config = uvicorn.Config(
                     app,
                     http="h11",

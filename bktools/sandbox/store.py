@@ -24,6 +24,7 @@ from typing import Any, Self, TypeVar
 from bktools import disk
 from bktools.errors import ArgumentError, StorageError
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
+from bktools.sandbox.faults import Faults
 from bktools.sandbox.jobs import OUTCOMES, ExportJob
 from bktools.sandbox.nouns import NOUNS, Listed
 from bktools.sandbox.paging import Condition, Key, Order, Rows, backwards, beyond
@@ -370,8 +371,11 @@ class State:
     """The store and the server's options, as every handler gets them."""
 
     store: Store
+    faults: Faults
     max_limit: int
     job_seconds: float
+    latency: float
+    requests_per_minute: int | None
 
 
 def _advice(error: sqlite3.DatabaseError, file: Path) -> str:
