@@ -13,8 +13,7 @@ from typing import Any
 
 from bktools import disk
 from bktools.sandbox.chart import chart_of_accounts
-from bktools.sandbox.names import NAMES
-from bktools.sandbox.world import World, department_of, expense_of
+from bktools.sandbox.world import NAMES, World, department_of, expense_of
 
 CHART_FILE = "chart_of_accounts.csv"
 ENTRIES_FILE = "accounting_entries.csv"
@@ -179,22 +178,23 @@ def _entries(world: World) -> list[dict[str, str]]:
         # Seven is coprime to 240, so every kind of category gets its entries.
         category = number * 7 % len(categories)
         expense = expense_of(category)
-        bought = expense.bought[world.number(len(expense.bought), "entry", number, "bought")]
-        cents = 100 * expense.least + world.number(100 * (expense.most - expense.least), "entry", number, "amount")
+        least, most, bought = expense["least"], expense["most"], expense["bought"]
+        currency, supplier, text = bought[world.number(len(bought), "entry", number, "bought")]
+        cents = 100 * least + world.number(100 * (most - least), "entry", number, "amount")
         is_credit = number % 13 == 5  # noqa: PLR2004 - now and then
-        amount = _RATES[bought.currency] * cents / (-100 if is_credit else 100)
+        amount = _RATES[currency] * cents / (-100 if is_credit else 100)
         usual = {
             "entry_id": world.id("entry", number),
             "company_id": world.all_companies[0].id,
             "date": f"2026-10-{1 + world.number(31, 'entry', number, 'day'):02}",
-            "amount": f"{amount:.0f}" if bought.currency == "JPY" else f"{amount:.2f}",
-            "currency": bought.currency,
+            "amount": f"{amount:.0f}" if currency == "JPY" else f"{amount:.2f}",
+            "currency": currency,
             "category_id": categories[category],
             "employee_id": employees[number % len(employees)],
             "status": "approved",
-            "supplier": bought.supplier,
-            "description": f"{'Gutschrift ' if is_credit else ''}{bought.text}, Beleg {1001 + number}",
-            "cost_centre": NAMES.cost_centres[department_of(category)],
+            "supplier": supplier,
+            "description": f"{'Gutschrift ' if is_credit else ''}{text}, Beleg {1001 + number}",
+            "cost_centre": NAMES["cost_centres"][department_of(category)],
         }
         rows.append(usual | special.get(number, {}))
     return [*rows, rows[_COPIED]]

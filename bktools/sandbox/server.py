@@ -6,12 +6,11 @@ import asyncio
 import itertools
 import logging
 import math
-import os
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
@@ -31,7 +30,6 @@ from bktools.sandbox.world import World
 DATABASE = "service.sqlite"
 LOOPBACK = "127.0.0.1"
 _START_SECONDS = 60.0
-
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -167,7 +165,9 @@ class Server:
         web_server = logging.getLogger("uvicorn")
         if web_server.level == logging.NOTSET:
             web_server.setLevel(logging.WARNING)
-        sockets = _listen(self._ports)
+        with ExitStack() as opened:
+            sockets = [opened.enter_context(_listen(port)) for port in self._ports]
+            opened.pop_all()
         self.base_url, self.balance_url = (f"http://{LOOPBACK}:{s.getsockname()[1]}" for s in sockets)
         self._failure = None
         # A daemon, so that a notebook's kernel or a script can end.
@@ -337,22 +337,12 @@ class _WebServer(uvicorn.Server):
                 listening.close()
 
 
-def _listen(ports: tuple[int, int]) -> list[socket.socket]:
-    sockets: list[socket.socket] = []
-    for port in ports:
-        # asyncio sets TCP_NODELAY only where the protocol is named; without it each small answer waits 40 ms.
-        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        sockets.append(listening)
-        try:
-            if os.name == "posix":
-                # Reuse a port at once. On Windows the option would let two processes share a port.
-                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind((LOOPBACK, port))
-            listening.listen(2048)
-        except OSError as error:
-            for opened in sockets:
-                opened.close()
-            raise StorageError(
-                f"port {port} of {LOOPBACK} cannot be used ({error.strerror}); give another one or none"
-            ) from error
-    return sockets
+def _listen(port: int) -> socket.socket:
+    try:
+        listening = socket.create_server((LOOPBACK, port), backlog=2048)
+    except OSError as error:
+        why, *_ = str(error.strerror).split(" (while")
+        raise StorageError(f"port {port} of {LOOPBACK} cannot be used ({why}); give another one or none") from error
+    # Connections inherit it. Without it each small answer waits 40 ms.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening

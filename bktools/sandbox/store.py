@@ -105,7 +105,8 @@ class Store:
             self._execute("PRAGMA cache_size = -65536")
             # The world is written before the WAL is on: otherwise a large one would be written twice.
             self._make(world, file)
-            self._use_wal()
+            # SQLite does not wait for the lock of this change, and several processes may start at once.
+            disk.repeated(lambda: self._execute("PRAGMA journal_mode = WAL"), sqlite3.OperationalError, 30)
         except sqlite3.DatabaseError as error:
             self._connection.close()
             raise StorageError(
@@ -174,10 +175,6 @@ class Store:
         for number, company in enumerate(world.all_companies):
             rows = ((id_, company.id, body) for id_, body in noun.rows(world, number))
             self._connection.executemany(_ADD.format(noun.table), rows)
-
-    def _use_wal(self) -> None:
-        # SQLite does not wait for the lock of this change, and several processes may start at once.
-        disk.repeated(lambda: self._execute("PRAGMA journal_mode = WAL"), sqlite3.OperationalError, 30)
 
     @contextmanager
     def _transaction(self, kind: str) -> Iterator[None]:

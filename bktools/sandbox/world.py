@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from bktools.sandbox.chart import ONLY_IN_SERVICE, OTHER_NAMES, chart_of_accounts
-from bktools.sandbox.names import NAMES, Expense
+
+# Names of companies, people and categories.
+NAMES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("names.toml").read_text(encoding="utf-8"))
 
 # Kinds of categories by their number: period and remainder, chosen so that no number is of two kinds.
 _UNMAPPED = (12, 5)
@@ -125,15 +129,15 @@ class World:
         return tuple(self._company(index) for index in range(self.companies))
 
     def _company(self, index: int) -> Company:
-        called = NAMES.companies[index % len(NAMES.companies)]
-        again = index // len(NAMES.companies)
+        again, number = divmod(index, len(NAMES["companies"]))
+        name, country, currency, _ = NAMES["companies"][number]
         whole = 10_000 + self.number(90_000, "company", index, "balance")
-        cents = "" if called.currency == "JPY" else ".50"
+        cents = "" if currency == "JPY" else ".50"
         return Company(
             id=self.id("company", index),
-            name=f"{called.name} {again + 1}" if again else called.name,
-            country=called.country,
-            currency=called.currency,
+            name=f"{name} {again + 1}" if again else name,
+            country=country,
+            currency=currency,
             has_integration=index != 2,  # noqa: PLR2004 - the third company
             has_contra_accounts=index != 1,
             current=f"{whole}{cents}",
@@ -160,7 +164,7 @@ class World:
     def categories_of(self, company: int) -> Iterator[Category]:
         """Yield the categories of a company, in the order of their creation."""
         owner = self.all_companies[company]
-        called = NAMES.groups.get(owner.country, NAMES.groups["other"])
+        called = _of_country("groups", owner.country)
         groups = [self.id("company", company, "group", name) for name in called]
         accounts = self.accounts(company)
         codes = dict.fromkeys(a.tax_code_external_id for a in accounts if a.tax_code_external_id)
@@ -172,7 +176,7 @@ class World:
         usual = [a.id for a in accounts if not a.archived and a.external_id not in foreign]
         for number in range(self.categories if company == 0 else self.categories // _SMALLER):
             account: str | None = (
-                ids[expense_of(number).account]
+                ids[expense_of(number)["account"]]
                 if company == 0
                 else usual[self.number(len(usual), "company", company, "mapping", number)]
             )
@@ -190,15 +194,17 @@ class World:
                 archived=_is(number, _ARCHIVED),
                 account_id=account,
                 tax_code_id=taxes[number % len(taxes)] if taxes and _is(number, _TAXED) else None,
-                metadata=NAMES.metadata[number // 16 % len(NAMES.metadata)] if _is(number, _WITH_METADATA) else None,
+                metadata=NAMES["metadata"][number // 16 % len(NAMES["metadata"])]
+                if _is(number, _WITH_METADATA)
+                else None,
             )
 
     def employees_of(self, company: int) -> Iterator[Employee]:
         """Yield the employees of a company; some without code, avatar, job title, phone or role."""
         owner = self.all_companies[company]
-        domain = NAMES.companies[company % len(NAMES.companies)].domain
+        *_, domain = NAMES["companies"][company % len(NAMES["companies"])]
         count = self.employees if company == 0 else max(1, self.employees // _SMALLER) if self.employees else 0
-        people = NAMES.people.get(owner.country, NAMES.people["other"])
+        people = _of_country("people", owner.country)
         for number in range(count):
             first, last, address = people[(number + 5 * company) % len(people)]
             again = number // len(people)
@@ -210,9 +216,9 @@ class World:
                 last_name=last,
                 avatar_url=f"https://images.{domain}/{number}.png" if number % 3 == 0 else None,
                 code=None if number % 6 == 4 else f"{number + 1:04}",  # noqa: PLR2004 - every sixth
-                job_title=None if number % 5 == 3 else NAMES.job_titles[number % len(NAMES.job_titles)],  # noqa: PLR2004
+                job_title=None if number % 5 == 3 else NAMES["job_titles"][number % len(NAMES["job_titles"])],  # noqa: PLR2004
                 phone=f"+49 221 {number + 100:03} {number}" if number % 4 else None,
-                role=NAMES.roles[number % len(NAMES.roles)] if number % 7 else None,
+                role=NAMES["roles"][number % len(NAMES["roles"])] if number % 7 else None,
             )
 
 
@@ -239,14 +245,19 @@ _CATEGORY_FIELDS = [camel(name) for name in Category._fields]
 _EMPLOYEE_FIELDS = [camel(name.removesuffix("_url")) for name in Employee._fields]
 
 
-def expense_of(number: int) -> Expense:
+def _of_country(names: str, country: str) -> list[Any]:
+    return NAMES[names].get(country) or NAMES[names]["other"]
+
+
+def expense_of(number: int) -> dict[str, Any]:
     """Return the kind of expense of the first company's category of a number."""
-    return NAMES.expenses[_named_as(number) % len(NAMES.expenses)]
+    expense: dict[str, Any] = NAMES["expenses"][_named_as(number) % len(NAMES["expenses"])]
+    return expense
 
 
 def department_of(number: int) -> int:
     """Return the number of the department of the first company's category of a number."""
-    return _named_as(number) // len(NAMES.expenses) % len(NAMES.departments)
+    return _named_as(number) // len(NAMES["expenses"]) % len(NAMES["departments"])
 
 
 def _named_as(number: int) -> int:
@@ -260,10 +271,10 @@ def _is(number: int, kind: tuple[int, int]) -> bool:
 
 def _category_name(company: int, country: str, number: int) -> str:
     if company == 0:
-        things, places = tuple(expense.name for expense in NAMES.expenses), NAMES.departments
+        things, places = [expense["name"] for expense in NAMES["expenses"]], NAMES["departments"]
         number = _named_as(number)
     else:
-        things, places = NAMES.things.get(country, NAMES.things["other"]), NAMES.places
+        things, places = _of_country("things", country), NAMES["places"]
     again = number // (len(things) * len(places))
     parts = [things[number % len(things)], places[number // len(things) % len(places)], str(again + 1) if again else ""]
     return " ".join(filter(None, parts))
