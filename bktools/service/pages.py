@@ -180,7 +180,12 @@ def by_offset(search: Search[Record], first: Page[Record], *, threads: int) -> P
     calls = (functools.partial(search, offset=offset, limit=size) for offset in offsets)
     with closing(as_they_end(calls, threads, in_order=True)) as pages:
         for offset in offsets:
-            page = _page_at(pages)
+            try:
+                _, page = next(pages)
+            except StatusError as error:
+                if error.status not in REFUSED:
+                    raise
+                raise ShiftedError("the service refuses pages at this offset") from error
             expected = min(size, total - offset)
             if len(page.data) != expected or page.pagination.total != total or page.data[0] != last:
                 raise ShiftedError(f"the page at row {offset} does not join the one before it")
@@ -188,15 +193,6 @@ def by_offset(search: Search[Record], first: Page[Record], *, threads: int) -> P
                 raise ShiftedError(f"the service counts {total} rows, but its pages end at another row")
             last = page.data[-1]
             yield Page(page.data[1:], page.pagination), True
-
-
-def _page_at(pages: Iterator[tuple[int, Page[Record]]]) -> Page[Record]:
-    try:
-        return next(pages)[1]
-    except StatusError as error:
-        if error.status not in REFUSED:
-            raise
-        raise ShiftedError("the service refuses pages at this offset") from error
 
 
 def verified_pages(

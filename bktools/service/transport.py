@@ -329,29 +329,35 @@ def _whole_body(response: httpx.Response, encoding: str, most: int) -> bytes:
             f"the answer has the encoding {encoding[:40]!r}, which was not requested", status=response.status_code
         )
     assert isinstance(response.stream, httpx.SyncByteStream)
-    decoder = zlib.decompressobj(GZIP_WINDOW) if names else None
     # A list of pieces of one byte would take fifty times their size.
-    body, received = bytearray(), 0
-    try:
-        for piece in response.stream:
-            received += len(piece)
-            if decoder is None:
-                body += piece
-            while decoder is not None and piece:
-                # A body may be several compressed parts.
-                decoder = zlib.decompressobj(GZIP_WINDOW) if decoder.eof else decoder
-                # The limit stops a small body from unpacking to gigabytes at once.
-                body += decoder.decompress(piece, most + 1)
-                piece = b"" if len(body) > most else decoder.unconsumed_tail or decoder.unused_data  # noqa: PLW2901
-            if max(received, len(body)) > most:
-                raise UnreadableAnswerError(
-                    f"the answer is larger than {most // 2**20} MiB: ask for smaller pages", status=response.status_code
-                )
-        is_whole = decoder is None or decoder.eof or not received
-    except zlib.error:
-        is_whole = False
-    if not is_whole:
+    received = bytearray()
+    for piece in response.stream:
+        received += piece
+        if len(received) > most:
+            break
+    body = bytes(received)
+    if names and len(body) <= most:
+        try:
+            body = _unpacked(body, most)
+        except zlib.error:
+            raise UnreadableAnswerError(
+                "the answer's compressed body is damaged or cut short", status=response.status_code, repeatable=True
+            ) from None
+    if len(body) > most:
         raise UnreadableAnswerError(
-            "the answer's compressed body is damaged or cut short", status=response.status_code, repeatable=True
+            f"the answer is larger than {most // 2**20} MiB: ask for smaller pages", status=response.status_code
         )
-    return bytes(body)
+    return body
+
+
+def _unpacked(packed: bytes, most: int) -> bytes:
+    """Return a gzip body unpacked; a longer one than `most` ends after that, so that a small body cannot fill the memory."""
+    body = b""
+    # It may be several compressed parts.
+    while packed and len(body) <= most:
+        decoder = zlib.decompressobj(GZIP_WINDOW)
+        body += decoder.decompress(packed, most + 1 - len(body))
+        if not decoder.eof and len(body) <= most:
+            raise zlib.error("cut short")
+        packed = decoder.unused_data
+    return body
