@@ -8,7 +8,7 @@ from typing import Any
 
 from bktools.sandbox.paging import Condition, any_of, equal, field
 from bktools.sandbox.schemas import FLAG, PAGING, TEXT, UUID, UUIDS, Schema, nullable, record
-from bktools.sandbox.world import World, category_json, employee_json
+from bktools.sandbox.world import World, category_json, to_json
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ EMPLOYEES = Listed(
         avatar=("avatar", record(text="url!")),
     ),
     {"email": (TEXT, has("email")), "code": (TEXT, has("code"))},
-    lambda world, company: ((row.id, employee_json(row)) for row in world.employees_of(company)),
+    lambda world, company: ((row["id"], to_json(row)) for row in world.employees_of(company)),
 )
 
 NOUNS = (CATEGORIES, EMPLOYEES)

@@ -30,7 +30,7 @@ _TAXED = (20, 3)
 _WITH_METADATA = (16, 0)
 
 # One encoder: `json.dumps` creates one for each call.
-_ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False)
+to_json = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 
 _THIRD = 2
 _FORMER_VEHICLES = "450000"  # an archived account of the first company
@@ -77,21 +77,6 @@ class Category(NamedTuple):
     metadata: str | None
 
 
-class Employee(NamedTuple):
-    """An employee as the service stores it."""
-
-    id: str
-    company_id: str
-    email: str
-    first_name: str
-    last_name: str
-    avatar_url: str | None
-    code: str | None
-    job_title: str | None
-    phone: str | None
-    role: str | None
-
-
 @dataclass(frozen=True)
 class World:
     """The content of a new sandbox.
@@ -129,8 +114,8 @@ class World:
         return tuple(self._company(index) for index in range(self.companies))
 
     def _company(self, index: int) -> Company:
-        again, number = divmod(index, len(NAMES["companies"]))
-        name, country, currency, _ = NAMES["companies"][number]
+        name, country, currency, _ = _named("companies", index)
+        again = index // len(NAMES["companies"])
         whole = 10_000 + self.number(90_000, "company", index, "balance")
         cents = "" if currency == "JPY" else ".50"
         return Company(
@@ -194,45 +179,37 @@ class World:
                 archived=_is(number, _ARCHIVED),
                 account_id=account,
                 tax_code_id=taxes[number % len(taxes)] if taxes and _is(number, _TAXED) else None,
-                metadata=NAMES["metadata"][number // 16 % len(NAMES["metadata"])]
-                if _is(number, _WITH_METADATA)
-                else None,
+                metadata=_named("metadata", number // 16) if _is(number, _WITH_METADATA) else None,
             )
 
-    def employees_of(self, company: int) -> Iterator[Employee]:
-        """Yield the employees of a company; some without code, avatar, job title, phone or role."""
+    def employees_of(self, company: int) -> Iterator[dict[str, Any]]:
+        """Yield the employees of a company as the service answers them, some of them without optional fields."""
         owner = self.all_companies[company]
-        *_, domain = NAMES["companies"][company % len(NAMES["companies"])]
+        *_, domain = _named("companies", company)
         count = self.employees if company == 0 else max(1, self.employees // _SMALLER) if self.employees else 0
         people = _of_country("people", owner.country)
         for number in range(count):
             first, last, address = people[(number + 5 * company) % len(people)]
             again = number // len(people)
-            yield Employee(
-                id=self.id("company", company, "employee", number),
-                company_id=owner.id,
-                email=f"{address}{again or ''}@{domain}",
-                first_name=first,
-                last_name=last,
-                avatar_url=f"https://images.{domain}/{number}.png" if number % 3 == 0 else None,
-                code=None if number % 6 == 4 else f"{number + 1:04}",  # noqa: PLR2004 - every sixth
-                job_title=None if number % 5 == 3 else NAMES["job_titles"][number % len(NAMES["job_titles"])],  # noqa: PLR2004
-                phone=f"+49 221 {number + 100:03} {number}" if number % 4 else None,
-                role=NAMES["roles"][number % len(NAMES["roles"])] if number % 7 else None,
-            )
+            employee = {
+                "id": self.id("company", company, "employee", number),
+                "companyId": owner.id,
+                "email": f"{address}{again or ''}@{domain}",
+                "firstName": first,
+                "lastName": last,
+                "avatar": {"url": f"https://images.{domain}/{number}.png"} if number % 3 == 0 else None,
+                "code": None if number % 6 == 4 else f"{number + 1:04}",  # noqa: PLR2004 - every sixth
+                "jobTitle": None if number % 5 == 3 else _named("job_titles", number),  # noqa: PLR2004
+                "phone": f"+49 221 {number + 100:03} {number}" if number % 4 else None,
+                "role": _named("roles", number) if number % 7 else None,
+            }
+            yield {name: value for name, value in employee.items() if value is not None}
 
 
 def category_json(category: Category) -> str:
     """Return a category as the service answers it; metadata exactly as stored, left out when missing."""
-    shown = _ENCODER.encode(dict(zip(_CATEGORY_FIELDS[:-1], category[:-1], strict=True)))
+    shown = to_json(dict(zip(_CATEGORY_FIELDS[:-1], category[:-1], strict=True)))
     return shown if category.metadata is None else f'{shown[:-1]}, "metadata": {category.metadata}}}'
-
-
-def employee_json(employee: Employee) -> str:
-    """Return an employee as the service answers it, without empty fields."""
-    avatar = {"url": employee.avatar_url} if employee.avatar_url else None
-    shown = dict(zip(_EMPLOYEE_FIELDS, employee, strict=True)) | {"avatar": avatar}
-    return _ENCODER.encode({name: value for name, value in shown.items() if value is not None})
 
 
 def camel(name: str) -> str:
@@ -242,16 +219,20 @@ def camel(name: str) -> str:
 
 
 _CATEGORY_FIELDS = [camel(name) for name in Category._fields]
-_EMPLOYEE_FIELDS = [camel(name.removesuffix("_url")) for name in Employee._fields]
+
+
+def _named(names: str, number: int) -> Any:
+    return NAMES[names][number % len(NAMES[names])]
 
 
 def _of_country(names: str, country: str) -> list[Any]:
-    return NAMES[names].get(country) or NAMES[names]["other"]
+    of_country: list[Any] = NAMES[names].get(country, NAMES[names]["other"])
+    return of_country
 
 
 def expense_of(number: int) -> dict[str, Any]:
     """Return the kind of expense of the first company's category of a number."""
-    expense: dict[str, Any] = NAMES["expenses"][_named_as(number) % len(NAMES["expenses"])]
+    expense: dict[str, Any] = _named("expenses", _named_as(number))
     return expense
 
 

@@ -40,7 +40,14 @@ _ESCAPE = re.compile(
     re.DOTALL,
 )
 
+_REDIRECTED = (
+    "the address redirects, and redirects are not followed, so that no credential goes to another host: correct the address "
+    "(bktools config shows it)"
+)
+
+# The error and its advice by status, or by the class of statuses.
 BY_STATUS: dict[int, tuple[type[StatusError], str]] = {
+    3: (StatusError, _REDIRECTED),
     401: (
         AuthenticationError,
         "the credential is missing, wrong or expired: renew it (bktools config shows its source)",
@@ -51,6 +58,7 @@ BY_STATUS: dict[int, tuple[type[StatusError], str]] = {
     ),
     404: (NotFoundError, "not found, or the address is wrong (bktools config shows it)"),
     429: (RateLimitedError, "too many requests: lower requests_per_minute (BKTOOLS_REQUESTS_PER_MINUTE)"),
+    5: (ServerError, "the service failed: try again later"),
 }
 
 
@@ -114,20 +122,16 @@ def error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
     """
     status, headers, body = answer
     content = _json(body)
-    kind, detail = _type_and_detail(content)
-    error, advice = BY_STATUS.get(status, (StatusError, ""))
+    fields = content if isinstance(content, dict) else {"message": content}
+    kind, *details = (fields.get(name) for name in ("type", "message", "error", "detail"))
+    kind = kind.strip().upper() if isinstance(kind, str) else ""
+    detail = one_line(next((text for text in details if isinstance(text, str)), ""), LONGEST_DETAIL)
+    error, advice = BY_STATUS.get(status) or BY_STATUS.get(status // 100, (StatusError, ""))
     if endpoint.books_money and kind in REFUSALS:
         error, advice = REFUSALS[kind]
     elif endpoint.on_balance_host and status not in BY_STATUS and isinstance(content, str):
         # The interface shows two plain-text bodies without their status codes (section 7.2), so the text decides.
         error, advice = BY_STATUS[404] if "route" in detail.lower() else (ServerError, "")
-    elif status >= 500:  # noqa: PLR2004
-        error, advice = ServerError, "the service failed: try again later"
-    elif 300 <= status < 400:  # noqa: PLR2004
-        advice = (
-            "the address redirects, and redirects are not followed, so that no credential goes to another host: "
-            "correct the address (bktools config shows it)"
-        )
     reason = ": ".join(part for part in (kind, detail) if part)
     message = f"{endpoint.operation} was answered {status}" + (f" ({reason})" if reason else "")
     refusal = error(
@@ -139,18 +143,6 @@ def error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
         retry_after=_retry_after(headers.get("retry-after")),
     )
     return of_answer(refusal, headers)
-
-
-def _type_and_detail(content: Any) -> tuple[str, str]:
-    if isinstance(content, str):
-        return "", one_line(content, LONGEST_DETAIL)
-    if isinstance(content, dict):
-        kind = content.get("type")
-        detail = next(
-            (content[name] for name in ("message", "error", "detail") if isinstance(content.get(name), str)), ""
-        )
-        return (kind.strip().upper() if isinstance(kind, str) else ""), one_line(detail, LONGEST_DETAIL)
-    return "", ""
 
 
 def _json(body: bytes) -> Any:
