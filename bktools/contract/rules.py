@@ -57,13 +57,7 @@ def uuid_text(argument: str, value: object) -> str:
 
 
 def company_id(argument: str, value: object, names: Mapping[str, str]) -> str:
-    """Return the UUID of a company, given by its UUID or by its short name in the config file.
-
-    Parameters
-    ----------
-    names : mapping
-        UUID by short name, `Settings.company_names`.
-    """
+    """Return the UUID of a company, given by its UUID or by its short name, of which `names` has the UUIDs."""
     named = names.get(value) if isinstance(value, str) else None
     if named is None and isinstance(value, str) and not UUID_PATTERN.match(value):
         known = ", ".join(list(names)[:SHOWN_NAMES]) + (" …" if len(names) > SHOWN_NAMES else "")

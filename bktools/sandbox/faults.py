@@ -52,15 +52,7 @@ OPERATIONS = tuple(endpoint.operation for endpoint in ENDPOINTS)
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault, and which requests it hits.
-
-    Parameters
-    ----------
-    kind : str
-        One of `KINDS`.
-    operation, times, skip, every, status, retry_after, seconds, company : optional
-        As `OPTIONS` describes them.
-    """
+    """One fault, and which requests it hits: `KINDS` and `OPTIONS` describe the fields."""
 
     kind: str
     operation: str | None = None
@@ -176,13 +168,7 @@ def rate_limited(seconds: float, form: str = "seconds") -> Refusal:
 
 
 class LostResponse(Response):
-    """An answer whose connection ends.
-
-    Parameters
-    ----------
-    whole : Response, optional
-        The connection is closed in the middle of its body. Default: it is reset before an answer.
-    """
+    """An answer whose connection ends in the middle of its body; without an answer, the connection is reset."""
 
     def __init__(self, whole: Response | None = None) -> None:
         super().__init__()

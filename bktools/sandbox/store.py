@@ -76,15 +76,7 @@ sqlite3.register_converter("FLAG", lambda stored: stored == b"1")
 
 
 class Store:
-    """One connection to the state. Not for use by two threads.
-
-    Parameters
-    ----------
-    file : Path
-        The database; created with the world when it is missing.
-    world : World
-        The content of a new database.
-    """
+    """One connection to the state; a missing database is created with the world. Not for use by two threads."""
 
     def __init__(self, file: Path, world: World) -> None:
         try:

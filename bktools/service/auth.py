@@ -21,14 +21,9 @@ _NEVER_ESCAPED = re.compile(r"[A-Za-z0-9._~-]+")
 
 
 def authorization(endpoint: Endpoint, settings: Settings) -> str:
-    """Return the Authorization header for an operation.
+    """Return the Authorization header for an operation; raise `ConfigurationError` when no credential fits.
 
     The bearer token is preferred; the API key is used where the operation accepts it.
-
-    Raises
-    ------
-    ConfigurationError
-        When no credential fits the operation; nothing was sent.
     """
     if endpoint.on_balance_host:
         if settings.balance_token is None:
@@ -53,13 +48,7 @@ def authorization(endpoint: Endpoint, settings: Settings) -> str:
 
 
 def address(endpoint: Endpoint, settings: Settings) -> str:
-    """Return the base URL of an operation.
-
-    Raises
-    ------
-    ConfigurationError
-        When its host is not configured.
-    """
+    """Return the base URL of an operation; raise `ConfigurationError` when its host is not configured."""
     if not endpoint.on_balance_host:
         assert settings.base_url is not None
         return settings.base_url

@@ -14,15 +14,7 @@ Record = TypeVar("Record")
 
 
 class Checks(Generic[Record]):
-    """Checks a table while its pages come: filters, repeated ids, the service's count, pages that join.
-
-    Parameters
-    ----------
-    noun : Noun
-        The kind of rows.
-    filters : mapping
-        The checked filters that have a value.
-    """
+    """Checks a table while its pages come: filters, repeated ids, the service's count, pages that join."""
 
     def __init__(self, noun: Noun[Record], filters: Mapping[str, Any]) -> None:
         self._noun = noun

@@ -15,13 +15,7 @@ ALL = "all"
 
 
 def company_ids(company: Company, settings: Settings) -> list[str]:
-    """Return the UUIDs of the given companies, or of the configured one; an empty list means all.
-
-    Raises
-    ------
-    ArgumentError
-        When one is neither a UUID nor a short name of the config file.
-    """
+    """Return the UUIDs of the given companies, or of the configured one; an empty list means all."""
     named: dict[str, object]
     if company is None:
         named = {} if settings.company is None else {"company (configured)": settings.company}

@@ -57,18 +57,9 @@ def pages_of(
 ) -> Pages[Record]:
     """Return the pages of a table in order, by concurrent requests where that is faster, otherwise by cursor.
 
-    Parameters
-    ----------
-    search : callable
-        Takes `after`, `offset` and `limit`, returns a page.
-    begin : callable, optional
-        Used instead of `search` for the first page.
-    limit : int
-        Rows to ask for at once; the service may return fewer, or its default when it refuses so many.
-    threads : int
-        Concurrent requests, for a long table of a service that answers slowly.
-    prove : bool
-        Request the rows around the beginning of each page again, to prove that the page joins the one before.
+    The service may return fewer rows than `limit`, or its default when it refuses so many. `begin` is used instead of
+    `search` for the first page. Several threads are for a long table of a service that answers slowly. `prove` requests the
+    rows around the beginning of each page again, to prove that the page joins the one before.
     """
     began = _waited()
     rows: int | None = limit
@@ -99,16 +90,10 @@ def _waited() -> float:
 
 
 def by_cursor(search: Search[Record], first: Page[Record], limit: int | None, *, prove: bool) -> Pages[Record]:
-    """Yield the pages of a table in order, each after the end cursor of the page before.
+    """Yield the pages of a table in order, each after the end cursor of the page before; raise `PagingError` for a bad cursor.
 
     Cursors are opaque. If a service uses positions, rows move across them when other rows are deleted. `prove` therefore
-    requests the rows around the beginning of each page again, to prove that the page joins the one before. Without
-    `prove` that is unknown.
-
-    Raises
-    ------
-    PagingError
-        When a cursor is missing or repeated, or too many pages are empty.
+    requests the rows around the beginning of each page again. Without `prove`, joining is unknown.
     """
     page = last = first
     joined: bool | None = True
@@ -161,16 +146,11 @@ def _joins(search: Search[Any], last: Page[Any], page: Page[Any], limit: int | N
 
 
 def by_offset(search: Search[Record], first: Page[Record], *, threads: int) -> Pages[Record]:
-    """Yield the pages of a table in order, read concurrently and verified.
+    """Yield the pages of a table in order, read concurrently; raise `ShiftedError` when they do not join.
 
     Every page but the first also requests the row before it, which must equal the last row of the page before. Each page
     must have the expected length and the same total, and the last one must have no next page. Then no row is lost that
     existed during the whole time, although the pages were read at different times.
-
-    Raises
-    ------
-    ShiftedError
-        When one of these checks fails.
     """
     size, total = len(first.data), first.pagination.total
     assert total is not None

@@ -29,16 +29,10 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Limits for repeating one request.
+    """Limits for repeating one request: requests in all (those answered 429 do not count), and seconds.
 
-    Parameters
-    ----------
-    attempts : int
-        Most requests, including the first one. Requests answered with 429 do not count.
-    shortest_pause, longest_pause : float
-        Seconds. The pause is random, between the shortest and a bound that doubles up to the longest.
-    deadline : float
-        Seconds for the call with all its repeats, without the client's own waits to keep its rate.
+    A pause is random, between the shortest and a bound that doubles up to the longest. The deadline is of the call with all
+    its repeats, without the client's own waits to keep its rate.
     """
 
     attempts: int = 5
@@ -50,13 +44,8 @@ class RetryPolicy:
 class Budget:
     """The number of repeats left for the whole client, so that it does not flood a service that is down.
 
-    Parameters
-    ----------
-    size : int
-        Most repeats. Each one uses one.
-    answers : int
-        Answered requests that restore one. With 1, requests that always fail cannot use up the repeats of others as long
-        as most are answered.
+    So many answered requests restore one. With 1, requests that always fail cannot use up the repeats of others as long as
+    most are answered.
     """
 
     def __init__(self, size: int = 50, answers: int = 10) -> None:
@@ -91,17 +80,9 @@ def is_repeatable(error: BaseException) -> bool:
 def repeated(
     send: Callable[[], Answer], policy: RetryPolicy, budget: Budget, end: Callable[[], float] | None = None
 ) -> Answer:
-    """Return what `send` returns, repeating it within the policy and the budget.
+    """Return what `send` returns, repeating it within the policy and the budget; raise its last failure unchanged.
 
-    Parameters
-    ----------
-    end : callable, optional
-        Returns the latest end in monotonic seconds, which `send` may move. Default: the policy's deadline, from now.
-
-    Raises
-    ------
-    BktoolsError
-        The last failure, unchanged.
+    `end` returns the latest end in monotonic seconds, which `send` may move. Default: the policy's deadline, from now.
     """
     deadline = time.monotonic() + policy.deadline
     attempt = waits = 1

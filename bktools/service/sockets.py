@@ -29,18 +29,8 @@ _checker: threading.Thread | None = None
 class Connection:
     """A connection to the hosts of one environment, which serves one request at a time, and that request's progress.
 
-    Attributes
-    ----------
-    http : httpx.HTTPTransport
-        The connection.
-    is_sent : bool
-        Whether a byte of the request may have been sent; a request to a proxy to connect does not count.
-    has_read : bool
-        Whether a byte was received since sending began.
-    tls_host : str
-        The host of the latest TLS handshake.
-    tls_error : BaseException, optional
-        The error of that handshake.
+    `is_sent` is whether a byte of the request may have been sent; a request to a proxy to connect does not count.
+    `has_read` is whether a byte was received since sending began. `tls_host` and `tls_error` are of the latest handshake.
     """
 
     def __init__(self, http: httpx.HTTPTransport) -> None:

@@ -78,17 +78,7 @@ _CERTIFICATE_FAULTS = {
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of one request.
-
-    Parameters
-    ----------
-    connect, read : float
-        Seconds to connect, and between two pieces of the answer.
-    whole : float
-        Seconds for the whole request.
-    body : int
-        Bytes of the decoded body.
-    """
+    """Limits of one request: seconds to connect, between two pieces of the answer, for the whole; bytes of the decoded body."""
 
     connect: float = 10.0
     read: float = 60.0
@@ -109,22 +99,7 @@ def request_of(
     query: Sequence[tuple[str, str]] = (),
     body: bytes | None = None,
 ) -> httpx.Request:
-    """Return the request of an operation; it may be sent several times.
-
-    Parameters
-    ----------
-    endpoint : Endpoint
-        The operation.
-    settings : Settings
-        Addresses and credentials.
-    limits : Limits
-        Limits of each request.
-    path : mapping, optional
-        Path parameters by name.
-    query : sequence of (str, str)
-        Query parameters.
-    body : bytes, optional
-        JSON.
+    """Return the request of an operation, which may be sent several times; `path` has its path parameters by name.
 
     Raises
     ------
@@ -148,13 +123,7 @@ def request_of(
 
 
 class Transport:
-    """Connections to the hosts of one environment.
-
-    Parameters
-    ----------
-    settings : Settings
-        Proxy and certificates.
-    """
+    """Connections to the hosts of one environment, by the proxy and the certificates of its settings."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -168,16 +137,8 @@ class Transport:
     def send(self, request: httpx.Request, limits: Limits, end: float, *, fresh: bool = False) -> Answer:
         """Send a request once; return the answer with credentials removed.
 
-        Parameters
-        ----------
-        request : httpx.Request
-            As `request_of` returns it.
-        limits : Limits
-            Limits of this request.
-        end : float
-            The latest end, in monotonic seconds.
-        fresh : bool
-            Send it on a new connection, because an older one may already be broken.
+        It ends at `end` (monotonic seconds), or by the limits before that. A `fresh` connection is for what books money,
+        because an older one may already be broken.
 
         Raises
         ------
