@@ -131,7 +131,7 @@ class Store:
             # Of two processes, the other one may have made them meanwhile.
             for noun in self._missing():
                 self._run(_NOUN.format(table=noun.table))
-                self._fill_noun(noun, world)
+                self._fill_noun(noun)
                 self._run(_INDICES.format(table=noun.table))
 
     def _run(self, statements: str) -> None:
@@ -160,10 +160,10 @@ class Store:
         for number in range(world.companies):
             many("INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", world.accounts(number))
 
-    def _fill_noun(self, noun: Listed, world: World) -> None:
-        made = self._execute("SELECT value FROM settings WHERE name = 'world'").fetchone()
+    def _fill_noun(self, noun: Listed) -> None:
         # Rows belong to the companies of this file, whatever world the server of today would make.
-        world = World(*json.loads(made[0])) if made else world
+        [made] = self._execute("SELECT value FROM settings WHERE name = 'world'").fetchone()
+        world = World(*json.loads(made))
         for number, company in enumerate(world.all_companies):
             rows = ((id_, company.id, body) for id_, body in noun.rows(world, number))
             self._connection.executemany(_ADD.format(noun.table), rows)

@@ -10,10 +10,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from bktools.contract.accounts import CREATE_ACCOUNT, is_duplicate
 from bktools.contract.endpoint import Endpoint
 from bktools.contract.export_jobs import REFUSALS
 from bktools.errors import (
     AuthenticationError,
+    DuplicateAccountError,
     NotFoundError,
     RateLimitedError,
     ReplacedTextWarning,
@@ -40,6 +42,9 @@ _ESCAPE = re.compile(
     re.DOTALL,
 )
 
+EXISTS_ALREADY = (
+    "the account exists already, but its id is unknown: import the service's list (bktools accounts import FILE)"
+)
 _REDIRECTED = (
     "the address redirects, and redirects are not followed, so that no credential goes to another host: correct the address "
     "(bktools config shows it)"
@@ -129,6 +134,8 @@ def error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
     error, advice = BY_STATUS.get(status) or BY_STATUS.get(status // 100, (StatusError, ""))
     if endpoint.books_money and kind in REFUSALS:
         error, advice = REFUSALS[kind]
+    elif endpoint == CREATE_ACCOUNT and is_duplicate(status, f"{kind} {detail}"):
+        error, advice = DuplicateAccountError, EXISTS_ALREADY
     elif endpoint.on_balance_host and status not in BY_STATUS and isinstance(content, str):
         # The interface shows two plain-text bodies without their status codes (section 7.2), so the text decides.
         error, advice = BY_STATUS[404] if "route" in detail.lower() else (ServerError, "")

@@ -18,13 +18,13 @@ from bktools.contract import NOUNS, accounts, balance, categories, employees, ex
 from bktools.contract.endpoint import Data, Endpoint
 from bktools.contract.noun import Noun
 from bktools.contract.paging import Page, page_query
-from bktools.errors import ArgumentError, DuplicateAccountError, StatusError
+from bktools.errors import ArgumentError
 from bktools.service import answers
 from bktools.service.companies import ALL, Company, companies_among, company_ids
 from bktools.service.pages import LARGE_PAGE, Search, verified_pages
 from bktools.service.rate import Rate
 from bktools.service.retry import Budget, RetryPolicy, repeated
-from bktools.service.transport import Limits, Transport, of_answer, request_of
+from bktools.service.transport import Limits, Transport, request_of
 from bktools.service.workers import interruptible
 from bktools.settings import Settings
 
@@ -209,22 +209,9 @@ class Service:
             metadata=metadata,
             tax_code_external_id=tax_code_external_id,
         )
-        try:
-            account, status = self._answered(
-                accounts.CREATE_ACCOUNT, Data[accounts.Account], body=msgspec.json.encode(body)
-            )
-        except StatusError as error:
-            if accounts.is_duplicate(error.status, f"{error.type} {error.detail}"):
-                exists = DuplicateAccountError(
-                    f"an account with the external ID {external_id!r} exists in company {company_id} already, but its id "
-                    "is unknown: import the service's list (bktools accounts import FILE)",
-                    status=error.status,
-                    body=error.body,
-                    type=error.type,
-                    detail=error.detail,
-                )
-                raise of_answer(exists, error.headers) from error
-            raise
+        account, status = self._answered(
+            accounts.CREATE_ACCOUNT, Data[accounts.Account], body=msgspec.json.encode(body)
+        )
         return msgspec.structs.replace(account.data, matched=status == accounts.MATCHED_STATUS)
 
     def create_export_job(
