@@ -26,9 +26,6 @@ from bktools.sandbox.openapi import openapi_document
 from bktools.sandbox.routes import HANDLERS, Handler
 from bktools.sandbox.store import State
 
-# Returns the connection of a client's address, None once it is closed. Faults that break connections need it.
-TransportOf = Callable[[tuple[str, int]], asyncio.Transport | None]
-
 # Called after each request with its method, path, status (None where no answer began) and seconds.
 OnRequest = Callable[[str, str, int | None, float], None]
 
@@ -57,9 +54,7 @@ _MINUTE = 60.0
 _NOT_FOUND = 404
 
 
-def build_app(
-    state: State, base_url: str, balance_url: str, transport_of: TransportOf, on_request: OnRequest | None = None
-) -> ASGIApp:
+def build_app(state: State, base_url: str, balance_url: str, on_request: OnRequest | None = None) -> ASGIApp:
     """Return the application: the main host and the balance host, told apart by their ports."""
     count = _rate_limit(state.requests_per_minute)
 
@@ -84,7 +79,7 @@ def build_app(
 
     main = host(MAIN_ROUTES, MAIN_AUDIENCE, Route("/openapi.json", describe, methods=["GET"]))
     balance = host(BALANCE_ROUTES, BALANCE_AUDIENCE)
-    hosts = _hosts({_port(base_url): main, _port(balance_url): balance}, transport_of)
+    hosts = _hosts({_port(base_url): main, _port(balance_url): balance})
     return hosts if on_request is None else _telling(hosts, on_request)
 
 
@@ -154,7 +149,7 @@ def _rate_limit(per_minute: int | None) -> Callable[[], None]:
     return count
 
 
-def _hosts(apps: Mapping[int, ASGIApp], transport_of: TransportOf) -> ASGIApp:
+def _hosts(apps: Mapping[int, ASGIApp]) -> ASGIApp:
     """Choose the application by the port, and refuse requests meant for another host.
 
     A web page can make its own host name point here (DNS rebinding); the Host header shows that name.
@@ -164,7 +159,8 @@ def _hosts(apps: Mapping[int, ASGIApp], transport_of: TransportOf) -> ASGIApp:
         if scope["type"] != "http":
             return
         port = scope["server"][1]
-        scope["state"] = {"transport_of": transport_of}
+        # Faults that break connections need uvicorn's own.
+        scope["state"] = {"transport": receive.__self__.transport}  # type: ignore[attr-defined]
         chosen = apps[port]
         if Request(scope).headers.get("host", "").lower() not in (f"127.0.0.1:{port}", f"localhost:{port}"):
             message = f"this is 127.0.0.1:{port}; the Host header says otherwise"

@@ -180,8 +180,8 @@ class LostResponse(Response):
             half, headers = bytes(self.whole.body)[: len(self.whole.body) // 2], self.whole.raw_headers
             await send({"type": "http.response.start", "status": self.whole.status_code, "headers": headers})
             await send({"type": "http.response.body", "body": half, "more_body": True})
-        transport = scope["state"]["transport_of"](scope["client"])
-        if transport is None:
+        transport = scope["state"]["transport"]
+        if transport.is_closing():
             return
         if self.whole is None:
             # With this option set, closing sends a reset (RST). Windows has a structure of two short numbers.

@@ -17,7 +17,6 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from bktools.errors import StorageError
 from bktools.sandbox.app import OnRequest, build_app
@@ -270,17 +269,11 @@ class Server:
     def _store(self) -> Store:
         return Store(self.file, self._world)
 
-    def _transport_of(self, client: tuple[str, int]) -> asyncio.Transport | None:
-        assert self._uvicorn is not None
-        connections = self._uvicorn.server_state.connections
-        transports = (c.transport for c in connections if isinstance(c, H11Protocol) and c.client == client)
-        return next(transports, None)
-
     def _run(self, sockets: list[socket.socket]) -> None:
         try:
             with self._store() as store:
                 state = State(store, self._faults, *self._conduct)
-                app = build_app(state, self.base_url, self.balance_url, self._transport_of, self._on_request)
+                app = build_app(state, self.base_url, self.balance_url, self._on_request)
                 config = uvicorn.Config(
                     app,
                     http="h11",

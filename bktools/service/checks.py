@@ -18,12 +18,14 @@ class Checks(Generic[Record]):
 
     def __init__(self, noun: Noun[Record], filters: Mapping[str, Any]) -> None:
         self._noun = noun
-        self._wanted = [
-            (item, _allowed(item, filters[item.argument]))
-            for item in noun.filters
-            if item.column and item.argument in filters
-        ]
-        self._totals: list[int] = []
+        self._allowed: dict[Filter, set[Any]] = {}
+        for item in noun.filters:
+            if item.column and item.argument in filters:
+                value = filters[item.argument]
+                values = value if isinstance(value, list) else [value]
+                self._allowed[item] = {_comparable(item, allowed) for allowed in values}
+        # As keys: each once, in the order in which they came.
+        self._totals: dict[int, None] = {}
         self._joined: bool | None = True
         self._unfiltered: dict[Filter, int] = {}
         self.count = 0
@@ -31,11 +33,11 @@ class Checks(Generic[Record]):
     def add(self, page: Page[Record], *, joined: bool | None) -> None:
         """Check a page; `joined` is whether it is proven to join the page before."""
         self.count += len(page.data)
-        if page.pagination.total is not None and page.pagination.total not in self._totals:
-            self._totals.append(page.pagination.total)
+        if page.pagination.total is not None:
+            self._totals[page.pagination.total] = None
         if joined is not True and self._joined is not False:
             self._joined = joined
-        for item, allowed in self._wanted:
+        for item, allowed in self._allowed.items():
             if wrong := _unmatched(page.data, item, allowed):
                 self._unfiltered[item] = self._unfiltered.get(item, 0) + wrong
 
@@ -54,7 +56,7 @@ class Checks(Generic[Record]):
 
     def drift(self) -> str:
         """Return a message when counts or pages show that the table changed while it was read, else ""."""
-        totals, rows = self._totals, f"{self.count} rows came"
+        totals, rows = list(self._totals), f"{self.count} rows came"
         if self._joined is False:
             return f"{rows} in pages that do not join"
         if totals and not min(totals) <= self.count <= max(totals):
@@ -72,18 +74,13 @@ class Checks(Generic[Record]):
 
     def verified(self) -> tuple[str, ...]:
         """Return the checks that the table passed."""
-        is_counted = len(self._totals) == 1
         passed = {
+            "ids": True,
             "filters": not self._unfiltered,
-            "total": is_counted and not self.drift(),
-            "joins": bool(self._joined),
+            "total": len(self._totals) == 1 and not self.drift(),
+            "joins": self._joined,
         }
-        return ("ids", *(name for name, has_passed in passed.items() if has_passed))
-
-
-def _allowed(item: Filter, value: Any) -> Collection[Any]:
-    values = value if isinstance(value, list) else [value]
-    return {_comparable(item, allowed) for allowed in values}
+        return tuple(name for name, has_passed in passed.items() if has_passed)
 
 
 def _unmatched(records: Sequence[Any], item: Filter, allowed: Collection[Any]) -> int:
