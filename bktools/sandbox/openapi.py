@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from bktools.contract import ENDPOINTS
 from bktools.contract.endpoint import Endpoint
 from bktools.sandbox.auth import SCOPES
@@ -10,8 +12,6 @@ from bktools.sandbox.schemas import SCHEMAS, UUID, Schema, record, ref
 
 # Version of the bookkeeping API definition (interface, section 9).
 VERSION = "24.14.0"
-
-_Answers = dict[int, tuple[str, Schema]]
 
 
 def _data(name: str) -> Schema:
@@ -22,36 +22,15 @@ def _page(name: str) -> Schema:
     return record(rows=("data!", {"type": "array", "items": ref(name)}), page=("pagination!", ref("Pagination")))
 
 
-_ERROR = ref("Error")
-# Answers that every operation may give, and those of each operation: by status, the meaning and the body.
-_REFUSALS: _Answers = {
-    400: ("the request breaks a rule", _ERROR),
-    401: ("the credential is missing, wrong or expired", ref("ScopeError")),
-    403: ("the credential may not do this", ref("ScopeError")),
-    413: ("the body is too large", _ERROR),
-    415: ("the body has the wrong media type", _ERROR),
-    421: ("the Host header names another host", _ERROR),
-    429: ("too many requests; Retry-After tells when to retry", _ERROR),
-    500: ("a failure of the server", _ERROR),
-}
-_ANSWERS: dict[str, _Answers] = {
-    **{noun.operation: {200: (f"a page of {noun.table}", _page(noun.name))} for noun in NOUNS},
-    "create_account": {
-        200: ("the account exists with the same data", _data("Account")),
-        201: ("the account was created", _data("Account")),
-        409: ("the account exists with different data", _ERROR),
-    },
-    "create_export_job": {
-        201: ("the job, pending", _data("ExportJob")),
-        400: ("the request breaks a rule, or MISSING_CONTRA_ACCOUNTS", _ERROR),
-        404: ("ACCOUNTING_INTEGRATION_NOT_FOUND", _ERROR),
-        409: ("EXPORT_ALREADY_IN_PROGRESS", _ERROR),
-    },
-    "get_employee": {200: ("an employee", _data("Employee")), 404: ("no such employee", _ERROR)},
-    "get_balance": {
-        200: ("the balance", ref("Balance")),
-        500: ("a failure of the server", ref("PlainText")),
-    },
+_ERROR, _SCOPE = ref("Error"), ref("ScopeError")
+# The bodies of answers by status: those that every operation may give, and those of each operation.
+_REFUSALS = {400: _ERROR, 401: _SCOPE, 403: _SCOPE, 413: _ERROR, 415: _ERROR, 421: _ERROR, 429: _ERROR, 500: _ERROR}
+_ANSWERS = {
+    **{noun.operation: {200: _page(noun.name)} for noun in NOUNS},
+    "create_account": {200: _data("Account"), 201: _data("Account"), 409: _ERROR},
+    "create_export_job": {201: _data("ExportJob"), 404: _ERROR, 409: _ERROR},
+    "get_employee": {200: _data("Employee"), 404: _ERROR},
+    "get_balance": {200: ref("Balance"), 500: ref("PlainText")},
 }
 _BODIES = {
     **{noun.operation: noun.body for noun in NOUNS if noun.body is not None},
@@ -89,7 +68,8 @@ def _operation(endpoint: Endpoint) -> Schema:
         "description": f"Needs the scope {SCOPES[name]}.",
         "security": [{"balanceBearer" if on_balance else "bearer": []}],
         "responses": {
-            str(status): {"description": text} | _content(schema) for status, (text, schema) in answers.items()
+            str(status): {"description": HTTPStatus(status).phrase} | _content(schema)
+            for status, schema in answers.items()
         },
     }
     if endpoint.takes_api_key:
