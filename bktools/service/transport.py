@@ -59,21 +59,8 @@ LONGEST_REQUEST_ID = 128
 # Headers of answers that hold credentials.
 _SECRET_HEADER = re.compile(r"cookie|authorization|token|secret|credential|password|api-?key")
 
-_RENEW = "the service must renew it, or the clock of this machine is wrong"
 _ADDRESS = "is the address right (bktools config shows it)?"
-_TRUST = "if your network has its own issuer, set ca_bundle (BKTOOLS_CA_BUNDLE) to a file with its certificate"
-
-# The fault of a certificate by OpenSSL's error number, and the way out.
-_CERTIFICATE_FAULTS = {
-    9: ("is not valid yet", _RENEW),
-    10: ("has expired", _RENEW),
-    18: ("is self-signed", _TRUST),
-    19: ("has an unknown issuer", _TRUST),
-    20: ("has an unknown issuer", _TRUST),
-    21: ("has an unknown issuer", _TRUST),
-    62: ("is for another name", _ADDRESS),
-    64: ("is for another address", _ADDRESS),
-}
+_TRUST = "If your network has its own issuer, set ca_bundle (BKTOOLS_CA_BUNDLE) to a file with its certificate"
 
 
 @dataclass(frozen=True)
@@ -225,12 +212,12 @@ class Transport:
             proxy = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         through = f" through the proxy {proxy}" if proxy else ""
         if isinstance(fault, ssl.SSLCertVerificationError):
-            problem, way_out = _CERTIFICATE_FAULTS.get(fault.verify_code, (f"is not accepted ({reason})", _TRUST))
             bundle = self._settings.ca_bundle
             seen = f" ({through.strip()})" if through else ""
             by = "this system" if bundle is None else f"ca_bundle ({bundle})"
             return CertificateError(
-                f"the certificate of {connection.tls_host}{seen} {problem} and is not trusted by {by}: nothing was sent; {way_out}"
+                f"the certificate of {connection.tls_host}{seen} is not trusted by {by} ({fault.verify_message}): nothing was "
+                f"sent; {_ADDRESS} {_TRUST}"
             )
         if isinstance(fault, ssl.SSLError) and not isinstance(fault, BROKEN_HANDSHAKE):
             return CertificateError(
