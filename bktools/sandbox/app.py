@@ -87,15 +87,6 @@ def _operation(
     endpoint: Endpoint, handler: Handler, audience: str, state: State, count: Callable[[], None]
 ) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
-        try:
-            count()
-            authorization, api_key = request.headers.get("authorization"), state.store.settings["api_key"]
-            caller = authenticate(endpoint.operation, authorization, audience, api_key, state.store.caller)
-            return await handler(request, state, caller)
-        except Refusal as refusal:
-            return refusal.answer()
-
-    async def answer_with_faults(request: Request) -> Response:
         company = await _company_of(request) if state.faults.ask_company else None
         faults = state.faults.hitting(endpoint.operation, company)
         delay = state.latency + sum(fault.seconds for fault in faults if fault.kind == "latency")
@@ -106,12 +97,18 @@ def _operation(
             # Read the request first: a client whose write fails would not see the fault.
             await request.body()
             return instead[0]
-        response = await answer(request)
+        try:
+            count()
+            header, api_key = request.headers.get("authorization"), state.store.settings["api_key"]
+            caller = authenticate(endpoint, header, audience, api_key, state.store.caller)
+            response = await handler(request, state, caller)
+        except Refusal as refusal:
+            response = refusal.answer()
         if any(fault.kind == "drift" for fault in faults):
             state.store.drift()
         return reduce(broken, faults, response)
 
-    return answer_with_faults
+    return answer
 
 
 async def _company_of(request: Request) -> str | None:

@@ -26,13 +26,6 @@ class Condition(NamedTuple):
     sql: str
     parameters: tuple[Any, ...] = ()
 
-    def __and__(self, other: Condition) -> Condition:
-        """Return the condition that both hold."""
-        return Condition(f"{self.sql} AND {other.sql}", self.parameters + other.parameters)
-
-
-EVERY_ROW = Condition("1")
-
 
 class Term(NamedTuple):
     """A term of an ORDER BY, in its direction."""
@@ -72,6 +65,12 @@ def any_of(column: str, values: Sequence[str]) -> Condition:
     """Return the condition that a column has one of the values."""
     # One parameter however many values, sorted so that the same set is the same query.
     return Condition(f"{column} IN (SELECT value FROM json_each(?))", (json.dumps(sorted(values)),))  # noqa: S608 - own names
+
+
+def all_of(*conditions: Condition) -> Condition:
+    """Return the condition that all of them hold."""
+    sql = " AND ".join(["1", *(condition.sql for condition in conditions)])
+    return Condition(sql, tuple(value for condition in conditions for value in condition.parameters))
 
 
 def backwards(order: Order) -> Order:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from functools import reduce
-from operator import and_, eq
+from operator import eq
 from typing import Any
 
 from starlette.requests import Request
@@ -15,7 +14,7 @@ from bktools.sandbox.answers import Refusal, ScopeRefusal, json_answer, text_ans
 from bktools.sandbox.auth import ORGANISATION_SCOPE, Caller
 from bktools.sandbox.jobs import ExportJob, job_at
 from bktools.sandbox.nouns import NOUNS, Listed
-from bktools.sandbox.paging import EVERY_ROW, Condition, Cursors, any_of, check_page, equal, order_of
+from bktools.sandbox.paging import Condition, Cursors, all_of, any_of, check_page, equal, order_of
 from bktools.sandbox.schemas import SCHEMAS
 from bktools.sandbox.store import State, new_id
 from bktools.sandbox.validation import read_body, read_query, same_json, uuid_text
@@ -36,7 +35,7 @@ def search(noun: Listed) -> Handler:
         check_page(page)
         sent = page if noun.body is None else await read_body(request, schema)
         company = sent["companyId"]
-        conditions = [EVERY_ROW]
+        conditions: list[Condition] = []
         if company is not None:
             caller.check_company(company, known=state.store.company(company) is not None)
             conditions.append(equal("company_id", company))
@@ -46,7 +45,7 @@ def search(noun: Listed) -> Handler:
             conditions.append(any_of("company_id", caller.companies))
         # An empty list is no filter.
         conditions += [meets(sent[name]) for name, (_, meets) in noun.filters.items() if sent[name] not in (None, [])]
-        return _page(state, noun, reduce(and_, conditions), page, parameters)
+        return _page(state, noun, all_of(*conditions), page, parameters)
 
     return answer
 

@@ -27,7 +27,7 @@ from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
 from bktools.sandbox.faults import Faults
 from bktools.sandbox.jobs import OUTCOMES, ExportJob
 from bktools.sandbox.nouns import NOUNS, Listed
-from bktools.sandbox.paging import Condition, Key, Order, Rows, backwards, beyond
+from bktools.sandbox.paging import Condition, Key, Order, Rows, all_of, backwards, beyond
 from bktools.sandbox.world import Account, Category, Company, World, category_json
 
 # Searches and sorts read the fields of categories and employees from their JSON.
@@ -207,12 +207,12 @@ class Store:
         with self._transaction("DEFERRED"):
             version = (self._execute("PRAGMA data_version").fetchone(), self._connection.total_changes)
             total = self._cached_total(table, matching, version)
-            within = matching if bound is None else matching & beyond(read, bound)
+            within = matching if bound is None else all_of(matching, beyond(read, bound))
             read_rows = self._select(table, within, read, limit + 1, offset)
             more, behind = len(read_rows) > limit, offset > 0 and total > 0
             if bound is not None:
                 towards = backwards(read)
-                behind = bool(self._select(table, matching & beyond(towards, bound, inclusive=True), towards, 1))
+                behind = bool(self._select(table, all_of(matching, beyond(towards, bound, inclusive=True)), towards, 1))
         rows = read_rows[:limit] if forwards else read_rows[:limit][::-1]
         previous, following = (behind, more) if forwards else (more, behind)
         return Rows([row[1:] for row in rows], [row[0] for row in rows], previous, following, total)

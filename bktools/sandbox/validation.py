@@ -20,15 +20,6 @@ _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12
 _BETWEEN = re.compile(r"[ \t\n\r,:]*")
 _DIGITS = re.compile(r"-?[0-9]{1,40}")
 
-# By type of a schema: the type in Python, and its name in messages.
-_TYPES = {
-    "string": (str, "text"),
-    "boolean": (bool, "true or false"),
-    "integer": (int, "a whole number"),
-    "array": (list, "a list of UUIDs"),
-    "object": (dict, "an object"),
-}
-
 
 class Number(NamedTuple):
     """A number as it was written. Only metadata hold numbers, and keep every digit."""
@@ -77,12 +68,12 @@ def read_query(query: QueryParams, schema: Schema) -> tuple[dict[str, list[str]]
 
 
 def _value(name: str, schema: Schema, sent: Any) -> Any:
-    type_ = schema["type"] if isinstance(schema["type"], str) else schema["type"][0]
-    kind, words = _TYPES[type_]
+    # A nullable one has two types; null was left out before.
+    kind, words, rule = _TYPES[schema["type"] if isinstance(schema["type"], str) else schema["type"][0]]
     if not isinstance(sent, kind):
         shown = sent.text if isinstance(sent, Number) else json.dumps(sent)
         raise invalid(f"{name} must be {words}, got {shown[:60]}")
-    return _RULES[type_](name, schema, sent) if type_ in _RULES else sent
+    return rule(name, schema, sent)
 
 
 def _object(name: str, schema: Schema, sent: dict[str, Any]) -> dict[str, Any]:
@@ -131,11 +122,13 @@ def _number(name: str, schema: Schema, sent: int) -> int:
     return sent
 
 
-_RULES: dict[str, Callable[[str, Schema, Any], Any]] = {
-    "object": _object,
-    "array": _list,
-    "string": _text,
-    "integer": _number,
+# By type of a schema: the type in Python, its name in messages, and the rule of its values.
+_TYPES: dict[str, tuple[type, str, Callable[[str, Schema, Any], Any]]] = {
+    "string": (str, "text", _text),
+    "boolean": (bool, "true or false", lambda _name, _schema, sent: sent),
+    "integer": (int, "a whole number", _number),
+    "array": (list, "a list of UUIDs", _list),
+    "object": (dict, "an object", _object),
 }
 
 
