@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
@@ -266,8 +266,8 @@ class Server:
         with self._store() as store:
             return [job_at(job, time.time()) for job in store.export_jobs()]
 
-    def _store(self) -> Store:
-        return Store(self.file, self._world)
+    def _store(self) -> closing[Store]:
+        return closing(Store(self.file, self._world))
 
     def _run(self, sockets: list[socket.socket]) -> None:
         try:

@@ -18,8 +18,7 @@ from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from bktools import disk
 from bktools.errors import ArgumentError, StorageError
@@ -100,18 +99,14 @@ class Store:
             # SQLite does not wait for the lock of this change, and several processes may start at once.
             disk.repeated(lambda: self._execute("PRAGMA journal_mode = WAL"), sqlite3.OperationalError, 30)
         except sqlite3.DatabaseError as error:
-            self._connection.close()
+            self.close()
             raise StorageError(
                 f"{file} cannot be used as a sandbox database ({error}); {_advice(error, file)}"
             ) from error
         self.settings: Mapping[str, str] = dict(self._execute("SELECT name, value FROM settings"))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Close the connection."""
         self._connection.close()
 
     def _make(self, world: World, file: Path) -> None:
@@ -265,12 +260,10 @@ class Store:
         """
         if job_outcome is not None and job_outcome not in OUTCOMES:
             raise ArgumentError("job_outcome", f"must be one of {', '.join(OUTCOMES)}", job_outcome)
-        sql = (
-            "UPDATE companies SET has_integration = ifnull(?, has_integration), "
-            "has_contra_accounts = ifnull(?, has_contra_accounts), job_outcome = ifnull(?, job_outcome), "
-            "job_expires_in = ifnull(?, job_expires_in) WHERE id = ?"
-        )
-        self._execute(sql, (has_integration, has_contra_accounts, job_outcome, job_expires_in, company_id))
+        options = {"has_integration": has_integration, "has_contra_accounts": has_contra_accounts}
+        options |= {"job_outcome": job_outcome, "job_expires_in": job_expires_in}
+        changes = ", ".join(f"{name} = ifnull(?, {name})" for name in options)
+        self._execute(f"UPDATE companies SET {changes} WHERE id = ?", (*options.values(), company_id))  # noqa: S608 - own names
 
     # Categories and employees
 

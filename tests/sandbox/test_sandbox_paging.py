@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import closing
 
 import pytest
 from plain_http import HTTP
@@ -243,7 +244,7 @@ def test_refused_paging_says_what(refusal, paging, said):
 def test_a_page_by_cursor_costs_the_same_anywhere(tmp_path):
     """In the order of the table, forwards and backwards, an index gives the page: no scan and no sorting."""
     statements = []
-    with Store(tmp_path / "service.sqlite", World(categories=8)) as store:
+    with closing(Store(tmp_path / "service.sqlite", World(categories=8))) as store:
         matching, order = equal("company_id", store.companies()[0].id), order_of((), ())
         middle = store.page("categories", matching, order, 1, offset=3).keys[0]
         store._connection.set_trace_callback(statements.append)
