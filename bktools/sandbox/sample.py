@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bktools import disk
-from bktools.sandbox.chart import chart_of_accounts
-from bktools.sandbox.world import NAMES, World, department_of, expense_of
+from bktools.sandbox.world import NAMES, World, chart_of_accounts, department_of, expense_of
 
 CHART_FILE = "chart_of_accounts.csv"
 ENTRIES_FILE = "accounting_entries.csv"

@@ -260,7 +260,7 @@ class Store:
         """
         if job_outcome is not None and job_outcome not in OUTCOMES:
             raise ArgumentError("job_outcome", f"must be one of {', '.join(OUTCOMES)}", job_outcome)
-        options = {"has_integration": has_integration, "has_contra_accounts": has_contra_accounts}
+        options: dict[str, Any] = {"has_integration": has_integration, "has_contra_accounts": has_contra_accounts}
         options |= {"job_outcome": job_outcome, "job_expires_in": job_expires_in}
         changes = ", ".join(f"{name} = ifnull(?, {name})" for name in options)
         self._execute(f"UPDATE companies SET {changes} WHERE id = ?", (*options.values(), company_id))  # noqa: S608 - own names

@@ -11,14 +11,22 @@ import json
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bktools.sandbox.chart import ONLY_IN_SERVICE, OTHER_NAMES, chart_of_accounts
-
 # Names of companies, people and categories.
 NAMES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("names.toml").read_text(encoding="utf-8"))
+
+# Accounts that the service has and the ERP does not: code, name, archived.
+ONLY_IN_SERVICE = (
+    ("495900", "Altkonto Beratung (Migration 2024)", False),
+    ("498500", "Werkzeuge und Kleingeräte", False),
+    ("499900", "Testkonto - bitte löschen", True),
+)
+
+# Names under which the service has the accounts marked `~`.
+OTHER_NAMES = {"454000": "Kfz-Reparaturen & Wartung", "465000": "Bewirtung"}
 
 # Kinds of categories by their number: period and remainder, chosen so that no number is of two kinds.
 _UNMAPPED = (12, 5)
@@ -36,6 +44,21 @@ _THIRD = 2
 _FORMER_VEHICLES = "450000"  # an archived account of the first company
 
 _SMALLER = 4  # the other companies have a quarter of the first one's categories
+
+
+class ChartAccount(NamedTuple):
+    """One account of the ERP's chart, with codes of six digits so that none is one of a four-digit chart.
+
+    `in_service` is `=` for an account that the service has as it is, `~` for one that it has under another name, and
+    empty for one that it lacks.
+    """
+
+    code: str
+    name: str
+    type: str
+    tax_code: str
+    active: bool
+    in_service: str
 
 
 class Company(NamedTuple):
@@ -75,6 +98,17 @@ class Category(NamedTuple):
     account_id: str | None
     tax_code_id: str | None
     metadata: str | None
+
+
+@cache
+def chart_of_accounts() -> tuple[ChartAccount, ...]:
+    """Return the chart in the order of its codes."""
+    _, *lines = Path(__file__).with_name("chart.csv").read_text(encoding="utf-8").splitlines()
+    # Spaces between the bars belong to the name.
+    rows = (line.split("|") for line in lines)
+    return tuple(
+        ChartAccount(code, name, type_, tax, active == "ja", known) for code, name, type_, tax, active, known in rows
+    )
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from collections import Counter
 import pytest
 
 from bktools.sandbox import write_sample_data
-from bktools.sandbox.chart import ONLY_IN_SERVICE, chart_of_accounts
-from bktools.sandbox.world import World, category_json, to_json
+from bktools.sandbox.world import ONLY_IN_SERVICE, World, category_json, chart_of_accounts, to_json
 
 # Typed from a first run: they change only when the world is changed on purpose.
 WORLD_DIGEST = "cd55afc2506d509b"
