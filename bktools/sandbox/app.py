@@ -168,28 +168,23 @@ def _hosts(apps: Mapping[int, ASGIApp]) -> ASGIApp:
 
 
 def _telling(app: ASGIApp, on_request: OnRequest) -> ASGIApp:
-    """Tell of each request once, before its client has the whole answer. Its query may hold an e-mail and is left out."""
+    """Tell of each request once, before its client has the answer. Its query may hold an e-mail and is left out."""
 
     async def telling(scope: Scope, receive: Receive, send: Send) -> None:
-        status, is_told, begin = None, False, time.perf_counter()
-
-        def tell() -> None:
-            nonlocal is_told
-            if not is_told:
-                on_request(scope["method"], scope["path"], status, time.perf_counter() - begin)
-            is_told = True
+        status, begin = None, time.perf_counter()
 
         async def noting(message: Message) -> None:
             nonlocal status
-            status = message.get("status", status)
-            if message["type"] == "http.response.body" and not message.get("more_body"):
-                tell()
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                on_request(scope["method"], scope["path"], status, time.perf_counter() - begin)
             await send(message)
 
         try:
             await app(scope, receive, noting)
         finally:
-            tell()
+            if status is None:
+                on_request(scope["method"], scope["path"], None, time.perf_counter() - begin)
 
     return telling
 

@@ -66,6 +66,8 @@ def _operation(endpoint: Endpoint) -> Schema:
     operation: Schema = {
         "operationId": name,
         "description": f"Needs the scope {SCOPES[name]}.",
+        "deprecated": endpoint.deprecated,
+        "parameters": _parameters(name),
         "security": [{"balanceBearer" if on_balance else "bearer": []}],
         "responses": {
             str(status): {"description": HTTPStatus(status).phrase} | _content(schema)
@@ -74,12 +76,8 @@ def _operation(endpoint: Endpoint) -> Schema:
     }
     if endpoint.takes_api_key:
         operation["security"].append({"apiKey": []})
-    if endpoint.deprecated:
-        operation["deprecated"] = True
     if name in _BODIES:
         operation["requestBody"] = {"required": True} | _content(ref(_BODIES[name]))
-    if parameters := _parameters(name):
-        operation["parameters"] = parameters
     return operation
 
 
