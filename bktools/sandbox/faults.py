@@ -7,7 +7,6 @@ import math
 import os
 import socket
 import struct
-import threading
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -118,7 +117,6 @@ class Faults:
     """The active faults. The server's thread reads them, any thread may add and clear them."""
 
     def __init__(self, faults: Iterable[Fault | str] = ()) -> None:
-        self._lock = threading.Lock()
         self._active: list[tuple[Fault, Iterator[bool]]] = []
         for fault in faults if isinstance(faults, Iterable) and not isinstance(faults, str) else [faults]:
             self.add(fault)
@@ -128,13 +126,11 @@ class Faults:
         added = parse_fault(fault) if isinstance(fault, str) else fault
         if not isinstance(added, Fault):
             raise ArgumentError("faults", "must be faults, or their texts such as 'error:status=503'", added)
-        with self._lock:
-            self._active.append((added, _hits(added)))
+        self._active.append((added, _hits(added)))
 
     def clear(self) -> None:
         """Remove all faults."""
-        with self._lock:
-            self._active.clear()
+        self._active.clear()
 
     @property
     def ask_company(self) -> bool:
@@ -143,12 +139,11 @@ class Faults:
 
     def hitting(self, operation: str, company: str | None = None) -> list[Fault]:
         """Return the faults that hit this request of an operation, for a company."""
-        with self._lock:
-            return [
-                fault
-                for fault, hits in self._active
-                if fault.operation in {None, operation} and fault.company in {None, company} and next(hits)
-            ]
+        return [
+            fault
+            for fault, hits in tuple(self._active)
+            if fault.operation in {None, operation} and fault.company in {None, company} and next(hits)
+        ]
 
 
 def _hits(fault: Fault) -> Iterator[bool]:

@@ -38,10 +38,6 @@ FEWEST_PAGES = 4
 SMALLEST_PAGE = 10
 
 
-class ShiftedError(Exception):
-    """Pages read concurrently do not join, because the table changed. Read by cursor instead."""
-
-
 # A search with fixed filters; takes only `after`, `offset` and `limit`.
 Search = Callable[..., Page[Record]]
 
@@ -145,7 +141,7 @@ def _joins(search: Search[Any], last: Page[Any], page: Page[Any], limit: int | N
 
 
 def by_offset(search: Search[Record], first: Page[Record], *, threads: int) -> Pages[Record]:
-    """Yield the pages of a table in order, read concurrently; raise `ShiftedError` when they do not join.
+    """Yield the pages of a table in order, read concurrently; raise `DriftError` when they do not join.
 
     Every page but the first also requests the row before it, which must equal the last row of the page before. Each page
     must have the expected length and the same total, and the last one must have no next page. Then no row is lost that
@@ -164,12 +160,12 @@ def by_offset(search: Search[Record], first: Page[Record], *, threads: int) -> P
             except StatusError as error:
                 if error.status not in REFUSED:
                     raise
-                raise ShiftedError("the service refuses pages at this offset") from error
+                raise DriftError("the service refuses pages at this offset") from error
             expected = min(size, total - offset)
             if len(page.data) != expected or page.pagination.total != total or page.data[0] != last:
-                raise ShiftedError(f"the page at row {offset} does not join the one before it")
+                raise DriftError(f"the page at row {offset} does not join the one before it")
             if page.pagination.has_next_page != (offset + expected < total):
-                raise ShiftedError(f"the service counts {total} rows, but its pages end at another row")
+                raise DriftError(f"the service counts {total} rows, but its pages end at another row")
             last = page.data[-1]
             yield Page(page.data[1:], page.pagination), True
 
