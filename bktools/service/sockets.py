@@ -19,9 +19,6 @@ from bktools.service.workers import stop_of_this_thread
 
 PERIOD = 0.2
 
-# Checks without a request before the thread that checks ends: between two requests a client may compute.
-MOST_IDLE = 2
-
 _lock = threading.Lock()
 _checker: threading.Thread | None = None
 
@@ -95,14 +92,13 @@ _running: dict[Connection, tuple[float, threading.Event | None]] = {}
 def _check_all() -> None:
     """Shut the connections that are late, until there is no request any more."""
     global _checker  # noqa: PLW0603 - one thread for all clients
-    idle = 0
-    while idle < MOST_IDLE:
+    while True:
         time.sleep(PERIOD)
         now = time.monotonic()
         with _lock:
-            idle = 0 if _running else idle + 1
             for connection, (end, stop) in _running.items():
                 if now > end or (stop is not None and stop.is_set()):
                     connection.shut()
-            if idle == MOST_IDLE:
+            if not _running:
                 _checker = None
+                return
