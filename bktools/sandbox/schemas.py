@@ -30,7 +30,13 @@ PAGING: dict[str, Schema] = {
     "before": CURSOR | {"description": "lower bound cursor; not with after or offset"},
     "after": CURSOR | {"description": "upper bound cursor; not with before or offset"},
     "offset": {"type": "integer", "format": "int64", "minimum": 0, "maximum": 2**63 - 1},
-    "limit": {"type": "integer", "format": "int32", "minimum": 0, "maximum": 2**31 - 1},
+    "limit": {
+        "type": "integer",
+        "format": "int32",
+        "minimum": 0,
+        "maximum": 2**31 - 1,
+        "description": "a page may have fewer rows",
+    },
     "sorting_keys": {"type": "array", "items": TEXT, "uniqueItems": True},
     "sorting_order": {"type": "array", "items": PAGE_ORDER, "description": "one order per sorting key"},
 }
