@@ -263,7 +263,8 @@ class Store:
         options: dict[str, Any] = {"has_integration": has_integration, "has_contra_accounts": has_contra_accounts}
         options |= {"job_outcome": job_outcome, "job_expires_in": job_expires_in}
         changes = ", ".join(f"{name} = ifnull(?, {name})" for name in options)
-        self._execute(f"UPDATE companies SET {changes} WHERE id = ?", (*options.values(), company_id))  # noqa: S608 - own names
+        sql = f"UPDATE companies SET {changes} WHERE id = ?"  # noqa: S608 - own names
+        self._execute(sql, (*options.values(), company_id))
 
     # Categories and employees
 

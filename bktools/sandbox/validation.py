@@ -53,7 +53,7 @@ async def read_body(request: Request, schema: Schema) -> dict[str, Any]:
 
 
 def read_query(query: QueryParams, schema: Schema) -> tuple[dict[str, list[str]], dict[str, Any]]:
-    """Return the parameters of a query as they were sent, and the value of each that a schema has, as `read_body` does."""
+    """Return the parameters of a query as they were sent, and the value of each in the schema, as `read_body` does."""
     sent: dict[str, list[str]] = {}
     for name, text in query.multi_items():
         sent.setdefault(name, []).append(text)

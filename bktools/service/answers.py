@@ -43,8 +43,8 @@ EXISTS_ALREADY = (
     "the account exists already, but its id is unknown: import the service's list (bktools accounts import FILE)"
 )
 _REDIRECTED = (
-    "the address redirects, and redirects are not followed, so that no credential goes to another host: correct the address "
-    "(bktools config shows it)"
+    "the address redirects, and redirects are not followed, so that no credential goes to another host: correct the "
+    "address (bktools config shows it)"
 )
 
 # The error and its advice by status, or by the class of statuses.
@@ -97,8 +97,8 @@ def decoded(answer: Answer, kind: type[Record], endpoint: Endpoint) -> Record:
         )
         raise of_answer(unreadable, headers) from error
     warnings.warn(
-        f"the answer to {endpoint.operation} has characters that are no text, shown as {REPLACEMENT}: correct them in the "
-        "service",
+        f"the answer to {endpoint.operation} has characters that are no text, shown as {REPLACEMENT}: correct them in "
+        "the service",
         ReplacedTextWarning,
         stacklevel=2,
     )

@@ -53,8 +53,8 @@ def pages_of(
     """Return the pages of a table in order, by concurrent requests where that is faster, otherwise by cursor.
 
     The service may return fewer rows than `limit`, or its default when it refuses so many. `begin` is used instead of
-    `search` for the first page. Several threads are for a long table of a service that answers slowly. `prove` requests the
-    rows around the beginning of each page again, to prove that the page joins the one before.
+    `search` for the first page. Several threads are for a long table of a service that answers slowly. `prove` requests
+    the rows around the beginning of each page again, to prove that the page joins the one before.
     """
     began = _waited()
     rows: int | None = limit
@@ -85,7 +85,7 @@ def _waited() -> float:
 
 
 def by_cursor(search: Search[Record], first: Page[Record], limit: int | None, *, prove: bool) -> Pages[Record]:
-    """Yield the pages of a table in order, each after the end cursor of the page before; raise `PagingError` for a bad cursor.
+    """Yield the pages of a table in order, each after the end cursor of the page before; raise for a bad cursor.
 
     Cursors are opaque. If a service uses positions, rows move across them when other rows are deleted. `prove` therefore
     requests the rows around the beginning of each page again. Without `prove`, joining is unknown.

@@ -33,9 +33,10 @@ SAME_MOMENT = 1.0
 
 
 class Rate:
-    """Limits the requests of all threads to a number in any minute, which is safe for a service that counts by the minute.
+    """Limits the requests of all threads to a number in any minute; 0 is no limit.
 
-    A sliding window instead of a steady pace: a table of twenty pages does not wait. 0 is no limit.
+    A sliding window instead of a steady pace: a table of twenty pages does not wait. It is safe for a service that
+    counts by the minute.
     """
 
     def __init__(
@@ -55,8 +56,8 @@ class Rate:
     ) -> float:
         """Wait until one more request may be sent, and count it; return the seconds that were waited for room.
 
-        An export may use what is kept for exports. Where the service asked to wait beyond `end` (seconds of the clock), raise
-        `RateLimitedError`.
+        An export may use what is kept for exports. Where the service asked to wait beyond `end` (seconds of the clock),
+        raise `RateLimitedError`.
         """
         if getattr(self._reserved, "is_next", False):
             self._reserved.is_next = False

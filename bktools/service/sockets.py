@@ -27,7 +27,8 @@ class Connection:
     """A connection to the hosts of one environment, which serves one request at a time, and that request's progress.
 
     `is_sent` is whether a byte of the request may have been sent; a request to a proxy to connect does not count.
-    `has_read` is whether a byte was received since sending began. `tls_host` and `tls_error` are of the latest handshake.
+    `has_read` is whether a byte was received since sending began. `tls_host` and `tls_error` are of the latest
+    handshake.
     """
 
     def __init__(self, http: httpx.HTTPTransport) -> None:

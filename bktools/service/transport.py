@@ -65,7 +65,7 @@ _TRUST = "If your network has its own issuer, set ca_bundle (BKTOOLS_CA_BUNDLE) 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of one request: seconds to connect, between two pieces of the answer, for the whole; bytes of the decoded body."""
+    """Limits of a request: seconds to connect, between two pieces of the answer, for the whole; bytes of the body."""
 
     connect: float = 10.0
     read: float = 60.0
@@ -124,8 +124,8 @@ class Transport:
     def send(self, request: httpx.Request, limits: Limits, end: float, *, fresh: bool = False) -> Answer:
         """Send a request once; return the answer with credentials removed.
 
-        It ends at `end` (monotonic seconds), or by the limits before that. A `fresh` connection is for what books money,
-        because an older one may already be broken.
+        It ends at `end` (monotonic seconds), or by the limits before that. A `fresh` connection is for what books
+        money, because an older one may already be broken.
 
         Raises
         ------
@@ -216,8 +216,8 @@ class Transport:
             seen = f" ({through.strip()})" if through else ""
             by = "this system" if bundle is None else f"ca_bundle ({bundle})"
             return CertificateError(
-                f"the certificate of {connection.tls_host}{seen} is not trusted by {by} ({fault.verify_message}): nothing was "
-                f"sent; {_ADDRESS} {_TRUST}"
+                f"the certificate of {connection.tls_host}{seen} is not trusted by {by} ({fault.verify_message}): "
+                f"nothing was sent; {_ADDRESS} {_TRUST}"
             )
         if isinstance(fault, ssl.SSLError) and not isinstance(fault, BROKEN_HANDSHAKE):
             return CertificateError(
@@ -299,7 +299,7 @@ def _whole_body(response: httpx.Response, encoding: str, most: int) -> bytes:
 
 
 def _unpacked(packed: bytes, most: int) -> bytes:
-    """Return a gzip body unpacked; a longer one than `most` ends after that, so that a small body cannot fill the memory."""
+    """Return a gzip body unpacked, of little more than `most` bytes: a small body cannot fill the memory."""
     body = b""
     # It may be several compressed parts.
     while packed and len(body) <= most:
