@@ -58,7 +58,7 @@ def as_they_end(
     in_order: bool = False,
     ending: threading.Event | None = None,
 ) -> Generator[tuple[int, Result], None, None]:
-    """Yield the number and the result of each call, in the order in which the calls end, or with `in_order` of the calls.
+    """Yield the number and the result of each call, as the calls end, or with `in_order` as they begin.
 
     `calls` is read lazily: at most two calls per thread are started before their result is needed. A slow one delays no
     other, as long as a thread is free. With one thread the calls run in this thread, one after another.
