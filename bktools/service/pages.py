@@ -175,12 +175,12 @@ class Checks(Generic[Record]):
 
     def __init__(self, noun: Noun[Record], filters: Mapping[str, Any]) -> None:
         self._noun = noun
-        self._allowed: dict[Filter, set[Any]] = {}
+        self._allowed: list[tuple[Filter, set[Any]]] = []
         for item in noun.filters:
             if item.column and item.argument in filters:
                 value = filters[item.argument]
                 values = value if isinstance(value, list) else [value]
-                self._allowed[item] = {_comparable(item, allowed) for allowed in values}
+                self._allowed.append((item, {_comparable(item, allowed) for allowed in values}))
         # As keys: each once, in the order in which they came.
         self._totals: dict[int, None] = {}
         self._joined: bool | None = True
@@ -194,7 +194,7 @@ class Checks(Generic[Record]):
             self._totals[page.pagination.total] = None
         if joined is not True and self._joined is not False:
             self._joined = joined
-        for item, allowed in self._allowed.items():
+        for item, allowed in self._allowed:
             if wrong := _unmatched(page.data, item, allowed):
                 self._unfiltered[item] = self._unfiltered.get(item, 0) + wrong
 
