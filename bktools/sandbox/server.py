@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing, suppress
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
@@ -299,26 +299,24 @@ class Server:
 class _WebServer(uvicorn.Server):
     """A web server that ends at once when nobody is connected, where uvicorn waits up to a fifth of a second."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._wake = asyncio.Event()
+    _wake: Callable[[], object] | None = None
 
     def end(self) -> None:
         """Ask the server to end; from any thread."""
         self.should_exit = True
-        if self._loop is not None:
+        if self._wake is not None:
             with suppress(RuntimeError):  # it has ended already
-                self._loop.call_soon_threadsafe(self._wake.set)
+                self._wake()
 
     async def main_loop(self) -> None:
         """Serve until `end`; every second or so the answers get another date."""
-        self._loop = asyncio.get_running_loop()
+        ended = asyncio.Event()
+        self._wake = partial(asyncio.get_running_loop().call_soon_threadsafe, ended.set)
         for tick in itertools.count():
             if await self.on_tick(tick % 10):
                 return
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), timeout=0.1)
+                await asyncio.wait_for(ended.wait(), timeout=0.1)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Close the sockets, and let connected clients have their answers."""
