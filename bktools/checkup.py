@@ -7,7 +7,8 @@ import email.utils
 import platform
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,8 +26,8 @@ from bktools.contract.endpoint import Endpoint
 from bktools.errors import BktoolsError, ConfigurationError, NotFoundError, ScopeError, ServiceError, StorageError
 from bktools.journal.journal import Journal, identity_of
 from bktools.service.answers import decoded, error_of
-from bktools.service.auth import address, authorization
-from bktools.service.transport import Answer, Call, Limits, Transport
+from bktools.service.auth import authorization
+from bktools.service.transport import Answer, Limits, Transport, request_of
 from bktools.settings import Settings, load_settings
 
 OK, WARNING, FAILED = "ok", "warning", "failed"
@@ -51,9 +52,6 @@ class Page(msgspec.Struct, frozen=True):
     """The first page of an answer; whether its records agree with the interface is not checked here."""
 
     data: tuple[dict[str, Any], ...] = ()
-
-
-PAGE = msgspec.json.Decoder(Page)
 
 
 @dataclass(frozen=True)
@@ -157,33 +155,33 @@ def _of_service(settings: Settings, now: dt.datetime | None) -> Iterator[Checked
     host = urlsplit(str(settings.base_url))
     body = None if company is None else msgspec.json.encode({"companyId": company})
     limit = LOOKED_AT if company is None else 1
-    url = address(endpoint, settings) + endpoint.path
+    request = request_of(endpoint, settings, LIMITS, query=[("limit", str(limit))], body=body)
     begun = time.monotonic()
-    call = Call(endpoint, url, header, LIMITS, begun + LIMITS.whole, [("limit", str(limit))], body)
     try:
-        with Transport(settings) as transport:
-            answer = transport.send(call)
+        with closing(Transport(settings)) as transport:
+            answer = transport.send(request, LIMITS, begun + LIMITS.whole)
     except ServiceError as error:
         yield Checked("connection", FAILED, str(error), TO_DO[-1][1], error)
         return
     took = time.monotonic() - begun
     secured = "the certificate is trusted" if host.scheme == "https" else "plain HTTP on this machine"
     yield Checked("connection", OK, f"{host.netloc} answered in {took:.2f} s, {secured}")
-    clock = _clock(answer, now or dt.datetime.now(dt.UTC))
+    clock = _clock(answer[1], now or dt.datetime.now(dt.UTC))
     yield from _company(answer, endpoint, company, settings)
     yield clock
 
 
 def _company(answer: Answer, endpoint: Endpoint, company: str | None, settings: Settings) -> Iterator[Checked]:
+    status = answer[0]
     try:
-        if not 200 <= answer.status < 300:  # noqa: PLR2004 - the class of success
+        if not 200 <= status < 300:  # noqa: PLR2004 - the class of success
             raise error_of(answer, endpoint)
-        rows = decoded(answer, PAGE, endpoint).data
+        rows = decoded(answer, Page, endpoint).data
     except ServiceError as error:
         to_do = next(text for kind, text in TO_DO if isinstance(error, kind))
         yield Checked("company" if isinstance(error, ScopeError) else "access", FAILED, str(error), to_do, error)
         return
-    yield Checked("access", OK, f"the credential is accepted ({answer.status})")
+    yield Checked("access", OK, f"the credential is accepted ({status})")
     if company is None:
         companies = sorted({str(row["companyId"]) for row in rows if row.get("companyId")})
         to_do = "set BKTOOLS_COMPANY, or give --company"
@@ -199,9 +197,9 @@ def _company(answer: Answer, endpoint: Endpoint, company: str | None, settings: 
         yield Checked("company", WARNING, f"{shown} has no categories, or is unknown", "is it the right company?")
 
 
-def _clock(answer: Answer, now: dt.datetime) -> Checked:
+def _clock(headers: Mapping[str, str], now: dt.datetime) -> Checked:
     try:
-        theirs = email.utils.parsedate_to_datetime(answer.headers.get("date", ""))
+        theirs = email.utils.parsedate_to_datetime(headers.get("date", ""))
     except ValueError:
         return Checked("clock", WARNING, "the service tells no time, so the clock was not compared")
     off = (now - theirs).total_seconds()

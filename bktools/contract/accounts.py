@@ -12,14 +12,9 @@ from bktools.contract import rules
 from bktools.contract.endpoint import Endpoint
 from bktools.errors import ArgumentError
 
-CREATE_ACCOUNT = Endpoint(
-    operation="create_account",
-    method="POST",
-    path="/v1/chart-of-accounts",
-    # A repeat is safe, because (externalId, companyId) is unique in the service. But `submit` repeats it, not `Service`,
-    # so that the journal records each outcome.
-    repeatable=False,
-)
+# A repeat is safe, because (externalId, companyId) is unique in the service. But `submit` repeats it, not `Service`, so
+# that the journal records each outcome.
+CREATE_ACCOUNT = Endpoint("create_account", "POST", "/v1/chart-of-accounts", repeatable=False)
 
 LONGEST_TEXT = 255
 

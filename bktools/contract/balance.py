@@ -6,18 +6,12 @@ from decimal import Decimal
 
 import msgspec
 
-from bktools.contract.endpoint import Endpoint, Host
+from bktools.contract.endpoint import Endpoint
 
-GET_BALANCE = Endpoint(
-    operation="get_balance",
-    method="GET",
-    path="/v1/companies/balance",
-    host=Host.BALANCE,
-    deprecated=True,
-)
+GET_BALANCE = Endpoint("get_balance", "GET", "/v1/companies/balance", on_balance_host=True, deprecated=True)
 
 
-class Balance(msgspec.Struct, frozen=True, rename="camel"):
+class Balance(msgspec.Struct, frozen=True):
     """A company's balance. The interface defines no unit or scale, so the numbers are kept exactly as sent."""
 
     currency: str

@@ -5,15 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from bktools.contract import rules
-from bktools.contract.endpoint import Credential, Endpoint
+from bktools.contract.endpoint import Endpoint
 from bktools.contract.noun import Filter, Noun
-
-SEARCH_CATEGORIES = Endpoint(
-    operation="search_categories",
-    method="POST",
-    path="/v1/bookkeeping-categories:search",
-    credentials=(Credential.BEARER, Credential.API_KEY),
-)
 
 
 class Category(msgspec.Struct, frozen=True, rename="camel"):
@@ -33,46 +26,21 @@ class Category(msgspec.Struct, frozen=True, rename="camel"):
 # none.
 CATEGORIES = Noun(
     "categories",
-    SEARCH_CATEGORIES,
+    Endpoint("search_categories", "POST", "/v1/bookkeeping-categories:search", takes_api_key=True),
     Category,
     (
-        Filter("company_id", "companyId", rules.uuid_text, column="company_id", required=True, ignores_case=True),
-        Filter(
-            "ids",
-            "ids",
-            rules.unique_uuids,
-            "--id",
-            "UUID of a category; may be repeated.",
-            column="id",
-            ignores_case=True,
-        ),
-        Filter(
-            "account_ids",
-            "accountIds",
-            rules.unique_uuids,
-            "--account",
-            "UUID of an account; may be repeated.",
-            column="account_id",
-            ignores_case=True,
-        ),
+        Filter("company_id", rules.uuid_text, "company_id", required=True),
+        Filter("ids", rules.unique_uuids, "id", "--id", "UUID of a category; may be repeated."),
+        Filter("account_ids", rules.unique_uuids, "account_id", "--account", "UUID of an account; may be repeated."),
         Filter(
             "category_group_ids",
-            "categoryGroupIds",
             rules.unique_uuids,
+            "category_group_id",
             "--group",
             "UUID of a group; may be repeated.",
-            column="category_group_id",
-            ignores_case=True,
         ),
-        Filter(
-            "archived",
-            "archived",
-            rules.flag,
-            "--archived/--active",
-            "Only archived, or only active categories.",
-            column="archived",
-        ),
-        Filter("name", "name", rules.text, "--name", "Search by name; the service defines the match."),
+        Filter("archived", rules.flag, "archived", "--archived/--active", "Only archived, or only active categories."),
+        Filter("name", rules.text, option="--name", help="Search by name; the service defines the match."),
     ),
     title="bookkeeping categories",
     shown=("id", "name", "archived", "account_id", "tax_code_id"),

@@ -5,17 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from bktools.contract import rules
-from bktools.contract.endpoint import Credential, Endpoint
+from bktools.contract.endpoint import Endpoint
 from bktools.contract.noun import Filter, Noun
 
-SEARCH_EMPLOYEES = Endpoint(operation="search_employees", method="GET", path="/v2/employees")
-
-GET_EMPLOYEE = Endpoint(
-    operation="get_employee",
-    method="GET",
-    path="/v2/employees/{employeeId}",
-    credentials=(Credential.BEARER, Credential.API_KEY),
-)
+GET_EMPLOYEE = Endpoint("get_employee", "GET", "/v2/employees/{employeeId}", takes_api_key=True)
 
 
 class Avatar(msgspec.Struct, frozen=True):
@@ -47,30 +40,20 @@ def _nonempty_text(argument: str, value: object) -> str:
 # only in upper and lower case are equal.
 EMPLOYEES = Noun(
     "employees",
-    SEARCH_EMPLOYEES,
+    Endpoint("search_employees", "GET", "/v2/employees"),
     Employee,
     (
-        Filter(
-            "company_id", "companyId", rules.uuid_text, column="company_id", optional_in_rows=True, ignores_case=True
-        ),
-        Filter(
-            "email",
-            "email",
-            _nonempty_text,
-            "--email",
-            "Exact e-mail.",
-            column="email",
-            optional_in_rows=True,
-            ignores_case=True,
-        ),
+        Filter("company_id", rules.uuid_text, "company_id", optional_in_rows=True),
+        Filter("email", _nonempty_text, "email", "--email", "Exact e-mail.", optional_in_rows=True),
         Filter(
             "external_id",
-            "code",
             _nonempty_text,
+            "code",
             "--external-id",
             "External ID of the employee.",
-            column="code",
+            sent_as="code",
             optional_in_rows=True,
+            is_exact=True,
         ),
     ),
     title="employees",

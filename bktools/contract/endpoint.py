@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Generic, TypeVar
 
 import msgspec
@@ -12,20 +11,6 @@ Record = TypeVar("Record")
 
 # ASSUMED: headers of an answer that may identify the request for the service's support; the interface names none.
 REQUEST_ID_HEADERS = ("x-request-id", "request-id", "x-correlation-id", "x-amzn-requestid", "x-trace-id", "cf-ray")
-
-
-class Credential(StrEnum):
-    """Kinds of credentials (interface, section 5)."""
-
-    BEARER = "bearer"
-    API_KEY = "api key"
-
-
-class Host(StrEnum):
-    """The two hosts of the service."""
-
-    MAIN = "base_url"
-    BALANCE = "balance_url"
 
 
 @dataclass(frozen=True)
@@ -38,12 +23,12 @@ class Endpoint:
         Name of the method of `Service` that performs it.
     method, path : str
         HTTP method and path below the host; `{name}` is a path parameter.
-    credentials : tuple of Credential
-        Accepted credentials, the preferred one first.
+    takes_api_key : bool
+        Whether it accepts an API key besides a bearer token (interface, section 5).
     repeatable : bool
         Whether `Service` may send the same request again after a failure.
-    host : Host
-        Host of the operation.
+    on_balance_host : bool
+        Whether it is on the balance host, with a token of that host's own.
     deprecated : bool
         Whether the interface deprecates it.
     books_money : bool
@@ -53,9 +38,9 @@ class Endpoint:
     operation: str
     method: str
     path: str
-    credentials: tuple[Credential, ...] = (Credential.BEARER,)
+    takes_api_key: bool = False
     repeatable: bool = True
-    host: Host = Host.MAIN
+    on_balance_host: bool = False
     deprecated: bool = False
     books_money: bool = False
 

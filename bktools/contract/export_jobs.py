@@ -16,26 +16,23 @@ from bktools.errors import (
     MissingContraAccountsError,
 )
 
-CREATE_EXPORT_JOB = Endpoint(
-    operation="create_export_job",
-    method="POST",
-    path="/v3/export-jobs",
-    # An export books money and the service has no idempotency key.
-    repeatable=False,
-    books_money=True,
-)
+# An export books money and the service has no idempotency key.
+CREATE_EXPORT_JOB = Endpoint("create_export_job", "POST", "/v3/export-jobs", repeatable=False, books_money=True)
 
-# By the body's `type` in any case, never by status.
-REFUSALS: dict[str, type[ExportRefusedError]] = {
-    "MISSING_CONTRA_ACCOUNTS": MissingContraAccountsError,
-    "EXPORT_ALREADY_IN_PROGRESS": ExportAlreadyInProgressError,
-    "ACCOUNTING_INTEGRATION_NOT_FOUND": AccountingIntegrationNotFoundError,
-}
-
-NEXT_STEPS = {
-    "MISSING_CONTRA_ACCOUNTS": "map the contra accounts of the company in the service's accounting settings, then submit again",
-    "EXPORT_ALREADY_IN_PROGRESS": "wait until the company's running export job has ended, then submit again",
-    "ACCOUNTING_INTEGRATION_NOT_FOUND": "connect the company to its accounting system in the service, then submit again",
+# The error and the next step by the body's `type` in any case, never by status.
+REFUSALS: dict[str, tuple[type[ExportRefusedError], str]] = {
+    "MISSING_CONTRA_ACCOUNTS": (
+        MissingContraAccountsError,
+        "map the contra accounts of the company in the service's accounting settings, then submit again",
+    ),
+    "EXPORT_ALREADY_IN_PROGRESS": (
+        ExportAlreadyInProgressError,
+        "wait until the company's running export job has ended, then submit again",
+    ),
+    "ACCOUNTING_INTEGRATION_NOT_FOUND": (
+        AccountingIntegrationNotFoundError,
+        "connect the company to its accounting system in the service, then submit again",
+    ),
 }
 
 
@@ -63,22 +60,6 @@ class ExportJob(msgspec.Struct, frozen=True, rename="camel"):
     started_at: str | None = None
 
 
-class ExportOptions(msgspec.Struct, frozen=True, rename="camel"):
-    """Additional configuration of an export job."""
-
-    vendor_based_bookkeeping: bool = False
-
-
-class ExportJobBody(msgspec.Struct, frozen=True, rename="camel"):
-    """The request body, with its fields in a fixed order, so that the same job gives the same bytes."""
-
-    accounting_entry_ids: list[str]
-    company_id: str
-    employee_id: str | None
-    is_interactive: bool
-    options: ExportOptions
-
-
 def create_body(
     accounting_entry_ids: Iterable[object],
     company_id: object,
@@ -95,12 +76,12 @@ def create_body(
     entries = rules.uuids_once("accounting_entry_ids", accounting_entry_ids)
     if not entries:
         raise ArgumentError("accounting_entry_ids", "must name at least one accounting entry")
-    return msgspec.json.encode(
-        ExportJobBody(
-            accounting_entry_ids=entries,
-            company_id=rules.uuid_text("company_id", company_id),
-            employee_id=None if employee_id is None else rules.uuid_text("employee_id", employee_id),
-            is_interactive=rules.flag("is_interactive", is_interactive),
-            options=ExportOptions(rules.flag("vendor_based_bookkeeping", vendor_based_bookkeeping)),
-        )
-    )
+    # The journal keeps a hash of these bytes, so the fields have a fixed order.
+    body = {
+        "accountingEntryIds": entries,
+        "companyId": rules.uuid_text("company_id", company_id),
+        "employeeId": None if employee_id is None else rules.uuid_text("employee_id", employee_id),
+        "isInteractive": rules.flag("is_interactive", is_interactive),
+        "options": {"vendorBasedBookkeeping": rules.flag("vendor_based_bookkeeping", vendor_based_bookkeeping)},
+    }
+    return msgspec.json.encode(body)

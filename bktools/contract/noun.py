@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -23,31 +22,36 @@ class Filter:
     ----------
     argument : str
         Its name in Python.
-    sent_as : str
-        Its name in the request.
     rule : callable
         Takes the argument's name and a value; returns the value to send or raises `ArgumentError`.
+    column : str
+        The column that must match the filter; "" where rows cannot be checked.
     option, help : str
         Its option on the command line and the help of that; empty where the command defines the option itself.
-    column : str, optional
-        The column that must match the filter; None where rows cannot be checked.
+    sent_as : str
+        Its name in the request. Default: the argument in camel case.
     required : bool
         Whether a search needs it.
     optional_in_rows : bool
         Whether the column may be null.
-    ignores_case : bool
-        Whether upper and lower case are equal.
+    is_exact : bool
+        Whether upper and lower case differ.
     """
 
     argument: str
-    sent_as: str
     rule: Callable[[str, Any], Any]
+    column: str = ""
     option: str = ""
     help: str = ""
-    column: str | None = None
+    sent_as: str = ""
     required: bool = False
     optional_in_rows: bool = False
-    ignores_case: bool = False
+    is_exact: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.sent_as:
+            first, *others = self.argument.split("_")
+            object.__setattr__(self, "sent_as", first + "".join(map(str.title, others)))
 
 
 @dataclass(frozen=True)
@@ -81,21 +85,10 @@ class Noun(Generic[Record]):
     example: str = ""
 
     def checked(self, filters: Mapping[str, object], *, but: str = "") -> dict[str, Any]:
-        """Check filters and return those that have a value, by argument.
+        """Check filters and return those that have a value, by argument; leave out `but`, which may follow.
 
-        ASSUMED: an empty list is the same as no filter.
-
-        Parameters
-        ----------
-        filters : mapping
-            By argument; None means not given.
-        but : str
-            The filter that is left out, such as the company, which may follow.
-
-        Raises
-        ------
-        ArgumentError
-            When a value breaks a rule of the interface, or a required filter is missing.
+        ASSUMED: an empty list is the same as no filter. Raises `ArgumentError` when a value breaks a rule of the
+        interface, or a required filter is missing.
         """
         checked = {
             item.argument: item.rule(item.argument, filters.get(item.argument))
@@ -104,10 +97,10 @@ class Noun(Generic[Record]):
         }
         return {argument: value for argument, value in checked.items() if value != []}
 
-    @functools.cached_property
-    def pages(self) -> msgspec.json.Decoder[Page[Record]]:
-        """The decoder of its pages."""
-        return msgspec.json.Decoder(Page[self.record])  # type: ignore[name-defined]  # a type built at run time
+    @property
+    def page(self) -> type[Page[Record]]:
+        """The type of its pages."""
+        return Page[self.record]  # type: ignore[name-defined]  # a type built at run time
 
     @property
     def needs_company(self) -> bool:

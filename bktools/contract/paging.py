@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Generic, SupportsIndex, TypeVar
 
 import msgspec
@@ -44,36 +44,34 @@ def page_query(
     bounds = [name for name, value in (("before", before), ("after", after), ("offset", offset)) if value is not None]
     if len(bounds) > 1:
         raise ArgumentError(bounds[1], f"cannot be combined with {bounds[0]}: give one of before, after, offset")
-    _check_cursor("before", before)
-    _check_cursor("after", after)
-    single = {"before": before, "after": after}
-    single["offset"] = None if offset is None else str(rules.whole_number("offset", offset))
-    single["limit"] = None if limit is None else str(rules.whole_number("limit", limit, largest=rules.INT32_MAX))
-    lists = {"sorting_keys": sorting_keys, "sorting_order": sorting_order}
-    _check_sorting(lists)
-    pairs = [(name, value) for name, value in single.items() if value is not None]
-    return pairs + [(name, value) for name, values in lists.items() for value in values]
+    query: list[tuple[str, str]] = []
+    for name, cursor in (("before", before), ("after", after)):
+        if cursor is None:
+            continue
+        # The interface gives a pattern for cursors in requests, but none for cursors in answers. A cursor from an
+        # answer must pass, so only empty and unprintable ones are refused.
+        if not (isinstance(cursor, str) and cursor and cursor.isprintable()):
+            raise ArgumentError(name, "must be a cursor that an earlier page gave (startCursor or endCursor)", cursor)
+        query.append((name, cursor))
+    for name, number, largest in (("offset", offset, rules.INT64_MAX), ("limit", limit, rules.INT32_MAX)):
+        if number is not None:
+            query.append((name, str(rules.whole_number(name, number, largest=largest))))
+    return query + _sorting(sorting_keys, sorting_order)
 
 
-def _check_sorting(lists: Mapping[str, Sequence[str]]) -> None:
-    for name, values in lists.items():
-        if isinstance(values, str):
-            raise ArgumentError(name, "must be a list of texts, not one text", values)
-        for index, value in enumerate(values):
-            rules.text(f"{name}[{index}]", value, shortest=1)
-    for index, order in enumerate(lists["sorting_order"]):
+def _sorting(sorting_keys: Sequence[str], sorting_order: Sequence[str]) -> list[tuple[str, str]]:
+    query: list[tuple[str, str]] = []
+    for name, texts in (("sorting_keys", sorting_keys), ("sorting_order", sorting_order)):
+        if isinstance(texts, str):
+            raise ArgumentError(name, "must be a list of texts, not one text", texts)
+        query += [(name, rules.text(f"{name}[{index}]", text, shortest=1)) for index, text in enumerate(texts)]
+    for index, order in enumerate(sorting_order):
         if order not in PAGE_ORDERS:
             raise ArgumentError(f"sorting_order[{index}]", f"must be one of {', '.join(PAGE_ORDERS)}", order)
-    keys, orders = map(len, lists.values())
+    keys, orders = len(sorting_keys), len(sorting_order)
     if orders != keys:
         raise ArgumentError("sorting_order", f"must have one entry per sorting key ({keys}), has {orders}")
-
-
-def _check_cursor(argument: str, cursor: object) -> None:
-    # The interface gives a pattern for cursors in requests, but none for cursors in answers. A cursor from an answer must
-    # pass, so only empty and unprintable ones are refused.
-    if cursor is not None and not (isinstance(cursor, str) and cursor and cursor.isprintable()):
-        raise ArgumentError(argument, "must be a cursor that an earlier page gave (startCursor or endCursor)", cursor)
+    return query
 
 
 class CurrentRequestPagination(msgspec.Struct, frozen=True, rename="camel"):

@@ -57,25 +57,13 @@ def uuid_text(argument: str, value: object) -> str:
 
 
 def company_id(argument: str, value: object, names: Mapping[str, str]) -> str:
-    """Return the UUID of a company, given by its UUID or by its short name in the config file.
-
-    Parameters
-    ----------
-    names : mapping
-        UUID by short name, `Settings.company_names`.
-    """
+    """Return the UUID of a company, given by its UUID or by its short name, of which `names` has the UUIDs."""
     named = names.get(value) if isinstance(value, str) else None
     if named is None and isinstance(value, str) and not UUID_PATTERN.match(value):
         known = ", ".join(list(names)[:SHOWN_NAMES]) + (" …" if len(names) > SHOWN_NAMES else "")
         known = known or "which names none: bktools guide team"
         raise ArgumentError(argument, f"must be a UUID or a company of the config file ({known})", value)
     return named or uuid_text(argument, value)
-
-
-def company_ids(argument: str, values: object, names: Mapping[str, str]) -> list[str]:
-    """Return the UUIDs of companies in the given order, as `company_id` does, each once."""
-    ids = [company_id(f"{argument}[{index}]", value, names) for index, value in enumerate(_items(argument, values))]
-    return list(dict.fromkeys(ids))
 
 
 def unique_uuids(argument: str, values: object) -> list[str]:
@@ -94,10 +82,11 @@ def uuids_once(argument: str, values: object) -> list[str]:
 
 
 def _uuids(argument: str, values: object) -> list[str]:
-    return [uuid_text(f"{argument}[{index}]", value) for index, value in enumerate(_items(argument, values))]
+    return [uuid_text(f"{argument}[{index}]", value) for index, value in enumerate(items_of(argument, values))]
 
 
-def _items(argument: str, values: object) -> Iterable[object]:
+def items_of(argument: str, values: object) -> Iterable[object]:
+    """Return a list of UUIDs; refuse a single value."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise ArgumentError(argument, "must be a list of UUIDs, not one value", values)
     return values

@@ -8,7 +8,6 @@ import json
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import reduce
 
 from starlette.applications import Starlette
@@ -19,26 +18,21 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bktools.contract import ENDPOINTS
-from bktools.contract.endpoint import Endpoint, Host
+from bktools.contract.endpoint import Endpoint
 from bktools.sandbox.answers import Refusal, json_answer
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, authenticate
-from bktools.sandbox.faults import Fault, Faults, LostResponse, broken, rate_limited
+from bktools.sandbox.faults import Fault, LostResponse, broken, rate_limited
 from bktools.sandbox.openapi import openapi_document
 from bktools.sandbox.routes import HANDLERS, Handler
 from bktools.sandbox.store import State
 
-# Returns the connection of a client's address, None once it is closed. Faults that break connections need it.
-TransportOf = Callable[[tuple[str, int]], asyncio.Transport | None]
-
 # Called after each request with its method, path, status (None where no answer began) and seconds.
 OnRequest = Callable[[str, str, int | None, float], None]
-
-ErrorHandler = Callable[[Request, Exception], Awaitable[Response]]
 
 Served = tuple[tuple[Endpoint, Handler], ...]
 
 
-def served_at(host: Host, endpoints: Iterable[Endpoint] = ENDPOINTS) -> Served:
+def served_at(endpoints: Iterable[Endpoint] = ENDPOINTS, *, balance_host: bool) -> Served:
     """Return the operations of a host with their handlers; raise `LookupError` for one that the sandbox lacks."""
     unknown = [endpoint.operation for endpoint in endpoints if endpoint.operation not in HANDLERS]
     if unknown:
@@ -46,10 +40,12 @@ def served_at(host: Host, endpoints: Iterable[Endpoint] = ENDPOINTS) -> Served:
             f"the sandbox does not serve {', '.join(unknown)}: describe the noun in sandbox/nouns.py, or add a handler to "
             "sandbox/routes.py"
         )
-    return tuple((endpoint, HANDLERS[endpoint.operation]) for endpoint in endpoints if endpoint.host is host)
+    return tuple(
+        (endpoint, HANDLERS[endpoint.operation]) for endpoint in endpoints if endpoint.on_balance_host is balance_host
+    )
 
 
-MAIN_ROUTES, BALANCE_ROUTES = map(served_at, (Host.MAIN, Host.BALANCE))
+MAIN_ROUTES, BALANCE_ROUTES = served_at(balance_host=False), served_at(balance_host=True)
 
 ROUTE_UNKNOWN = "Route not found"
 SERVER_FAILURE = "Something went wrong. Please contact the administrator if the problem persists."
@@ -58,67 +54,42 @@ _MINUTE = 60.0
 _NOT_FOUND = 404
 
 
-@dataclass(frozen=True)
-class Conduct:
-    """Faults and limits that apply to every request."""
-
-    faults: Faults
-    latency: float
-    requests_per_minute: int | None
-
-
-def build_app(
-    state: State,
-    conduct: Conduct,
-    base_url: str,
-    balance_url: str,
-    transport_of: TransportOf,
-    on_request: OnRequest | None = None,
-) -> ASGIApp:
+def build_app(state: State, base_url: str, balance_url: str, on_request: OnRequest | None = None) -> ASGIApp:
     """Return the application: the main host and the balance host, told apart by their ports."""
-    count = _rate_limit(conduct.requests_per_minute)
+    count = _rate_limit(state.requests_per_minute)
 
-    def host(served: Served, audience: str, on_error: ErrorHandler, *others: Route) -> Starlette:
-        async def failure(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
+    def host(served: Served, audience: str, *others: Route) -> Starlette:
+        async def failed(_: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
             return _failure(audience, 500)
 
-        answers = {
-            endpoint: _operation(endpoint, handler, audience, state, conduct, count) for endpoint, handler in served
-        }
-        routes = [Route(endpoint.path, answer, methods=[endpoint.method]) for endpoint, answer in answers.items()]
-        app = Starlette(routes=[*routes, *others], exception_handlers={HTTPException: on_error, Exception: failure})
+        async def unrouted(request: Request, error: Exception) -> Response:
+            assert isinstance(error, HTTPException)
+            return _unrouted(audience, request, error)
+
+        routes = [
+            Route(endpoint.path, _operation(endpoint, handler, audience, state, count), methods=[endpoint.method])
+            for endpoint, handler in served
+        ]
+        app = Starlette(routes=[*routes, *others], exception_handlers={HTTPException: unrouted, Exception: failed})
         app.router.redirect_slashes = False
         return app
 
-    document = openapi_document(base_url, balance_url, state.max_limit)
+    async def describe(_: Request) -> Response:
+        return json_answer(openapi_document(base_url, balance_url))
 
-    async def describe(request: Request) -> Response:  # noqa: ARG001 - a route takes it
-        return json_answer(document)
-
-    described = Route("/openapi.json", describe, methods=["GET"])
-    main = host(MAIN_ROUTES, MAIN_AUDIENCE, _main_error, described)
-    separate = host(BALANCE_ROUTES, BALANCE_AUDIENCE, _balance_error)
-    hosts = _hosts({_port(base_url): main, _port(balance_url): separate}, transport_of)
+    main = host(MAIN_ROUTES, MAIN_AUDIENCE, Route("/openapi.json", describe, methods=["GET"]))
+    balance = host(BALANCE_ROUTES, BALANCE_AUDIENCE)
+    hosts = _hosts({_port(base_url): main, _port(balance_url): balance})
     return hosts if on_request is None else _telling(hosts, on_request)
 
 
 def _operation(
-    endpoint: Endpoint, handler: Handler, audience: str, state: State, conduct: Conduct, count: Callable[[], None]
+    endpoint: Endpoint, handler: Handler, audience: str, state: State, count: Callable[[], None]
 ) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
-        try:
-            count()
-            authorization = request.headers.get("authorization")
-            api_key = state.store.settings["api_key"]
-            caller = authenticate(endpoint.operation, authorization, audience, api_key, state.store.caller)
-            return await handler(request, state, caller)
-        except Refusal as refusal:
-            return refusal.answer()
-
-    async def answer_with_faults(request: Request) -> Response:
-        company = await _company_of(request) if conduct.faults.ask_company else None
-        faults = conduct.faults.hitting(endpoint.operation, company)
-        delay = conduct.latency + sum(fault.seconds for fault in faults if fault.kind == "latency")
+        company = await _company_of(request) if state.faults.ask_company else None
+        faults = state.faults.hitting(endpoint.operation, company)
+        delay = state.latency + sum(fault.seconds for fault in faults if fault.kind == "latency")
         if delay:
             await asyncio.sleep(delay)
         instead = [substitute for fault in faults if (substitute := _answer_instead(fault, audience))]
@@ -126,12 +97,18 @@ def _operation(
             # Read the request first: a client whose write fails would not see the fault.
             await request.body()
             return instead[0]
-        response = await answer(request)
+        try:
+            count()
+            header, api_key = request.headers.get("authorization"), state.store.settings["api_key"]
+            caller = authenticate(endpoint, header, audience, api_key, state.store.caller)
+            response = await handler(request, state, caller)
+        except Refusal as refusal:
+            response = refusal.answer()
         if any(fault.kind == "drift" for fault in faults):
             state.store.drift()
         return reduce(broken, faults, response)
 
-    return answer_with_faults
+    return answer
 
 
 async def _company_of(request: Request) -> str | None:
@@ -169,7 +146,7 @@ def _rate_limit(per_minute: int | None) -> Callable[[], None]:
     return count
 
 
-def _hosts(apps: Mapping[int, ASGIApp], transport_of: TransportOf) -> ASGIApp:
+def _hosts(apps: Mapping[int, ASGIApp]) -> ASGIApp:
     """Choose the application by the port, and refuse requests meant for another host.
 
     A web page can make its own host name point here (DNS rebinding); the Host header shows that name.
@@ -179,56 +156,48 @@ def _hosts(apps: Mapping[int, ASGIApp], transport_of: TransportOf) -> ASGIApp:
         if scope["type"] != "http":
             return
         port = scope["server"][1]
-        host = next((value.decode("latin-1").lower() for name, value in scope["headers"] if name == b"host"), "")
-        if host not in {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}:
+        # Faults that break connections need uvicorn's own.
+        scope["state"] = {"transport": receive.__self__.transport}  # type: ignore[attr-defined]
+        chosen = apps[port]
+        if Request(scope).headers.get("host", "").lower() not in (f"127.0.0.1:{port}", f"localhost:{port}"):
             message = f"this is 127.0.0.1:{port}; the Host header says otherwise"
-            await Refusal(421, "MISDIRECTED_REQUEST", message).answer()(scope, receive, send)
-            return
-        scope["state"] = {"transport_of": transport_of}
-        await apps[port](scope, receive, send)
+            chosen = Refusal(421, "MISDIRECTED_REQUEST", message).answer()
+        await chosen(scope, receive, send)
 
     return app
 
 
 def _telling(app: ASGIApp, on_request: OnRequest) -> ASGIApp:
-    """Tell of each request once, before its client has the whole answer. Its query may hold an e-mail and is left out."""
+    """Tell of each request once, before its client has the answer. Its query may hold an e-mail and is left out."""
 
     async def telling(scope: Scope, receive: Receive, send: Send) -> None:
-        status, is_told, begin = None, False, time.perf_counter()
-
-        def tell() -> None:
-            nonlocal is_told
-            if not is_told:
-                on_request(scope["method"], scope["path"], status, time.perf_counter() - begin)
-            is_told = True
+        status, begin = None, time.perf_counter()
 
         async def noting(message: Message) -> None:
             nonlocal status
-            status = message.get("status", status)
-            if message["type"] == "http.response.body" and not message.get("more_body"):
-                tell()
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                on_request(scope["method"], scope["path"], status, time.perf_counter() - begin)
             await send(message)
 
         try:
             await app(scope, receive, noting)
         finally:
-            tell()
+            if status is None:
+                on_request(scope["method"], scope["path"], None, time.perf_counter() - begin)
 
     return telling
 
 
-async def _main_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
+def _unrouted(audience: str, request: Request, error: HTTPException) -> Response:
+    """Return the answer to an unknown route or a wrong method."""
+    if audience == BALANCE_AUDIENCE:
+        # The interface shows a text for unknown routes only; a wrong method gets its standard status.
+        content = ROUTE_UNKNOWN if error.status_code == _NOT_FOUND else error.detail
+        return json_answer(content, error.status_code, error.headers)
     types = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
     message = f"{request.method} {request.url.path}: {error.detail}"
     return Refusal(error.status_code, types.get(error.status_code, "INVALID_REQUEST"), message, error.headers).answer()
-
-
-async def _balance_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
-    assert isinstance(error, HTTPException)
-    # The interface shows a text for unknown routes only; a wrong method gets its standard status.
-    content = ROUTE_UNKNOWN if error.status_code == _NOT_FOUND else error.detail
-    return json_answer(content, error.status_code, error.headers)
 
 
 def _failure(audience: str, status: int) -> Response:

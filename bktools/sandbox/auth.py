@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from bktools.contract import ENDPOINTS
-from bktools.contract.endpoint import Credential
+from bktools.contract.endpoint import Endpoint
 from bktools.sandbox.answers import ScopeRefusal
 from bktools.sandbox.nouns import EMPLOYEES, NOUNS
 
@@ -23,8 +23,6 @@ SCOPES = {noun.operation: noun.scope for noun in NOUNS} | {
     "get_balance": "balance:read",
 }
 ALL_SCOPES = (*dict.fromkeys(SCOPES.values()), ORGANISATION_SCOPE)
-
-TAKING_API_KEY = tuple(known.operation for known in ENDPOINTS if Credential.API_KEY in known.credentials)
 
 MAIN_AUDIENCE = "service"
 BALANCE_AUDIENCE = "balance"
@@ -45,29 +43,22 @@ class Caller(NamedTuple):
 
 
 def authenticate(
-    operation: str,
-    authorization: str | None,
-    audience: str,
-    api_key: str,
-    caller_of: Callable[[str], Caller | None],
+    endpoint: Endpoint, header: str | None, audience: str, api_key: str, caller_of: Callable[[str], Caller | None]
 ) -> Caller:
     """Return the caller of an `Authorization` header; refuse an unknown one with 401, a missing scope with 403."""
-    scheme, _, credential = (authorization or "").strip().partition(" ")
-    takes_api_key = operation in TAKING_API_KEY
+    scheme, _, credential = (header or "").strip().partition(" ")
+    # The password is empty, so the colon is the last byte.
+    basic = base64.b64encode(f"{api_key}:".encode())
     caller = None
     if scheme.lower() == "bearer":
         caller = caller_of(credential.strip())
-    elif scheme.lower() == "basic" and takes_api_key and _is_api_key(credential.strip(), api_key):
-        caller = Caller(audience, [SCOPES[taking] for taking in TAKING_API_KEY])
+    elif (
+        endpoint.takes_api_key and scheme.lower() == "basic" and hmac.compare_digest(credential.strip().encode(), basic)
+    ):
+        caller = Caller(audience, [SCOPES[known.operation] for known in ENDPOINTS if known.takes_api_key])
     expired = caller and caller.expires_at is not None and time.time() >= caller.expires_at
     if caller is None or caller.audience != audience or expired:
-        raise ScopeRefusal(401, {"WWW-Authenticate": "Bearer, Basic" if takes_api_key else "Bearer"})
-    if SCOPES[operation] not in caller.scopes:
+        raise ScopeRefusal(401, {"WWW-Authenticate": "Bearer, Basic" if endpoint.takes_api_key else "Bearer"})
+    if SCOPES[endpoint.operation] not in caller.scopes:
         raise ScopeRefusal(403)
     return caller
-
-
-def _is_api_key(credential: str, api_key: str) -> bool:
-    # The password is empty, so the colon is the last byte.
-    expected = base64.b64encode(f"{api_key}:".encode())
-    return hmac.compare_digest(credential.encode(), expected)

@@ -7,7 +7,6 @@ import math
 import os
 import socket
 import struct
-import threading
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -52,15 +51,7 @@ OPERATIONS = tuple(endpoint.operation for endpoint in ENDPOINTS)
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault, and which requests it hits.
-
-    Parameters
-    ----------
-    kind : str
-        One of `KINDS`.
-    operation, times, skip, every, status, retry_after, seconds, company : optional
-        As `OPTIONS` describes them.
-    """
+    """One fault, and which requests it hits: `KINDS` and `OPTIONS` describe the fields."""
 
     kind: str
     operation: str | None = None
@@ -75,38 +66,30 @@ class Fault:
     def __post_init__(self) -> None:
         if not isinstance(self.kind, str) or self.kind not in KINDS:
             raise ArgumentError("fault", f"must be one of {', '.join(KINDS)}", self.kind)
-        for name in ("times", "skip", "every", "status"):
-            if getattr(self, name) is not None:
-                check_whole(name, getattr(self, name))
-        check_seconds("seconds", self.seconds)
         if self.operation is not None and self.operation not in OPERATIONS:
             raise ArgumentError("operation", f"must be one of {', '.join(OPERATIONS)}", self.operation)
         if self.retry_after not in _RETRY_AFTER:
             raise ArgumentError("retry_after", f"must be one of {', '.join(_RETRY_AFTER)}", self.retry_after)
-        if not 400 <= self.status <= 599:  # noqa: PLR2004 - the bounds of HTTP
-            raise ArgumentError("status", "must be from 400 to 599", self.status)
-        if self.every < 1 or self.skip < 0 or (self.times is not None and self.times < 1):
-            raise ArgumentError("fault", "needs every and times from 1, skip from 0", self)
+        check_whole("times", 1 if self.times is None else self.times, 1)
+        check_whole("skip", self.skip)
+        check_whole("every", self.every, 1)
+        check_whole("status", self.status, 400, 599)
+        check_seconds("seconds", self.seconds)
 
 
-def check_whole(name: str, value: object) -> None:
-    """Refuse anything but a whole number."""
+def check_whole(name: str, value: object, smallest: float = 0, largest: float = math.inf) -> None:
+    """Refuse anything but a whole number within the bounds."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise ArgumentError(name, "must be a whole number", value)
+    if not smallest <= value <= largest:
+        bounds = f"at least {smallest}" if largest == math.inf else f"from {smallest} to {largest}"
+        raise ArgumentError(name, f"must be {bounds}", value)
 
 
 def check_seconds(name: str, value: object) -> None:
     """Refuse anything but a duration."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
         raise ArgumentError(name, "must be a number of seconds from 0", value)
-
-
-def _fault(fault: object) -> Fault:
-    if isinstance(fault, str):
-        return parse_fault(fault)
-    if not isinstance(fault, Fault):
-        raise ArgumentError("faults", "must be faults, or their texts such as 'error:status=503'", fault)
-    return fault
 
 
 def parse_fault(text: str) -> Fault:
@@ -134,20 +117,20 @@ class Faults:
     """The active faults. The server's thread reads them, any thread may add and clear them."""
 
     def __init__(self, faults: Iterable[Fault | str] = ()) -> None:
-        self._lock = threading.Lock()
-        initial = faults if isinstance(faults, Iterable) and not isinstance(faults, str) else [faults]
-        self._active = [(fault, _hits(fault)) for fault in map(_fault, initial)]
+        self._active: list[tuple[Fault, Iterator[bool]]] = []
+        for fault in faults if isinstance(faults, Iterable) and not isinstance(faults, str) else [faults]:
+            self.add(fault)
 
     def add(self, fault: Fault | str) -> None:
         """Add a fault."""
-        added = _fault(fault)
-        with self._lock:
-            self._active.append((added, _hits(added)))
+        added = parse_fault(fault) if isinstance(fault, str) else fault
+        if not isinstance(added, Fault):
+            raise ArgumentError("faults", "must be faults, or their texts such as 'error:status=503'", added)
+        self._active.append((added, _hits(added)))
 
     def clear(self) -> None:
         """Remove all faults."""
-        with self._lock:
-            self._active.clear()
+        self._active.clear()
 
     @property
     def ask_company(self) -> bool:
@@ -156,13 +139,11 @@ class Faults:
 
     def hitting(self, operation: str, company: str | None = None) -> list[Fault]:
         """Return the faults that hit this request of an operation, for a company."""
-        with self._lock:
-            concerned = [
-                (fault, hits)
-                for fault, hits in self._active
-                if fault.operation in {None, operation} and fault.company in {None, company}
-            ]
-            return [fault for fault, hits in concerned if next(hits)]
+        return [
+            fault
+            for fault, hits in tuple(self._active)
+            if fault.operation in {None, operation} and fault.company in {None, company} and next(hits)
+        ]
 
 
 def _hits(fault: Fault) -> Iterator[bool]:
@@ -182,52 +163,43 @@ def rate_limited(seconds: float, form: str = "seconds") -> Refusal:
 
 
 class LostResponse(Response):
-    """No answer at all: the connection is reset."""
+    """An answer whose connection ends in the middle of its body; without an answer, the connection is reset."""
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - nothing is sent
-        """Reset the connection."""
-        await _end_connection(scope, receive, reset=True)
-
-
-class CutResponse(Response):
-    """An answer whose connection closes in the middle of the body."""
+    def __init__(self, whole: Response | None = None) -> None:
+        super().__init__()
+        self.whole = whole
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send half of the body that the header announces, then close."""
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        await send({"type": "http.response.body", "body": bytes(self.body)[: len(self.body) // 2], "more_body": True})
-        await _end_connection(scope, receive, reset=False)
-
-
-async def _end_connection(scope: Scope, receive: Receive, *, reset: bool) -> None:
-    transport = scope["state"]["transport_of"](scope["client"])
-    if transport is None:
-        return
-    if reset:
-        # With this option set, closing sends a reset (RST). Windows has a structure of two short numbers.
-        linger = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
-        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-        transport.abort()
-    else:
-        transport.close()
-    # Wait for the end of the connection: uvicorn reports an application that returns before its answer is complete.
-    while (await receive())["type"] != "http.disconnect":
-        pass
+        """Send half of the body that the header announces, then end the connection."""
+        if self.whole is not None:
+            half, headers = bytes(self.whole.body)[: len(self.whole.body) // 2], self.whole.raw_headers
+            await send({"type": "http.response.start", "status": self.whole.status_code, "headers": headers})
+            await send({"type": "http.response.body", "body": half, "more_body": True})
+        transport = scope["state"]["transport"]
+        if transport.is_closing():
+            return
+        if self.whole is None:
+            # With this option set, closing sends a reset (RST). Windows has a structure of two short numbers.
+            linger = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
+            transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            transport.abort()
+        else:
+            transport.close()
+        # Wait for the end of the connection: uvicorn reports an application that returns before its answer is complete.
+        while (await receive())["type"] != "http.disconnect":
+            pass
 
 
 def broken(response: Response, fault: Fault) -> Response:
     """Return an answer with a fault applied."""
-    body, status, headers = (
-        bytes(response.body),
-        response.status_code,
-        {"content-type": response.headers["content-type"]},
-    )
+    body, status = bytes(response.body), response.status_code
+    headers = {"content-type": response.headers["content-type"]}
     middle = len(body) // 2
     match fault.kind:
         case "drop":
             return LostResponse()
         case "cut":
-            return CutResponse(body, status, headers)
+            return LostResponse(response)
         case "cut_gzip":
             packed = gzip.compress(body, mtime=0)
             return Response(packed[: len(packed) // 2], status, headers | {"content-encoding": "gzip"})

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bktools.sandbox.paging import Condition, any_of, equal, field
-from bktools.sandbox.schemas import FLAG, TEXT, UUID, UUIDS, Schema, nullable, record
-from bktools.sandbox.world import World, category_json, employee_json
+from bktools.sandbox.schemas import FLAG, PAGING, TEXT, UUID, UUIDS, Schema, nullable, record
+from bktools.sandbox.world import World, category_json, to_json
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Listed:
     needs_company: bool = False
 
     @property
-    def sortable(self) -> tuple[str, ...]:
+    def sortable(self) -> list[str]:
         """The fields that a search can sort by."""
-        return tuple(name for name, rule in self.schema["properties"].items() if "object" not in rule["type"])
+        return [name for name, rule in self.schema["properties"].items() if "object" not in rule["type"]]
 
     @property
     def search(self) -> Schema:
@@ -59,6 +59,13 @@ class Listed:
         required = ["companyId"] if self.needs_company else []
         properties = {"companyId": UUID, **filters}
         return {"type": "object", "required": required, "properties": properties, "additionalProperties": False}
+
+    @property
+    def query(self) -> Schema:
+        """The schema of the query parameters: paging, and the filters of a search without a body."""
+        filters = self.search if self.body is None else {"required": [], "properties": {}}
+        keys = PAGING["sorting_keys"] | {"items": TEXT | {"enum": self.sortable}}
+        return {**filters, "type": "object", "properties": filters["properties"] | PAGING | {"sorting_keys": keys}}
 
 
 def has(name: str) -> Callable[[Any], Condition]:
@@ -105,7 +112,7 @@ EMPLOYEES = Listed(
         avatar=("avatar", record(text="url!")),
     ),
     {"email": (TEXT, has("email")), "code": (TEXT, has("code"))},
-    lambda world, company: ((row.id, employee_json(row)) for row in world.employees_of(company)),
+    lambda world, company: ((row["id"], to_json(row)) for row in world.employees_of(company)),
 )
 
 NOUNS = (CATEGORIES, EMPLOYEES)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from http import HTTPStatus
 
 from bktools.contract import ENDPOINTS
-from bktools.contract.endpoint import Credential, Endpoint, Host
+from bktools.contract.endpoint import Endpoint
 from bktools.sandbox.auth import SCOPES
 from bktools.sandbox.nouns import NOUNS
-from bktools.sandbox.schemas import CURSOR, SCHEMAS, UUID, Schema, record, ref
-from bktools.sandbox.validation import INT32_MAX, INT64_MAX
+from bktools.sandbox.schemas import SCHEMAS, UUID, Schema, record, ref
 
 # Version of the bookkeeping API definition (interface, section 9).
 VERSION = "24.14.0"
-
-_Answers = dict[int, tuple[str, Schema]]
 
 
 def _data(name: str) -> Schema:
@@ -25,36 +22,15 @@ def _page(name: str) -> Schema:
     return record(rows=("data!", {"type": "array", "items": ref(name)}), page=("pagination!", ref("Pagination")))
 
 
-_ERROR = ref("Error")
-# Answers that every operation may give, and those of each operation: by status, the meaning and the body.
-_REFUSALS: _Answers = {
-    400: ("the request breaks a rule", _ERROR),
-    401: ("the credential is missing, wrong or expired", ref("ScopeError")),
-    403: ("the credential may not do this", ref("ScopeError")),
-    413: ("the body is too large", _ERROR),
-    415: ("the body has the wrong media type", _ERROR),
-    421: ("the Host header names another host", _ERROR),
-    429: ("too many requests; Retry-After tells when to retry", _ERROR),
-    500: ("a failure of the server", _ERROR),
-}
-_ANSWERS: dict[str, _Answers] = {
-    **{noun.operation: {200: (f"a page of {noun.table}", _page(noun.name))} for noun in NOUNS},
-    "create_account": {
-        200: ("the account exists with the same data", _data("Account")),
-        201: ("the account was created", _data("Account")),
-        409: ("the account exists with different data", _ERROR),
-    },
-    "create_export_job": {
-        201: ("the job, pending", _data("ExportJob")),
-        400: ("the request breaks a rule, or MISSING_CONTRA_ACCOUNTS", _ERROR),
-        404: ("ACCOUNTING_INTEGRATION_NOT_FOUND", _ERROR),
-        409: ("EXPORT_ALREADY_IN_PROGRESS", _ERROR),
-    },
-    "get_employee": {200: ("an employee", _data("Employee")), 404: ("no such employee", _ERROR)},
-    "get_balance": {
-        200: ("the balance", ref("Balance")),
-        500: ("a failure of the server", ref("PlainText")),
-    },
+_ERROR, _SCOPE = ref("Error"), ref("ScopeError")
+# The bodies of answers by status: those that every operation may give, and those of each operation.
+_REFUSALS = {400: _ERROR, 401: _SCOPE, 403: _SCOPE, 413: _ERROR, 415: _ERROR, 421: _ERROR, 429: _ERROR, 500: _ERROR}
+_ANSWERS = {
+    **{noun.operation: {200: _page(noun.name)} for noun in NOUNS},
+    "create_account": {200: _data("Account"), 201: _data("Account"), 409: _ERROR},
+    "create_export_job": {201: _data("ExportJob"), 404: _ERROR, 409: _ERROR},
+    "get_employee": {200: _data("Employee"), 404: _ERROR},
+    "get_balance": {200: ref("Balance"), 500: ref("PlainText")},
 }
 _BODIES = {
     **{noun.operation: noun.body for noun in NOUNS if noun.body is not None},
@@ -63,12 +39,12 @@ _BODIES = {
 }
 
 
-def openapi_document(base_url: str, balance_url: str, max_limit: int) -> Schema:
+def openapi_document(base_url: str, balance_url: str) -> Schema:
     """Return the OpenAPI document of a running sandbox."""
     paths: dict[str, Schema] = {}
     for endpoint in ENDPOINTS:
-        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, max_limit)
-        if endpoint.host is Host.BALANCE:
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
+        if endpoint.on_balance_host:
             paths[endpoint.path]["servers"] = [{"url": balance_url}]
     records = {noun.name: noun.schema for noun in NOUNS}
     searches = {noun.body: noun.search for noun in NOUNS if noun.body is not None}
@@ -83,57 +59,36 @@ def openapi_document(base_url: str, balance_url: str, max_limit: int) -> Schema:
     }
 
 
-def _operation(endpoint: Endpoint, max_limit: int) -> Schema:
-    name, on_balance = endpoint.operation, endpoint.host is Host.BALANCE
+def _operation(endpoint: Endpoint) -> Schema:
+    name, on_balance = endpoint.operation, endpoint.on_balance_host
     without = ({400} if on_balance else set()) | (set() if name in _BODIES else {413, 415})
     answers = {status: answer for status, answer in _REFUSALS.items() if status not in without} | _ANSWERS[name]
     operation: Schema = {
         "operationId": name,
         "description": f"Needs the scope {SCOPES[name]}.",
+        "deprecated": endpoint.deprecated,
+        "parameters": _parameters(name),
         "security": [{"balanceBearer" if on_balance else "bearer": []}],
         "responses": {
-            str(status): {"description": text} | _content(schema) for status, (text, schema) in answers.items()
+            str(status): {"description": HTTPStatus(status).phrase} | _content(schema)
+            for status, schema in answers.items()
         },
     }
-    if Credential.API_KEY in endpoint.credentials:
+    if endpoint.takes_api_key:
         operation["security"].append({"apiKey": []})
-    if endpoint.deprecated:
-        operation["deprecated"] = True
     if name in _BODIES:
         operation["requestBody"] = {"required": True} | _content(ref(_BODIES[name]))
-    if parameters := _parameters(name, max_limit):
-        operation["parameters"] = parameters
     return operation
 
 
-def _parameters(operation: str, max_limit: int) -> list[Schema]:
+def _parameters(operation: str) -> list[Schema]:
     noun = next((noun for noun in NOUNS if noun.operation == operation), None)
     if noun is not None:
-        filters = {} if noun.body is not None else noun.search["properties"]
-        required = noun.search["required"]
-        parameters = [_query(name, schema, is_required=name in required) for name, schema in filters.items()]
-        return parameters + _paging_parameters(noun.sortable, max_limit)
+        required, properties = noun.query["required"], noun.query["properties"]
+        return [{"name": n, "in": "query", "required": n in required, "schema": s} for n, s in properties.items()]
     if operation == "get_employee":
         return [{"name": "employeeId", "in": "path", "required": True, "schema": UUID}]
     return []
-
-
-def _paging_parameters(sorting_keys: Sequence[str], max_limit: int) -> list[Schema]:
-    key = {"type": "string", "enum": list(sorting_keys)}
-    limit = {"type": "integer", "format": "int32", "minimum": 0, "maximum": INT32_MAX}
-    return [
-        _query("before", CURSOR, "lower bound cursor; not with after or offset"),
-        _query("after", CURSOR, "upper bound cursor; not with before or offset"),
-        _query("offset", {"type": "integer", "format": "int64", "minimum": 0, "maximum": INT64_MAX}),
-        _query("limit", limit, f"a page has at most {max_limit} rows"),
-        _query("sorting_keys", {"type": "array", "items": key, "uniqueItems": True}),
-        _query("sorting_order", {"type": "array", "items": ref("PageOrder")}, "one order per sorting key"),
-    ]
-
-
-def _query(name: str, schema: Schema, description: str = "", *, is_required: bool = False) -> Schema:
-    parameter: Schema = {"name": name, "in": "query", "required": is_required, "schema": schema}
-    return parameter | {"description": description} if description else parameter
 
 
 def _content(schema: Schema) -> Schema:

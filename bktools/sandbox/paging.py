@@ -9,20 +9,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from starlette.datastructures import QueryParams
-
 from bktools.sandbox.answers import invalid
-from bktools.sandbox.schemas import CURSOR_PATTERN, PAGE_ORDERS, Schema
-from bktools.sandbox.validation import INT32_MAX, INT64_MAX, known_parameters, whole_number
+from bktools.sandbox.schemas import PAGE_ORDERS
 
-_LISTS = ("sorting_keys", "sorting_order")
-_PARAMETERS = ("before", "after", "offset", "limit", *_LISTS)
-
-_CURSOR = re.compile(CURSOR_PATTERN)
 _QUERY_DIGITS = 16
 
 Key = tuple[Any, ...]
@@ -34,13 +26,6 @@ class Condition(NamedTuple):
     sql: str
     parameters: tuple[Any, ...] = ()
 
-    def __and__(self, other: Condition) -> Condition:
-        """Return the condition that both hold."""
-        return Condition(f"{self.sql} AND {other.sql}", self.parameters + other.parameters)
-
-
-EVERY_ROW = Condition("1")
-
 
 class Term(NamedTuple):
     """A term of an ORDER BY, in its direction."""
@@ -48,10 +33,9 @@ class Term(NamedTuple):
     sql: str
     descending: bool = False
 
-    @property
-    def direction(self) -> str:
-        """The direction in SQL."""
-        return "DESC" if self.descending else "ASC"
+    def __str__(self) -> str:
+        """Return the SQL."""
+        return f"{self.sql} {'DESC' if self.descending else 'ASC'}"
 
 
 Order = tuple[Term, ...]
@@ -83,6 +67,12 @@ def any_of(column: str, values: Sequence[str]) -> Condition:
     return Condition(f"{column} IN (SELECT value FROM json_each(?))", (json.dumps(sorted(values)),))  # noqa: S608 - own names
 
 
+def all_of(*conditions: Condition) -> Condition:
+    """Return the condition that all of them hold."""
+    sql = " AND ".join(["1", *(condition.sql for condition in conditions)])
+    return Condition(sql, tuple(value for condition in conditions for value in condition.parameters))
+
+
 def backwards(order: Order) -> Order:
     """Return the order read from its end."""
     return tuple(Term(term.sql, not term.descending) for term in order)
@@ -98,38 +88,21 @@ def beyond(order: Order, key: Key, *, inclusive: bool = False) -> Condition:
     return condition
 
 
-def page_parameters(query: QueryParams, filters: Mapping[str, Schema]) -> dict[str, list[str]]:
-    """Return the parameters of a search; refuse those that break a rule of paging (interface, section 4.1)."""
-    lists = [name for name, schema in filters.items() if schema["type"] == "array"]
-    sent = known_parameters(query, [*filters, *_PARAMETERS], [*lists, *_LISTS])
-    bounds = [name for name in ("before", "after", "offset") if name in sent]
+def check_page(values: Mapping[str, Any]) -> None:
+    """Refuse paging parameters that do not go together (interface, section 4.1)."""
+    bounds = [name for name in ("before", "after", "offset") if values[name] is not None]
     if len(bounds) > 1:
         raise invalid(f"{bounds[1]} cannot be combined with {bounds[0]}; give one of before, after, offset")
-    for name in ("before", "after"):
-        if name in sent and not _CURSOR.fullmatch(sent[name][0]):
-            raise invalid(f"{name} must match {CURSOR_PATTERN}, got {sent[name][0][:60]!r}")
-    keys, orders = (sent.get(name, []) for name in _LISTS)
-    for order in orders:
-        if order not in PAGE_ORDERS:
-            raise invalid(f"sorting_order must be one of {', '.join(PAGE_ORDERS)}, got {order[:60]!r}")
-    if len(orders) != len(keys):
-        raise invalid(f"sorting_order must have one entry per sorting key: {len(keys)} keys, {len(orders)} orders")
-    for name, largest in (("offset", INT64_MAX), ("limit", INT32_MAX)):
-        if name in sent:
-            whole_number(name, sent[name][0], largest)
-    return sent
+    keys, orders = (len(values[name] or ()) for name in ("sorting_keys", "sorting_order"))
+    if orders != keys:
+        raise invalid(f"sorting_order must have one entry per sorting key: {keys} keys, {orders} orders")
 
 
-def read_order(sent: dict[str, list[str]], sortable: Sequence[str]) -> Order:
+def order_of(keys: Sequence[str], orders: Sequence[str]) -> Order:
     """Return the order of the rows: the keys asked for, and last the position, which no two rows share."""
     terms: list[Term] = []
-    keys, orders = (sent.get(name, []) for name in _LISTS)
     descending = False
-    for number, (name, order) in enumerate(zip(keys, orders, strict=True)):
-        if name not in sortable:
-            raise invalid(f"unknown sorting key {name[:60]!r}; known are {', '.join(sortable)}")
-        if name in keys[:number]:
-            raise invalid(f"sorting key {name} was given twice")
+    for name, order in zip(keys, orders, strict=True):
         descending, nulls_first = PAGE_ORDERS[order]
         terms += [Term(f"({field(name)} IS NULL)", nulls_first), Term(field(name), descending)]
     # Rows of equal keys follow the last key's direction.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from functools import reduce
-from operator import and_, eq
+from operator import eq
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,7 +14,7 @@ from bktools.sandbox.answers import Refusal, ScopeRefusal, json_answer, text_ans
 from bktools.sandbox.auth import ORGANISATION_SCOPE, Caller
 from bktools.sandbox.jobs import ExportJob, job_at
 from bktools.sandbox.nouns import NOUNS, Listed
-from bktools.sandbox.paging import EVERY_ROW, Condition, Cursors, any_of, equal, page_parameters, read_order
+from bktools.sandbox.paging import Condition, Cursors, all_of, any_of, check_page, equal, order_of
 from bktools.sandbox.schemas import SCHEMAS
 from bktools.sandbox.store import State, new_id
 from bktools.sandbox.validation import read_body, read_query, same_json, uuid_text
@@ -28,13 +28,14 @@ _SENT = [name for name in Account._fields if name != "id"]
 
 def search(noun: Listed) -> Handler:
     """Return the handler of a noun's search: one page of the rows that match all filters (interface, sections 4.1, 4.4)."""
-    schema, is_query = noun.search, noun.body is None
+    schema, query = noun.search, noun.query
 
     async def answer(request: Request, state: State, caller: Caller) -> Response:
-        paging = page_parameters(request.query_params, schema["properties"] if is_query else {})
-        sent = read_query(paging, schema) if is_query else await read_body(request, schema)
+        parameters, page = read_query(request.query_params, query)
+        check_page(page)
+        sent = page if noun.body is None else await read_body(request, schema)
         company = sent["companyId"]
-        conditions = [EVERY_ROW]
+        conditions: list[Condition] = []
         if company is not None:
             caller.check_company(company, known=state.store.company(company) is not None)
             conditions.append(equal("company_id", company))
@@ -44,25 +45,26 @@ def search(noun: Listed) -> Handler:
             conditions.append(any_of("company_id", caller.companies))
         # An empty list is no filter.
         conditions += [meets(sent[name]) for name, (_, meets) in noun.filters.items() if sent[name] not in (None, [])]
-        return _page(state, noun, reduce(and_, conditions), paging)
+        return _page(state, noun, all_of(*conditions), page, parameters)
 
     return answer
 
 
-def _page(state: State, noun: Listed, matching: Condition, sent: dict[str, list[str]]) -> Response:
+def _page(
+    state: State, noun: Listed, matching: Condition, page: dict[str, Any], parameters: dict[str, list[str]]
+) -> Response:
     """Return the page of a noun that a search's parameters ask for, in its envelope (section 2.3)."""
-    order = read_order(sent, noun.sortable)
-    single = {name: values[0] for name, values in sent.items()}
-    numbers: dict[str, int] = {name: int(single[name]) for name in ("limit", "offset") if name in single}
+    keys, orders = page["sorting_keys"] or [], page["sorting_order"] or []
+    order = order_of(keys, orders)
     cursors = Cursors([noun.table, matching, order])
-    bounds = {name: cursors.read(name, single[name]) for name in ("after", "before") if name in single}
-    limit = min(numbers.get("limit", state.max_limit), state.max_limit)
-    rows = state.store.page(noun.table, matching, order, limit, **bounds, offset=numbers.get("offset", 0))
-    echo: dict[str, object] = {"parameters": sent, **{name: single[name] for name in bounds}, **numbers}
-    if "sorting_keys" in sent:
-        echo |= {"sortingKeys": sent["sorting_keys"], "sortingOrder": sent["sorting_order"]}
+    echo = {name: page[name] for name in ("after", "before", "limit", "offset") if page[name] is not None}
+    bounds = {name: cursors.read(name, page[name]) for name in ("after", "before") if name in echo}
+    limit = min(echo.get("limit", state.max_limit), state.max_limit)
+    rows = state.store.page(noun.table, matching, order, limit, **bounds, offset=echo.get("offset", 0))
+    if keys:
+        echo |= {"sortingKeys": keys, "sortingOrder": orders}
     pagination = {
-        "currentRequestPagination": echo,
+        "currentRequestPagination": {"parameters": parameters, **echo},
         "hasNextPage": rows.has_next,
         "hasPreviousPage": rows.has_previous,
         "total": rows.total,

@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bktools import disk
-from bktools.sandbox.chart import chart_of_accounts
-from bktools.sandbox.names import NAMES
-from bktools.sandbox.world import World, department_of, expense_of
+from bktools.sandbox.world import NAMES, World, chart_of_accounts, department_of, expense_of
 
 CHART_FILE = "chart_of_accounts.csv"
 ENTRIES_FILE = "accounting_entries.csv"
@@ -40,19 +38,15 @@ _OTHER_ACCOUNT = "490000"
 _DAYS_LATER = 3
 
 
-def write_sample_data(
-    folder: Path | str, *, seed: int = 1, companies: int = 3, categories: int = 240, employees: int = 27
-) -> tuple[Path, Path]:
-    """Write `chart_of_accounts.csv` and `accounting_entries.csv` of the first company and return their paths.
+def write_sample_data(folder: Path | str) -> tuple[Path, Path]:
+    """Write `chart_of_accounts.csv` and `accounting_entries.csv` of a new sandbox's first company; return their paths.
 
-    The same arguments give the same bytes. Each file is written whole or left as it was.
+    They have the same bytes every time. Each file is written whole or left as it was.
 
     Parameters
     ----------
     folder : Path
         Created when it is missing.
-    seed, companies, categories, employees : int
-        The world, as a `Server` takes it.
 
     Returns
     -------
@@ -67,27 +61,24 @@ def write_sample_data(
     ...     [path.name for path in write_sample_data(folder)]
     ['chart_of_accounts.csv', 'accounting_entries.csv']
     """
-    world = World(seed, companies, categories, employees)
     chart = [(a.code, a.name, a.type, a.tax_code, "ja" if a.active else "nein") for a in chart_of_accounts()]
-    entries = _entries(world)
+    entries = _entries(World())
     return (
         _write(folder, CHART_FILE, [_CHART_HEADINGS, *chart], mark="\ufeff", delimiter=";", line_end="\r\n"),
         _write(folder, ENTRIES_FILE, [entries[0], *(entry.values() for entry in entries)]),
     )
 
 
-def write_account_list(folder: Path | str, *, seed: int = 1, companies: int = 3) -> Path:
+def write_account_list(folder: Path | str) -> Path:
     """Write `accounts.csv`, the accounts of the first company in a new sandbox; return its path.
 
     It is an example of the list that a service's user interface exports. `import_accounts` takes it, since the interface has
-    no operation that lists accounts. The same arguments give the same bytes. The file is written whole or left as it was.
+    no operation that lists accounts. It has the same bytes every time, and is written whole or left as it was.
 
     Parameters
     ----------
     folder : Path
         Created when it is missing.
-    seed, companies : int
-        The world, as a `Server` takes it.
 
     Returns
     -------
@@ -104,7 +95,7 @@ def write_account_list(folder: Path | str, *, seed: int = 1, companies: int = 3)
     """
     rows = [
         [{True: "true", False: "false", None: ""}.get(value, value) for value in _account_columns(account)]
-        for account in World(seed, companies).accounts(0)
+        for account in World().accounts(0)
     ]
     return _write(folder, ACCOUNTS_FILE, [_ACCOUNT_HEADINGS, *rows])
 
@@ -163,9 +154,7 @@ def _quoted(text: str) -> str:
 def _entries(world: World) -> list[dict[str, str]]:
     """Return the accounting entries of a world's first company, most of them approved and coded."""
     categories = [category.id for category in world.categories_of(0)]
-    employees = [employee.id for employee in world.employees_of(0)]
-    if not categories or not employees:
-        raise ValueError("sample entries need at least one category and one employee")
+    employees = [employee["id"] for employee in world.employees_of(0)]
     special = {
         120: {"category_id": ""},
         160: {"category_id": world.id("no category", 160)},
@@ -179,22 +168,23 @@ def _entries(world: World) -> list[dict[str, str]]:
         # Seven is coprime to 240, so every kind of category gets its entries.
         category = number * 7 % len(categories)
         expense = expense_of(category)
-        bought = expense.bought[world.number(len(expense.bought), "entry", number, "bought")]
-        cents = 100 * expense.least + world.number(100 * (expense.most - expense.least), "entry", number, "amount")
+        least, most, bought = expense["least"], expense["most"], expense["bought"]
+        currency, supplier, text = bought[world.number(len(bought), "entry", number, "bought")]
+        cents = 100 * least + world.number(100 * (most - least), "entry", number, "amount")
         is_credit = number % 13 == 5  # noqa: PLR2004 - now and then
-        amount = _RATES[bought.currency] * cents / (-100 if is_credit else 100)
+        amount = _RATES[currency] * cents / (-100 if is_credit else 100)
         usual = {
             "entry_id": world.id("entry", number),
             "company_id": world.all_companies[0].id,
             "date": f"2026-10-{1 + world.number(31, 'entry', number, 'day'):02}",
-            "amount": f"{amount:.0f}" if bought.currency == "JPY" else f"{amount:.2f}",
-            "currency": bought.currency,
+            "amount": f"{amount:.0f}" if currency == "JPY" else f"{amount:.2f}",
+            "currency": currency,
             "category_id": categories[category],
             "employee_id": employees[number % len(employees)],
             "status": "approved",
-            "supplier": bought.supplier,
-            "description": f"{'Gutschrift ' if is_credit else ''}{bought.text}, Beleg {1001 + number}",
-            "cost_centre": NAMES.cost_centres[department_of(category)],
+            "supplier": supplier,
+            "description": f"{'Gutschrift ' if is_credit else ''}{text}, Beleg {1001 + number}",
+            "cost_centre": NAMES["cost_centres"][department_of(category)],
         }
         rows.append(usual | special.get(number, {}))
     return [*rows, rows[_COPIED]]

@@ -21,8 +21,25 @@ PAGE_ORDERS = {
 UUID: Schema = {"type": "string", "format": "uuid"}
 TEXT: Schema = {"type": "string"}
 CURSOR = TEXT | {"pattern": CURSOR_PATTERN}
+PAGE_ORDER = TEXT | {"enum": list(PAGE_ORDERS)}
 FLAG: Schema = {"type": "boolean"}
 UUIDS: Schema = {"type": "array", "items": UUID, "uniqueItems": True}
+
+# The parameters of a page (interface, section 4.1).
+PAGING: dict[str, Schema] = {
+    "before": CURSOR | {"description": "lower bound cursor; not with after or offset"},
+    "after": CURSOR | {"description": "upper bound cursor; not with before or offset"},
+    "offset": {"type": "integer", "format": "int64", "minimum": 0, "maximum": 2**63 - 1},
+    "limit": {
+        "type": "integer",
+        "format": "int32",
+        "minimum": 0,
+        "maximum": 2**31 - 1,
+        "description": "a page may have fewer rows",
+    },
+    "sorting_keys": {"type": "array", "items": TEXT, "uniqueItems": True},
+    "sorting_order": {"type": "array", "items": PAGE_ORDER, "description": "one order per sorting key"},
+}
 
 
 def ref(name: str) -> Schema:
@@ -69,7 +86,7 @@ _TYPES: dict[str, Schema] = {
 }
 
 SCHEMAS: dict[str, Schema] = {
-    "PageOrder": TEXT | {"enum": list(PAGE_ORDERS)},
+    "PageOrder": PAGE_ORDER,
     "CurrentRequestPagination": record(
         parameters=("parameters!", {"type": "object", "additionalProperties": _TYPES["texts"]}),
         text="after before",

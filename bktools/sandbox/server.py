@@ -6,22 +6,20 @@ import asyncio
 import itertools
 import logging
 import math
-import os
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
-from functools import wraps
+from contextlib import ExitStack, closing, suppress
+from functools import partial, wraps
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from bktools.errors import ArgumentError, StorageError
-from bktools.sandbox.app import Conduct, OnRequest, build_app
+from bktools.errors import StorageError
+from bktools.sandbox.app import OnRequest, build_app
 from bktools.sandbox.auth import ALL_SCOPES, BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
 from bktools.sandbox.faults import Fault, Faults, check_seconds, check_whole
 from bktools.sandbox.jobs import job_at
@@ -31,7 +29,6 @@ from bktools.sandbox.world import World
 DATABASE = "service.sqlite"
 LOOPBACK = "127.0.0.1"
 _START_SECONDS = 60.0
-
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -136,20 +133,15 @@ class Server:
             ("balance_port", balance_port, 0, 65535),
             ("requests_per_minute", 1 if requests_per_minute is None else requests_per_minute, 1, math.inf),
         ):
-            check_whole(name, value)
-            if not smallest <= value <= largest:
-                bounds = f"at least {smallest}" if largest == math.inf else f"from {smallest} to {largest}"
-                raise ArgumentError(name, f"must be {bounds}", value)
-        for name, seconds in (("latency", latency), ("job_seconds", job_seconds)):
-            check_seconds(name, seconds)
+            check_whole(name, value, smallest, largest)
+        check_seconds("latency", latency)
+        check_seconds("job_seconds", job_seconds)
         self.file = Path(db) if db is not None else Path(folder) / DATABASE
         self._world = World(seed, companies, categories, employees)
         self._ports = (port, balance_port)
         self._on_request = on_request
-        self._max_limit = max_limit
-        self._job_seconds = job_seconds
         self._faults = Faults(faults)
-        self._conduct = Conduct(self._faults, latency, requests_per_minute)
+        self._conduct = (max_limit, job_seconds, latency, requests_per_minute)
         self._uvicorn: _WebServer | None = None
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
@@ -172,7 +164,9 @@ class Server:
         web_server = logging.getLogger("uvicorn")
         if web_server.level == logging.NOTSET:
             web_server.setLevel(logging.WARNING)
-        sockets = _listen(self._ports)
+        with ExitStack() as opened:
+            sockets = [opened.enter_context(_listen(port)) for port in self._ports]
+            opened.pop_all()
         self.base_url, self.balance_url = (f"http://{LOOPBACK}:{s.getsockname()[1]}" for s in sockets)
         self._failure = None
         # A daemon, so that a notebook's kernel or a script can end.
@@ -272,22 +266,14 @@ class Server:
         with self._store() as store:
             return [job_at(job, time.time()) for job in store.export_jobs()]
 
-    def _store(self) -> Store:
-        return Store(self.file, self._world)
-
-    def _transport_of(self, client: tuple[str, int]) -> asyncio.Transport | None:
-        assert self._uvicorn is not None
-        connections = self._uvicorn.server_state.connections
-        transports = (c.transport for c in connections if isinstance(c, H11Protocol) and c.client == client)
-        return next(transports, None)
+    def _store(self) -> closing[Store]:
+        return closing(Store(self.file, self._world))
 
     def _run(self, sockets: list[socket.socket]) -> None:
         try:
             with self._store() as store:
-                state = State(store, self._max_limit, self._job_seconds)
-                app = build_app(
-                    state, self._conduct, self.base_url, self.balance_url, self._transport_of, self._on_request
-                )
+                state = State(store, self._faults, *self._conduct)
+                app = build_app(state, self.base_url, self.balance_url, self._on_request)
                 config = uvicorn.Config(
                     app,
                     http="h11",
@@ -313,26 +299,24 @@ class Server:
 class _WebServer(uvicorn.Server):
     """A web server that ends at once when nobody is connected, where uvicorn waits up to a fifth of a second."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._wake = asyncio.Event()
+    _wake: Callable[[], object] | None = None
 
     def end(self) -> None:
         """Ask the server to end; from any thread."""
         self.should_exit = True
-        if self._loop is not None:
+        if self._wake is not None:
             with suppress(RuntimeError):  # it has ended already
-                self._loop.call_soon_threadsafe(self._wake.set)
+                self._wake()
 
     async def main_loop(self) -> None:
         """Serve until `end`; every second or so the answers get another date."""
-        self._loop = asyncio.get_running_loop()
+        ended = asyncio.Event()
+        self._wake = partial(asyncio.get_running_loop().call_soon_threadsafe, ended.set)
         for tick in itertools.count():
             if await self.on_tick(tick % 10):
                 return
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), timeout=0.1)
+                await asyncio.wait_for(ended.wait(), timeout=0.1)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Close the sockets, and let connected clients have their answers."""
@@ -344,22 +328,12 @@ class _WebServer(uvicorn.Server):
                 listening.close()
 
 
-def _listen(ports: tuple[int, int]) -> list[socket.socket]:
-    sockets: list[socket.socket] = []
-    for port in ports:
-        # asyncio sets TCP_NODELAY only where the protocol is named; without it each small answer waits 40 ms.
-        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        sockets.append(listening)
-        try:
-            if os.name == "posix":
-                # Reuse a port at once. On Windows the option would let two processes share a port.
-                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind((LOOPBACK, port))
-            listening.listen(2048)
-        except OSError as error:
-            for opened in sockets:
-                opened.close()
-            raise StorageError(
-                f"port {port} of {LOOPBACK} cannot be used ({error.strerror}); give another one or none"
-            ) from error
-    return sockets
+def _listen(port: int) -> socket.socket:
+    try:
+        listening = socket.create_server((LOOPBACK, port), backlog=2048)
+    except OSError as error:
+        why, *_ = str(error.strerror).split(" (while")
+        raise StorageError(f"port {port} of {LOOPBACK} cannot be used ({why}); give another one or none") from error
+    # Connections inherit it. Without it each small answer waits 40 ms.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening

@@ -18,15 +18,15 @@ from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from bktools import disk
 from bktools.errors import ArgumentError, StorageError
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
+from bktools.sandbox.faults import Faults
 from bktools.sandbox.jobs import OUTCOMES, ExportJob
 from bktools.sandbox.nouns import NOUNS, Listed
-from bktools.sandbox.paging import Condition, Key, Order, Rows, backwards, beyond
+from bktools.sandbox.paging import Condition, Key, Order, Rows, all_of, backwards, beyond
 from bktools.sandbox.world import Account, Category, Company, World, category_json
 
 # Searches and sorts read the fields of categories and employees from their JSON.
@@ -75,15 +75,7 @@ sqlite3.register_converter("FLAG", lambda stored: stored == b"1")
 
 
 class Store:
-    """One connection to the state. Not for use by two threads.
-
-    Parameters
-    ----------
-    file : Path
-        The database; created with the world when it is missing.
-    world : World
-        The content of a new database.
-    """
+    """One connection to the state; a missing database is created with the world. Not for use by two threads."""
 
     def __init__(self, file: Path, world: World) -> None:
         try:
@@ -104,20 +96,17 @@ class Store:
             self._execute("PRAGMA cache_size = -65536")
             # The world is written before the WAL is on: otherwise a large one would be written twice.
             self._make(world, file)
-            self._use_wal()
+            # SQLite does not wait for the lock of this change, and several processes may start at once.
+            disk.repeated(lambda: self._execute("PRAGMA journal_mode = WAL"), sqlite3.OperationalError, 30)
         except sqlite3.DatabaseError as error:
-            self._connection.close()
+            self.close()
             raise StorageError(
                 f"{file} cannot be used as a sandbox database ({error}); {_advice(error, file)}"
             ) from error
         self.settings: Mapping[str, str] = dict(self._execute("SELECT name, value FROM settings"))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Close the connection."""
         self._connection.close()
 
     def _make(self, world: World, file: Path) -> None:
@@ -137,7 +126,7 @@ class Store:
             # Of two processes, the other one may have made them meanwhile.
             for noun in self._missing():
                 self._run(_NOUN.format(table=noun.table))
-                self._fill_noun(noun, world)
+                self._fill_noun(noun)
                 self._run(_INDICES.format(table=noun.table))
 
     def _run(self, statements: str) -> None:
@@ -166,17 +155,13 @@ class Store:
         for number in range(world.companies):
             many("INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", world.accounts(number))
 
-    def _fill_noun(self, noun: Listed, world: World) -> None:
-        made = self._execute("SELECT value FROM settings WHERE name = 'world'").fetchone()
+    def _fill_noun(self, noun: Listed) -> None:
         # Rows belong to the companies of this file, whatever world the server of today would make.
-        world = World(*json.loads(made[0])) if made else world
+        [made] = self._execute("SELECT value FROM settings WHERE name = 'world'").fetchone()
+        world = World(*json.loads(made))
         for number, company in enumerate(world.all_companies):
             rows = ((id_, company.id, body) for id_, body in noun.rows(world, number))
             self._connection.executemany(_ADD.format(noun.table), rows)
-
-    def _use_wal(self) -> None:
-        # SQLite does not wait for the lock of this change, and several processes may start at once.
-        disk.repeated(lambda: self._execute("PRAGMA journal_mode = WAL"), sqlite3.OperationalError, 30)
 
     @contextmanager
     def _transaction(self, kind: str) -> Iterator[None]:
@@ -217,12 +202,12 @@ class Store:
         with self._transaction("DEFERRED"):
             version = (self._execute("PRAGMA data_version").fetchone(), self._connection.total_changes)
             total = self._cached_total(table, matching, version)
-            within = matching if bound is None else matching & beyond(read, bound)
+            within = matching if bound is None else all_of(matching, beyond(read, bound))
             read_rows = self._select(table, within, read, limit + 1, offset)
             more, behind = len(read_rows) > limit, offset > 0 and total > 0
             if bound is not None:
                 towards = backwards(read)
-                behind = bool(self._select(table, matching & beyond(towards, bound, inclusive=True), towards, 1))
+                behind = bool(self._select(table, all_of(matching, beyond(towards, bound, inclusive=True)), towards, 1))
         rows = read_rows[:limit] if forwards else read_rows[:limit][::-1]
         previous, following = (behind, more) if forwards else (more, behind)
         return Rows([row[1:] for row in rows], [row[0] for row in rows], previous, following, total)
@@ -233,7 +218,7 @@ class Store:
         columns = ", ".join(["body", *(term.sql for term in order)])
         sql = (
             f"SELECT {columns} FROM {table} WHERE {matching.sql} "  # noqa: S608 - own names, values are bound
-            f"ORDER BY {', '.join(f'{term.sql} {term.direction}' for term in order)} LIMIT ? OFFSET ?"
+            f"ORDER BY {', '.join(map(str, order))} LIMIT ? OFFSET ?"
         )
         return self._execute(sql, (*matching.parameters, count, offset)).fetchall()
 
@@ -275,12 +260,11 @@ class Store:
         """
         if job_outcome is not None and job_outcome not in OUTCOMES:
             raise ArgumentError("job_outcome", f"must be one of {', '.join(OUTCOMES)}", job_outcome)
-        sql = (
-            "UPDATE companies SET has_integration = ifnull(?, has_integration), "
-            "has_contra_accounts = ifnull(?, has_contra_accounts), job_outcome = ifnull(?, job_outcome), "
-            "job_expires_in = ifnull(?, job_expires_in) WHERE id = ?"
-        )
-        self._execute(sql, (has_integration, has_contra_accounts, job_outcome, job_expires_in, company_id))
+        options: dict[str, Any] = {"has_integration": has_integration, "has_contra_accounts": has_contra_accounts}
+        options |= {"job_outcome": job_outcome, "job_expires_in": job_expires_in}
+        changes = ", ".join(f"{name} = ifnull(?, {name})" for name in options)
+        sql = f"UPDATE companies SET {changes} WHERE id = ?"  # noqa: S608 - own names
+        self._execute(sql, (*options.values(), company_id))
 
     # Categories and employees
 
@@ -370,8 +354,11 @@ class State:
     """The store and the server's options, as every handler gets them."""
 
     store: Store
+    faults: Faults
     max_limit: int
     job_seconds: float
+    latency: float
+    requests_per_minute: int | None
 
 
 def _advice(error: sqlite3.DatabaseError, file: Path) -> str:

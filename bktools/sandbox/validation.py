@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
 from starlette.datastructures import QueryParams
@@ -15,21 +15,10 @@ from bktools.sandbox.schemas import Schema
 
 LARGEST_BODY = 4 * 1024 * 1024
 _LARGEST_READ = 16 * LARGEST_BODY
-INT32_MAX = 2**31 - 1
-INT64_MAX = 2**63 - 1
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
-_FLAGS = {"true": True, "false": False}
 _BETWEEN = re.compile(r"[ \t\n\r,:]*")
 _DIGITS = re.compile(r"-?[0-9]{1,40}")
-
-# By type of a schema: the type in Python, and its name in messages.
-_TYPES = {
-    "string": (str, "text"),
-    "boolean": (bool, "true or false"),
-    "array": (list, "a list of UUIDs"),
-    "object": (dict, "an object"),
-}
 
 
 class Number(NamedTuple):
@@ -63,25 +52,28 @@ async def read_body(request: Request, schema: Schema) -> dict[str, Any]:
     return values
 
 
-def read_query(sent: Mapping[str, list[str]], schema: Schema) -> dict[str, Any]:
-    """Return the value of every query parameter of a schema, None for a missing one; refuse one that breaks a rule."""
+def read_query(query: QueryParams, schema: Schema) -> tuple[dict[str, list[str]], dict[str, Any]]:
+    """Return the parameters of a query as they were sent, and the value of each in the schema, as `read_body` does."""
+    sent: dict[str, list[str]] = {}
+    for name, text in query.multi_items():
+        sent.setdefault(name, []).append(text)
     values: dict[str, Any] = {}
     for name, texts in sent.items():
         type_ = schema["properties"].get(name, {}).get("type")
-        if type_ is not None:
-            values[name] = (
-                texts if type_ == "array" else _FLAGS.get(texts[0], texts[0]) if type_ == "boolean" else texts[0]
-            )
-    return _object("", schema, values)
+        if type_ != "array" and len(texts) > 1:
+            raise invalid(f"query parameter {name} was given {len(texts)} times; give it once")
+        is_number = type_ == "integer" and _DIGITS.fullmatch(texts[0])
+        values[name] = texts if type_ == "array" else int(texts[0]) if is_number else texts[0]
+    return sent, _object("", schema, values)
 
 
 def _value(name: str, schema: Schema, sent: Any) -> Any:
-    type_ = schema["type"] if isinstance(schema["type"], str) else schema["type"][0]
-    kind, words = _TYPES[type_]
+    # A nullable one has two types; null was left out before.
+    kind, words, rule = _TYPES[schema["type"] if isinstance(schema["type"], str) else schema["type"][0]]
     if not isinstance(sent, kind):
         shown = sent.text if isinstance(sent, Number) else json.dumps(sent)
         raise invalid(f"{name} must be {words}, got {shown[:60]}")
-    return _RULES[type_](name, schema, sent) if type_ in _RULES else sent
+    return rule(name, schema, sent)
 
 
 def _object(name: str, schema: Schema, sent: dict[str, Any]) -> dict[str, Any]:
@@ -90,7 +82,7 @@ def _object(name: str, schema: Schema, sent: dict[str, Any]) -> dict[str, Any]:
     prefix = f"{name}." if name else ""
     for field in sent:
         if field not in schema["properties"]:
-            raise invalid(f"unknown field {prefix + field!r}; known are {', '.join(schema['properties'])}")
+            raise invalid(f"{prefix + field!r} is unknown; known are {', '.join(schema['properties'])}")
     values = {}
     for field, rule in schema["properties"].items():
         value = sent.get(field)
@@ -117,33 +109,27 @@ def _text(name: str, schema: Schema, sent: str) -> str:
     shortest, longest = schema.get("minLength", 0), schema.get("maxLength", len(sent))
     if not shortest <= len(sent) <= longest:
         raise invalid(f"{name} must have {shortest} to {longest} characters, has {len(sent)}")
+    if sent not in schema.get("enum", [sent]):
+        raise invalid(f"{name} must be one of {', '.join(schema['enum'])}, got {sent[:60]!r}")
+    if "pattern" in schema and not re.fullmatch(schema["pattern"], sent):
+        raise invalid(f"{name} must match {schema['pattern']}, got {sent[:60]!r}")
     return uuid_text(name, sent) if schema.get("format") == "uuid" else sent
 
 
-_RULES: dict[str, Callable[[str, Schema, Any], Any]] = {"object": _object, "array": _list, "string": _text}
+def _number(name: str, schema: Schema, sent: int) -> int:
+    if not schema["minimum"] <= sent <= schema["maximum"]:
+        raise invalid(f"{name} must be from {schema['minimum']} to {schema['maximum']}, got {sent}")
+    return sent
 
 
-def known_parameters(query: QueryParams, known: Sequence[str], lists: Sequence[str] = ()) -> dict[str, list[str]]:
-    """Return the query's parameters; refuse unknown ones, and repeated ones that are not lists."""
-    parameters: dict[str, list[str]] = {}
-    for name, value in query.multi_items():
-        if name not in known:
-            raise invalid(f"unknown query parameter {name!r}; known are {', '.join(known)}")
-        parameters.setdefault(name, []).append(value)
-    for name, values in parameters.items():
-        if len(values) > 1 and name not in lists:
-            raise invalid(f"query parameter {name} was given {len(values)} times; give it once")
-    return parameters
-
-
-def whole_number(name: str, text: str, largest: int) -> int:
-    """Return a query parameter that must be a number from 0 up."""
-    if not _DIGITS.fullmatch(text):
-        raise invalid(f"{name} must be a whole number, got {text[:60]!r}")
-    number = int(text)
-    if not 0 <= number <= largest:
-        raise invalid(f"{name} must be from 0 to {largest}, got {number}")
-    return number
+# By type of a schema: the type in Python, its name in messages, and the rule of its values.
+_TYPES: dict[str, tuple[type, str, Callable[[str, Schema, Any], Any]]] = {
+    "string": (str, "text", _text),
+    "boolean": (bool, "true or false", lambda _name, _schema, sent: sent),
+    "integer": (int, "a whole number", _number),
+    "array": (list, "a list of UUIDs", _list),
+    "object": (dict, "an object", _object),
+}
 
 
 def uuid_text(name: str, text: str) -> str:

@@ -8,13 +8,25 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from bktools.sandbox.chart import ONLY_IN_SERVICE, OTHER_NAMES, chart_of_accounts
-from bktools.sandbox.names import NAMES, Expense
+# Names of companies, people and categories.
+NAMES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("names.toml").read_text(encoding="utf-8"))
+
+# Accounts that the service has and the ERP does not: code, name, archived.
+ONLY_IN_SERVICE = (
+    ("495900", "Altkonto Beratung (Migration 2024)", False),
+    ("498500", "Werkzeuge und Kleingeräte", False),
+    ("499900", "Testkonto - bitte löschen", True),
+)
+
+# Names under which the service has the accounts marked `~`.
+OTHER_NAMES = {"454000": "Kfz-Reparaturen & Wartung", "465000": "Bewirtung"}
 
 # Kinds of categories by their number: period and remainder, chosen so that no number is of two kinds.
 _UNMAPPED = (12, 5)
@@ -26,12 +38,27 @@ _TAXED = (20, 3)
 _WITH_METADATA = (16, 0)
 
 # One encoder: `json.dumps` creates one for each call.
-_ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False)
+to_json = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 
 _THIRD = 2
 _FORMER_VEHICLES = "450000"  # an archived account of the first company
 
 _SMALLER = 4  # the other companies have a quarter of the first one's categories
+
+
+class ChartAccount(NamedTuple):
+    """One account of the ERP's chart, with codes of six digits so that none is one of a four-digit chart.
+
+    `in_service` is `=` for an account that the service has as it is, `~` for one that it has under another name, and
+    empty for one that it lacks.
+    """
+
+    code: str
+    name: str
+    type: str
+    tax_code: str
+    active: bool
+    in_service: str
 
 
 class Company(NamedTuple):
@@ -73,19 +100,15 @@ class Category(NamedTuple):
     metadata: str | None
 
 
-class Employee(NamedTuple):
-    """An employee as the service stores it."""
-
-    id: str
-    company_id: str
-    email: str
-    first_name: str
-    last_name: str
-    avatar_url: str | None
-    code: str | None
-    job_title: str | None
-    phone: str | None
-    role: str | None
+@cache
+def chart_of_accounts() -> tuple[ChartAccount, ...]:
+    """Return the chart in the order of its codes."""
+    _, *lines = Path(__file__).with_name("chart.csv").read_text(encoding="utf-8").splitlines()
+    # Spaces between the bars belong to the name.
+    rows = (line.split("|") for line in lines)
+    return tuple(
+        ChartAccount(code, name, type_, tax, active == "ja", known) for code, name, type_, tax, active, known in rows
+    )
 
 
 @dataclass(frozen=True)
@@ -125,15 +148,15 @@ class World:
         return tuple(self._company(index) for index in range(self.companies))
 
     def _company(self, index: int) -> Company:
-        called = NAMES.companies[index % len(NAMES.companies)]
-        again = index // len(NAMES.companies)
+        name, country, currency, _ = _named("companies", index)
+        again = index // len(NAMES["companies"])
         whole = 10_000 + self.number(90_000, "company", index, "balance")
-        cents = "" if called.currency == "JPY" else ".50"
+        cents = "" if currency == "JPY" else ".50"
         return Company(
             id=self.id("company", index),
-            name=f"{called.name} {again + 1}" if again else called.name,
-            country=called.country,
-            currency=called.currency,
+            name=f"{name} {again + 1}" if again else name,
+            country=country,
+            currency=currency,
             has_integration=index != 2,  # noqa: PLR2004 - the third company
             has_contra_accounts=index != 1,
             current=f"{whole}{cents}",
@@ -160,7 +183,7 @@ class World:
     def categories_of(self, company: int) -> Iterator[Category]:
         """Yield the categories of a company, in the order of their creation."""
         owner = self.all_companies[company]
-        called = NAMES.groups.get(owner.country, NAMES.groups["other"])
+        called = _of_country("groups", owner.country)
         groups = [self.id("company", company, "group", name) for name in called]
         accounts = self.accounts(company)
         codes = dict.fromkeys(a.tax_code_external_id for a in accounts if a.tax_code_external_id)
@@ -172,7 +195,7 @@ class World:
         usual = [a.id for a in accounts if not a.archived and a.external_id not in foreign]
         for number in range(self.categories if company == 0 else self.categories // _SMALLER):
             account: str | None = (
-                ids[expense_of(number).account]
+                ids[expense_of(number)["account"]]
                 if company == 0
                 else usual[self.number(len(usual), "company", company, "mapping", number)]
             )
@@ -190,43 +213,37 @@ class World:
                 archived=_is(number, _ARCHIVED),
                 account_id=account,
                 tax_code_id=taxes[number % len(taxes)] if taxes and _is(number, _TAXED) else None,
-                metadata=NAMES.metadata[number // 16 % len(NAMES.metadata)] if _is(number, _WITH_METADATA) else None,
+                metadata=_named("metadata", number // 16) if _is(number, _WITH_METADATA) else None,
             )
 
-    def employees_of(self, company: int) -> Iterator[Employee]:
-        """Yield the employees of a company; some without code, avatar, job title, phone or role."""
+    def employees_of(self, company: int) -> Iterator[dict[str, Any]]:
+        """Yield the employees of a company as the service answers them, some of them without optional fields."""
         owner = self.all_companies[company]
-        domain = NAMES.companies[company % len(NAMES.companies)].domain
+        *_, domain = _named("companies", company)
         count = self.employees if company == 0 else max(1, self.employees // _SMALLER) if self.employees else 0
-        people = NAMES.people.get(owner.country, NAMES.people["other"])
+        people = _of_country("people", owner.country)
         for number in range(count):
             first, last, address = people[(number + 5 * company) % len(people)]
             again = number // len(people)
-            yield Employee(
-                id=self.id("company", company, "employee", number),
-                company_id=owner.id,
-                email=f"{address}{again or ''}@{domain}",
-                first_name=first,
-                last_name=last,
-                avatar_url=f"https://images.{domain}/{number}.png" if number % 3 == 0 else None,
-                code=None if number % 6 == 4 else f"{number + 1:04}",  # noqa: PLR2004 - every sixth
-                job_title=None if number % 5 == 3 else NAMES.job_titles[number % len(NAMES.job_titles)],  # noqa: PLR2004
-                phone=f"+49 221 {number + 100:03} {number}" if number % 4 else None,
-                role=NAMES.roles[number % len(NAMES.roles)] if number % 7 else None,
-            )
+            employee = {
+                "id": self.id("company", company, "employee", number),
+                "companyId": owner.id,
+                "email": f"{address}{again or ''}@{domain}",
+                "firstName": first,
+                "lastName": last,
+                "avatar": {"url": f"https://images.{domain}/{number}.png"} if number % 3 == 0 else None,
+                "code": None if number % 6 == 4 else f"{number + 1:04}",  # noqa: PLR2004 - every sixth
+                "jobTitle": None if number % 5 == 3 else _named("job_titles", number),  # noqa: PLR2004
+                "phone": f"+49 221 {number + 100:03} {number}" if number % 4 else None,
+                "role": _named("roles", number) if number % 7 else None,
+            }
+            yield {name: value for name, value in employee.items() if value is not None}
 
 
 def category_json(category: Category) -> str:
     """Return a category as the service answers it; metadata exactly as stored, left out when missing."""
-    shown = _ENCODER.encode(dict(zip(_CATEGORY_FIELDS[:-1], category[:-1], strict=True)))
+    shown = to_json(dict(zip(_CATEGORY_FIELDS[:-1], category[:-1], strict=True)))
     return shown if category.metadata is None else f'{shown[:-1]}, "metadata": {category.metadata}}}'
-
-
-def employee_json(employee: Employee) -> str:
-    """Return an employee as the service answers it, without empty fields."""
-    avatar = {"url": employee.avatar_url} if employee.avatar_url else None
-    shown = dict(zip(_EMPLOYEE_FIELDS, employee, strict=True)) | {"avatar": avatar}
-    return _ENCODER.encode({name: value for name, value in shown.items() if value is not None})
 
 
 def camel(name: str) -> str:
@@ -236,17 +253,26 @@ def camel(name: str) -> str:
 
 
 _CATEGORY_FIELDS = [camel(name) for name in Category._fields]
-_EMPLOYEE_FIELDS = [camel(name.removesuffix("_url")) for name in Employee._fields]
 
 
-def expense_of(number: int) -> Expense:
+def _named(names: str, number: int) -> Any:
+    return NAMES[names][number % len(NAMES[names])]
+
+
+def _of_country(names: str, country: str) -> list[Any]:
+    of_country: list[Any] = NAMES[names].get(country, NAMES[names]["other"])
+    return of_country
+
+
+def expense_of(number: int) -> dict[str, Any]:
     """Return the kind of expense of the first company's category of a number."""
-    return NAMES.expenses[_named_as(number) % len(NAMES.expenses)]
+    expense: dict[str, Any] = _named("expenses", _named_as(number))
+    return expense
 
 
 def department_of(number: int) -> int:
     """Return the number of the department of the first company's category of a number."""
-    return _named_as(number) // len(NAMES.expenses) % len(NAMES.departments)
+    return _named_as(number) // len(NAMES["expenses"]) % len(NAMES["departments"])
 
 
 def _named_as(number: int) -> int:
@@ -260,10 +286,10 @@ def _is(number: int, kind: tuple[int, int]) -> bool:
 
 def _category_name(company: int, country: str, number: int) -> str:
     if company == 0:
-        things, places = tuple(expense.name for expense in NAMES.expenses), NAMES.departments
+        things, places = [expense["name"] for expense in NAMES["expenses"]], NAMES["departments"]
         number = _named_as(number)
     else:
-        things, places = NAMES.things.get(country, NAMES.things["other"]), NAMES.places
+        things, places = _of_country("things", country), NAMES["places"]
     again = number // (len(things) * len(places))
     parts = [things[number % len(things)], places[number // len(things) % len(places)], str(again + 1) if again else ""]
     return " ".join(filter(None, parts))

@@ -10,10 +10,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from bktools.contract.endpoint import Endpoint, Host
-from bktools.contract.export_jobs import NEXT_STEPS, REFUSALS
+from bktools.contract.accounts import CREATE_ACCOUNT, is_duplicate
+from bktools.contract.endpoint import Endpoint
+from bktools.contract.export_jobs import REFUSALS
 from bktools.errors import (
     AuthenticationError,
+    DuplicateAccountError,
     NotFoundError,
     RateLimitedError,
     ReplacedTextWarning,
@@ -29,9 +31,6 @@ Record = TypeVar("Record")
 
 LONGEST_DETAIL = 300
 
-# Records that a warning names.
-SHOWN_NAMES = 5
-
 # What stands for a character that is none.
 REPLACEMENT = "\ufffd"
 # An escape of JSON: a surrogate pair, a half of one, or any other.
@@ -40,7 +39,17 @@ _ESCAPE = re.compile(
     re.DOTALL,
 )
 
+EXISTS_ALREADY = (
+    "the account exists already, but its id is unknown: import the service's list (bktools accounts import FILE)"
+)
+_REDIRECTED = (
+    "the address redirects, and redirects are not followed, so that no credential goes to another host: correct the "
+    "address (bktools config shows it)"
+)
+
+# The error and its advice by status, or by the class of statuses.
 BY_STATUS: dict[int, tuple[type[StatusError], str]] = {
+    3: (StatusError, _REDIRECTED),
     401: (
         AuthenticationError,
         "the credential is missing, wrong or expired: renew it (bktools config shows its source)",
@@ -51,66 +60,49 @@ BY_STATUS: dict[int, tuple[type[StatusError], str]] = {
     ),
     404: (NotFoundError, "not found, or the address is wrong (bktools config shows it)"),
     429: (RateLimitedError, "too many requests: lower requests_per_minute (BKTOOLS_REQUESTS_PER_MINUTE)"),
+    5: (ServerError, "the service failed: try again later"),
 }
 
 
-def decoded(answer: Answer, decoder: msgspec.json.Decoder[Record], endpoint: Endpoint) -> Record:
+def decoded(answer: Answer, kind: type[Record], endpoint: Endpoint) -> Record:
     r"""Return the record of a 2xx answer.
 
-    Half of a surrogate pair, which JSON allows and no text holds, becomes \ufffd; a warning names the records.
+    Half of a surrogate pair, which JSON allows and no text holds, becomes \ufffd, with a warning.
 
     Raises
     ------
     UnreadableAnswerError
         When the body is not JSON, or a field has a wrong type. Unknown fields and values pass.
     """
+    status, headers, body = answer
     try:
         try:
-            return decoder.decode(answer.body)
+            return msgspec.json.decode(body, type=kind)
         except msgspec.DecodeError:
-            whole = _with_whole_characters(answer.body)
-            if whole == answer.body:
+            whole = _ESCAPE.sub(lambda escape: rb"\ufffd" if escape["half"] else escape[0], body)
+            if whole == body:
                 raise
-            record = decoder.decode(whole)
-    except msgspec.ValidationError as error:
-        broken = UnreadableAnswerError(
-            f"the answer to {endpoint.operation} breaks the interface: {error}", status=answer.status
-        )
-        raise of_answer(broken, answer.headers) from error
+            record = msgspec.json.decode(whole, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        kind = one_line(answer.headers.get("content-type", "no content type"), LONGEST_DETAIL)
-        why = one_line(str(error), LONGEST_DETAIL)
-        problem = f"is not JSON ({why}; {kind})" if answer.body else f"has no body ({answer.status})"
+        is_json = isinstance(error, msgspec.ValidationError)
+        if is_json:
+            problem = f"breaks the interface: {error}"
+        elif body:
+            media_type = one_line(headers.get("content-type", "no content type"), LONGEST_DETAIL)
+            problem = f"is not JSON ({one_line(str(error), LONGEST_DETAIL)}; {media_type}): is the address right?"
+        else:
+            problem = f"has no body ({status}): is the address right?"
         unreadable = UnreadableAnswerError(
-            f"the answer to {endpoint.operation} {problem}: is the address right?",
-            status=answer.status,
-            repeatable=True,
+            f"the answer to {endpoint.operation} {problem}", status=status, repeatable=not is_json
         )
-        raise of_answer(unreadable, answer.headers) from error
-    _warn_of_replaced(whole, endpoint)
-    return record
-
-
-def _with_whole_characters(body: bytes) -> bytes:
-    """Return JSON in which each half of a surrogate pair is a replacement character."""
-    return _ESCAPE.sub(lambda escape: rb"\ufffd" if escape["half"] else escape[0], body)
-
-
-def _warn_of_replaced(body: bytes, endpoint: Endpoint) -> None:
-    """Warn of the records whose text has a replacement character."""
-    answer = msgspec.json.decode(body)
-    data = answer.get("data", answer)
-    records = data if isinstance(data, list) else [data]
-    names = [
-        str(record.get("id", "the answer")) for record in records if REPLACEMENT in msgspec.json.encode(record).decode()
-    ]
-    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+        raise of_answer(unreadable, headers) from error
     warnings.warn(
         f"the answer to {endpoint.operation} has characters that are no text, shown as {REPLACEMENT}: correct them in "
-        f"the service in {', '.join(names[:SHOWN_NAMES])}{more}",
+        "the service",
         ReplacedTextWarning,
         stacklevel=2,
     )
+    return record
 
 
 def error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
@@ -118,44 +110,31 @@ def error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
 
     The body's `type` identifies a refusal of an export job, never the status (interface, section 7.1).
     """
-    kind, detail = _type_and_detail(answer.body)
-    error, advice = BY_STATUS.get(answer.status, (StatusError, ""))
+    status, headers, body = answer
+    content = _json(body)
+    fields = content if isinstance(content, dict) else {"message": content}
+    kind, *details = (fields.get(name) for name in ("type", "message", "error", "detail"))
+    kind = kind.strip().upper() if isinstance(kind, str) else ""
+    detail = one_line(next((text for text in details if isinstance(text, str)), ""), LONGEST_DETAIL)
+    error, advice = BY_STATUS.get(status) or BY_STATUS.get(status // 100, (StatusError, ""))
     if endpoint.books_money and kind in REFUSALS:
-        error, advice = REFUSALS[kind], NEXT_STEPS[kind]
-    elif endpoint.host is Host.BALANCE and answer.status not in BY_STATUS and isinstance(_json(answer.body), str):
+        error, advice = REFUSALS[kind]
+    elif endpoint == CREATE_ACCOUNT and is_duplicate(status, f"{kind} {detail}"):
+        error, advice = DuplicateAccountError, EXISTS_ALREADY
+    elif endpoint.on_balance_host and status not in BY_STATUS and isinstance(content, str):
         # The interface shows two plain-text bodies without their status codes (section 7.2), so the text decides.
         error, advice = BY_STATUS[404] if "route" in detail.lower() else (ServerError, "")
-    elif answer.status >= 500:  # noqa: PLR2004
-        error, advice = ServerError, "the service failed: try again later"
-    elif 300 <= answer.status < 400:  # noqa: PLR2004
-        advice = (
-            "the address redirects, and redirects are not followed, so that no credential goes to another host: "
-            "correct the address (bktools config shows it)"
-        )
     reason = ": ".join(part for part in (kind, detail) if part)
-    message = f"{endpoint.operation} was answered {answer.status}" + (f" ({reason})" if reason else "")
+    message = f"{endpoint.operation} was answered {status}" + (f" ({reason})" if reason else "")
     refusal = error(
         f"{message}: {advice}" if advice else message,
-        status=answer.status,
-        body=answer.body,
+        status=status,
+        body=body,
         type=kind,
         detail=detail,
-        retry_after=_retry_after(answer.headers.get("retry-after")),
+        retry_after=_retry_after(headers.get("retry-after")),
     )
-    return of_answer(refusal, answer.headers)
-
-
-def _type_and_detail(body: bytes) -> tuple[str, str]:
-    content = _json(body)
-    if isinstance(content, str):
-        return "", one_line(content, LONGEST_DETAIL)
-    if isinstance(content, dict):
-        kind = content.get("type")
-        detail = next(
-            (content[name] for name in ("message", "error", "detail") if isinstance(content.get(name), str)), ""
-        )
-        return (kind.strip().upper() if isinstance(kind, str) else ""), one_line(detail, LONGEST_DETAIL)
-    return "", ""
+    return of_answer(refusal, headers)
 
 
 def _json(body: bytes) -> Any:

@@ -7,7 +7,7 @@ import functools
 import re
 from urllib.parse import unquote, urlsplit
 
-from bktools.contract.endpoint import Credential, Endpoint, Host
+from bktools.contract.endpoint import Endpoint
 from bktools.errors import ConfigurationError
 from bktools.settings import Secret, Settings
 
@@ -21,16 +21,11 @@ _NEVER_ESCAPED = re.compile(r"[A-Za-z0-9._~-]+")
 
 
 def authorization(endpoint: Endpoint, settings: Settings) -> str:
-    """Return the Authorization header for an operation.
+    """Return the Authorization header for an operation; raise `ConfigurationError` when no credential fits.
 
     The bearer token is preferred; the API key is used where the operation accepts it.
-
-    Raises
-    ------
-    ConfigurationError
-        When no credential fits the operation; nothing was sent.
     """
-    if endpoint.host is Host.BALANCE:
+    if endpoint.on_balance_host:
         if settings.balance_token is None:
             raise ConfigurationError(
                 f"{endpoint.operation} needs the balance host's own token: set BKTOOLS_BALANCE_TOKEN "
@@ -42,9 +37,9 @@ def authorization(endpoint: Endpoint, settings: Settings) -> str:
     if settings.api_key is None:
         raise ConfigurationError(
             f"no credential is configured for {settings.environment}: set BKTOOLS_TOKEN"
-            + (" or BKTOOLS_API_KEY" if Credential.API_KEY in endpoint.credentials else "")
+            + (" or BKTOOLS_API_KEY" if endpoint.takes_api_key else "")
         )
-    if Credential.API_KEY not in endpoint.credentials and not settings.api_key_everywhere:
+    if not endpoint.takes_api_key and not settings.api_key_everywhere:
         raise ConfigurationError(
             f"{endpoint.operation} accepts no API key, only a bearer token: set BKTOOLS_TOKEN "
             "(or api_key_everywhere = true for a service that accepts the key on every operation)"
@@ -53,14 +48,8 @@ def authorization(endpoint: Endpoint, settings: Settings) -> str:
 
 
 def address(endpoint: Endpoint, settings: Settings) -> str:
-    """Return the base URL of an operation.
-
-    Raises
-    ------
-    ConfigurationError
-        When its host is not configured.
-    """
-    if endpoint.host is Host.MAIN:
+    """Return the base URL of an operation; raise `ConfigurationError` when its host is not configured."""
+    if not endpoint.on_balance_host:
         assert settings.base_url is not None
         return settings.base_url
     if settings.balance_url is None:

@@ -15,25 +15,18 @@ ALL = "all"
 
 
 def company_ids(company: Company, settings: Settings) -> list[str]:
-    """Return the UUIDs of the given companies, or of the configured one; an empty list means all.
-
-    Raises
-    ------
-    ArgumentError
-        When one is neither a UUID nor a short name of the config file.
-    """
-    names = settings.company_names
-    if isinstance(company, str) and company == ALL:
-        return []
+    """Return the UUIDs of the given companies, or of the configured one; an empty list means all."""
+    named: dict[str, object]
     if company is None:
-        configured = settings.company
-        return [] if configured is None else [rules.company_id("company (configured)", configured, names)]
-    if isinstance(company, str | uuid.UUID):
-        return [rules.company_id("company", company, names)]
-    named = rules.company_ids("company", company, names)
-    if not named:
-        raise ArgumentError("company", "must name at least one company")
-    return named
+        named = {} if settings.company is None else {"company (configured)": settings.company}
+    elif isinstance(company, str | uuid.UUID):
+        named = {} if company == ALL else {"company": company}
+    else:
+        named = {f"company[{index}]": item for index, item in enumerate(rules.items_of("company", company))}
+        if not named:
+            raise ArgumentError("company", "must name at least one company")
+    ids = [rules.company_id(argument, item, settings.company_names) for argument, item in named.items()]
+    return list(dict.fromkeys(ids))
 
 
 def companies_among(ids: Iterable[str | None]) -> list[str]:

@@ -1,19 +1,18 @@
-"""Reads all pages of a table: every row once, or an error."""
+"""Reads all pages of a table: every row once, as asked for and none missing, or an error."""
 
 from __future__ import annotations
 
 import functools
 import time
 import warnings
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from operator import attrgetter
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
-from bktools.contract.noun import Noun
+from bktools.contract.noun import Filter, Noun
 from bktools.contract.paging import Page
-from bktools.errors import DriftError, PagingError, StatusError, UnverifiedTableWarning
-from bktools.service.checks import Checks
+from bktools.errors import DriftError, PagingError, StatusError, UnreadableAnswerError, UnverifiedTableWarning
 from bktools.service.workers import as_they_end
 
 Record = TypeVar("Record")
@@ -39,17 +38,8 @@ FEWEST_PAGES = 4
 SMALLEST_PAGE = 10
 
 
-class ShiftedError(Exception):
-    """Pages read concurrently do not join, because the table changed. Read by cursor instead."""
-
-
-class Search(Protocol[Record]):
-    """A search with fixed filters that takes only paging arguments."""
-
-    def __call__(
-        self, *, after: str | None = None, offset: int | None = None, limit: int | None = None
-    ) -> Page[Record]:
-        """Return a page."""
+# A search with fixed filters; takes only `after`, `offset` and `limit`.
+Search = Callable[..., Page[Record]]
 
 
 def pages_of(
@@ -62,18 +52,9 @@ def pages_of(
 ) -> Pages[Record]:
     """Return the pages of a table in order, by concurrent requests where that is faster, otherwise by cursor.
 
-    Parameters
-    ----------
-    search : callable
-        Takes `after`, `offset` and `limit`, returns a page.
-    begin : callable, optional
-        Used instead of `search` for the first page.
-    limit : int
-        Rows to ask for at once; the service may return fewer, or its default when it refuses so many.
-    threads : int
-        Concurrent requests, for a long table of a service that answers slowly.
-    prove : bool
-        Request the rows around the beginning of each page again, to prove that the page joins the one before.
+    The service may return fewer rows than `limit`, or its default when it refuses so many. `begin` is used instead of
+    `search` for the first page. Several threads are for a long table of a service that answers slowly. `prove` requests
+    the rows around the beginning of each page again, to prove that the page joins the one before.
     """
     began = _waited()
     rows: int | None = limit
@@ -104,16 +85,10 @@ def _waited() -> float:
 
 
 def by_cursor(search: Search[Record], first: Page[Record], limit: int | None, *, prove: bool) -> Pages[Record]:
-    """Yield the pages of a table in order, each after the end cursor of the page before.
+    """Yield the pages of a table in order, each after the end cursor of the page before; raise for a bad cursor.
 
     Cursors are opaque. If a service uses positions, rows move across them when other rows are deleted. `prove` therefore
-    requests the rows around the beginning of each page again, to prove that the page joins the one before. Without
-    `prove` that is unknown.
-
-    Raises
-    ------
-    PagingError
-        When a cursor is missing or repeated, or too many pages are empty.
+    requests the rows around the beginning of each page again. Without `prove`, joining is unknown.
     """
     page = last = first
     joined: bool | None = True
@@ -166,16 +141,11 @@ def _joins(search: Search[Any], last: Page[Any], page: Page[Any], limit: int | N
 
 
 def by_offset(search: Search[Record], first: Page[Record], *, threads: int) -> Pages[Record]:
-    """Yield the pages of a table in order, read concurrently and verified.
+    """Yield the pages of a table in order, read concurrently; raise `DriftError` when they do not join.
 
     Every page but the first also requests the row before it, which must equal the last row of the page before. Each page
     must have the expected length and the same total, and the last one must have no next page. Then no row is lost that
     existed during the whole time, although the pages were read at different times.
-
-    Raises
-    ------
-    ShiftedError
-        When one of these checks fails.
     """
     size, total = len(first.data), first.pagination.total
     assert total is not None
@@ -185,23 +155,106 @@ def by_offset(search: Search[Record], first: Page[Record], *, threads: int) -> P
     calls = (functools.partial(search, offset=offset, limit=size) for offset in offsets)
     with closing(as_they_end(calls, threads, in_order=True)) as pages:
         for offset in offsets:
-            page = _page_at(pages)
+            try:
+                _, page = next(pages)
+            except StatusError as error:
+                if error.status not in REFUSED:
+                    raise
+                raise DriftError("the service refuses pages at this offset") from error
             expected = min(size, total - offset)
             if len(page.data) != expected or page.pagination.total != total or page.data[0] != last:
-                raise ShiftedError(f"the page at row {offset} does not join the one before it")
+                raise DriftError(f"the page at row {offset} does not join the one before it")
             if page.pagination.has_next_page != (offset + expected < total):
-                raise ShiftedError(f"the service counts {total} rows, but its pages end at another row")
+                raise DriftError(f"the service counts {total} rows, but its pages end at another row")
             last = page.data[-1]
             yield Page(page.data[1:], page.pagination), True
 
 
-def _page_at(pages: Iterator[tuple[int, Page[Record]]]) -> Page[Record]:
-    try:
-        return next(pages)[1]
-    except StatusError as error:
-        if error.status not in REFUSED:
-            raise
-        raise ShiftedError("the service refuses pages at this offset") from error
+class Checks(Generic[Record]):
+    """Checks a table while its pages come: filters, repeated ids, the service's count, pages that join."""
+
+    def __init__(self, noun: Noun[Record], filters: Mapping[str, Any]) -> None:
+        self._noun = noun
+        self._allowed: list[tuple[Filter, set[Any]]] = []
+        for item in noun.filters:
+            if item.column and item.argument in filters:
+                value = filters[item.argument]
+                values = value if isinstance(value, list) else [value]
+                self._allowed.append((item, {_comparable(item, allowed) for allowed in values}))
+        # As keys: each once, in the order in which they came.
+        self._totals: dict[int, None] = {}
+        self._joined: bool | None = True
+        self._unfiltered: dict[Filter, int] = {}
+        self.count = 0
+
+    def add(self, page: Page[Record], *, joined: bool | None) -> None:
+        """Check a page; `joined` is whether it is proven to join the page before."""
+        self.count += len(page.data)
+        if page.pagination.total is not None:
+            self._totals[page.pagination.total] = None
+        if joined is not True and self._joined is not False:
+            self._joined = joined
+        for item, allowed in self._allowed:
+            if wrong := _unmatched(page.data, item, allowed):
+                self._unfiltered[item] = self._unfiltered.get(item, 0) + wrong
+
+    def require_filters(self, advice: str) -> None:
+        """Raise `UnreadableAnswerError` when rows do not match a filter; `advice` ends its message."""
+        for item, wrong in self._unfiltered.items():
+            raise UnreadableAnswerError(
+                f"the service did not apply the filter {item.argument} (sent as {item.sent_as}): {wrong} of {self.count} "
+                f"{self._noun.name} do not match it; nothing was kept{advice}"
+            )
+
+    def repeated(self, different: int) -> str:
+        """Return a message when rows came twice, else ""; `different` is the number of different ids."""
+        again = self.count - different
+        return f"{self.count} rows came, {again} of them a second time" if again else ""
+
+    def drift(self) -> str:
+        """Return a message when counts or pages show that the table changed while it was read, else ""."""
+        totals, rows = list(self._totals), f"{self.count} rows came"
+        if self._joined is False:
+            return f"{rows} in pages that do not join"
+        if totals and not min(totals) <= self.count <= max(totals):
+            return f"{rows}, but the service counts {max(totals)}"
+        if len(totals) > 1 and not self._joined:
+            return f"{rows} while the service's count went from {totals[0]} to {totals[-1]}"
+        return ""
+
+    def unfiltered(self) -> list[str]:
+        """Return a message for each filter that the service did not apply, with the number of rows."""
+        return [
+            f"{wrong} of {self.count} rows do not match the filter {item.argument}"
+            for item, wrong in self._unfiltered.items()
+        ]
+
+    def verified(self) -> tuple[str, ...]:
+        """Return the checks that the table passed."""
+        passed = {
+            "ids": True,
+            "filters": not self._unfiltered,
+            "total": len(self._totals) == 1 and not self.drift(),
+            "joins": self._joined,
+        }
+        return tuple(name for name, has_passed in passed.items() if has_passed)
+
+
+def _unmatched(records: Sequence[Any], item: Filter, allowed: Collection[Any]) -> int:
+    """Return the number of records that do not match a filter."""
+    value_of = attrgetter(item.column)
+    # Few values differ, so only those are compared.
+    wrong = {
+        value
+        for value in set(map(value_of, records))
+        if (not item.optional_in_rows if value is None else _comparable(item, value) not in allowed)
+    }
+    return sum(value_of(record) in wrong for record in records) if wrong else 0
+
+
+def _comparable(item: Filter, value: object) -> object:
+    """Return a value of a filter or of its column so that equal ones are the same."""
+    return value.lower() if isinstance(value, str) and not item.is_exact else value
 
 
 def verified_pages(

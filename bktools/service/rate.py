@@ -33,15 +33,10 @@ SAME_MOMENT = 1.0
 
 
 class Rate:
-    """Limits the requests of all threads to a number in any minute.
+    """Limits the requests of all threads to a number in any minute; 0 is no limit.
 
-    A sliding window instead of a steady pace: a table of twenty pages does not wait, and no minute has more requests than
-    the limit.
-
-    Parameters
-    ----------
-    per_minute : int
-        Requests in any window, which is safe for a service that counts by the minute; 0 for no limit.
+    A sliding window instead of a steady pace: a table of twenty pages does not wait. It is safe for a service that
+    counts by the minute.
     """
 
     def __init__(
@@ -61,19 +56,8 @@ class Rate:
     ) -> float:
         """Wait until one more request may be sent, and count it; return the seconds that were waited for room.
 
-        Parameters
-        ----------
-        end : float, optional
-            Latest time to wait for when the service asked to wait (seconds of the clock).
-        is_export : bool
-            Whether it may use what is kept for exports.
-        sleep : callable, optional
-            Waits in place of the client's own.
-
-        Raises
-        ------
-        RateLimitedError
-            When the service asked to wait longer.
+        An export may use what is kept for exports. Where the service asked to wait beyond `end` (seconds of the clock),
+        raise `RateLimitedError`.
         """
         if getattr(self._reserved, "is_next", False):
             self._reserved.is_next = False

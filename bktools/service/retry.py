@@ -18,7 +18,6 @@ from bktools.errors import (
     UnreachableError,
     UnreadableAnswerError,
 )
-from bktools.service.transport import Call
 from bktools.service.workers import pause
 
 log = logging.getLogger("bktools")
@@ -30,16 +29,10 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Limits for repeating one request.
+    """Limits for repeating one request: requests in all (those answered 429 do not count), and seconds.
 
-    Parameters
-    ----------
-    attempts : int
-        Most requests, including the first one. Requests answered with 429 do not count.
-    shortest_pause, longest_pause : float
-        Seconds. The pause is random, between the shortest and a bound that doubles up to the longest.
-    deadline : float
-        Seconds for the call with all its repeats, without the client's own waits to keep its rate.
+    A pause is random, between the shortest and a bound that doubles up to the longest. The deadline is of the call with
+    all its repeats, without the client's own waits to keep its rate.
     """
 
     attempts: int = 5
@@ -51,13 +44,8 @@ class RetryPolicy:
 class Budget:
     """The number of repeats left for the whole client, so that it does not flood a service that is down.
 
-    Parameters
-    ----------
-    size : int
-        Most repeats. Each one uses one.
-    answers : int
-        Answered requests that restore one. With 1, requests that always fail cannot use up the repeats of others as long
-        as most are answered.
+    So many answered requests restore one. With 1, requests that always fail cannot use up the repeats of others as long
+    as most are answered.
     """
 
     def __init__(self, size: int = 50, answers: int = 10) -> None:
@@ -89,18 +77,12 @@ def is_repeatable(error: BaseException) -> bool:
     return isinstance(error, UnreachableError | ConnectionLostError)
 
 
-def repeated(send: Callable[[], Answer], policy: RetryPolicy, budget: Budget, call: Call | None = None) -> Answer:
-    """Return what `send` returns, repeating it within the policy and the budget.
+def repeated(
+    send: Callable[[], Answer], policy: RetryPolicy, budget: Budget, end: Callable[[], float] | None = None
+) -> Answer:
+    """Return what `send` returns, repeating it within the policy and the budget; raise its last failure unchanged.
 
-    Parameters
-    ----------
-    call : Call, optional
-        The call, whose end `send` may move. Default: it ends at the policy's deadline, from now.
-
-    Raises
-    ------
-    BktoolsError
-        The last failure, unchanged.
+    `end` returns the latest end in monotonic seconds, which `send` may move. Default: the policy's deadline, from now.
     """
     deadline = time.monotonic() + policy.deadline
     attempt = waits = 1
@@ -111,7 +93,7 @@ def repeated(send: Callable[[], Answer], policy: RetryPolicy, budget: Budget, ca
             # In a worker that must stop, its own end of the connection is no failure.
             pause(0)
             wait = _pause_after(error, max(attempt, waits), policy)
-            if not is_repeatable(error) or time.monotonic() + wait > (call.end if call else deadline):
+            if not is_repeatable(error) or time.monotonic() + wait > (end() if end else deadline):
                 raise
             reason = "the rate limit"
             if isinstance(error, RateLimitedError) and policy.attempts > 1:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import math
 import time
 import warnings
@@ -11,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Literal, Self, SupportsIndex, TypedDict, TypeVar, Unpack
-from urllib.parse import quote
 
 import msgspec
 
@@ -20,13 +18,13 @@ from bktools.contract import NOUNS, accounts, balance, categories, employees, ex
 from bktools.contract.endpoint import Data, Endpoint
 from bktools.contract.noun import Noun
 from bktools.contract.paging import Page, page_query
-from bktools.errors import ArgumentError, DuplicateAccountError, StatusError
-from bktools.service import answers, auth
+from bktools.errors import ArgumentError
+from bktools.service import answers
 from bktools.service.companies import ALL, Company, companies_among, company_ids
 from bktools.service.pages import LARGE_PAGE, Search, verified_pages
 from bktools.service.rate import Rate
 from bktools.service.retry import Budget, RetryPolicy, repeated
-from bktools.service.transport import Answer, Call, Limits, Transport, of_answer
+from bktools.service.transport import Limits, Transport, request_of
 from bktools.service.workers import interruptible
 from bktools.settings import Settings
 
@@ -37,15 +35,6 @@ LONG = 300.0
 
 # With one of these statuses, Retry-After applies to all requests.
 BUSY = (429, 503)
-
-
-_decoders: Callable[..., Any] = functools.cache(msgspec.json.Decoder)
-
-
-def decoder_of(kind: type[Record]) -> msgspec.json.Decoder[Record]:
-    """Return the cached decoder of a type."""
-    decoder: msgspec.json.Decoder[Record] = _decoders(kind)
-    return decoder
 
 
 def policy_of(settings: Settings) -> RetryPolicy:
@@ -166,7 +155,8 @@ class Service:
         lists = {"ids": ids, "account_ids": account_ids, "category_group_ids": category_group_ids}
         filters = {"company_id": company_id, "archived": archived, "name": name} | lists
         page = page_query(before, after, offset, limit, sorting_keys, sorting_order)
-        return self._search(categories.CATEGORIES, filters, page)
+        noun = categories.CATEGORIES
+        return self._page(noun, noun.request(noun.checked(filters)), page)
 
     def create_account(
         self,
@@ -219,21 +209,9 @@ class Service:
             metadata=metadata,
             tax_code_external_id=tax_code_external_id,
         )
-        try:
-            call = self._call(accounts.CREATE_ACCOUNT, body=msgspec.json.encode(body))
-            account, status = self._answered(call, decoder_of(Data[accounts.Account]))
-        except StatusError as error:
-            if accounts.is_duplicate(error.status, f"{error.type} {error.detail}"):
-                exists = DuplicateAccountError(
-                    f"an account with the external ID {external_id!r} exists in company {company_id} already, but its id "
-                    "is unknown: import the service's list (bktools accounts import FILE)",
-                    status=error.status,
-                    body=error.body,
-                    type=error.type,
-                    detail=error.detail,
-                )
-                raise of_answer(exists, error.headers) from error
-            raise
+        account, status = self._answered(
+            accounts.CREATE_ACCOUNT, Data[accounts.Account], body=msgspec.json.encode(body)
+        )
         return msgspec.structs.replace(account.data, matched=status == accounts.MATCHED_STATUS)
 
     def create_export_job(
@@ -284,9 +262,8 @@ class Service:
             is_interactive=is_interactive,
             vendor_based_bookkeeping=vendor_based_bookkeeping,
         )
-        return self._ask(
-            self._call(export_jobs.CREATE_EXPORT_JOB, body=body), decoder_of(Data[export_jobs.ExportJob])
-        ).data
+        job, _ = self._answered(export_jobs.CREATE_EXPORT_JOB, Data[export_jobs.ExportJob], body=body)
+        return job.data
 
     def search_employees(
         self,
@@ -326,7 +303,8 @@ class Service:
         """
         filters = {"company_id": company_id, "email": email, "external_id": external_id}
         page = page_query(before, after, offset, limit, sorting_keys, sorting_order)
-        return self._search(employees.EMPLOYEES, filters, page)
+        noun = employees.EMPLOYEES
+        return self._page(noun, noun.request(noun.checked(filters)), page)
 
     def get_employee(self, employee_id: str) -> employees.Employee:
         """Return an employee (interface, section 4.5).
@@ -344,7 +322,8 @@ class Service:
             As in `search_categories`.
         """
         path = {"employeeId": rules.uuid_text("employee_id", employee_id)}
-        return self._ask(self._call(employees.GET_EMPLOYEE, path), decoder_of(Data[employees.Employee])).data
+        employee, _ = self._answered(employees.GET_EMPLOYEE, Data[employees.Employee], path)
+        return employee.data
 
     def get_balance(self) -> balance.Balance:
         """Return the company's balance. The interface (section 4.6) deprecates it and names no replacement.
@@ -360,7 +339,7 @@ class Service:
             For the bodies of section 7.2.
         """
         warnings.warn("the service has deprecated the balance read", DeprecationWarning, stacklevel=2)
-        return self._ask(self._call(balance.GET_BALANCE), decoder_of(balance.Balance))
+        return self._answered(balance.GET_BALANCE, balance.Balance)[0]
 
     def pages(
         self,
@@ -468,55 +447,38 @@ class Service:
             own = filters if company_id is None else {**filters, "company_id": company_id}
             yield from verified_pages(noun, own, search_of(self, noun, own), limit, strict=strict)
 
-    def _search(self, noun: Noun[Record], filters: Mapping[str, object], page: Query) -> Page[Record]:
-        """Return one page of a noun."""
-        return self._page(noun, noun.request(noun.checked(filters)), page)
-
     def _page(self, noun: Noun[Record], request: tuple[Query, bytes | None], page: Query) -> Page[Record]:
         """Return one page of a noun by the query parameters and the body of its search."""
         query, body = request
-        return self._ask(self._call(noun.search, query=[*query, *page], body=body), noun.pages)
+        return self._answered(noun.search, noun.page, query=[*query, *page], body=body)[0]
 
-    def _call(
-        self, endpoint: Endpoint, path: Mapping[str, str] | None = None, *, query: Query = (), body: bytes | None = None
-    ) -> Call:
-        """Return a call of an operation, with its address, its credential and its limits."""
-        self._transport.refuse_closed()
-        parts = {name: quote(value, safe="") for name, value in (path or {}).items()}
-        return Call(
-            endpoint,
-            auth.address(endpoint, self.settings) + endpoint.path.format_map(parts),
-            auth.authorization(endpoint, self.settings),
-            limits_of(self.settings, shortest=LONG) if endpoint.books_money else self._limits,
-            math.inf if endpoint.books_money else time.monotonic() + self._retry.deadline,
-            query,
-            body,
-        )
-
-    def _ask(self, call: Call, decoder: msgspec.json.Decoder[Record]) -> Record:
-        """Return the record that answers a call."""
-        return self._answered(call, decoder)[0]
-
-    def _answered(self, call: Call, decoder: msgspec.json.Decoder[Record]) -> tuple[Record, int]:
-        """Return the record that answers a call, and its status, after repeats where it may be repeated."""
+    def _answered(
+        self,
+        endpoint: Endpoint,
+        kind: type[Record],
+        path: Mapping[str, str] | None = None,
+        *,
+        query: Query = (),
+        body: bytes | None = None,
+    ) -> tuple[Record, int]:
+        """Return the record that answers an operation, and its status, after repeats where it may be repeated."""
+        limits = limits_of(self.settings, shortest=LONG) if endpoint.books_money else self._limits
+        request = request_of(endpoint, self.settings, limits, path, query=query, body=body)
+        end = math.inf if endpoint.books_money else time.monotonic() + self._retry.deadline
 
         def once() -> tuple[Record, int]:
-            answer = self._send(call)
-            return answers.decoded(answer, decoder, call.endpoint), answer.status
-
-        return repeated(once, self._retry, self._budget, call) if call.endpoint.repeatable else once()
-
-    def _send(self, call: Call) -> Answer:
-        """Send one request; raise an answer other than 2xx as an error."""
-        # What the client itself waits for does not shorten the call.
-        call.end += self._rate.wait(call.end, is_export=call.endpoint.books_money)
-        answer = interruptible(lambda: self._transport.send(call))
-        if not 200 <= answer.status < 300:  # noqa: PLR2004 - the class of success
-            error = answers.error_of(answer, call.endpoint)
+            nonlocal end
+            # What the client itself waits for does not shorten the call.
+            end += self._rate.wait(end, is_export=endpoint.books_money)
+            answer = interruptible(lambda: self._transport.send(request, limits, end, fresh=endpoint.books_money))
+            if 200 <= answer[0] < 300:  # noqa: PLR2004 - the class of success
+                return answers.decoded(answer, kind, endpoint), answer[0]
+            error = answers.error_of(answer, endpoint)
             if error.status in BUSY and error.retry_after is not None:
                 self._rate.hold(error.retry_after)
             raise error
-        return answer
+
+        return repeated(once, self._retry, self._budget, lambda: end) if endpoint.repeatable else once()
 
 
 def search_of(service: Service, noun: Noun[Record], filters: Mapping[str, Any], *, attempts: int = 0) -> Search[Record]:

@@ -19,9 +19,6 @@ from bktools.service.workers import stop_of_this_thread
 
 PERIOD = 0.2
 
-# Checks without a request before the thread that checks ends: between two requests a client may compute.
-MOST_IDLE = 2
-
 _lock = threading.Lock()
 _checker: threading.Thread | None = None
 
@@ -29,18 +26,9 @@ _checker: threading.Thread | None = None
 class Connection:
     """A connection to the hosts of one environment, which serves one request at a time, and that request's progress.
 
-    Attributes
-    ----------
-    http : httpx.HTTPTransport
-        The connection.
-    is_sent : bool
-        Whether a byte of the request may have been sent; a request to a proxy to connect does not count.
-    has_read : bool
-        Whether a byte was received since sending began.
-    tls_host : str
-        The host of the latest TLS handshake.
-    tls_error : BaseException, optional
-        The error of that handshake.
+    `is_sent` is whether a byte of the request may have been sent; a request to a proxy to connect does not count.
+    `has_read` is whether a byte was received since sending began. `tls_host` and `tls_error` are of the latest
+    handshake.
     """
 
     def __init__(self, http: httpx.HTTPTransport) -> None:
@@ -105,14 +93,13 @@ _running: dict[Connection, tuple[float, threading.Event | None]] = {}
 def _check_all() -> None:
     """Shut the connections that are late, until there is no request any more."""
     global _checker  # noqa: PLW0603 - one thread for all clients
-    idle = 0
-    while idle < MOST_IDLE:
+    while True:
         time.sleep(PERIOD)
         now = time.monotonic()
         with _lock:
-            idle = 0 if _running else idle + 1
             for connection, (end, stop) in _running.items():
                 if now > end or (stop is not None and stop.is_set()):
                     connection.shut()
-            if idle == MOST_IDLE:
+            if not _running:
                 _checker = None
+                return

@@ -14,11 +14,10 @@ import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self, TypeVar
-from urllib.parse import urlencode, urlsplit
+from typing import TypeVar
+from urllib.parse import quote, urlencode, urlsplit
 
 import httpx
 import truststore
@@ -35,7 +34,7 @@ from bktools.errors import (
     UnreachableError,
     UnreadableAnswerError,
 )
-from bktools.service.auth import without_secrets
+from bktools.service import auth
 from bktools.service.sockets import Connection
 from bktools.service.workers import pause
 from bktools.settings import Settings
@@ -60,36 +59,13 @@ LONGEST_REQUEST_ID = 128
 # Headers of answers that hold credentials.
 _SECRET_HEADER = re.compile(r"cookie|authorization|token|secret|credential|password|api-?key")
 
-_RENEW = "the service must renew it, or the clock of this machine is wrong"
 _ADDRESS = "is the address right (bktools config shows it)?"
-_TRUST = "if your network has its own issuer, set ca_bundle (BKTOOLS_CA_BUNDLE) to a file with its certificate"
-
-# The fault of a certificate by OpenSSL's error number, and the way out.
-_CERTIFICATE_FAULTS = {
-    9: ("is not valid yet", _RENEW),
-    10: ("has expired", _RENEW),
-    18: ("is self-signed", _TRUST),
-    19: ("has an unknown issuer", _TRUST),
-    20: ("has an unknown issuer", _TRUST),
-    21: ("has an unknown issuer", _TRUST),
-    62: ("is for another name", _ADDRESS),
-    64: ("is for another address", _ADDRESS),
-}
+_TRUST = "If your network has its own issuer, set ca_bundle (BKTOOLS_CA_BUNDLE) to a file with its certificate"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of one request.
-
-    Parameters
-    ----------
-    connect, read : float
-        Seconds to connect, and between two pieces of the answer.
-    whole : float
-        Seconds for the whole request.
-    body : int
-        Bytes of the decoded body.
-    """
+    """Limits of a request: seconds to connect, between two pieces of the answer, for the whole; bytes of the body."""
 
     connect: float = 10.0
     read: float = 60.0
@@ -97,58 +73,44 @@ class Limits:
     body: int = 64 * 2**20
 
 
-@dataclass
-class Call:
-    """One request of an operation, which may be sent several times, and what each of them may take.
+# Status, headers by their names in lower case, and decompressed body of a complete answer.
+Answer = tuple[int, dict[str, str], bytes]
 
-    Parameters
-    ----------
-    endpoint : Endpoint
-        The operation.
-    url : str
-        Address without the query.
-    authorization : str
-        The header with the credential.
-    limits : Limits
-        Limits of each request.
-    end : float
-        The latest end of the call with all its repeats, in monotonic seconds.
-    query : sequence of (str, str)
-        Query parameters.
-    body : bytes, optional
-        JSON.
+
+def request_of(
+    endpoint: Endpoint,
+    settings: Settings,
+    limits: Limits,
+    path: Mapping[str, str] | None = None,
+    *,
+    query: Sequence[tuple[str, str]] = (),
+    body: bytes | None = None,
+) -> httpx.Request:
+    """Return the request of an operation, which may be sent several times; `path` has its path parameters by name.
+
+    Raises
+    ------
+    ConfigurationError
+        When the host is not configured, or no credential fits the operation.
     """
-
-    endpoint: Endpoint
-    url: str
-    authorization: str = field(repr=False)
-    limits: Limits
-    end: float
-    query: Sequence[tuple[str, str]] = ()
-    body: bytes | None = None
-
-    def seconds(self) -> float:
-        """Return the seconds that the next request may take."""
-        return min(self.limits.whole, max(self.end - time.monotonic(), SHORTEST))
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A complete answer, decompressed."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
+    parts = {name: quote(value, safe="") for name, value in (path or {}).items()}
+    url = auth.address(endpoint, settings) + endpoint.path.format_map(parts)
+    headers = {"Authorization": auth.authorization(endpoint, settings), "Accept": "application/json"}
+    headers |= {"Accept-Encoding": "gzip", "User-Agent": "bktools"}
+    if body is not None:
+        headers["Content-Type"] = "application/json;charset=UTF-8"
+    timeout = httpx.Timeout(limits.read, connect=limits.connect).as_dict()
+    return httpx.Request(
+        endpoint.method,
+        f"{url}?{urlencode(query)}" if query else url,
+        headers=headers,
+        content=body,
+        extensions={"timeout": timeout},
+    )
 
 
 class Transport:
-    """Connections to the hosts of one environment.
-
-    Parameters
-    ----------
-    settings : Settings
-        Proxy and certificates.
-    """
+    """Connections to the hosts of one environment, by the proxy and the certificates of its settings."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -159,10 +121,11 @@ class Transport:
         # Read here, so that an unreadable file is an error before anything is sent.
         _certificates(settings.ca_bundle)
 
-    def send(self, call: Call) -> Answer:
-        """Send one request once; return the answer with credentials removed.
+    def send(self, request: httpx.Request, limits: Limits, end: float, *, fresh: bool = False) -> Answer:
+        """Send a request once; return the answer with credentials removed.
 
-        What books money is sent on a new connection, because an older one may already be broken.
+        It ends at `end` (monotonic seconds), or by the limits before that. A `fresh` connection is for what books
+        money, because an older one may already be broken.
 
         Raises
         ------
@@ -174,12 +137,13 @@ class Transport:
             When the request may have arrived.
         """
         pause(0)
-        seconds = call.seconds()
+        seconds = min(limits.whole, max(end - time.monotonic(), SHORTEST))
         end = time.monotonic() + seconds
         headers: dict[str, str] = {}
-        with self._connection(fresh=call.endpoint.books_money) as connection, connection.request_until(end):
+        with self._connection(fresh=fresh) as connection, connection.request_until(end):
+            request.extensions["trace"] = connection.record
             try:
-                response = connection.http.handle_request(_to_httpx(call, connection))
+                response = connection.http.handle_request(request)
                 try:
                     if not connection.has_read:
                         raise UnreadableAnswerError(
@@ -188,7 +152,7 @@ class Transport:
                             repeatable=True,
                         )
                     headers = {name.lower(): _clean(value, self._settings) for name, value in response.headers.items()}
-                    body = _whole_body(response, headers.get("content-encoding", ""), call.limits.body)
+                    body = _whole_body(response, headers.get("content-encoding", ""), limits.body)
                 finally:
                     response.close()
             except UnreadableAnswerError as error:
@@ -198,17 +162,12 @@ class Transport:
                 # A worker that must stop gets this error too: whether anything was sent matters more than why it ended.
                 reason = f"longer than {seconds:g} s" if time.monotonic() > end else _reason(error, self._settings)
                 if not connection.is_sent:
-                    raise self._not_sent(call.url, connection, error, reason) from None
+                    raise self._not_sent(request.url, connection, error, reason) from None
                 lost = ConnectionLostError(
                     f"the connection broke while the service answered ({reason}): the request may have arrived"
                 )
                 raise of_answer(lost, headers) from None
-        return Answer(response.status_code, headers, without_secrets(body, self._settings))
-
-    def refuse_closed(self) -> None:
-        """Raise when the client is closed."""
-        if self._is_closed:
-            raise ArgumentError("service", "is closed, nothing was sent: connect again (bktools.connect)")
+        return response.status_code, headers, auth.without_secrets(body, self._settings)
 
     def close(self) -> None:
         """Close every connection; those in use close after their request."""
@@ -218,18 +177,11 @@ class Transport:
         for connection in idle:
             connection.http.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
     @contextmanager
     def _connection(self, *, fresh: bool) -> Iterator[Connection]:
         with self._lock:
-            self.refuse_closed()
+            if self._is_closed:
+                raise ArgumentError("service", "is closed, nothing was sent: connect again (bktools.connect)")
             connection = self._idle.pop() if self._idle and not fresh else None
         connection = connection or self._open()
         is_idle = False
@@ -252,18 +204,20 @@ class Transport:
             proxy = httpx.Proxy(address, ssl_context=trusted if address.startswith("https:") else None)
         return Connection(httpx.HTTPTransport(verify=trusted, proxy=proxy))
 
-    def _not_sent(self, url: str, connection: Connection, error: Exception, reason: str) -> NotSentError:
+    def _not_sent(self, url: httpx.URL, connection: Connection, error: Exception, reason: str) -> NotSentError:
         """Return the error for a request that was not sent."""
-        host, proxy = urlsplit(url).netloc, self._shown_proxy()
+        host, fault, proxy = url.netloc.decode(), connection.tls_error, ""
+        if self._settings.proxy is not None:
+            parts = urlsplit(self._settings.proxy.reveal())
+            proxy = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         through = f" through the proxy {proxy}" if proxy else ""
-        fault = connection.tls_error
         if isinstance(fault, ssl.SSLCertVerificationError):
-            problem, way_out = _CERTIFICATE_FAULTS.get(fault.verify_code, (f"is not accepted ({reason})", _TRUST))
             bundle = self._settings.ca_bundle
             seen = f" ({through.strip()})" if through else ""
             by = "this system" if bundle is None else f"ca_bundle ({bundle})"
             return CertificateError(
-                f"the certificate of {connection.tls_host}{seen} {problem} and is not trusted by {by}: nothing was sent; {way_out}"
+                f"the certificate of {connection.tls_host}{seen} is not trusted by {by} ({fault.verify_message}): "
+                f"nothing was sent; {_ADDRESS} {_TRUST}"
             )
         if isinstance(fault, ssl.SSLError) and not isinstance(fault, BROKEN_HANDSHAKE):
             return CertificateError(
@@ -276,12 +230,6 @@ class Transport:
                 "with user name and password where it wants them?"
             )
         return UnreachableError(f"no connection to {host}{through} ({reason}): nothing was sent")
-
-    def _shown_proxy(self) -> str:
-        if self._settings.proxy is None:
-            return ""
-        parts = urlsplit(self._settings.proxy.reveal())
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 def of_answer(error: Failure, headers: Mapping[str, str]) -> Failure:
@@ -299,7 +247,7 @@ def _reason(error: Exception, settings: Settings) -> str:
 
 
 def _clean(text: str, settings: Settings) -> str:
-    return without_secrets(text.encode(errors="replace"), settings).decode(errors="replace")
+    return auth.without_secrets(text.encode(errors="replace"), settings).decode(errors="replace")
 
 
 @functools.cache
@@ -317,17 +265,6 @@ def _certificates(ca_bundle: Path | None) -> ssl.SSLContext | None:
         raise ConfigurationError(f"ca_bundle {ca_bundle} cannot be read: {error}") from error
 
 
-def _to_httpx(call: Call, connection: Connection) -> httpx.Request:
-    url = f"{call.url}?{urlencode(call.query)}" if call.query else call.url
-    headers = {"Authorization": call.authorization, "Accept": "application/json", "Accept-Encoding": "gzip"}
-    headers["User-Agent"] = "bktools"
-    if call.body is not None:
-        headers["Content-Type"] = "application/json;charset=UTF-8"
-    timeout = httpx.Timeout(call.limits.read, connect=call.limits.connect).as_dict()
-    extensions = {"timeout": timeout, "trace": connection.record}
-    return httpx.Request(call.endpoint.method, url, headers=headers, content=call.body, extensions=extensions)
-
-
 def _whole_body(response: httpx.Response, encoding: str, most: int) -> bytes:
     """Read a complete body, decompressed, of a number of bytes at most.
 
@@ -340,29 +277,35 @@ def _whole_body(response: httpx.Response, encoding: str, most: int) -> bytes:
             f"the answer has the encoding {encoding[:40]!r}, which was not requested", status=response.status_code
         )
     assert isinstance(response.stream, httpx.SyncByteStream)
-    decoder = zlib.decompressobj(GZIP_WINDOW) if names else None
     # A list of pieces of one byte would take fifty times their size.
-    body, received = bytearray(), 0
-    try:
-        for piece in response.stream:
-            received += len(piece)
-            if decoder is None:
-                body += piece
-            while decoder is not None and piece:
-                # A body may be several compressed parts.
-                decoder = zlib.decompressobj(GZIP_WINDOW) if decoder.eof else decoder
-                # The limit stops a small body from unpacking to gigabytes at once.
-                body += decoder.decompress(piece, most + 1)
-                piece = b"" if len(body) > most else decoder.unconsumed_tail or decoder.unused_data  # noqa: PLW2901
-            if max(received, len(body)) > most:
-                raise UnreadableAnswerError(
-                    f"the answer is larger than {most // 2**20} MiB: ask for smaller pages", status=response.status_code
-                )
-        is_whole = decoder is None or decoder.eof or not received
-    except zlib.error:
-        is_whole = False
-    if not is_whole:
+    received = bytearray()
+    for piece in response.stream:
+        received += piece
+        if len(received) > most:
+            break
+    body = bytes(received)
+    if names and len(body) <= most:
+        try:
+            body = _unpacked(body, most)
+        except zlib.error:
+            raise UnreadableAnswerError(
+                "the answer's compressed body is damaged or cut short", status=response.status_code, repeatable=True
+            ) from None
+    if len(body) > most:
         raise UnreadableAnswerError(
-            "the answer's compressed body is damaged or cut short", status=response.status_code, repeatable=True
+            f"the answer is larger than {most // 2**20} MiB: ask for smaller pages", status=response.status_code
         )
-    return bytes(body)
+    return body
+
+
+def _unpacked(packed: bytes, most: int) -> bytes:
+    """Return a gzip body unpacked, of little more than `most` bytes: a small body cannot fill the memory."""
+    body = b""
+    # It may be several compressed parts.
+    while packed and len(body) <= most:
+        decoder = zlib.decompressobj(GZIP_WINDOW)
+        body += decoder.decompress(packed, most + 1 - len(body))
+        if not decoder.eof and len(body) <= most:
+            raise zlib.error("cut short")
+        packed = decoder.unused_data
+    return body

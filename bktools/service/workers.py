@@ -58,26 +58,16 @@ def as_they_end(
     in_order: bool = False,
     ending: threading.Event | None = None,
 ) -> Generator[tuple[int, Result], None, None]:
-    """Yield the number and the result of each call, in the order in which the calls end.
+    """Yield the number and the result of each call, as the calls end, or with `in_order` as they begin.
 
-    Parameters
-    ----------
-    calls : iterable of callable
-        Read lazily: at most two calls per thread are started before their result is needed. A slow one delays no other,
-        as long as a thread is free.
-    threads : int
-        Number of threads. One: the calls run in this thread, one after another.
-    in_order : bool
-        Yield the results in the order of the calls.
-    ending : threading.Event, optional
-        For calls that must write down what became of their requests: it is set at the end, the running calls get `GRACE`
-        seconds before they are stopped, and are waited for. They begin nothing new once it is set.
+    `calls` is read lazily: at most two calls per thread are started before their result is needed. A slow one delays no
+    other, as long as a thread is free. With one thread the calls run in this thread, one after another.
 
-    Raises
-    ------
-    BaseException
-        The first failure. After a failure, at Ctrl-C, and when the caller closes the generator, running calls are stopped,
-        and the others are dropped.
+    `ending` is for calls that must write down what became of their requests: it is set at the end, the running calls
+    get `GRACE` seconds before they are stopped, and are waited for. They begin nothing new once it is set.
+
+    The first failure is raised. After a failure, at Ctrl-C, and when the caller closes the generator, running calls are
+    stopped, and the others are dropped.
     """
     if threads == 1:
         yield from ((number, call()) for number, call in enumerate(calls))

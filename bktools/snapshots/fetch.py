@@ -17,8 +17,7 @@ from bktools.errors import DriftError
 from bktools.frames.records import checked, rows_of
 from bktools.frames.schema import schema_of
 from bktools.progress import Bar
-from bktools.service.checks import Checks
-from bktools.service.pages import Pages, Search, ShiftedError, pages_of
+from bktools.service.pages import Checks, Pages, Search, pages_of
 from bktools.snapshots.snapshot import Facts
 
 log = logging.getLogger("bktools")
@@ -86,7 +85,7 @@ def fetch(
         try:
             with closing(pages_of(search, begin=begin, threads=threads, prove=attempt > 1)) as pages:
                 rows = _table(noun, _checked(pages, checks, bar))
-        except ShiftedError as error:
+        except DriftError as error:
             problem = str(error)
         else:
             if strict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ def _set_account(category_id: str, account_id: str, *, sandbox: Path) -> None:
     """Give a category another account, as somebody does in the service's user interface."""
     with bktools.connect("sandbox") as service:
         known = bktools.load_categories(refresh=True, service=service).set_index("id").loc[category_id]
-    with Store(sandbox / DATABASE, World()) as store:
+    with closing(Store(sandbox / DATABASE, World())) as store:
         store.remove_category(category_id)
         group = known["category_group_id"]
         store.add_category(

@@ -7,9 +7,11 @@ import uuid
 
 import pytest
 
-from bktools.contract import accounts, categories, employees, export_jobs, rules
+from bktools.contract import accounts, categories, employees, export_jobs
 from bktools.contract.paging import PAGE_ORDERS, page_query
 from bktools.errors import ArgumentError
+from bktools.service.companies import company_ids
+from bktools.settings import load_settings
 
 ID = "123e4567-e89b-42d3-a456-426614174000"
 OTHER = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -90,7 +92,7 @@ def test_bad_category_filter(arguments, message):
 def test_a_company_of_several_that_is_none():
     """It is told by its place in the list."""
     with pytest.raises(ArgumentError, match=r"company\[1\] must be a UUID or a company of the config file"):
-        rules.company_ids("company", [ID, "acme"], {})
+        company_ids([ID, "acme"], load_settings("sandbox", env={}))
 
 
 def test_category_body_has_the_interface_s_names():

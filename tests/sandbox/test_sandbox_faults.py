@@ -226,7 +226,7 @@ def test_parse():
         ("reset:operation=sing", "operation must be one of search_categories"),
         ("reset:colour=red", "has the options operation, times"),
         ("reset:times=often", "times must be a number"),
-        ("reset:times=0", "needs every and times from 1"),
+        ("reset:times=0", "times must be at least 1"),
         ("error:status=200", "status must be from 400"),
         ("rate_limited:retry_after=soon", "retry_after must be one of"),
     ],

@@ -9,7 +9,6 @@ import pytest
 from plain_http import HTTP
 
 from bktools.contract import ENDPOINTS
-from bktools.contract.endpoint import Host
 from bktools.sandbox.app import BALANCE_ROUTES, MAIN_ROUTES
 from bktools.sandbox.nouns import CATEGORIES, EMPLOYEES
 
@@ -86,7 +85,7 @@ def test_describes_every_operation(document):
     routed = [endpoint for endpoint, _ in (*MAIN_ROUTES, *BALANCE_ROUTES)]
     assert described == {(e.method, e.path): e.operation for e in ENDPOINTS}
     assert {e.operation for e in routed} == {e.operation for e in ENDPOINTS}
-    assert all(e.host is Host.BALANCE for e, _ in BALANCE_ROUTES)
+    assert all(e.on_balance_host for e, _ in BALANCE_ROUTES)
     assert document["paths"]["/v1/companies/balance"]["get"]["deprecated"] is True
 
 

@@ -87,7 +87,7 @@ def test_ids_in_capitals(search):
         ({"ids": [[1]]}, "ids[0] must be text, got ["),
         ({"archived": 0}, "archived must be true or false, got 0"),
         ({"name": ["a"]}, "name must be text"),
-        ({"accountIDs": []}, "unknown field 'accountIDs'; known are companyId, ids"),
+        ({"accountIDs": []}, "'accountIDs' is unknown; known are companyId, ids"),
     ],
 )
 def test_refused_filters_say_what(refusal, filters, said):

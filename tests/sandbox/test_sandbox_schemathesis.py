@@ -17,13 +17,12 @@ import pytest
 from plain_http import HTTP
 
 from bktools.contract import ENDPOINTS
-from bktools.contract.endpoint import Host
 
 IS_LONG = "BKTOOLS_TEST_RUNS" in os.environ
 CASES = int(os.environ.get("BKTOOLS_TEST_RUNS", "10"))
 HERE = Path(__file__).parent
-BALANCE = next(endpoint.path for endpoint in ENDPOINTS if endpoint.host is Host.BALANCE)
-MAIN_LABELS = {f"{e.method} {e.path}" for e in ENDPOINTS if e.host is Host.MAIN}
+BALANCE = next(endpoint.path for endpoint in ENDPOINTS if endpoint.on_balance_host)
+MAIN_LABELS = {f"{e.method} {e.path}" for e in ENDPOINTS if not e.on_balance_host}
 
 pytestmark = pytest.mark.timeout(60 + CASES)
 

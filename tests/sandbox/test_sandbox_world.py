@@ -8,11 +8,8 @@ import io
 import uuid
 from collections import Counter
 
-import pytest
-
 from bktools.sandbox import write_sample_data
-from bktools.sandbox.chart import ONLY_IN_SERVICE, chart_of_accounts
-from bktools.sandbox.world import World, category_json, employee_json
+from bktools.sandbox.world import ONLY_IN_SERVICE, World, category_json, chart_of_accounts, to_json
 
 # Typed from a first run: they change only when the world is changed on purpose.
 WORLD_DIGEST = "cd55afc2506d509b"
@@ -32,7 +29,7 @@ def test_the_same_bytes_every_time():
         for number in range(world.companies):
             lines += map(repr, world.accounts(number))
             lines += map(category_json, world.categories_of(number))
-            lines += map(employee_json, world.employees_of(number))
+            lines += map(to_json, world.employees_of(number))
         return "\n".join(lines).encode()
 
     assert digest(whole(World())) == WORLD_DIGEST
@@ -52,15 +49,15 @@ def test_ids_are_uuids_and_unique():
     world = World(companies=9)
     ids = [company.id for company in world.all_companies]
     for number in range(9):
-        for rows in (world.accounts(number), world.categories_of(number), world.employees_of(number)):
-            ids += [row.id for row in rows]
+        ids += [row.id for row in (*world.accounts(number), *world.categories_of(number))]
+        ids += [row["id"] for row in world.employees_of(number)]
     assert len(set(ids)) == len(ids)
     assert all(str(uuid.UUID(id_)) == id_ and uuid.UUID(id_).version == 4 for id_ in ids)
 
 
 def test_emails_are_unique():
     """No two employees share an address, however many there are."""
-    emails = [row.email for row in World(employees=100).employees_of(0)]
+    emails = [row["email"] for row in World(employees=100).employees_of(0)]
     assert len(set(emails)) == 100
 
 
@@ -114,7 +111,7 @@ def test_sample_entries(tmp_path):
     rows = list(csv.DictReader(io.StringIO(file.read_text("utf-8"), newline="")))
     world = World()
     categories = {row.id for row in world.categories_of(0)}
-    employees = {row.id for row in world.employees_of(0)}
+    employees = {row["id"] for row in world.employees_of(0)}
     assert len(rows) == 320
     assert len({row["entry_id"] for row in rows}) == 319
     assert rows[-1] == rows[99]
@@ -128,13 +125,6 @@ def test_sample_entries(tmp_path):
     assert 0 < sum(row["amount"].startswith("-") for row in rows) < 40
     assert len({row["description"] for row in rows}) == 319
     assert all(row["date"].startswith("2026-10-") for row in rows)
-
-
-def test_no_entries_without_categories(tmp_path):
-    """A world that has nothing to write entries for is refused before a file is written."""
-    with pytest.raises(ValueError, match="at least one category"):
-        write_sample_data(tmp_path, categories=0)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_entries_are_a_companys_month(tmp_path):

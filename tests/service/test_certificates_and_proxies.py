@@ -26,10 +26,10 @@ DAY = dt.timedelta(days=1)
 ENTRY = "123e4567-e89b-42d3-a456-426614174000"
 
 CERTIFICATES = {
-    "unknown issuer": (["localhost"], {}, "has an unknown issuer and is not trusted by this system.*BKTOOLS_CA_BUNDLE"),
-    "expired": (["localhost"], {"not_before": NOW - 9 * DAY, "not_after": NOW - DAY}, "has expired.*must renew"),
-    "not yet valid": (["localhost"], {"not_before": NOW + DAY, "not_after": NOW + 9 * DAY}, "is not valid yet.*clock"),
-    "other name": (["elsewhere.example"], {}, "is for another name.*is the address right"),
+    "unknown issuer": (["localhost"], {}, "unable to get local issuer certificate.*BKTOOLS_CA_BUNDLE"),
+    "expired": (["localhost"], {"not_before": NOW - 9 * DAY, "not_after": NOW - DAY}, "certificate has expired"),
+    "not yet valid": (["localhost"], {"not_before": NOW + DAY, "not_after": NOW + 9 * DAY}, "not yet valid"),
+    "other name": (["elsewhere.example"], {}, "certificate is not valid for 'localhost'.*is the address right"),
 }
 
 
@@ -113,7 +113,9 @@ def test_a_certificate_that_is_not_trusted_is_not_offline(secure, converse, trus
         monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
     bad = secure(names, **options)
     good.tls, already = bad.tls, len(good.asked)
-    with pytest.raises(CertificateError, match=f"certificate of localhost {said}") as caught:
+    with pytest.raises(
+        CertificateError, match=rf"certificate of localhost is not trusted by this system \(.*{said}"
+    ) as caught:
         bktools.load_categories(max_age=0, service=converse(good))
     assert not isinstance(caught.value, UnreachableError)
     assert "nothing was sent" in str(caught.value)
@@ -127,7 +129,7 @@ def test_a_self_signed_certificate_is_named_so(serve, converse, tmp_path, issuer
     own.write_bytes(issuer.private_key_pem.bytes() + issuer.cert_pem.bytes())
     context.load_cert_chain(own)
     server = serve(SmallService(ROWS), tls=context)
-    with pytest.raises(CertificateError, match=r"is self-signed and is not trusted.*BKTOOLS_CA_BUNDLE"):
+    with pytest.raises(CertificateError, match=r"is not trusted.*self-signed.*BKTOOLS_CA_BUNDLE"):
         converse(server).search_categories(COMPANY)
     assert server.asked == []
 
@@ -209,7 +211,7 @@ def test_a_silent_proxy_sent_nothing(serve, converse):
 
 def test_a_certificate_behind_a_proxy_names_both(secure, converse, tunnel):
     """A proxy that looks into TLS has a certificate of its own: the message names proxy and host."""
-    with pytest.raises(CertificateError, match=rf"localhost \(through the proxy {tunnel.url}\) has an unknown issuer"):
+    with pytest.raises(CertificateError, match=rf"localhost \(through the proxy {tunnel.url}\) is not trusted"):
         converse(secure(), proxy=tunnel.url).search_categories(COMPANY)
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 import msgspec
 
 from bktools.contract import rules
-from bktools.contract.endpoint import Credential, Endpoint
+from bktools.contract.endpoint import Endpoint
 from bktools.contract.noun import Filter, Noun
 
 
@@ -39,12 +39,12 @@ TAX_CODES = Noun(
         operation="search_tax_codes",
         method="GET",
         path="/v1/tax-codes",
-        credentials=(Credential.BEARER, Credential.API_KEY),
+        takes_api_key=True,
     ),
     TaxCode,
     (
-        Filter("company_id", "companyId", rules.uuid_text, column="company_id", required=True),
-        Filter("ids", "ids", rules.unique_uuids, "--id", "UUID of a tax code; may be repeated.", column="id"),
-        Filter("archived", "archived", rules.flag, "--archived/--active", "Only these.", column="archived"),
+        Filter("company_id", rules.uuid_text, "company_id", required=True),
+        Filter("ids", rules.unique_uuids, "id", "--id", "UUID of a tax code; may be repeated."),
+        Filter("archived", rules.flag, "archived", "--archived/--active", "Only these."),
     ),
 )

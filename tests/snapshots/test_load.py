@@ -14,10 +14,13 @@ from bktools.errors import ArgumentError, SnapshotNotFoundError
 
 def requests_of(sandbox, monkeypatch):
     """Count the searches that a service sends from now on."""
-    sent = []
-    service = sandbox.service
-    real = service._send
-    monkeypatch.setattr(service, "_send", lambda call: (sent.append(call.endpoint.operation), real(call))[1])
+    sent, answered = [], sandbox.service._answered
+
+    def counting(endpoint, *arguments, **options):
+        sent.append(endpoint.operation)
+        return answered(endpoint, *arguments, **options)
+
+    monkeypatch.setattr(sandbox.service, "_answered", counting)
     return sent
 
 

@@ -47,13 +47,13 @@ def failing(group, *, hanging=True):
 
 def asked(monkeypatch):
     """Return the list of companies that are asked for from now on."""
-    companies, ask = [], Service._ask
+    companies, answered = [], Service._answered
 
-    def counting(service, call, kind):
-        companies.append(json.loads(call.body)["companyId"])
-        return ask(service, call, kind)
+    def counting(service, *arguments, body, **options):
+        companies.append(json.loads(body)["companyId"])
+        return answered(service, *arguments, body=body, **options)
 
-    monkeypatch.setattr(Service, "_ask", counting)
+    monkeypatch.setattr(Service, "_answered", counting)
     return companies
 
 

@@ -75,4 +75,4 @@ def test_an_unknown_name_is_seen():
 
 def test_version_of_the_description():
     """The served description carries the version that the interface names (section 9)."""
-    assert openapi_document("http://a", "http://b", 100)["info"]["version"] == "24.14.0"
+    assert openapi_document("http://a", "http://b")["info"]["version"] == "24.14.0"
