@@ -31,6 +31,9 @@ Record = TypeVar("Record")
 
 LONGEST_DETAIL = 300
 
+# Records that a warning names.
+SHOWN_NAMES = 5
+
 # What stands for a character that is none.
 REPLACEMENT = "\ufffd"
 # An escape of JSON: a surrogate pair, a half of one, or any other.
@@ -67,7 +70,7 @@ BY_STATUS: dict[int, tuple[type[StatusError], str]] = {
 def decoded(answer: Answer, kind: type[Record], endpoint: Endpoint) -> Record:
     r"""Return the record of a 2xx answer.
 
-    Half of a surrogate pair, which JSON allows and no text holds, becomes \ufffd, with a warning.
+    Half of a surrogate pair, which JSON allows and no text holds, becomes \ufffd; a warning names the records.
 
     Raises
     ------
@@ -96,13 +99,25 @@ def decoded(answer: Answer, kind: type[Record], endpoint: Endpoint) -> Record:
             f"the answer to {endpoint.operation} {problem}", status=status, repeatable=not is_json
         )
         raise of_answer(unreadable, headers) from error
+    _warn_of_replaced(whole, endpoint)
+    return record
+
+
+def _warn_of_replaced(body: bytes, endpoint: Endpoint) -> None:
+    """Warn of the records whose text has a replacement character."""
+    answer = msgspec.json.decode(body)
+    data = answer.get("data", answer)
+    records = data if isinstance(data, list) else [data]
+    names = [
+        str(record.get("id", "the answer")) for record in records if REPLACEMENT in msgspec.json.encode(record).decode()
+    ]
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
     warnings.warn(
         f"the answer to {endpoint.operation} has characters that are no text, shown as {REPLACEMENT}: correct them in "
-        "the service",
+        f"the service in {', '.join(names[:SHOWN_NAMES])}{more}",
         ReplacedTextWarning,
         stacklevel=2,
     )
-    return record
 
 
 def error_of(answer: Answer, endpoint: Endpoint) -> StatusError:

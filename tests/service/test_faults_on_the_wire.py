@@ -410,7 +410,7 @@ def test_an_answer_that_nobody_asked_for_answers_nothing(serve, converse):
 
 @pytest.mark.parametrize("field", ["name", "metadata"])
 def test_half_a_character_is_replaced_and_told(serve, converse, field):
-    """A name or metadata with half of a surrogate pair is read with a visible sign, and a warning."""
+    """A name or metadata with half of a surrogate pair is read with a visible sign; the warning names its record."""
 
     def script(asked):
         page = json.dumps(SmallService(ROWS, cap=100).page(asked))
@@ -420,7 +420,7 @@ def test_half_a_character_is_replaced_and_told(serve, converse, field):
         ]
         return answer(page.replace(f'"{field}": {first}', f'"{field}": {broken}', 1).encode())
 
-    with pytest.warns(ReplacedTextWarning, match="shown as \ufffd: correct them in the service$"):
+    with pytest.warns(ReplacedTextWarning, match=f"shown as \ufffd: correct them in the service in {IDS[0]}$"):
         found = load_categories(service=converse(serve(script)), refresh=True)
     assert found["id"].tolist() == IDS
     text = found[field].iloc[0]
