@@ -17,7 +17,7 @@ from bktools.addresses import normalised
 from bktools.errors import JournalError, StorageError
 from bktools.frames.batches import BatchRequest
 from bktools.journal.postgres import is_database
-from bktools.journal.records import Records, now, record_event
+from bktools.journal.records import Connection, Records, now, record_event
 from bktools.journal.sent_log import SentLog, read_about
 from bktools.journal.sqlite import File
 from bktools.settings import SANDBOX, Settings
@@ -323,12 +323,16 @@ def _point_to(address: str, folder: Path, file: File, by: str) -> None:
         disk.replace_content(folder / ELSEWHERE, about.encode())
 
 
+def relate(connection: Connection, journal_id: str, relation: str, folder: str | None, by: str) -> None:
+    """Write whether another journal has the same service, and its folder where it is a file."""
+    connection.execute(
+        "INSERT INTO other_journals VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (journal_id) DO UPDATE SET relation = ?2, "
+        "folder = ?3, said_by = ?4, said_at = ?5",
+        (journal_id, relation, folder, by, now().isoformat()),
+    )
+
+
 def _relate(file: Records, other: RelatedJournal, relation: str, by: str) -> None:
-    folder = str(other.path.parent) if other.path else None
     with file.transaction() as connection:
-        connection.execute(
-            "INSERT INTO other_journals VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (journal_id) DO UPDATE SET relation = ?2, "
-            "folder = ?3, said_by = ?4, said_at = ?5",
-            (other.id, relation, folder, by, now().isoformat()),
-        )
+        relate(connection, other.id, relation, str(other.path.parent) if other.path else None, by)
         record_event(connection, "journal", other.id, None, relation, str(other), by)

@@ -344,7 +344,7 @@ def test_a_second_move_that_was_interrupted_goes_on(machine, ada, eve, monkeypat
     ada(a=("ACCEPTED", 1))
     eve(b=("ACCEPTED", 2))
     with monkeypatch.context() as patched:
-        patched.setattr(move_module._Target, "take", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(move_module._Target, "_copy", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             move(machine("eve"), by="Eve")
     with pytest.raises(JournalError, match="was moved to"):
