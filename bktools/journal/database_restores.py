@@ -17,8 +17,8 @@ from typing import Any
 
 from bktools.caller import in_shell
 from bktools.errors import JournalBusyError, JournalError, StorageError
-from bktools.journal.postgres import Position, Postgres
-from bktools.journal.records import Connection, Records, record_event, this_user
+from bktools.journal.postgres import Postgres
+from bktools.journal.records import Connection, Records, Row, record_event, this_user
 from bktools.journal.sent_log import Seen, SentLog
 
 log = logging.getLogger("bktools")
@@ -102,7 +102,7 @@ class DatabaseRestores:
             if not last["event_id"] or not (anew or self._agrees(seen, position, restores)):
                 return
             newest = Seen(
-                last["event_id"], last["digest"], position.database, position.flushed, restores.last,
+                last["event_id"], last["digest"], position["database"], position["flushed"], restores.last,
                 self._senders(restores, seen),
             )  # fmt: skip
             self._sent_log.see(newest, self._about(), anew=anew)
@@ -131,8 +131,8 @@ class DatabaseRestores:
             restores, position = self._restores(), self._database.position()
             # Otherwise it is noticed, and this machine has not confirmed it, or was killed meanwhile.
             is_confirmed = {state.restore for state in seen} == {restores.last}
-            if restores.database != position.database or not restores.last or is_confirmed:
-                state = {"database": position.database, "senders": self._senders(restores, seen)}
+            if restores.database != position["database"] or not restores.last or is_confirmed:
+                state = {"database": position["database"], "senders": self._senders(restores, seen)}
                 record_event(connection, SUBJECT, secrets.token_hex(8), None, NOTICED, json.dumps(state))
         return True
 
@@ -236,12 +236,12 @@ class DatabaseRestores:
     def _how(self) -> str:
         return f"Each machine that sent confirms it once: {self._command('journal restore')} --by NAME."
 
-    def _agrees(self, seen: Sequence[Seen], position: Position, restores: _Restores) -> bool:
+    def _agrees(self, seen: Sequence[Seen], position: Row, restores: _Restores) -> bool:
         """Whether this is the database as this machine knows it."""
-        return restores.database == position.database and all(
-            state.database == position.database
+        return restores.database == position["database"] and all(
+            state.database == position["database"]
             and state.restore == restores.last
-            and state.position <= position.inserted
+            and state.position <= position["inserted"]
             and self._records.digest_at(state.event) == state.digest
             for state in {*seen}
         )

@@ -59,25 +59,11 @@ class Database(Protocol):
     def errors(self, what: str) -> AbstractContextManager[None]:
         """Turn the database's errors into `JournalError` and `StorageError` of one line."""
 
-    def begin(self) -> None:
-        """Begin a transaction. No other process writes until it ends."""
+    def transaction(self) -> AbstractContextManager[Any]:
+        """Yield the connection inside a transaction, which is on disk when it ends, or is rolled back.
 
-    def commit(self) -> None:
-        """End a transaction; its changes are on disk then."""
-
-    def rollback(self) -> None:
-        """End a transaction without its changes, if one is open."""
-
-    @contextmanager
-    def transaction(self) -> Iterator[Connection]:
-        """Yield the connection inside a transaction, which is on disk when it ends, or is rolled back."""
-        try:
-            self.begin()
-            yield self.connection
-            self.commit()
-        except BaseException:
-            self.rollback()
-            raise
+        No other process writes until it ends.
+        """
 
     def pieces(self, sql: str, parameters: Sequence[Any], size: int) -> Iterator[list[Row]]:
         """Yield the rows of a query in lists of at most `size`, so that memory does not grow with the table."""
