@@ -59,6 +59,7 @@ class _Restores:
     waivers: tuple[dict[str, str], ...]
 
 
+@dataclass(eq=False)
 class DatabaseRestores:
     """The restores of one shared database, as this machine and the database know them.
 
@@ -76,36 +77,28 @@ class DatabaseRestores:
         Completes a command for a message, see `Journal.command`.
     """
 
-    def __init__(
-        self,
-        records: Records,
-        database: Postgres,
-        sent_log: SentLog,
-        about: Callable[[], dict[str, Any]],
-        command: Callable[[str], str],
-    ) -> None:
-        self._records = records
-        self._database = database
-        self._sent_log = sent_log
-        self._about = about
-        self._command = command
+    records: Records
+    database: Postgres
+    sent_log: SentLog
+    about: Callable[[], dict[str, Any]]
+    command: Callable[[str], str]
 
     def sender(self) -> str:
         """Return the name of this machine as a sender: its user, and the identity of its sent log."""
-        return f"{this_user()}#{self._sent_log.machine()}"
+        return f"{this_user()}#{self.sent_log.machine()}"
 
     def see(self, *, anew: bool = False) -> None:
         """Write what this machine sees now, unless it lacks something that this machine has seen."""
         try:
-            seen = self._sent_log.seen()
-            last, position, restores = self._records.last_event(), self._database.position(), self._restores()
+            seen = self.sent_log.seen()
+            last, position, restores = self.records.last_event(), self.database.position(), self._restores()
             if not last["event_id"] or not (anew or self._agrees(seen, position, restores)):
                 return
             newest = Seen(
                 last["event_id"], last["digest"], position["database"], position["flushed"], restores.last,
                 self._senders(restores, seen),
             )  # fmt: skip
-            self._sent_log.see(newest, self._about(), anew=anew)
+            self.sent_log.see(newest, self.about(), anew=anew)
         except (StorageError, JournalBusyError) as error:
             # Reading goes on without a sent log, sending does not.
             log.warning("%s", error)
@@ -123,12 +116,12 @@ class DatabaseRestores:
 
     def is_needed(self) -> bool:
         """Whether this machine has to confirm a restore; a restore that nobody noticed before is written down."""
-        seen = self._sent_log.seen()
-        is_known = self._agrees(seen, self._database.position(), self._restores())
-        if is_known and not self._sent_log.lost(self._records):
+        seen = self.sent_log.seen()
+        is_known = self._agrees(seen, self.database.position(), self._restores())
+        if is_known and not self.sent_log.lost(self.records):
             return False
-        with self._records.transaction() as connection:
-            restores, position = self._restores(), self._database.position()
+        with self.records.transaction() as connection:
+            restores, position = self._restores(), self.database.position()
             # Otherwise it is noticed, and this machine has not confirmed it, or was killed meanwhile.
             is_confirmed = {state.restore for state in seen} == {restores.last}
             if restores.database != position["database"] or not restores.last or is_confirmed:
@@ -144,17 +137,16 @@ class DatabaseRestores:
         JournalError
             When this machine has to confirm a restore, or the company waits for others.
         """
-        restores = self._restores()
-        if not self._agrees(self._sent_log.seen(), self._database.position(), restores):
+        if not self._agrees(self.sent_log.seen(), self.database.position(), self._restores()):
             raise JournalError(self._noticed())
-        reason = self.obstacle(company_id, dates, restores)
+        reason = self.obstacle(company_id, dates)
         if reason:
             raise JournalError(reason)
 
     def confirm(self, connection: Connection, *, by: str, booked_twice: Sequence[str]) -> None:
         """Write, in a transaction, that this machine completes the restored database with what it knows."""
         restores = self._restores()
-        senders = self._senders(restores, self._sent_log.seen())
+        senders = self._senders(restores, self.sent_log.seen())
         state = {"sender": self.sender(), "senders": senders, "booked_twice": booked_twice}
         record_event(connection, SUBJECT, restores.last, None, CONFIRMED, json.dumps(state), by)
 
@@ -182,7 +174,7 @@ class DatabaseRestores:
         JournalError
             When a name is not that of a machine that the company waits for.
         """
-        with self._records.transaction() as connection:
+        with self.records.transaction() as connection:
             restores = self._restores()
             unconfirmed = self._unconfirmed(restores)
             waived = [name for name in unconfirmed if {name, _identity(name)} & {*senders}]
@@ -197,15 +189,15 @@ class DatabaseRestores:
                 record_event(connection, SUBJECT, restores.last, None, WAIVED, json.dumps(waiver), by)
         return waived
 
-    def obstacle(self, company_id: str, dates: Iterable[str | None], restores: _Restores | None = None) -> str:
+    def obstacle(self, company_id: str, dates: Iterable[str | None]) -> str:
         """Return the reason why a company's entries of some dates cannot be sent after a restore, "" when they can."""
-        restores = restores or self._restores()
+        restores = self._restores()
         waivers = {_identity(said["sender"]): said for said in restores.waivers if said["company_id"] == company_id}
         unconfirmed = self._unconfirmed(restores)
         missing = [name for name in unconfirmed if _identity(name) not in waivers]
         if missing:
             return (
-                f"company {company_id} waits since a restore of the database {self._records.location}: {', '.join(missing)} sent with "
+                f"company {company_id} waits since a restore of the database {self.records.location}: {', '.join(missing)} sent with "
                 f"it and did not confirm the restore. Nothing was sent. {self._how()} For a machine that is gone: "
                 f"{self._waive(missing, company_id)}"
             )
@@ -215,13 +207,13 @@ class DatabaseRestores:
             senders = [said["sender"] for said in limited]
             return (
                 f"entries of company {company_id} dated until {until} may have been sent by {', '.join(senders)} before the database "
-                f"{self._records.location} was restored. Nothing was sent. Export those dated later by themselves, or record that none "
+                f"{self.records.location} was restored. Nothing was sent. Export those dated later by themselves, or record that none "
                 f"of them is booked: {self._waive(senders, company_id)}"
             )
         return ""
 
     def _waive(self, senders: Iterable[str], company_id: str) -> str:
-        waive = self._command(f"journal waive {' '.join(map(in_shell, senders))} --company {in_shell(company_id)}")
+        waive = self.command(f"journal waive {' '.join(map(in_shell, senders))} --company {in_shell(company_id)}")
         return (
             f'{waive} --by NAME --evidence "..." (where you looked up that none of the entries to send is booked; without '
             "--evidence, only entries dated after today are sent)"
@@ -229,12 +221,12 @@ class DatabaseRestores:
 
     def _noticed(self) -> str:
         return (
-            f"the database of the journal {self._records.location} was restored, copied or failed over: it may lack what was sent "
+            f"the database of the journal {self.records.location} was restored, copied or failed over: it may lack what was sent "
             f"since. Nothing was sent. {self._how()}"
         )
 
     def _how(self) -> str:
-        return f"Each machine that sent confirms it once: {self._command('journal restore')} --by NAME."
+        return f"Each machine that sent confirms it once: {self.command('journal restore')} --by NAME."
 
     def _agrees(self, seen: Sequence[Seen], position: Row, restores: _Restores) -> bool:
         """Whether this is the database as this machine knows it."""
@@ -242,14 +234,14 @@ class DatabaseRestores:
             state.database == position["database"]
             and state.restore == restores.last
             and state.position <= position["inserted"]
-            and self._records.digest_at(state.event) == state.digest
+            and self.records.digest_at(state.event) == state.digest
             for state in {*seen}
         )
 
     def _restores(self) -> _Restores:
-        events = [(row, json.loads(row["message"])) for row in self._records.rows(_EVENTS)]
+        events = [(row, json.loads(row["message"])) for row in self.records.rows(_EVENTS)]
         noticed = [(row["subject_id"], said["database"]) for row, said in events if row["after"] == NOTICED]
-        last, database = noticed[-1] if noticed else ("", self._records.about("incarnation") or "")
+        last, database = noticed[-1] if noticed else ("", self.records.about("incarnation") or "")
         of_last = [(row, said) for row, said in events if row["subject_id"] == last]
         confirmed = [said["sender"] for row, said in of_last if row["after"] == CONFIRMED]
         return _Restores(
@@ -268,8 +260,8 @@ class DatabaseRestores:
 
     def _senders(self, restores: _Restores, seen: Iterable[Seen]) -> tuple[str, ...]:
         """Return the machines that sent, as batches, events of restores and this machine's sent log and memory name them."""
-        sent = {row["name"] for row in self._records.rows(_SENDERS)}
-        own = {self.sender()} if self._sent_log.have_sent() else set()
+        sent = {row["name"] for row in self.records.rows(_SENDERS)}
+        own = {self.sender()} if self.sent_log.have_sent() else set()
         return tuple(sorted(sent.union(restores.senders, own, *(state.senders for state in seen))))
 
 

@@ -110,7 +110,7 @@ class Journal(Records):
             inner = self.folder if self.path else self.folder / SHARED / self.id
             self.sent_log = SentLog(inner, self._outer, self.id)
             self.undelivered = UndeliveredAnswers(inner)
-            self.related = RelatedJournals(self, self.folder, self.path, self.sent_log, self.command)
+            self.related = RelatedJournals(self, self.folder, self.sent_log, self.command)
             self.restores = None
             if isinstance(self._database, Postgres):
                 self.restores = DatabaseRestores(
@@ -188,7 +188,7 @@ class Journal(Records):
             row for row in self._claims(batch) if (row["state"], row["company_id"]) != ("PLANNED", batch.company_id)
         ]
         if not waiting:
-            return self.related.obstacle(batch)
+            return self.related.obstacle(batch.company_id, batch)
         other = waiting[0]
         resolve = self.command(f"export resolve {other['batch_id']}")
         way_out = (
@@ -285,7 +285,9 @@ class Journal(Records):
         self.require_in_place()
         self._sent_at[batch_id] = now().isoformat()
         with self.sent_log.alone(row["company_id"]):
-            self.related.require_none(row["company_id"])
+            reason = self.related.obstacle(row["company_id"])
+            if reason:
+                raise JournalError(reason)
             try:
                 with self.transaction() as connection:
                     if self.restores is not None:
