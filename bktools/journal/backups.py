@@ -26,8 +26,7 @@ from bktools.journal.journal import (
     command_of,
     insert,
     outer_folder,
-    refuse_moved,
-    refuse_second_copy,
+    refuse_elsewhere,
 )
 from bktools.journal.lock import sending_for
 from bktools.journal.records import Connection, Records, now, record_event
@@ -115,8 +114,7 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
         with File(made, str(source or path)) as file:
             journal_id = _checked(file, source or path, settings, folder)
             sent_log = SentLog(folder, outer, journal_id)
-            refuse_moved(sent_log.last_location(), path)
-            refuse_second_copy(sent_log.last_location(), path, journal_id)
+            refuse_elsewhere(sent_log, path, journal_id)
             companies = sent_log.of_all()
             if sent_log.are_known_outside():
                 evidence = None
@@ -310,8 +308,7 @@ def _is_put_in_doubt(file: Records, connection: Connection, line: SentLine, sent
 
 def _is_proof(file: Records, line: SentLine) -> bool:
     """Whether a line proves that the service accepted its batch: it holds a job that no other batch has."""
-    sql = "SELECT 1 FROM batches WHERE job_id = ? AND batch_id <> ?"
-    return line.state == "ACCEPTED" and line.job_id != "" and not file.rows(sql, line.job_id, line.batch_id)
+    return line.state == "ACCEPTED" and line.job_id != "" and file.other_with(line.job_id, line.batch_id) is None
 
 
 # Other requests that may have booked the same entries.

@@ -92,10 +92,7 @@ class Journal(Records):
 
     def __init__(self, settings: Settings) -> None:
         self.folder = folder_of(settings) if settings.journal is None else settings.state_dir
-        self._own_folder = settings.state_dir
-        self._outer = outer_folder(settings)
         self._settings = settings
-        self._address = settings.identity
         # When this process wrote that it sends a batch.
         self._sent_at: dict[str, str] = {}
         super().__init__(
@@ -108,7 +105,7 @@ class Journal(Records):
             self._belongs()
             # A file journal may be beside the sent log of a database.
             inner = self.folder if self.path else self.folder / SHARED / self.id
-            self.sent_log = SentLog(inner, self._outer, self.id)
+            self.sent_log = SentLog(inner, outer_folder(settings), self.id)
             self.undelivered = UndeliveredAnswers(inner)
             self.related = RelatedJournals(self, self.folder, self.sent_log, self.command)
             self.restores = None
@@ -118,13 +115,12 @@ class Journal(Records):
                 )
                 self.restores.see()
         except BaseException:
-            self.close()
+            super().close()
             raise
 
     def close(self) -> None:
         """Close the file, and the files of other journals that were opened."""
-        if hasattr(self, "related"):
-            self.related.close()
+        self.related.close()
         super().close()
 
     def command(self, words: str) -> str:
@@ -413,8 +409,8 @@ class Journal(Records):
                     f"batch {batch_id} changed from {before['state']} to {row['state']}: nothing was recorded; look it up "
                     f"again ({self.command('export status')})"
                 )
-            sql = "SELECT batch_id, company_id, state FROM batches WHERE job_id = ? AND batch_id <> ?"
-            for other in self.rows(sql, job_id, batch_id):
+            other = self.other_with(job_id, batch_id)
+            if other is not None:
                 raise JournalError(
                     f"job {job_id} belongs to batch {other['batch_id']} of company {other['company_id']}, which is "
                     f"{other['state']}; a job has one batch: correct the job ID, or leave it out"
@@ -435,11 +431,6 @@ class Journal(Records):
         """Return the UNKNOWN batches, all or those of a company, the oldest first; each blocks its company."""
         sql = f"SELECT * FROM batches WHERE {_WANTED} AND state = 'UNKNOWN' ORDER BY sent_at, batch_id"
         return self.rows(sql, company_id, batch_id)
-
-    def undelivered_answer(self, row: Row) -> str:
-        """Return the answer to a batch that this machine received and could not write, "" for none."""
-        answer = self.undelivered.read(row)
-        return "" if answer is None else str(answer)
 
     def newest_accepted(self, company_id: str) -> Row | None:
         """Return the ACCEPTED batch of a company that was sent last."""
@@ -479,13 +470,11 @@ class Journal(Records):
 
     def _unless_replayed(self, batch_id: str, answer: Answer) -> Answer:
         """Return an answer, UNKNOWN when its job belongs to another batch. Call it in the transaction that writes it."""
-        sql = "SELECT batch_id FROM batches WHERE job_id = ? AND batch_id <> ?"
-        for other in self.rows(sql, answer.job_id, batch_id):
-            message = (
-                f"the service answered with job {answer.job_id}, which belongs to another batch ({other['batch_id']})"
-            )
-            return Answer("UNKNOWN", message, job=answer.job)
-        return answer
+        other = self.other_with(answer.job_id, batch_id)
+        if other is None:
+            return answer
+        message = f"the service answered with job {answer.job_id}, which belongs to another batch ({other['batch_id']})"
+        return Answer("UNKNOWN", message, job=answer.job)
 
     def _is_connected_again(self, pause: float) -> bool:
         """Wait, and connect again; return whether another attempt to write makes sense."""
@@ -611,7 +600,7 @@ class Journal(Records):
             )
 
     def _refuse_to_forget_database(self, location: str) -> None:
-        for folder in self._outer.glob(f"*/{ABOUT}"):
+        for folder in outer_folder(self._settings).glob(f"*/{ABOUT}"):
             if read_about(folder.parent)["path"] == location:
                 raise JournalError(
                     f"the journal {location} is missing or empty, but export jobs were sent with it: nothing was sent; restore "
@@ -619,30 +608,26 @@ class Journal(Records):
                 )
 
     def _belongs(self) -> None:
-        about = {row["name"]: row["value"] for row in self.rows("SELECT name, value FROM about")}
-        moved = about.get("moved_to")
+        moved = self.about("moved_to")
         if moved and self.path:
             raise JournalError(
                 f"the history of the journal {self.location} was moved to {moved}: nothing was read or sent; set BKTOOLS_JOURNAL to "
                 "that database"
             )
-        is_own = self._own_folder == self.folder
-        is_unowned = is_own and "environment" not in about
+        address = self._settings.identity
+        is_own = self._settings.state_dir == self.folder
         # An address that a person named is missing in a backup from before that.
-        addresses = self.addresses()
-        if self._address not in addresses and (is_unowned or not is_own):
+        if address not in self.addresses() and (not is_own or self.about("environment") is None):
             with self.transaction() as connection:
                 if is_own:
-                    connection.execute(
-                        "INSERT INTO about VALUES ('environment', ?) ON CONFLICT DO NOTHING", (self._address,)
-                    )
-                row = (self._address, now().isoformat(), this_process())
+                    connection.execute("INSERT INTO about VALUES ('environment', ?) ON CONFLICT DO NOTHING", (address,))
+                row = (address, now().isoformat(), this_process())
                 connection.execute("INSERT INTO addresses VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
-            addresses = self.addresses()
-        if self._address not in addresses:
+        addresses = self.addresses()
+        if address not in addresses:
             raise JournalError(
-                f"the journal {self.location} belongs to {', '.join(addresses)}, not to {self._address}: if it was "
-                "copied here, remove the copy"
+                f"the journal {self.location} belongs to {', '.join(addresses)}, not to {address}: if it was copied here, "
+                "remove the copy"
             )
 
 
@@ -669,22 +654,18 @@ def identity_of(settings: Settings) -> str:
 
 def require_newest(file: Records, sent_log: SentLog, path: Path) -> None:
     """Refuse an old copy of a file, and a second copy."""
-    refuse_moved(sent_log.last_location(), path)
+    refuse_elsewhere(sent_log, path, file.id)
     sent_log.require_current(file)
-    refuse_second_copy(sent_log.last_location(), path, file.id)
 
 
-def refuse_moved(last_location: str, path: Path) -> None:
-    """Refuse an old copy of a file whose history was moved to a database."""
-    if is_database(last_location):
+def refuse_elsewhere(sent_log: SentLog, path: Path, journal_id: str) -> None:
+    """Refuse a copy of a file whose history was moved to a database, or whose original, which sent last, still exists."""
+    location = sent_log.last_location()
+    if is_database(location):
         raise JournalError(
-            f"the history of the journal {path} was moved to {last_location}: nothing was sent; set BKTOOLS_JOURNAL to that database"
+            f"the history of the journal {path} was moved to {location}: nothing was sent; set BKTOOLS_JOURNAL to that database"
         )
-
-
-def refuse_second_copy(last_location: str, path: Path, journal_id: str) -> None:
-    """Refuse a copy of a journal while the original, which sent last, is still in another folder."""
-    last = Path(last_location)
+    last = Path(location)
     if last.is_file() and path != last and not (path.exists() and path.samefile(last)):
         with File(last) as file:
             if file.id == journal_id:

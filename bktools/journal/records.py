@@ -157,6 +157,11 @@ class Records:
         row = self.row("SELECT digest FROM chain WHERE event_id = ?", event_id)
         return None if row is None else str(row["digest"])
 
+    def other_with(self, job_id: str | None, batch_id: str) -> Row | None:
+        """Return another batch than this one that a job answered for, None where there is none."""
+        sql = "SELECT batch_id, company_id, state FROM batches WHERE job_id = ? AND batch_id <> ?"
+        return self.row(sql, job_id, batch_id)
+
     def addresses(self) -> list[str]:
         """Return the addresses of the journal's service, oldest first."""
         return [row["address"] for row in self.rows("SELECT address FROM addresses ORDER BY since, address")]
