@@ -248,9 +248,8 @@ class Journal(Records):
                     if row["state"] == "PLANNED":
                         self._claim_data(connection, batch, period)
                     continue
-                if self.restores is not None:
-                    company_id = batch.company_id
-                    dates.update(entry_data.dates_of(batch))
+                company_id = batch.company_id
+                dates.update(entry_data.dates_of(batch))
                 for other in self._claims(batch):
                     message = f"replaced by batch {batch.batch_id} of a later plan before it was sent"
                     change(connection, other["batch_id"], "RELEASED", message=message, settled_at=now().isoformat())

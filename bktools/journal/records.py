@@ -13,8 +13,8 @@ import os
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol, Self
 
 from bktools.errors import JournalError
@@ -108,11 +108,11 @@ class Records:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.location = database.location
-        try:
-            self.id: str = self.about("id") or ""
-        except BaseException:
-            database.close()
-            raise
+
+    @cached_property
+    def id(self) -> str:
+        """The journal's random identity."""
+        return self.about("id") or ""
 
     def close(self) -> None:
         """Close the database."""
@@ -121,9 +121,7 @@ class Records:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @contextmanager

@@ -88,7 +88,7 @@ class Sqlite(Database):
                     self._create(on_new)
                 self._opened = _inode(path)
             except BaseException:
-                self.connection.close()
+                self.close()
                 raise
 
     def close(self) -> None:
