@@ -166,8 +166,8 @@ class Journal(Records):
             raise JournalError(
                 f"the journal {self.location} has sent export jobs, but was never used by this user on this machine: it may be "
                 "an old copy of a journal in use elsewhere. Nothing was sent. If it is the newest one, confirm it once: "
-                f'{self.command("journal restore")} --evidence "..." --by NAME (where you looked for later exports; the sent log of '
-                f"sent batches are kept in {self.sent_log.outer}; BKTOOLS_SENT_LOG_DIR names another folder)"
+                f'{self.command("journal restore")} --evidence "..." --by NAME (where you looked for later exports; the sent log '
+                f"is kept in {self.sent_log.outer}; BKTOOLS_SENT_LOG_DIR names another folder)"
             )
 
     def obstacle(self, batch: BatchRequest) -> str:
@@ -537,23 +537,17 @@ class Journal(Records):
             With the person who closed it, and the command that opens it again.
         """
         asked = set(periods)
-        closed = self.rows(
-            "SELECT * FROM periods WHERE company_id = ? AND state = 'CLOSED' ORDER BY period", company_id
-        )
-        for row in closed:
-            if row["period"] in asked:
+        sql = "SELECT * FROM periods WHERE company_id = ? AND state = 'CLOSED' ORDER BY period"
+        for row in self.rows(sql, company_id):
+            if row["period"] in asked or None in asked:
+                is_dated = row["period"] in asked
                 reopen = self.command(f"periods reopen {row['period']}")
                 raise JournalError(
-                    f"the period {row['period']} of company {company_id} was closed by {row['done_by']} on "
-                    f"{row['at'][:10]}: nothing was sent; send its entries with the close of a later month, or open it "
-                    f'again: {reopen} --by NAME --reason "..."'
+                    f"{'' if is_dated else 'an entry has no date, and '}the period {row['period']} of company {company_id} was closed "
+                    f"by {row['done_by']} on {row['at'][:10]}: nothing was sent; "
+                    f"{'' if is_dated else 'it may belong there, so give it a date, or '}send its entries with the close of a later "
+                    f'month, or open it again: {reopen} --by NAME --reason "..."'
                 )
-        if closed and None in asked:
-            raise JournalError(
-                f"an entry has no date, and the period {closed[-1]['period']} of company {company_id} was closed by "
-                f"{closed[-1]['done_by']}: nothing was sent, because the entry may belong there; give it a date, or "
-                "send it with the close of an open month (bktools month-end, close_month)"
-            )
 
     def record(self, write: Callable[[Connection], None], company_id: str) -> None:
         """Write something about a company in one transaction, so that a copy from before it is an old copy.

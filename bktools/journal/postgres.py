@@ -322,23 +322,21 @@ class Postgres(Database):
 
 def _refuse_unsafe(location: str, about: Row, promised: int) -> None:
     """Refuse a server that could lose a commit or a lock."""
-    reasons = (
-        (about["is_replica"], "it is a replica, which cannot be written: name the primary server"),
+    reasons = {
+        "it is a replica, which cannot be written: name the primary server": about["is_replica"],
         # A pooler invents the number of the process that it gives a client.
-        (
-            about["process"] != promised,
-            "a connection pooler is in between, which may share a session and its locks: name the server itself",
+        "a connection pooler is in between, which may share a session and its locks: name the server itself": (
+            about["process"] != promised
         ),
-        (about["commits"] == "off", "synchronous_commit is off, so a commit may be lost: set it to on"),
-        (
-            about["commits"] == "local" and about["standbys"],
-            "synchronous_commit is local, so the standby may lack a commit: set it to on",
+        "synchronous_commit is off, so a commit may be lost: set it to on": about["commits"] == "off",
+        "synchronous_commit is local, so the standby may lack a commit: set it to on": (
+            about["commits"] == "local" and about["standbys"]
         ),
-        (about["fsync"] != "on", "fsync is off, so a commit may be lost: set it to on"),
-        (about["full_page_writes"] != "on", "full_page_writes is off, so a crash may damage it: set it to on"),
-        (about["encoding"] != "UTF8", f"its encoding is {about['encoding']}: create the database with UTF8"),
-    )
-    for is_so, reason in reasons:
+        "fsync is off, so a commit may be lost: set it to on": about["fsync"] != "on",
+        "full_page_writes is off, so a crash may damage it: set it to on": about["full_page_writes"] != "on",
+        f"its encoding is {about['encoding']}: create the database with UTF8": about["encoding"] != "UTF8",
+    }
+    for reason, is_so in reasons.items():
         if is_so:
             raise StorageError(f"the journal {location} cannot be kept safely: {reason}; nothing was sent")
 

@@ -20,20 +20,15 @@ BATCH_STATES = ("PLANNED", "SENDING", "ACCEPTED", "REJECTED", "UNKNOWN", "RELEAS
 # States whose entries no other batch may take.
 LIVE_STATES = ("PLANNED", "SENDING", "ACCEPTED", "UNKNOWN")
 
-TRANSITIONS = (
-    ("PLANNED", "SENDING"),
-    ("PLANNED", "RELEASED"),
-    # The sent log may know of a sending that a restored backup does not.
-    ("PLANNED", "UNKNOWN"),
-    ("SENDING", "PLANNED"),
-    ("SENDING", "ACCEPTED"),
-    ("SENDING", "REJECTED"),
-    ("SENDING", "UNKNOWN"),
-    ("UNKNOWN", "ACCEPTED"),
-    ("UNKNOWN", "RELEASED"),
-    ("REJECTED", "PLANNED"),
-    ("RELEASED", "PLANNED"),
-)
+# The states that follow a state.
+TRANSITIONS = {
+    # The sent log may know of a sending that a restored backup does not: UNKNOWN.
+    "PLANNED": ("SENDING", "RELEASED", "UNKNOWN"),
+    "SENDING": ("PLANNED", "ACCEPTED", "REJECTED", "UNKNOWN"),
+    "UNKNOWN": ("ACCEPTED", "RELEASED"),
+    "REJECTED": ("PLANNED",),
+    "RELEASED": ("PLANNED",),
+}
 
 ACCOUNT_STATES = ("SENDING", "CREATED", "MATCHED", "EXISTS", "REJECTED", "UNKNOWN", "IMPORTED")
 
@@ -103,7 +98,7 @@ CREATE INDEX batches_of_entry ON batch_entries (entry_id);
 CREATE UNIQUE INDEX one_live_batch ON batch_entries (entry_id) WHERE live = 1;
 
 CREATE TABLE transitions (before TEXT NOT NULL, after TEXT NOT NULL, PRIMARY KEY (before, after)) WITHOUT ROWID;
-INSERT INTO transitions VALUES {", ".join(f"('{before}', '{after}')" for before, after in TRANSITIONS)};
+INSERT INTO transitions VALUES {", ".join(f"('{state}', '{after}')" for state in TRANSITIONS for after in TRANSITIONS[state])};
 
 CREATE TABLE events (
     event_id INTEGER PRIMARY KEY AUTOINCREMENT,
