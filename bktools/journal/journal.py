@@ -95,12 +95,12 @@ class Journal(Records):
         self._settings = settings
         # When this process wrote that it sends a batch.
         self._sent_at: dict[str, str] = {}
-        super().__init__(
-            Sqlite(self.folder / FILE, self._refuse_to_forget, str(self.folder / FILE))
-            if settings.journal is None
-            else Postgres(settings.journal, self._refuse_to_forget_database)
-        )
-        self.path = self._database.path
+        self.path: Path | None = None
+        if settings.journal is None:
+            self.path = self.folder / FILE
+            super().__init__(Sqlite(self.path, self._refuse_to_forget))
+        else:
+            super().__init__(Postgres(settings.journal, self._refuse_to_forget))
         try:
             self._belongs()
             # A file journal may be beside the sent log of a database.
@@ -584,21 +584,20 @@ class Journal(Records):
             claim = record_event(connection, "facts", batch.batch_id, None, entry_data.KEPT, digest)
             connection.executemany(entry_data.INSERT, ((batch.batch_id, claim, *row) for row in rows))
 
-    def _refuse_to_forget(self) -> None:
+    def _refuse_to_forget(self, location: str) -> None:
         """Refuse to create a journal where export jobs were sent: an empty one would allow sending them again."""
-        if any((self.folder / name).exists() for name in (LOCKS, FOLDER)):
+        if self.path:
+            was_used = any((self.folder / name).exists() for name in (LOCKS, FOLDER))
+            backup = f"a backup with {self.command('journal restore FILE')} --by NAME"
+        else:
+            logs = outer_folder(self._settings).glob(f"*/{ABOUT}")
+            was_used = any(read_about(log.parent)["path"] == location for log in logs)
+            backup = "the database from a backup (pg_restore)"
+        if was_used:
             raise JournalError(
-                f"the journal {self.folder / FILE} is missing or empty, but export jobs were sent with it: nothing was sent; "
-                f"restore a backup with {self.command('journal restore FILE')} --by NAME"
+                f"the journal {location} is missing or empty, but export jobs were sent with it: nothing was sent; restore "
+                f"{backup}"
             )
-
-    def _refuse_to_forget_database(self, location: str) -> None:
-        for folder in outer_folder(self._settings).glob(f"*/{ABOUT}"):
-            if read_about(folder.parent)["path"] == location:
-                raise JournalError(
-                    f"the journal {location} is missing or empty, but export jobs were sent with it: nothing was sent; restore "
-                    "the database from a backup (pg_restore)"
-                )
 
     def _belongs(self) -> None:
         moved = self.about("moved_to")

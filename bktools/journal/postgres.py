@@ -120,7 +120,6 @@ class Postgres(Database):
     connection: _Connection
 
     def __init__(self, address: Secret, on_new: Callable[[str], None]) -> None:
-        self.path: Path | None = None
         self._address = address
         self.location = location_of(address)
         # Companies whose locks this connection holds, and those whose locks went with an earlier connection.

@@ -51,7 +51,6 @@ class Connection(Protocol):
 class Database(Protocol):
     """An open database: the methods of both kinds. Opening a new one creates the journal's tables."""
 
-    path: Path | None
     location: str
     # As `Connection` describes it, and what only one kind has.
     connection: Any

@@ -63,9 +63,9 @@ class Sqlite(Database):
     path : Path
         The file. It is created when it does not exist.
     on_new : callable
-        Called before a new journal is created; raises to refuse it.
-    location : str
-        What messages name; another file when this one is a copy.
+        Called with the location before a new journal is created; raises to refuse it.
+    location : str, optional
+        What messages name; another file when this one is a copy. Default: the file.
 
     Raises
     ------
@@ -77,12 +77,11 @@ class Sqlite(Database):
 
     connection: apsw.Connection
 
-    def __init__(self, path: Path, on_new: Callable[[], None], location: str) -> None:
-        self.path: Path | None = path
+    def __init__(self, path: Path, on_new: Callable[[str], None], location: str = "") -> None:
         self._path = path
-        self.location = location
+        self.location = location or str(path)
         with self.errors("opened"):
-            self.connection = connect(path, location)
+            self.connection = connect(path, self.location)
             try:
                 if _is_empty(self.connection):
                     self._create(on_new)
@@ -179,11 +178,11 @@ class Sqlite(Database):
                 reason = f"is damaged ({error}): nothing was sent; restore a backup with bktools journal restore FILE"
             raise StorageError(f"the journal {self.location} {reason}") from error
 
-    def _create(self, on_new: Callable[[], None]) -> None:
+    def _create(self, on_new: Callable[[str], None]) -> None:
         with self.transaction() as connection:
             # Another process may have created the tables while this one waited for the transaction.
             if _is_empty(self.connection):
-                on_new()
+                on_new(self.location)
                 create_tables(connection, SQLITE)
 
 
@@ -198,8 +197,8 @@ class File(Records):
         What messages name. Default: the file.
     """
 
-    def __init__(self, path: Path, location: str | None = None) -> None:
-        super().__init__(Sqlite(path, lambda: None, location or str(path)))
+    def __init__(self, path: Path, location: str = "") -> None:
+        super().__init__(Sqlite(path, lambda _: None, location))
         self.path = path
 
 
