@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Any
 
 from bktools.contract import rules
@@ -263,6 +264,7 @@ class _Target(Records):
                 offset = self._begin_as(file, connection, meeting)
             else:
                 offset = self._import(file, connection, meeting, by, evidence)
+            self._extend_chain()
             _require_whole(self, f"the copy in {self.location} differs from {file.path}", "it was not kept")
             return offset
 
@@ -290,9 +292,6 @@ class _Target(Records):
         for row in file.rows("SELECT value FROM about WHERE name = 'environment'"):
             connection.execute("INSERT INTO about VALUES ('environment', ?)", (row["value"],))
         self._copy(file, connection, meeting, 0)
-        self._extend_chain()
-        if self.last_event() != file.last_event():
-            raise StorageError(f"the copy of events in {self.location} differs from {file.path}: it was not kept")
         return 0
 
     def _import(self, file: File, connection: Connection, meeting: _Meeting, by: str, evidence: str | None) -> int:
@@ -323,11 +322,10 @@ class _Target(Records):
             if row not in still_closed:
                 reason = f"closed before journal {file.id[:8]} came here"
                 record_event(connection, "period", row["subject"], "OPEN", "CLOSED", reason, by)
-        self._extend_chain()
         return offset
 
     def _copy(self, file: File, connection: Connection, meeting: _Meeting, offset: int) -> None:
-        """Insert the rows of a file. The rules are about the present, and rest meanwhile."""
+        """Insert the rows of a file, and read its events again. The rules are about the present, and rest meanwhile."""
         with _without_rules(connection, *TABLES):
             for table, (number, both) in TABLES.items():
                 for rows in _rows(table, number, file, meeting, offset):
@@ -336,6 +334,10 @@ class _Target(Records):
                     names, marks = ", ".join(rows[0]), ", ".join("?" * len(rows[0]))
                     sql = f"INSERT INTO {table} ({names}) VALUES ({marks}){conflict}"
                     connection.executemany(sql, (list(row.values()) for row in rows))
+        events = _rows("events", "event_id", file, meeting, offset)
+        copied = self.pieces("SELECT * FROM events WHERE event_id > ? ORDER BY event_id", offset)
+        if any(rows != copy for rows, copy in zip_longest(events, copied)):
+            raise StorageError(f"the copy of the events in {self.location} differs from {file.path}: it was not kept")
 
     def _newest_claim(self, batch_id: str) -> Row:
         sql = "SELECT event_id, after, message FROM events WHERE subject = 'facts' AND subject_id = ? ORDER BY 1 DESC LIMIT 1"
@@ -379,7 +381,7 @@ def _without_rules(connection: Connection, *tables: str) -> Iterator[None]:
 
 def _rows(table: str, number: str, file: File, meeting: _Meeting, offset: int) -> Iterator[list[dict[str, Any]]]:
     """Yield the rows of a file's table as the database gets them."""
-    for piece in file.pieces(f"SELECT * FROM {table}"):
+    for piece in file.pieces(f"SELECT * FROM {table} ORDER BY 1"):
         rows = [dict(row) for row in piece]
         if number:
             rows = [row | {number: row[number] + offset} for row in rows]
