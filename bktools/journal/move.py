@@ -20,13 +20,16 @@ from bktools.journal.entry_data import COLUMNS, NOT_KEPT
 from bktools.journal.journal import THE_OUTCOME, Journal, change, command_of, outer_folder, require_newest
 from bktools.journal.lock import sending_for
 from bktools.journal.postgres import Postgres
-from bktools.journal.records import IMPORTED, Connection, Records, Row, now, record_event
+from bktools.journal.records import Connection, Records, Row, now, record_event
 from bktools.journal.related_journals import FILE, SAME, folder_of, relate
 from bktools.journal.schema import LIVE_STATES
 from bktools.journal.sent_log import SentLine, SentLog
 from bktools.journal.sqlite import File
 from bktools.journal.undelivered import UndeliveredAnswers
 from bktools.settings import Settings
+
+# The event of a history that came here. Its message says from where, and its last event and digest there.
+IMPORTED = "imported"
 
 # Of two rows of an account the one with an ID counts, then the newer one.
 _NEWER = """(company_id, external_id) DO UPDATE SET {values} WHERE

@@ -32,9 +32,6 @@ PATIENCE = 30.0
 # The last commit that reads journals whose tables do not say which version made them.
 READS_OLDER_FORMATS = "cdb2426"
 
-# The history of another journal came here. The message says from where, and its last event and digest.
-IMPORTED = "imported"
-
 Row = Mapping[str, Any]
 
 
@@ -207,7 +204,6 @@ class Records:
             return [
                 *self._database.faults(),
                 *self._broken_chain(),
-                *self._broken_imports(),
                 *(f"batch {row['batch_id']}: {row['what']}" for row in self.rows(_CONTRADICTIONS)),
                 *(
                     f"batch {row['batch_id']}: its body was changed after it was planned"
@@ -249,23 +245,6 @@ class Records:
                     return [f"event {event['event_id']} of {event['at']} was changed after it was written"]
         return []
 
-    def _broken_imports(self) -> list[str]:
-        """Compare the events of imported histories with the digests that they had in their own journals."""
-        faults = []
-        for row in self.rows(
-            "SELECT event_id, subject_id, message FROM events WHERE subject = 'journal' AND after = ?", IMPORTED
-        ):
-            about, digest = json.loads(row["message"]), ""
-            before = row["event_id"] - 1 - about["last_event"]
-            for piece in self.pieces(_BETWEEN, before, row["event_id"]):
-                for event in piece:
-                    digest = _link(digest, {**event, "event_id": event["event_id"] - before})
-            if digest != about["digest"]:
-                faults.append(
-                    f"the history of journal {row['subject_id']} differs from the one that came from {about['place']}"
-                )
-        return faults
-
 
 def _contradictions(batches: str) -> str:
     """Return the query for the batches of a condition whose rows do not say what their events say."""
@@ -298,7 +277,6 @@ _UNCHAINED = f"""
     SELECT {_EVENT}, (SELECT digest FROM chain ORDER BY event_id DESC LIMIT 1) AS digest FROM events
     WHERE event_id > (SELECT coalesce(max(event_id), 0) FROM chain) ORDER BY event_id
 """
-_BETWEEN = f"SELECT {_EVENT} FROM events WHERE event_id > ? AND event_id < ? ORDER BY event_id"
 _CHAINED = f"SELECT {_EVENT}, digest FROM events LEFT JOIN chain USING (event_id) ORDER BY event_id"
 
 
