@@ -255,7 +255,7 @@ def _complete(
     by: str,
     evidence: str | None = None,
 ) -> tuple[str, ...]:
-    """Write, in a transaction, the sent batches that a copy lacks; return those that are ACCEPTED, the others are UNKNOWN."""
+    """Write, in a transaction, the sent batches that a copy lacks; return the ACCEPTED ones, the others are UNKNOWN."""
     gap = _gap(file, companies)
     accepted = []
     message = f"{len(gap)} batches were sent after the copy"

@@ -197,9 +197,9 @@ class DatabaseRestores:
         missing = [name for name in unconfirmed if _identity(name) not in waivers]
         if missing:
             return (
-                f"company {company_id} waits since a restore of the database {self.records.location}: {', '.join(missing)} sent with "
-                f"it and did not confirm the restore. Nothing was sent. {self._how()} For a machine that is gone: "
-                f"{self._waive(missing, company_id)}"
+                f"company {company_id} waits since a restore of the database {self.records.location}: "
+                f"{', '.join(missing)} sent with it and did not confirm the restore. Nothing was sent. {self._how()} For a "
+                f"machine that is gone: {self._waive(missing, company_id)}"
             )
         limited = [said for said in map(waivers.get, map(_identity, unconfirmed)) if said and not said["evidence"]]
         until = max((said["day"] for said in limited), default="")
@@ -207,8 +207,8 @@ class DatabaseRestores:
             senders = [said["sender"] for said in limited]
             return (
                 f"entries of company {company_id} dated until {until} may have been sent by {', '.join(senders)} before the database "
-                f"{self.records.location} was restored. Nothing was sent. Export those dated later by themselves, or record that none "
-                f"of them is booked: {self._waive(senders, company_id)}"
+                f"{self.records.location} was restored. Nothing was sent. Export those dated later by themselves, or "
+                f"record that none of them is booked: {self._waive(senders, company_id)}"
             )
         return ""
 
@@ -221,8 +221,8 @@ class DatabaseRestores:
 
     def _noticed(self) -> str:
         return (
-            f"the database of the journal {self.records.location} was restored, copied or failed over: it may lack what was sent "
-            f"since. Nothing was sent. {self._how()}"
+            f"the database of the journal {self.records.location} was restored, copied or failed over: it may lack "
+            f"what was sent since. Nothing was sent. {self._how()}"
         )
 
     def _how(self) -> str:

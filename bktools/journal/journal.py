@@ -166,8 +166,8 @@ class Journal(Records):
             raise JournalError(
                 f"the journal {self.location} has sent export jobs, but was never used by this user on this machine: it may be "
                 "an old copy of a journal in use elsewhere. Nothing was sent. If it is the newest one, confirm it once: "
-                f'{self.command("journal restore")} --evidence "..." --by NAME (where you looked for later exports; the sent log '
-                f"is kept in {self.sent_log.outer}; BKTOOLS_SENT_LOG_DIR names another folder)"
+                f'{self.command("journal restore")} --evidence "..." --by NAME (where you looked for later exports; '
+                f"the sent log is kept in {self.sent_log.outer}; BKTOOLS_SENT_LOG_DIR names another folder)"
             )
 
     def obstacle(self, batch: BatchRequest) -> str:
@@ -540,13 +540,14 @@ class Journal(Records):
         sql = "SELECT * FROM periods WHERE company_id = ? AND state = 'CLOSED' ORDER BY period"
         for row in self.rows(sql, company_id):
             if row["period"] in asked or None in asked:
-                is_dated = row["period"] in asked
+                undated, way_out = "an entry has no date, and ", "it may belong there, so give it a date, or "
+                if row["period"] in asked:
+                    undated = way_out = ""
                 reopen = self.command(f"periods reopen {row['period']}")
                 raise JournalError(
-                    f"{'' if is_dated else 'an entry has no date, and '}the period {row['period']} of company {company_id} was closed "
-                    f"by {row['done_by']} on {row['at'][:10]}: nothing was sent; "
-                    f"{'' if is_dated else 'it may belong there, so give it a date, or '}send its entries with the close of a later "
-                    f'month, or open it again: {reopen} --by NAME --reason "..."'
+                    f"{undated}the period {row['period']} of company {company_id} was closed by {row['done_by']} on "
+                    f"{row['at'][:10]}: nothing was sent; {way_out}send its entries with the close of a later month, "
+                    f'or open it again: {reopen} --by NAME --reason "..."'
                 )
 
     def record(self, write: Callable[[Connection], None], company_id: str) -> None:
@@ -595,8 +596,8 @@ class Journal(Records):
             backup = "the database from a backup (pg_restore)"
         if was_used:
             raise JournalError(
-                f"the journal {location} is missing or empty, but export jobs were sent with it: nothing was sent; restore "
-                f"{backup}"
+                f"the journal {location} is missing or empty, but export jobs were sent with it: nothing was sent; "
+                f"restore {backup}"
             )
 
     def _belongs(self) -> None:
@@ -618,8 +619,8 @@ class Journal(Records):
         addresses = self.addresses()
         if address not in addresses:
             raise JournalError(
-                f"the journal {self.location} belongs to {', '.join(addresses)}, not to {address}: if it was copied here, "
-                "remove the copy"
+                f"the journal {self.location} belongs to {', '.join(addresses)}, not to {address}: if it was copied "
+                "here, remove the copy"
             )
 
 
@@ -651,11 +652,12 @@ def require_newest(file: Records, sent_log: SentLog, path: Path) -> None:
 
 
 def refuse_elsewhere(sent_log: SentLog, path: Path, journal_id: str) -> None:
-    """Refuse a copy of a file whose history was moved to a database, or whose original, which sent last, still exists."""
+    """Refuse a copy of a file that was moved to a database, or whose original, which sent last, still exists."""
     location = sent_log.last_location()
     if is_database(location):
         raise JournalError(
-            f"the history of the journal {path} was moved to {location}: nothing was sent; set BKTOOLS_JOURNAL to that database"
+            f"the history of the journal {path} was moved to {location}: nothing was sent; set BKTOOLS_JOURNAL to that "
+            "database"
         )
     last = Path(location)
     if last.is_file() and path != last and not (path.exists() and path.samefile(last)):

@@ -35,7 +35,7 @@ IMPORTED = "imported"
 _NEWER = """(company_id, external_id) DO UPDATE SET {values} WHERE
     (excluded.account_id IS NOT NULL, excluded.updated_at) > (accounts.account_id IS NOT NULL, accounts.updated_at)"""
 
-# In the order of their references: the column that holds the number of an event, and what becomes of a row that both have.
+# In the order of their references: the column with the number of an event, and what becomes of a row that both have.
 TABLES = {
     "events": ("event_id", ""),
     "batches": ("", "(batch_id) DO UPDATE SET {values}"),
@@ -165,8 +165,8 @@ class _Meeting:
             if own["batch_id"] != there["batch_id"]:
                 raise JournalError(
                     f"job {own['job_id']} belongs to batch {own['batch_id']} in {self.database.location} and to batch "
-                    f"{there['batch_id']} in {self.file.location}: nothing was moved. One of the two was not booked: keep the "
-                    "file as the journal of its own entries, and leave them out of every plan for the database"
+                    f"{there['batch_id']} in {self.file.location}: nothing was moved. One of the two was not booked: "
+                    "keep the file as the journal of its own entries, and leave them out of every plan for the database"
                 )
         for own, there in self._of_both(_LIVE, "entry_id"):
             if there["state"] == "PLANNED":
@@ -206,6 +206,7 @@ class _Meeting:
         pairs = Counter(
             f"{_named(own)} of the database and {_named(there)} of the file" for own, there in self.twice.values()
         )
+        shown = "; ".join(f"{count} in {pair}" for pair, count in pairs.items())
         way_out = (
             f"Look these entries up in the accounting system, resolve first: {'; '.join(sorted(ways))}; then move again"
             if ways
@@ -214,8 +215,7 @@ class _Meeting:
         )
         raise JournalError(
             f"{len(self.twice)} entries were sent, or may have been, by both journals, {self.database.location} and "
-            f"{self.file.location}: nothing was moved; {'; '.join(f'{count} in {pair}' for pair, count in pairs.items())}. "
-            f"{way_out}"
+            f"{self.file.location}: nothing was moved; {shown}. {way_out}"
         )
 
 
@@ -251,14 +251,14 @@ class _Target(Records):
         return None
 
     def take(self, file: File, settings: Settings, by: str, evidence: str | None) -> int:
-        """Close a file and copy its history in one transaction, which ends when the copy is whole; return the offset."""
+        """Close a file and copy its history, in one transaction that ends when the copy is whole; return the offset."""
         with self.transaction() as connection:
             self._require_owner()
             is_new, theirs, own = self._has_nothing(), self.addresses(), file.addresses()
             if not is_new and not {*theirs} & {*own}:
                 raise JournalError(
-                    f"the journal {self.location} belongs to {', '.join(theirs)}, not to {', '.join(own)}: nothing was moved; "
-                    "name another database"
+                    f"the journal {self.location} belongs to {', '.join(theirs)}, not to {', '.join(own)}: nothing was "
+                    "moved; name another database"
                 )
             meeting = _Meeting(self, file)
             meeting.require_peace(settings, evidence)

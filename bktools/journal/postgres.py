@@ -200,8 +200,8 @@ class Postgres(Database):
     def position(self) -> Row:
         """Return where the database is in its history.
 
-        `database` is server, database, timeline and number of the table of events; `flushed` and `inserted` are the ends of
-        the server's log, on its disk and in memory.
+        `database` is server, database, timeline and number of the table of events; `flushed` and `inserted` are the
+        ends of the server's log, on its disk and in memory.
         """
         with self.errors("read"):
             return self.connection.execute(_POSITION)[0]

@@ -58,7 +58,8 @@ class RelatedJournal:
         return None if not self.location or is_database(self.location) else Path(self.location)
 
     def __str__(self) -> str:
-        return f"{', '.join(self.addresses) or 'an unknown address'} (journal {self.id[:8]} in {self.location or 'no file'})"
+        addresses = ", ".join(self.addresses) or "an unknown address"
+        return f"{addresses} (journal {self.id[:8]} in {self.location or 'no file'})"
 
     def is_named(self, text: str) -> bool:
         """Whether a text names this journal: by an address, or by at least eight characters of its id."""
@@ -109,7 +110,7 @@ class RelatedJournals:
             self._open.popitem()[1].close()
 
     def all(self, company_id: str | None = None) -> list[RelatedJournal]:
-        """Return every other journal that has sent a batch, for a company or for any, in the data folder and outside of it."""
+        """Return every other journal that has sent a batch, for a company or for any, in the data folder or outside."""
         beside = list(self._beside())
         sent = [other for other in beside if _has_sent(self._file(other), company_id)]
         known = {self.own.id, *(other.id for other in (sent if company_id is None else beside))}
@@ -169,8 +170,8 @@ class RelatedJournals:
         if relation == SAME:
             if file is None:
                 raise JournalError(
-                    f"the journal {other} is not found: nothing was recorded; put its file back, or set BKTOOLS_DATA_DIR to "
-                    "its data folder"
+                    f"the journal {other} is not found: nothing was recorded; put its file back, or set "
+                    "BKTOOLS_DATA_DIR to its data folder"
                 )
             is_file = not is_database(self.own.location)
             if is_file and self._is_beside(other) and not _has_sent(self.own):
@@ -194,15 +195,15 @@ class RelatedJournals:
         elif self._file(other) is None:
             what += ", which is missing"
             same = (
-                f"restore a backup ({restore} FILE --by NAME), or go on without one ({restore} --by NAME): a batch is UNKNOWN "
-                "then if its line in the sent log holds no job"
+                f"restore a backup ({restore} FILE --by NAME), or go on without one ({restore} --by NAME): a batch is "
+                "UNKNOWN then if its line in the sent log holds no job"
             )
         else:
             name = other.addresses[0] if set(other.addresses) - set(self.own.addresses()) else name
             same = f"use its journal, or record it once: {addresses} --same {name} --by NAME"
         return (
-            f"company {company_id} was exported before from {what}: nothing was sent. If that is the same service, {same}; "
-            f"if it is another service, record it once: {addresses} --other {name} --by NAME"
+            f"company {company_id} was exported before from {what}: nothing was sent. If that is the same service, "
+            f"{same}; if it is another service, record it once: {addresses} --other {name} --by NAME"
         )
 
     def _not_of_another_service(self) -> Iterator[tuple[RelatedJournal, File]]:

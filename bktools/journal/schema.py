@@ -37,6 +37,8 @@ def _words(states: tuple[str, ...]) -> str:
     return ", ".join(f"'{state}'" for state in states)
 
 
+_PAIRS = ", ".join(f"('{before}', '{after}')" for before in TRANSITIONS for after in TRANSITIONS[before])
+
 # What an entry was when it was sent or held back, in a person's terms.
 _FACTS = ",\n".join(f"    {name} TEXT" for name in ENTRY_DATA)
 
@@ -98,7 +100,7 @@ CREATE INDEX batches_of_entry ON batch_entries (entry_id);
 CREATE UNIQUE INDEX one_live_batch ON batch_entries (entry_id) WHERE live = 1;
 
 CREATE TABLE transitions (before TEXT NOT NULL, after TEXT NOT NULL, PRIMARY KEY (before, after)) WITHOUT ROWID;
-INSERT INTO transitions VALUES {", ".join(f"('{state}', '{after}')" for state in TRANSITIONS for after in TRANSITIONS[state])};
+INSERT INTO transitions VALUES {_PAIRS};
 
 CREATE TABLE events (
     event_id INTEGER PRIMARY KEY AUTOINCREMENT,
