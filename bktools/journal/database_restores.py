@@ -36,27 +36,13 @@ _SENDERS = "SELECT DISTINCT split_part(sender, ' process ', 1) AS name FROM batc
 
 @dataclass(frozen=True)
 class _Restores:
-    """What the events say of the restores of a database.
+    """What the events say of the restores of a database."""
 
-    Parameters
-    ----------
-    last : str
-        The last restore, "" for none.
-    database : str
-        The database when that one was noticed, or when the journal was created.
-    senders : frozenset of str
-        The machines that sent, as these events name them.
-    confirmed : frozenset of str
-        The machines that confirmed the last restore.
-    waivers : tuple of mapping
-        Sender, company, evidence ("" for none) and day of each waiver since the last restore.
-    """
-
-    last: str
-    database: str
-    senders: frozenset[str]
-    confirmed: frozenset[str]
-    waivers: tuple[dict[str, str], ...]
+    last: str  # the last restore, "" for none
+    database: str  # the database when that one was noticed, or when the journal was created
+    senders: frozenset[str]  # the machines that sent, as these events name them
+    confirmed: frozenset[str]  # the machines that confirmed the last restore
+    waivers: tuple[dict[str, str], ...]  # since the last restore: sender, company, evidence ("" for none) and day
 
 
 @dataclass(eq=False)
@@ -198,8 +184,8 @@ class DatabaseRestores:
         if missing:
             return (
                 f"company {company_id} waits since a restore of the database {self.records.location}: "
-                f"{', '.join(missing)} sent with it and did not confirm the restore. Nothing was sent. {self._how()} For a "
-                f"machine that is gone: {self._waive(missing, company_id)}"
+                f"{', '.join(missing)} sent with it and did not confirm the restore. Nothing was sent. {self._how()} "
+                f"For a machine that is gone: {self._waive(missing, company_id)}"
             )
         limited = [said for said in map(waivers.get, map(_identity, unconfirmed)) if said and not said["evidence"]]
         until = max((said["day"] for said in limited), default="")

@@ -141,23 +141,16 @@ def _numbered_anew(lines: Sequence[SentLine], offset: int, file: File, database:
 
 @dataclass
 class _Meeting:
-    """The entries and batches that a database and a file both have.
-
-    Attributes
-    ----------
-    twice : mapping
-        Entries that both sent, or may have sent, with the batch of the database and that of the file.
-    withdrawn_here, withdrawn_there : mapping
-        Batches of the database and of the file that were not sent, and the batches with their entries.
-    kept_here : mapping
-        Batches that both have, of which the database's row stays, with their rows in the database and in the file.
-    """
+    """The entries and batches that a database and a file both have."""
 
     database: Records
     file: File
+    # Entries that both sent, or may have sent, with the batch of the database and that of the file.
     twice: dict[str, tuple[Row, Row]] = field(default_factory=dict)
+    # Batches of the database and of the file that were not sent, and the batches with their entries.
     withdrawn_here: dict[str, str] = field(default_factory=dict)
     withdrawn_there: dict[str, str] = field(default_factory=dict)
+    # Batches that both have, of which the database's row stays, with their rows in the database and in the file.
     kept_here: dict[str, tuple[Row, Row]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -62,13 +62,13 @@ def _in_postgres() -> str:
     new_id = "INSERT INTO about VALUES ('id', replace(gen_random_uuid()::varchar, '-', ''));"
     sql = [tables, new_id, _FUNCTIONS]
     # Triggers of a table run in the order of their names.
-    for table, events, more in (
+    for table, event, more in (
         ("events", "INSERT", _NUMBERED),
         ("chain", "INSERT", ""),
         ("batches", "INSERT OR UPDATE", ""),
         ("batch_entries", "INSERT", ""),
     ):
-        sql.append(_trigger(f"a_first_alone_{table}", f"BEFORE {events} ON {table} FOR EACH ROW", _ONE_AT_A_TIME, more))
+        sql.append(_trigger(f"a_first_alone_{table}", f"BEFORE {event} ON {table} FOR EACH ROW", _ONE_AT_A_TIME, more))
     for rule in RULES:
         is_kept = f"IF {rule.when} AND NOT coalesce(({rule.requires}), false) THEN"
         refusal = f"RAISE check_violation USING MESSAGE = '{rule.message}'; END IF;"
