@@ -256,7 +256,9 @@ class Journal(Records):
                 if row is None:
                     insert(connection, batch, plan_id)
                 else:
-                    _plan_again(connection, batch.batch_id, plan_id)
+                    cleared = dict.fromkeys(("message", "sent_at", "settled_at", "settled_by", "job_id", "job"))
+                    anew = {"plan_id": plan_id, "planned_at": now().isoformat(), **cleared}
+                    change(connection, batch.batch_id, "PLANNED", **anew)
                 self._claim_data(connection, batch, period)
             # Once for all: nobody else writes until this transaction ends, and `begin` looks again.
             reason = self.waiting(company_id, dates) if dates else ""
@@ -286,7 +288,8 @@ class Journal(Records):
             try:
                 with self.transaction() as connection:
                     if self.restores is not None:
-                        self.restores.require(row["company_id"], self._dates_of(batch_id))
+                        dates = [entry["date"] for entry in self.rows(entry_data.DATES, batch_id)]
+                        self.restores.require(row["company_id"], dates or [None])
                     sender = f"{self.sender()} process {os.getpid()}"
                     intent = {"sender": sender, "sent_at": self._sent_at[batch_id]}
                     change(connection, batch_id, "SENDING", settled_at=None, **intent)
@@ -297,9 +300,6 @@ class Journal(Records):
                 self._take_back(batch_id, str(error))
                 raise
         return body
-
-    def _dates_of(self, batch_id: str) -> Iterator[str | None]:
-        yield from [row["date"] for row in self.rows(entry_data.DATES, batch_id)] or [None]
 
     def _whole_body(self, batch_id: str) -> bytes:
         (held,) = self.rows("SELECT body, body_sha256 FROM batches WHERE batch_id = ?", batch_id)
@@ -601,7 +601,8 @@ class Journal(Records):
             )
 
     def _belongs(self) -> None:
-        moved = self.about("moved_to")
+        about = {row["name"]: row["value"] for row in self.rows("SELECT name, value FROM about")}
+        moved = about.get("moved_to")
         if moved and self.path:
             raise JournalError(
                 f"the history of the journal {self.location} was moved to {moved}: nothing was read or sent; set BKTOOLS_JOURNAL to "
@@ -609,14 +610,15 @@ class Journal(Records):
             )
         address = self._settings.identity
         is_own = self._settings.state_dir == self.folder
+        addresses = self.addresses()
         # An address that a person named is missing in a backup from before that.
-        if address not in self.addresses() and (not is_own or self.about("environment") is None):
+        if address not in addresses and (not is_own or "environment" not in about):
             with self.transaction() as connection:
                 if is_own:
                     connection.execute("INSERT INTO about VALUES ('environment', ?) ON CONFLICT DO NOTHING", (address,))
                 row = (address, now().isoformat(), this_process())
                 connection.execute("INSERT INTO addresses VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
-        addresses = self.addresses()
+            addresses = self.addresses()
         if address not in addresses:
             raise JournalError(
                 f"the journal {self.location} belongs to {', '.join(addresses)}, not to {address}: if it was copied "
@@ -684,11 +686,6 @@ def insert(connection: Connection, batch: BatchRequest, plan_id: str) -> None:
     connection.execute(f"INSERT INTO batches ({names}) VALUES ({', '.join('?' * len(row))})", row)
     rows = ((batch.batch_id, entry) for entry in batch.entry_ids)
     connection.executemany("INSERT INTO batch_entries VALUES (?, ?, 1)", rows)
-
-
-def _plan_again(connection: Connection, batch_id: str, plan_id: str) -> None:
-    cleared = dict.fromkeys(("message", "sent_at", "settled_at", "settled_by", "job_id", "job"))
-    change(connection, batch_id, "PLANNED", plan_id=plan_id, planned_at=now().isoformat(), **cleared)
 
 
 def change(connection: Connection, batch_id: str, state: str, **values: str | None) -> None:
