@@ -28,7 +28,7 @@ from bktools.journal.journal import (
     refuse_elsewhere,
 )
 from bktools.journal.lock import sending_for
-from bktools.journal.records import Connection, Records, now, record_event
+from bktools.journal.records import Connection, Records, adopt, now, record_event
 from bktools.journal.related_journals import FILE, folder_of
 from bktools.journal.sent_log import (
     SentLine,
@@ -214,10 +214,7 @@ def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
         raise JournalError(f"{source} is journal {file.id[:8]}, but {wanted[:8]} was used here: nothing was changed")
     # A copy without batches becomes a new start of the journal that the sent log names.
     with file.transaction() as connection:
-        connection.execute("UPDATE about SET value = ? WHERE name = 'id'", (wanted,))
-        # Opening the journal writes the address of its folder again.
-        connection.execute("DELETE FROM about WHERE name = 'environment'")
-        connection.execute("DELETE FROM addresses")
+        adopt(connection, wanted)
     return wanted
 
 

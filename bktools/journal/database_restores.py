@@ -89,17 +89,6 @@ class DatabaseRestores:
             # Reading goes on without a sent log, sending does not.
             log.warning("%s", error)
 
-    def require_own(self) -> None:
-        """Refuse to send until this machine has confirmed the last restore.
-
-        Raises
-        ------
-        JournalError
-            With the command that confirms it.
-        """
-        if self.is_needed():
-            raise JournalError(self._noticed())
-
     def is_needed(self) -> bool:
         """Whether this machine has to confirm a restore; a restore that nobody noticed before is written down."""
         seen = self.sent_log.seen()
@@ -124,7 +113,7 @@ class DatabaseRestores:
             When this machine has to confirm a restore, or the company waits for others.
         """
         if not self._agrees(self.sent_log.seen(), self.database.position(), self._restores()):
-            raise JournalError(self._noticed())
+            raise JournalError(self.noticed())
         reason = self.obstacle(company_id, dates)
         if reason:
             raise JournalError(reason)
@@ -205,7 +194,8 @@ class DatabaseRestores:
             "--evidence, only entries dated after today are sent)"
         )
 
-    def _noticed(self) -> str:
+    def noticed(self) -> str:
+        """Return the reason why nothing is sent until this machine has confirmed the last restore, and the command."""
         return (
             f"the database of the journal {self.records.location} was restored, copied or failed over: it may lack "
             f"what was sent since. Nothing was sent. {self._how()}"

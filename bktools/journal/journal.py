@@ -156,8 +156,8 @@ class Journal(Records):
             When the file was replaced, is behind its sent log, or was never used by this user of this machine.
         """
         self.require_in_place()
-        if self.restores is not None:
-            self.restores.require_own()
+        if self.restores is not None and self.restores.is_needed():
+            raise JournalError(self.restores.noticed())
         if self.path is None:
             return
         require_newest(self, self.sent_log, self.path)

@@ -20,7 +20,7 @@ from bktools.journal.entry_data import COLUMNS, NOT_KEPT
 from bktools.journal.journal import THE_OUTCOME, Journal, change, command_of, outer_folder, require_newest
 from bktools.journal.lock import sending_for
 from bktools.journal.postgres import Postgres
-from bktools.journal.records import Connection, Records, Row, now, record_event
+from bktools.journal.records import Connection, Records, Row, adopt, now, record_event
 from bktools.journal.related_journals import FILE, SAME, folder_of, relate
 from bktools.journal.schema import LIVE_STATES
 from bktools.journal.sent_log import SentLine, SentLog
@@ -282,9 +282,7 @@ class _Target(Records):
 
     def _begin_as(self, file: File, connection: Connection, meeting: _Meeting) -> int:
         """Give an empty database the identity and the history of a file."""
-        connection.execute("UPDATE about SET value = ? WHERE name = 'id'", (file.id,))
-        connection.execute("DELETE FROM about WHERE name = 'environment'")
-        connection.execute("DELETE FROM addresses")
+        adopt(connection, file.id)
         for row in file.rows("SELECT value FROM about WHERE name = 'environment'"):
             connection.execute("INSERT INTO about VALUES ('environment', ?)", (row["value"],))
         self._copy(file, connection, meeting, 0)

@@ -292,6 +292,13 @@ def create_tables(connection: Connection, tables: str) -> None:
     connection.execute("INSERT INTO about VALUES ('format', ?), ('release', ?)", (_format(tables), release()))
 
 
+def adopt(connection: Connection, journal_id: str) -> None:
+    """Give a journal in which nothing happened the identity of another one; opening it writes its address again."""
+    connection.execute("UPDATE about SET value = ? WHERE name = 'id'", (journal_id,))
+    connection.execute("DELETE FROM about WHERE name = 'environment'")
+    connection.execute("DELETE FROM addresses")
+
+
 def require_format(connection: Connection, tables: str, location: str, way_out: str = "") -> None:
     """Refuse a journal whose tables were made from another text.
 
