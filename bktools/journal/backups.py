@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from bktools import disk
@@ -26,11 +25,10 @@ from bktools.journal.journal import (
     command_of,
     insert,
     outer_folder,
-    refuse_moved,
-    refuse_second_copy,
+    refuse_elsewhere,
 )
 from bktools.journal.lock import sending_for
-from bktools.journal.records import Connection, Records, now, record_event
+from bktools.journal.records import Connection, Records, adopt, now, record_event
 from bktools.journal.related_journals import FILE, folder_of
 from bktools.journal.sent_log import (
     SentLine,
@@ -115,8 +113,7 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
         with File(made, str(source or path)) as file:
             journal_id = _checked(file, source or path, settings, folder)
             sent_log = SentLog(folder, outer, journal_id)
-            refuse_moved(sent_log.last_location(), path)
-            refuse_second_copy(sent_log.last_location(), path, journal_id)
+            refuse_elsewhere(sent_log, path, journal_id)
             companies = sent_log.of_all()
             if sent_log.are_known_outside():
                 evidence = None
@@ -126,8 +123,8 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
         with ExitStack() as stack:
             for company_id in to_lock:
                 stack.enter_context(sending_for(folder, company_id))
-            with File(made) as file:
-                accepted = _complete(file, companies, sent_log, by.strip(), evidence=evidence)
+            with File(made) as file, file.transaction() as connection:
+                accepted = _complete(file, connection, companies, sent_log, by.strip(), evidence)
             set_aside = _put_in_place(made, path)
             with Journal(settings) as journal:
                 # After a kill before this the sent log does not match: nothing is sent until the restore is run again.
@@ -155,8 +152,9 @@ def _go_on(settings: Settings, source: Path | None, by: str) -> Restored:
             for company_id in sorted({*companies, *journal.companies()}):
                 stack.enter_context(journal.sending(company_id))
             booked_twice = list(_sent_twice(journal, companies))
-            confirm = partial(confirmations.confirm, by=by, booked_twice=booked_twice)
-            accepted = _complete(journal, companies, journal.sent_log, by, confirm=confirm)
+            with journal.transaction() as connection:
+                confirmations.confirm(connection, by=by, booked_twice=booked_twice)
+                accepted = _complete(journal, connection, companies, journal.sent_log, by)
             _log_newest_event(journal, companies)
             confirmations.see(anew=True)
         in_doubt = tuple(row["batch_id"] for row in journal.unknown())
@@ -202,27 +200,22 @@ def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
             f"{source} is the journal of {', '.join(addresses)}, not of {settings.identity}: nothing was changed"
         )
     wanted = journal_beside(folder)
-    if file.rows("SELECT 1 FROM batches LIMIT 1"):
-        if wanted not in {None, file.id}:
+    has_batches = bool(file.rows("SELECT 1 FROM batches LIMIT 1"))
+    if wanted is None and not has_batches:
+        about = about_address(outer_folder(settings), settings.identity)
+        wanted = None if about is None else str(about["journal"])
+        if about is None and not addresses:
             raise JournalError(
-                f"{source} is journal {file.id[:8]}, but {str(wanted)[:8]} was used here: nothing was changed"
+                f"no journal {source} and no sent log was found: nothing was ever sent with this data folder"
             )
+    if wanted is None or wanted == file.id:
         return file.id
+    if has_batches:
+        raise JournalError(f"{source} is journal {file.id[:8]}, but {wanted[:8]} was used here: nothing was changed")
     # A copy without batches becomes a new start of the journal that the sent log names.
-    about = about_address(outer_folder(settings), settings.identity)
-    wanted = wanted or (None if about is None else str(about["journal"]))
-    if wanted is None and not addresses:
-        raise JournalError(
-            f"no journal {source} and no sent log was found: nothing was ever sent with this data folder"
-        )
-    if wanted in {None, file.id}:
-        return file.id
     with file.transaction() as connection:
-        connection.execute("UPDATE about SET value = ? WHERE name = 'id'", (wanted,))
-        # Opening the journal writes the address of its folder again.
-        connection.execute("DELETE FROM about WHERE name = 'environment'")
-        connection.execute("DELETE FROM addresses")
-    return str(wanted)
+        adopt(connection, wanted)
+    return wanted
 
 
 def _gap(file: Records, companies: dict[str, list[SentLine]]) -> list[SentLine]:
@@ -253,33 +246,27 @@ _NEWEST_SENT = """
 
 def _complete(
     file: Records,
+    connection: Connection,
     companies: dict[str, list[SentLine]],
     sent_log: SentLog,
     by: str,
-    *,
     evidence: str | None = None,
-    confirm: Callable[[Connection], None] = lambda _: None,
 ) -> tuple[str, ...]:
-    """Write the sent batches that are missing in a copy; return those that are ACCEPTED, the others are UNKNOWN.
-
-    `confirm` writes, in the same transaction, who has completed the copy.
-    """
+    """Write, in a transaction, the sent batches that a copy lacks; return the ACCEPTED ones, the others are UNKNOWN."""
     gap = _gap(file, companies)
     accepted = []
     message = f"{len(gap)} batches were sent after the copy"
     if evidence is not None:
         message += f", as far as is known here without a sent log: {evidence}"
-    with file.transaction() as connection:
-        confirm(connection)
-        record_event(connection, "journal", file.id, None, "restored", message, by)
-        for line in gap:
-            if _is_put_in_doubt(file, connection, line, sent_log) and _is_proof(file, line):
-                message = f"{line.message} (the proof is the sent log's line of {line.at[:19]} UTC)"
-                change(
-                    connection, line.batch_id, "ACCEPTED", message=message, job_id=line.job_id,
-                    settled_at=now().isoformat(), settled_by=by,
-                )  # fmt: skip
-                accepted.append(line.batch_id)
+    record_event(connection, "journal", file.id, None, "restored", message, by)
+    for line in gap:
+        if _is_put_in_doubt(file, connection, line, sent_log) and _is_proof(file, line):
+            message = f"{line.message} (the proof is the sent log's line of {line.at[:19]} UTC)"
+            change(
+                connection, line.batch_id, "ACCEPTED", message=message, job_id=line.job_id,
+                settled_at=now().isoformat(), settled_by=by,
+            )  # fmt: skip
+            accepted.append(line.batch_id)
     return tuple(accepted)
 
 
@@ -310,8 +297,7 @@ def _is_put_in_doubt(file: Records, connection: Connection, line: SentLine, sent
 
 def _is_proof(file: Records, line: SentLine) -> bool:
     """Whether a line proves that the service accepted its batch: it holds a job that no other batch has."""
-    sql = "SELECT 1 FROM batches WHERE job_id = ? AND batch_id <> ?"
-    return line.state == "ACCEPTED" and line.job_id != "" and not file.rows(sql, line.job_id, line.batch_id)
+    return line.state == "ACCEPTED" and line.job_id != "" and file.other_with(line.job_id, line.batch_id) is None
 
 
 # Other requests that may have booked the same entries.

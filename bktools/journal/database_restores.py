@@ -17,8 +17,8 @@ from typing import Any
 
 from bktools.caller import in_shell
 from bktools.errors import JournalBusyError, JournalError, StorageError
-from bktools.journal.postgres import Position, Postgres
-from bktools.journal.records import Connection, Records, record_event, this_user
+from bktools.journal.postgres import Postgres
+from bktools.journal.records import Connection, Records, Row, record_event, this_user
 from bktools.journal.sent_log import Seen, SentLog
 
 log = logging.getLogger("bktools")
@@ -36,29 +36,16 @@ _SENDERS = "SELECT DISTINCT split_part(sender, ' process ', 1) AS name FROM batc
 
 @dataclass(frozen=True)
 class _Restores:
-    """What the events say of the restores of a database.
+    """What the events say of the restores of a database."""
 
-    Parameters
-    ----------
-    last : str
-        The last restore, "" for none.
-    database : str
-        The database when that one was noticed, or when the journal was created.
-    senders : frozenset of str
-        The machines that sent, as these events name them.
-    confirmed : frozenset of str
-        The machines that confirmed the last restore.
-    waivers : tuple of mapping
-        Sender, company, evidence ("" for none) and day of each waiver since the last restore.
-    """
-
-    last: str
-    database: str
-    senders: frozenset[str]
-    confirmed: frozenset[str]
-    waivers: tuple[dict[str, str], ...]
+    last: str  # the last restore, "" for none
+    database: str  # the database when that one was noticed, or when the journal was created
+    senders: frozenset[str]  # the machines that sent, as these events name them
+    confirmed: frozenset[str]  # the machines that confirmed the last restore
+    waivers: tuple[dict[str, str], ...]  # since the last restore: sender, company, evidence ("" for none) and day
 
 
+@dataclass(eq=False)
 class DatabaseRestores:
     """The restores of one shared database, as this machine and the database know them.
 
@@ -76,63 +63,44 @@ class DatabaseRestores:
         Completes a command for a message, see `Journal.command`.
     """
 
-    def __init__(
-        self,
-        records: Records,
-        database: Postgres,
-        sent_log: SentLog,
-        about: Callable[[], dict[str, Any]],
-        command: Callable[[str], str],
-    ) -> None:
-        self._records = records
-        self._database = database
-        self._sent_log = sent_log
-        self._about = about
-        self._command = command
+    records: Records
+    database: Postgres
+    sent_log: SentLog
+    about: Callable[[], dict[str, Any]]
+    command: Callable[[str], str]
 
     def sender(self) -> str:
         """Return the name of this machine as a sender: its user, and the identity of its sent log."""
-        return f"{this_user()}#{self._sent_log.machine()}"
+        return f"{this_user()}#{self.sent_log.machine()}"
 
     def see(self, *, anew: bool = False) -> None:
         """Write what this machine sees now, unless it lacks something that this machine has seen."""
         try:
-            seen = self._sent_log.seen()
-            last, position, restores = self._records.last_event(), self._database.position(), self._restores()
+            seen = self.sent_log.seen()
+            last, position, restores = self.records.last_event(), self.database.position(), self._restores()
             if not last["event_id"] or not (anew or self._agrees(seen, position, restores)):
                 return
             newest = Seen(
-                last["event_id"], last["digest"], position.database, position.flushed, restores.last,
+                last["event_id"], last["digest"], position["database"], position["flushed"], restores.last,
                 self._senders(restores, seen),
             )  # fmt: skip
-            self._sent_log.see(newest, self._about(), anew=anew)
+            self.sent_log.see(newest, self.about(), anew=anew)
         except (StorageError, JournalBusyError) as error:
             # Reading goes on without a sent log, sending does not.
             log.warning("%s", error)
 
-    def require_own(self) -> None:
-        """Refuse to send until this machine has confirmed the last restore.
-
-        Raises
-        ------
-        JournalError
-            With the command that confirms it.
-        """
-        if self.is_needed():
-            raise JournalError(self._noticed())
-
     def is_needed(self) -> bool:
         """Whether this machine has to confirm a restore; a restore that nobody noticed before is written down."""
-        seen = self._sent_log.seen()
-        is_known = self._agrees(seen, self._database.position(), self._restores())
-        if is_known and not self._sent_log.lost(self._records):
+        seen = self.sent_log.seen()
+        is_known = self._agrees(seen, self.database.position(), self._restores())
+        if is_known and not self.sent_log.lost(self.records):
             return False
-        with self._records.transaction() as connection:
-            restores, position = self._restores(), self._database.position()
+        with self.records.transaction() as connection:
+            restores, position = self._restores(), self.database.position()
             # Otherwise it is noticed, and this machine has not confirmed it, or was killed meanwhile.
             is_confirmed = {state.restore for state in seen} == {restores.last}
-            if restores.database != position.database or not restores.last or is_confirmed:
-                state = {"database": position.database, "senders": self._senders(restores, seen)}
+            if restores.database != position["database"] or not restores.last or is_confirmed:
+                state = {"database": position["database"], "senders": self._senders(restores, seen)}
                 record_event(connection, SUBJECT, secrets.token_hex(8), None, NOTICED, json.dumps(state))
         return True
 
@@ -144,17 +112,16 @@ class DatabaseRestores:
         JournalError
             When this machine has to confirm a restore, or the company waits for others.
         """
-        restores = self._restores()
-        if not self._agrees(self._sent_log.seen(), self._database.position(), restores):
-            raise JournalError(self._noticed())
-        reason = self.obstacle(company_id, dates, restores)
+        if not self._agrees(self.sent_log.seen(), self.database.position(), self._restores()):
+            raise JournalError(self.noticed())
+        reason = self.obstacle(company_id, dates)
         if reason:
             raise JournalError(reason)
 
     def confirm(self, connection: Connection, *, by: str, booked_twice: Sequence[str]) -> None:
         """Write, in a transaction, that this machine completes the restored database with what it knows."""
         restores = self._restores()
-        senders = self._senders(restores, self._sent_log.seen())
+        senders = self._senders(restores, self.sent_log.seen())
         state = {"sender": self.sender(), "senders": senders, "booked_twice": booked_twice}
         record_event(connection, SUBJECT, restores.last, None, CONFIRMED, json.dumps(state), by)
 
@@ -182,7 +149,7 @@ class DatabaseRestores:
         JournalError
             When a name is not that of a machine that the company waits for.
         """
-        with self._records.transaction() as connection:
+        with self.records.transaction() as connection:
             restores = self._restores()
             unconfirmed = self._unconfirmed(restores)
             waived = [name for name in unconfirmed if {name, _identity(name)} & {*senders}]
@@ -197,17 +164,17 @@ class DatabaseRestores:
                 record_event(connection, SUBJECT, restores.last, None, WAIVED, json.dumps(waiver), by)
         return waived
 
-    def obstacle(self, company_id: str, dates: Iterable[str | None], restores: _Restores | None = None) -> str:
+    def obstacle(self, company_id: str, dates: Iterable[str | None]) -> str:
         """Return the reason why a company's entries of some dates cannot be sent after a restore, "" when they can."""
-        restores = restores or self._restores()
+        restores = self._restores()
         waivers = {_identity(said["sender"]): said for said in restores.waivers if said["company_id"] == company_id}
         unconfirmed = self._unconfirmed(restores)
         missing = [name for name in unconfirmed if _identity(name) not in waivers]
         if missing:
             return (
-                f"company {company_id} waits since a restore of the database {self._records.location}: {', '.join(missing)} sent with "
-                f"it and did not confirm the restore. Nothing was sent. {self._how()} For a machine that is gone: "
-                f"{self._waive(missing, company_id)}"
+                f"company {company_id} waits since a restore of the database {self.records.location}: "
+                f"{', '.join(missing)} sent with it and did not confirm the restore. Nothing was sent. {self._how()} "
+                f"For a machine that is gone: {self._waive(missing, company_id)}"
             )
         limited = [said for said in map(waivers.get, map(_identity, unconfirmed)) if said and not said["evidence"]]
         until = max((said["day"] for said in limited), default="")
@@ -215,41 +182,42 @@ class DatabaseRestores:
             senders = [said["sender"] for said in limited]
             return (
                 f"entries of company {company_id} dated until {until} may have been sent by {', '.join(senders)} before the database "
-                f"{self._records.location} was restored. Nothing was sent. Export those dated later by themselves, or record that none "
-                f"of them is booked: {self._waive(senders, company_id)}"
+                f"{self.records.location} was restored. Nothing was sent. Export those dated later by themselves, or "
+                f"record that none of them is booked: {self._waive(senders, company_id)}"
             )
         return ""
 
     def _waive(self, senders: Iterable[str], company_id: str) -> str:
-        waive = self._command(f"journal waive {' '.join(map(in_shell, senders))} --company {in_shell(company_id)}")
+        waive = self.command(f"journal waive {' '.join(map(in_shell, senders))} --company {in_shell(company_id)}")
         return (
             f'{waive} --by NAME --evidence "..." (where you looked up that none of the entries to send is booked; without '
             "--evidence, only entries dated after today are sent)"
         )
 
-    def _noticed(self) -> str:
+    def noticed(self) -> str:
+        """Return the reason why nothing is sent until this machine has confirmed the last restore, and the command."""
         return (
-            f"the database of the journal {self._records.location} was restored, copied or failed over: it may lack what was sent "
-            f"since. Nothing was sent. {self._how()}"
+            f"the database of the journal {self.records.location} was restored, copied or failed over: it may lack "
+            f"what was sent since. Nothing was sent. {self._how()}"
         )
 
     def _how(self) -> str:
-        return f"Each machine that sent confirms it once: {self._command('journal restore')} --by NAME."
+        return f"Each machine that sent confirms it once: {self.command('journal restore')} --by NAME."
 
-    def _agrees(self, seen: Sequence[Seen], position: Position, restores: _Restores) -> bool:
+    def _agrees(self, seen: Sequence[Seen], position: Row, restores: _Restores) -> bool:
         """Whether this is the database as this machine knows it."""
-        return restores.database == position.database and all(
-            state.database == position.database
+        return restores.database == position["database"] and all(
+            state.database == position["database"]
             and state.restore == restores.last
-            and state.position <= position.inserted
-            and self._records.digest_at(state.event) == state.digest
+            and state.position <= position["inserted"]
+            and self.records.digest_at(state.event) == state.digest
             for state in {*seen}
         )
 
     def _restores(self) -> _Restores:
-        events = [(row, json.loads(row["message"])) for row in self._records.rows(_EVENTS)]
+        events = [(row, json.loads(row["message"])) for row in self.records.rows(_EVENTS)]
         noticed = [(row["subject_id"], said["database"]) for row, said in events if row["after"] == NOTICED]
-        last, database = noticed[-1] if noticed else ("", self._records.about("incarnation") or "")
+        last, database = noticed[-1] if noticed else ("", self.records.about("incarnation") or "")
         of_last = [(row, said) for row, said in events if row["subject_id"] == last]
         confirmed = [said["sender"] for row, said in of_last if row["after"] == CONFIRMED]
         return _Restores(
@@ -268,8 +236,8 @@ class DatabaseRestores:
 
     def _senders(self, restores: _Restores, seen: Iterable[Seen]) -> tuple[str, ...]:
         """Return the machines that sent, as batches, events of restores and this machine's sent log and memory name them."""
-        sent = {row["name"] for row in self._records.rows(_SENDERS)}
-        own = {self.sender()} if self._sent_log.have_sent() else set()
+        sent = {row["name"] for row in self.records.rows(_SENDERS)}
+        own = {self.sender()} if self.sent_log.have_sent() else set()
         return tuple(sorted(sent.union(restores.senders, own, *(state.senders for state in seen))))
 
 

@@ -92,25 +92,22 @@ class Journal(Records):
 
     def __init__(self, settings: Settings) -> None:
         self.folder = folder_of(settings) if settings.journal is None else settings.state_dir
-        self._own_folder = settings.state_dir
-        self._outer = outer_folder(settings)
         self._settings = settings
-        self._address = settings.identity
         # When this process wrote that it sends a batch.
         self._sent_at: dict[str, str] = {}
-        super().__init__(
-            Sqlite(self.folder / FILE, self._refuse_to_forget, str(self.folder / FILE))
-            if settings.journal is None
-            else Postgres(settings.journal, self._refuse_to_forget_database)
-        )
-        self.path = self._database.path
+        self.path: Path | None = None
+        if settings.journal is None:
+            self.path = self.folder / FILE
+            super().__init__(Sqlite(self.path, self._refuse_to_forget))
+        else:
+            super().__init__(Postgres(settings.journal, self._refuse_to_forget))
         try:
             self._belongs()
             # A file journal may be beside the sent log of a database.
             inner = self.folder if self.path else self.folder / SHARED / self.id
-            self.sent_log = SentLog(inner, self._outer, self.id)
+            self.sent_log = SentLog(inner, outer_folder(settings), self.id)
             self.undelivered = UndeliveredAnswers(inner)
-            self.related = RelatedJournals(self, self.folder, self.path, self.sent_log, self.command)
+            self.related = RelatedJournals(self, self.folder, self.sent_log, self.command)
             self.restores = None
             if isinstance(self._database, Postgres):
                 self.restores = DatabaseRestores(
@@ -118,13 +115,12 @@ class Journal(Records):
                 )
                 self.restores.see()
         except BaseException:
-            self.close()
+            super().close()
             raise
 
     def close(self) -> None:
         """Close the file, and the files of other journals that were opened."""
-        if hasattr(self, "related"):
-            self.related.close()
+        self.related.close()
         super().close()
 
     def command(self, words: str) -> str:
@@ -160,8 +156,8 @@ class Journal(Records):
             When the file was replaced, is behind its sent log, or was never used by this user of this machine.
         """
         self.require_in_place()
-        if self.restores is not None:
-            self.restores.require_own()
+        if self.restores is not None and self.restores.is_needed():
+            raise JournalError(self.restores.noticed())
         if self.path is None:
             return
         require_newest(self, self.sent_log, self.path)
@@ -170,8 +166,8 @@ class Journal(Records):
             raise JournalError(
                 f"the journal {self.location} has sent export jobs, but was never used by this user on this machine: it may be "
                 "an old copy of a journal in use elsewhere. Nothing was sent. If it is the newest one, confirm it once: "
-                f'{self.command("journal restore")} --evidence "..." --by NAME (where you looked for later exports; the sent log of '
-                f"sent batches are kept in {self.sent_log.outer}; BKTOOLS_SENT_LOG_DIR names another folder)"
+                f'{self.command("journal restore")} --evidence "..." --by NAME (where you looked for later exports; '
+                f"the sent log is kept in {self.sent_log.outer}; BKTOOLS_SENT_LOG_DIR names another folder)"
             )
 
     def obstacle(self, batch: BatchRequest) -> str:
@@ -188,7 +184,7 @@ class Journal(Records):
             row for row in self._claims(batch) if (row["state"], row["company_id"]) != ("PLANNED", batch.company_id)
         ]
         if not waiting:
-            return self.related.obstacle(batch)
+            return self.related.obstacle(batch.company_id, batch)
         other = waiting[0]
         resolve = self.command(f"export resolve {other['batch_id']}")
         way_out = (
@@ -252,16 +248,17 @@ class Journal(Records):
                     if row["state"] == "PLANNED":
                         self._claim_data(connection, batch, period)
                     continue
-                if self.restores is not None:
-                    company_id = batch.company_id
-                    dates.update(entry_data.dates_of(batch))
+                company_id = batch.company_id
+                dates.update(entry_data.dates_of(batch))
                 for other in self._claims(batch):
                     message = f"replaced by batch {batch.batch_id} of a later plan before it was sent"
                     change(connection, other["batch_id"], "RELEASED", message=message, settled_at=now().isoformat())
                 if row is None:
                     insert(connection, batch, plan_id)
                 else:
-                    _plan_again(connection, batch.batch_id, plan_id)
+                    cleared = dict.fromkeys(("message", "sent_at", "settled_at", "settled_by", "job_id", "job"))
+                    anew = {"plan_id": plan_id, "planned_at": now().isoformat(), **cleared}
+                    change(connection, batch.batch_id, "PLANNED", **anew)
                 self._claim_data(connection, batch, period)
             # Once for all: nobody else writes until this transaction ends, and `begin` looks again.
             reason = self.waiting(company_id, dates) if dates else ""
@@ -285,11 +282,14 @@ class Journal(Records):
         self.require_in_place()
         self._sent_at[batch_id] = now().isoformat()
         with self.sent_log.alone(row["company_id"]):
-            self.related.require_none(row["company_id"])
+            reason = self.related.obstacle(row["company_id"])
+            if reason:
+                raise JournalError(reason)
             try:
                 with self.transaction() as connection:
                     if self.restores is not None:
-                        self.restores.require(row["company_id"], self._dates_of(batch_id))
+                        dates = [entry["date"] for entry in self.rows(entry_data.DATES, batch_id)]
+                        self.restores.require(row["company_id"], dates or [None])
                     sender = f"{self.sender()} process {os.getpid()}"
                     intent = {"sender": sender, "sent_at": self._sent_at[batch_id]}
                     change(connection, batch_id, "SENDING", settled_at=None, **intent)
@@ -300,9 +300,6 @@ class Journal(Records):
                 self._take_back(batch_id, str(error))
                 raise
         return body
-
-    def _dates_of(self, batch_id: str) -> Iterator[str | None]:
-        yield from [row["date"] for row in self.rows(entry_data.DATES, batch_id)] or [None]
 
     def _whole_body(self, batch_id: str) -> bytes:
         (held,) = self.rows("SELECT body, body_sha256 FROM batches WHERE batch_id = ?", batch_id)
@@ -411,8 +408,8 @@ class Journal(Records):
                     f"batch {batch_id} changed from {before['state']} to {row['state']}: nothing was recorded; look it up "
                     f"again ({self.command('export status')})"
                 )
-            sql = "SELECT batch_id, company_id, state FROM batches WHERE job_id = ? AND batch_id <> ?"
-            for other in self.rows(sql, job_id, batch_id):
+            other = self.other_with(job_id, batch_id)
+            if other is not None:
                 raise JournalError(
                     f"job {job_id} belongs to batch {other['batch_id']} of company {other['company_id']}, which is "
                     f"{other['state']}; a job has one batch: correct the job ID, or leave it out"
@@ -433,11 +430,6 @@ class Journal(Records):
         """Return the UNKNOWN batches, all or those of a company, the oldest first; each blocks its company."""
         sql = f"SELECT * FROM batches WHERE {_WANTED} AND state = 'UNKNOWN' ORDER BY sent_at, batch_id"
         return self.rows(sql, company_id, batch_id)
-
-    def undelivered_answer(self, row: Row) -> str:
-        """Return the answer to a batch that this machine received and could not write, "" for none."""
-        answer = self.undelivered.read(row)
-        return "" if answer is None else str(answer)
 
     def newest_accepted(self, company_id: str) -> Row | None:
         """Return the ACCEPTED batch of a company that was sent last."""
@@ -477,13 +469,11 @@ class Journal(Records):
 
     def _unless_replayed(self, batch_id: str, answer: Answer) -> Answer:
         """Return an answer, UNKNOWN when its job belongs to another batch. Call it in the transaction that writes it."""
-        sql = "SELECT batch_id FROM batches WHERE job_id = ? AND batch_id <> ?"
-        for other in self.rows(sql, answer.job_id, batch_id):
-            message = (
-                f"the service answered with job {answer.job_id}, which belongs to another batch ({other['batch_id']})"
-            )
-            return Answer("UNKNOWN", message, job=answer.job)
-        return answer
+        other = self.other_with(answer.job_id, batch_id)
+        if other is None:
+            return answer
+        message = f"the service answered with job {answer.job_id}, which belongs to another batch ({other['batch_id']})"
+        return Answer("UNKNOWN", message, job=answer.job)
 
     def _is_connected_again(self, pause: float) -> bool:
         """Wait, and connect again; return whether another attempt to write makes sense."""
@@ -547,23 +537,18 @@ class Journal(Records):
             With the person who closed it, and the command that opens it again.
         """
         asked = set(periods)
-        closed = self.rows(
-            "SELECT * FROM periods WHERE company_id = ? AND state = 'CLOSED' ORDER BY period", company_id
-        )
-        for row in closed:
-            if row["period"] in asked:
+        sql = "SELECT * FROM periods WHERE company_id = ? AND state = 'CLOSED' ORDER BY period"
+        for row in self.rows(sql, company_id):
+            if row["period"] in asked or None in asked:
+                undated, way_out = "an entry has no date, and ", "it may belong there, so give it a date, or "
+                if row["period"] in asked:
+                    undated = way_out = ""
                 reopen = self.command(f"periods reopen {row['period']}")
                 raise JournalError(
-                    f"the period {row['period']} of company {company_id} was closed by {row['done_by']} on "
-                    f"{row['at'][:10]}: nothing was sent; send its entries with the close of a later month, or open it "
-                    f'again: {reopen} --by NAME --reason "..."'
+                    f"{undated}the period {row['period']} of company {company_id} was closed by {row['done_by']} on "
+                    f"{row['at'][:10]}: nothing was sent; {way_out}send its entries with the close of a later month, "
+                    f'or open it again: {reopen} --by NAME --reason "..."'
                 )
-        if closed and None in asked:
-            raise JournalError(
-                f"an entry has no date, and the period {closed[-1]['period']} of company {company_id} was closed by "
-                f"{closed[-1]['done_by']}: nothing was sent, because the entry may belong there; give it a date, or "
-                "send it with the close of an open month (bktools month-end, close_month)"
-            )
 
     def record(self, write: Callable[[Connection], None], company_id: str) -> None:
         """Write something about a company in one transaction, so that a copy from before it is an old copy.
@@ -600,21 +585,20 @@ class Journal(Records):
             claim = record_event(connection, "facts", batch.batch_id, None, entry_data.KEPT, digest)
             connection.executemany(entry_data.INSERT, ((batch.batch_id, claim, *row) for row in rows))
 
-    def _refuse_to_forget(self) -> None:
+    def _refuse_to_forget(self, location: str) -> None:
         """Refuse to create a journal where export jobs were sent: an empty one would allow sending them again."""
-        if any((self.folder / name).exists() for name in (LOCKS, FOLDER)):
+        if self.path:
+            was_used = any((self.folder / name).exists() for name in (LOCKS, FOLDER))
+            backup = f"a backup with {self.command('journal restore FILE')} --by NAME"
+        else:
+            logs = outer_folder(self._settings).glob(f"*/{ABOUT}")
+            was_used = any(read_about(log.parent)["path"] == location for log in logs)
+            backup = "the database from a backup (pg_restore)"
+        if was_used:
             raise JournalError(
-                f"the journal {self.folder / FILE} is missing or empty, but export jobs were sent with it: nothing was sent; "
-                f"restore a backup with {self.command('journal restore FILE')} --by NAME"
+                f"the journal {location} is missing or empty, but export jobs were sent with it: nothing was sent; "
+                f"restore {backup}"
             )
-
-    def _refuse_to_forget_database(self, location: str) -> None:
-        for folder in self._outer.glob(f"*/{ABOUT}"):
-            if read_about(folder.parent)["path"] == location:
-                raise JournalError(
-                    f"the journal {location} is missing or empty, but export jobs were sent with it: nothing was sent; restore "
-                    "the database from a backup (pg_restore)"
-                )
 
     def _belongs(self) -> None:
         about = {row["name"]: row["value"] for row in self.rows("SELECT name, value FROM about")}
@@ -624,23 +608,21 @@ class Journal(Records):
                 f"the history of the journal {self.location} was moved to {moved}: nothing was read or sent; set BKTOOLS_JOURNAL to "
                 "that database"
             )
-        is_own = self._own_folder == self.folder
-        is_unowned = is_own and "environment" not in about
-        # An address that a person named is missing in a backup from before that.
+        address = self._settings.identity
+        is_own = self._settings.state_dir == self.folder
         addresses = self.addresses()
-        if self._address not in addresses and (is_unowned or not is_own):
+        # An address that a person named is missing in a backup from before that.
+        if address not in addresses and (not is_own or "environment" not in about):
             with self.transaction() as connection:
                 if is_own:
-                    connection.execute(
-                        "INSERT INTO about VALUES ('environment', ?) ON CONFLICT DO NOTHING", (self._address,)
-                    )
-                row = (self._address, now().isoformat(), this_process())
+                    connection.execute("INSERT INTO about VALUES ('environment', ?) ON CONFLICT DO NOTHING", (address,))
+                row = (address, now().isoformat(), this_process())
                 connection.execute("INSERT INTO addresses VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
             addresses = self.addresses()
-        if self._address not in addresses:
+        if address not in addresses:
             raise JournalError(
-                f"the journal {self.location} belongs to {', '.join(addresses)}, not to {self._address}: if it was "
-                "copied here, remove the copy"
+                f"the journal {self.location} belongs to {', '.join(addresses)}, not to {address}: if it was copied "
+                "here, remove the copy"
             )
 
 
@@ -667,22 +649,19 @@ def identity_of(settings: Settings) -> str:
 
 def require_newest(file: Records, sent_log: SentLog, path: Path) -> None:
     """Refuse an old copy of a file, and a second copy."""
-    refuse_moved(sent_log.last_location(), path)
+    refuse_elsewhere(sent_log, path, file.id)
     sent_log.require_current(file)
-    refuse_second_copy(sent_log.last_location(), path, file.id)
 
 
-def refuse_moved(last_location: str, path: Path) -> None:
-    """Refuse an old copy of a file whose history was moved to a database."""
-    if is_database(last_location):
+def refuse_elsewhere(sent_log: SentLog, path: Path, journal_id: str) -> None:
+    """Refuse a copy of a file that was moved to a database, or whose original, which sent last, still exists."""
+    location = sent_log.last_location()
+    if is_database(location):
         raise JournalError(
-            f"the history of the journal {path} was moved to {last_location}: nothing was sent; set BKTOOLS_JOURNAL to that database"
+            f"the history of the journal {path} was moved to {location}: nothing was sent; set BKTOOLS_JOURNAL to that "
+            "database"
         )
-
-
-def refuse_second_copy(last_location: str, path: Path, journal_id: str) -> None:
-    """Refuse a copy of a journal while the original, which sent last, is still in another folder."""
-    last = Path(last_location)
+    last = Path(location)
     if last.is_file() and path != last and not (path.exists() and path.samefile(last)):
         with File(last) as file:
             if file.id == journal_id:
@@ -707,11 +686,6 @@ def insert(connection: Connection, batch: BatchRequest, plan_id: str) -> None:
     connection.execute(f"INSERT INTO batches ({names}) VALUES ({', '.join('?' * len(row))})", row)
     rows = ((batch.batch_id, entry) for entry in batch.entry_ids)
     connection.executemany("INSERT INTO batch_entries VALUES (?, ?, 1)", rows)
-
-
-def _plan_again(connection: Connection, batch_id: str, plan_id: str) -> None:
-    cleared = dict.fromkeys(("message", "sent_at", "settled_at", "settled_by", "job_id", "job"))
-    change(connection, batch_id, "PLANNED", plan_id=plan_id, planned_at=now().isoformat(), **cleared)
 
 
 def change(connection: Connection, batch_id: str, state: str, **values: str | None) -> None:

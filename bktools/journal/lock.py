@@ -43,24 +43,19 @@ def held(path: Path, patience: float, busy: Callable[[], str]) -> Iterator[None]
 @contextmanager
 def sending_for(folder: Path, company_id: str, *, patience: float = LOCK_PATIENCE) -> Iterator[None]:
     """Hold the lock of a company; a message about it names the process that holds it. Raises as `held` does."""
-    name = hashlib.sha256(company_id.encode()).hexdigest()[:32]
-    holder = folder / LOCKS / f"{name}.holder"
+    lock = folder / LOCKS / f"{hashlib.sha256(company_id.encode()).hexdigest()[:32]}.lock"
+    # The file only serves messages: without it they say "another process".
+    holder = lock.with_suffix(".holder")
 
     def busy() -> str:
-        return (
-            f"{_holder_name(holder)} is sending for company {company_id}: nothing was sent by this one; run again later"
-        )
+        name = ""
+        with suppress(OSError):
+            name = holder.read_text(encoding="utf-8", errors="replace")
+        name = name or "another process"
+        return f"{name} is sending for company {company_id}: nothing was sent by this one; run again later"
 
-    with held(folder / LOCKS / f"{name}.lock", patience, busy):
-        # The file only serves messages: without it they say "another process".
+    with held(lock, patience, busy):
         with suppress(OSError):
             holder.touch(disk.PRIVATE_FILE)
             holder.write_text(f"{this_process()} (since {now():%Y-%m-%d %H:%M:%S} UTC)", encoding="utf-8")
         yield
-
-
-def _holder_name(holder: Path) -> str:
-    try:
-        return holder.read_text(encoding="utf-8", errors="replace") or "another process"
-    except OSError:
-        return "another process"

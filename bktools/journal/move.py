@@ -9,53 +9,50 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import chain, zip_longest
-from pathlib import Path
+from itertools import zip_longest
 from typing import Any
 
 from bktools.contract import rules
 from bktools.errors import ConfigurationError, JournalError, StorageError
-from bktools.journal.entry_data import COLUMNS, KEPT, NOT_KEPT
+from bktools.journal.entry_data import COLUMNS, NOT_KEPT
 from bktools.journal.journal import THE_OUTCOME, Journal, change, command_of, outer_folder, require_newest
 from bktools.journal.lock import sending_for
 from bktools.journal.postgres import Postgres
-from bktools.journal.records import IMPORTED, Connection, Records, Row, now, record_event
-from bktools.journal.related_journals import FILE, SAME, folder_of
+from bktools.journal.records import Connection, Records, Row, adopt, now, record_event
+from bktools.journal.related_journals import FILE, SAME, folder_of, relate
 from bktools.journal.schema import LIVE_STATES
 from bktools.journal.sent_log import SentLine, SentLog
 from bktools.journal.sqlite import File
 from bktools.journal.undelivered import UndeliveredAnswers
 from bktools.settings import Settings
 
-# In the order of their references, with the columns that hold the number of an event.
+# The event of a history that came here. Its message says from where, and its last event and digest there.
+IMPORTED = "imported"
+
+# Of two rows of an account the one with an ID counts, then the newer one.
+_NEWER = """(company_id, external_id) DO UPDATE SET {values} WHERE
+    (excluded.account_id IS NOT NULL, excluded.updated_at) > (accounts.account_id IS NOT NULL, accounts.updated_at)"""
+
+# In the order of their references: the column with the number of an event, and what becomes of a row that both have.
 TABLES = {
-    "events": "event_id", "batches": "", "batch_entries": "", "facts": "claim", "held_back": "close", "accounts": "",
-    "addresses": "", "other_journals": "",
-}  # fmt: skip
-
-# Tables whose rows say what happened. Those of the others describe the present, and the newer row counts.
-HISTORY = ("events", "batches", "batch_entries", "facts", "held_back")
-
-# What becomes of a row that both journals have.
-_BOTH = {
-    "batches": "(batch_id) DO UPDATE SET {values}",
-    "batch_entries": "(batch_id, entry_id) DO UPDATE SET {values}",
-    "accounts": "(company_id, external_id) DO UPDATE SET {values} WHERE "
-    "(excluded.account_id IS NOT NULL, excluded.updated_at) > (accounts.account_id IS NOT NULL, accounts.updated_at)",
-    "addresses": "DO NOTHING",
-    "other_journals": "DO NOTHING",
+    "events": ("event_id", ""),
+    "batches": ("", "(batch_id) DO UPDATE SET {values}"),
+    "batch_entries": ("", "(batch_id, entry_id) DO UPDATE SET {values}"),
+    "facts": ("claim", ""),
+    "held_back": ("close", ""),
+    "accounts": ("", _NEWER),
+    "addresses": ("", "DO NOTHING"),
+    "other_journals": ("", "DO NOTHING"),
 }
 
-# Pairs of batches that a message names; the others are counted.
-SHOWN_PAIRS = 3
-
+_JOBS = "SELECT job_id, batch_id FROM batches WHERE job_id IS NOT NULL"
 _LIVE = """
-    SELECT entry_id, batch_id, state, job_id FROM batch_entries JOIN batches USING (batch_id)
-    WHERE live = 1 AND entry_id IN (SELECT id FROM wanted)
+    SELECT entry_id, batch_id, state, job_id FROM batch_entries JOIN batches USING (batch_id) WHERE live = 1
 """
-_ORDER = dict.fromkeys(TABLES, "ORDER BY 1, 2") | {"facts": "ORDER BY 1, 2, 3, 4"}
+_BATCHES = "SELECT batch_id, state, entries, body_sha256 FROM batches"
+_CLOSED = "SELECT company_id || ' ' || period AS subject FROM periods WHERE state = 'CLOSED'"
 
 
 def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
@@ -94,29 +91,27 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
     if evidence is not None:
         evidence = rules.text("evidence", rules.text("evidence", evidence).strip(), shortest=1)
     folder = folder_of(settings)
-    if not (folder / FILE).exists():
-        raise JournalError(
-            f"there is no journal {folder / FILE}: nothing to move; the database starts as a new journal"
-        )
-    with File(folder / FILE) as file, ExitStack() as stack:
+    path = folder / FILE
+    if not path.exists():
+        raise JournalError(f"there is no journal {path}: nothing to move; the database starts as a new journal")
+    with File(path) as file, ExitStack() as stack:
         sent_log = SentLog(folder, outer_folder(settings), file.id)
         for company_id in file.companies():
             stack.enter_context(sending_for(folder, company_id))
-        _require_whole_and_newest(file, sent_log, folder / FILE)
-        database = _Target(Postgres(settings.journal, lambda _: None))
-        stack.enter_context(database)
+        _require_whole(file, f"{path} is damaged", "nothing was moved")
         moved = file.about("moved_to")
+        if moved is None:
+            require_newest(file, sent_log, path)
+        for row in file.rows("SELECT batch_id FROM batches WHERE state = 'SENDING'"):
+            raise JournalError(
+                f"batch {row['batch_id']} was being sent by a process that ended: nothing was moved; look it up with "
+                "bktools export status first"
+            )
+        database = stack.enter_context(_Target(Postgres(settings.journal, lambda _: None)))
         if moved not in {None, database.location}:
-            raise JournalError(f"the history of the journal {file.path} was moved to {moved} already")
+            raise JournalError(f"the history of the journal {path} was moved to {moved} already")
         offset = database.offset_of(file)
         if offset is None:
-            database.require_owner()
-            _Meeting(database, file).require_peace(settings, evidence)
-            if moved is None:
-                with file.transaction() as connection:
-                    record_event(connection, "journal", file.id, None, "moved", database.location, by)
-                    # From here on the file's own rules refuse every change.
-                    connection.execute("INSERT INTO about VALUES ('moved_to', ?)", (database.location,))
             offset = database.take(file, settings, by, evidence)
         of_file = {
             company: [*_numbered_anew(lines, offset, file, database)] for company, lines in sent_log.of_all().items()
@@ -131,19 +126,9 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
         return journal.last_event()
 
 
-def _require_whole_and_newest(file: File, sent_log: SentLog, path: Path) -> None:
-    """Refuse a file that is damaged, an old copy, or not at rest."""
-    damage = file.damage()
-    if damage:
-        raise StorageError(f"{path} is damaged: {damage[0]}; nothing was moved")
-    if file.about("moved_to") is None:
-        require_newest(file, sent_log, path)
-    sending = file.rows("SELECT batch_id FROM batches WHERE state = 'SENDING'")
-    if sending:
-        raise JournalError(
-            f"batch {sending[0]['batch_id']} was being sent by a process that ended: nothing was moved; look it up with "
-            "bktools export status first"
-        )
+def _require_whole(journal: Records, what: str, effect: str) -> None:
+    for fault in journal.damage():
+        raise StorageError(f"{what}: {fault}; {effect}")
 
 
 def _numbered_anew(lines: Sequence[SentLine], offset: int, file: File, database: Records) -> Iterator[SentLine]:
@@ -156,106 +141,74 @@ def _numbered_anew(lines: Sequence[SentLine], offset: int, file: File, database:
 
 @dataclass
 class _Meeting:
-    """The entries and batches that a database and a file both have.
+    """The entries and batches that a database and a file both have."""
 
-    Attributes
-    ----------
-    twice : mapping
-        Entries that both sent, or may have sent, with the batch of the database and that of the file.
-    withdrawn_here, withdrawn_there : mapping
-        Batches of the database and of the file that were not sent, and the batches with their entries.
-    kept_here : mapping
-        Batches that both have, of which the database's row stays, with the state in the file.
-    """
-
-    database: _Target
+    database: Records
     file: File
+    # Entries that both sent, or may have sent, with the batch of the database and that of the file.
     twice: dict[str, tuple[Row, Row]] = field(default_factory=dict)
+    # Batches of the database and of the file that were not sent, and the batches with their entries.
     withdrawn_here: dict[str, str] = field(default_factory=dict)
     withdrawn_there: dict[str, str] = field(default_factory=dict)
-    kept_here: dict[str, str] = field(default_factory=dict)
+    # Batches that both have, of which the database's row stays, with their rows in the database and in the file.
+    kept_here: dict[str, tuple[Row, Row]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._compare_jobs()
-        self._compare_entries()
-        self._compare_batches()
-
-    def _compare_jobs(self) -> None:
-        jobs = "SELECT batch_id, job_id FROM batches WHERE job_id IS NOT NULL"
-        there = {row["job_id"]: row["batch_id"] for row in self.file.rows(jobs)}
-        self.database.wanted(there)
-        for row in self.database.rows(f"{jobs} AND job_id IN (SELECT id FROM wanted)"):
-            if row["batch_id"] != there[row["job_id"]]:
+        for own, there in self._of_both(_JOBS, "job_id"):
+            if own["batch_id"] != there["batch_id"]:
                 raise JournalError(
-                    f"job {row['job_id']} belongs to batch {row['batch_id']} in {self.database.location} and to batch "
-                    f"{there[row['job_id']]} in {self.file.location}: nothing was moved. One of the two was not booked: keep the "
-                    "file as the journal of its own entries, and leave them out of every plan for the database"
+                    f"job {own['job_id']} belongs to batch {own['batch_id']} in {self.database.location} and to batch "
+                    f"{there['batch_id']} in {self.file.location}: nothing was moved. One of the two was not booked: "
+                    "keep the file as the journal of its own entries, and leave them out of every plan for the database"
                 )
-
-    def _compare_entries(self) -> None:
-        entries = "SELECT entry_id FROM batch_entries WHERE live = 1"
-        self.database.wanted(row["entry_id"] for piece in self.file.pieces(entries) for row in piece)
-        here = {row["entry_id"]: row for row in self.database.rows(_LIVE)}
-        self.file.wanted(here)
-        for there in self.file.rows(_LIVE):
-            own = here[there["entry_id"]]
+        for own, there in self._of_both(_LIVE, "entry_id"):
             if there["state"] == "PLANNED":
                 self.withdrawn_there[there["batch_id"]] = own["batch_id"]
             elif own["state"] == "PLANNED":
                 self.withdrawn_here[own["batch_id"]] = there["batch_id"]
             else:
-                self.twice[there["entry_id"]] = own, there
-
-    def _compare_batches(self) -> None:
-        of_wanted = (
-            "SELECT batch_id, state, entries, body_sha256 FROM batches WHERE batch_id IN (SELECT id FROM wanted)"
-        )
-        self.database.wanted(row["batch_id"] for row in self.file.rows("SELECT batch_id FROM batches"))
-        here = {row["batch_id"]: row for row in self.database.rows(of_wanted)}
-        self.file.wanted(here)
-        for there in self.file.rows(of_wanted):
-            own = here[there["batch_id"]]
+                self.twice[own["entry_id"]] = own, there
+        for own, there in self._of_both(_BATCHES, "batch_id"):
             if (own["entries"], own["body_sha256"]) != (there["entries"], there["body_sha256"]):
                 raise JournalError(
                     f"batch {own['batch_id']} has other entries in {self.database.location} than in {self.file.location}: nothing "
                     "was moved; restore a backup of the file that has all of them"
                 )
             if own["state"] in LIVE_STATES and own["batch_id"] not in self.withdrawn_here:
-                self.kept_here[own["batch_id"]] = there["state"]
+                self.kept_here[own["batch_id"]] = own, there
+
+    def _of_both(self, sql: str, key: str) -> Iterator[tuple[Row, Row]]:
+        """Yield the rows of a query that both have by a key: that of the database, and that of the file."""
+        common = f"SELECT * FROM ({sql}) AS found WHERE {key} IN (SELECT id FROM wanted)"
+        self.database.wanted(row[key] for piece in self.file.pieces(sql) for row in piece)
+        here = {row[key]: row for row in self.database.rows(common)}
+        self.file.wanted(here)
+        for there in self.file.rows(common):
+            yield here[there[key]], there
 
     def require_peace(self, settings: Settings, evidence: str | None) -> None:
         """Refuse entries that both may have sent, unless both were accepted and a person corrected them."""
-        theirs, own = self.database.addresses(), self.file.addresses()
-        if not {*theirs} & {*own} and not self.database.has_nothing():
-            raise JournalError(
-                f"the journal {self.database.location} belongs to {', '.join(theirs)}, not to {', '.join(own)}: nothing was moved; "
-                "name another database"
-            )
-        if not self.twice:
-            return
-        open_here = sorted({own["batch_id"] for own, _ in self.twice.values() if own["state"] != "ACCEPTED"})
-        open_there = sorted({there["batch_id"] for _, there in self.twice.values() if there["state"] != "ACCEPTED"})
-        if evidence is not None and not open_here and not open_there:
+        ways = set()
+        for pair in self.twice.values():
+            for row, where in zip(pair, ("", " (without BKTOOLS_JOURNAL)"), strict=True):
+                if row["state"] != "ACCEPTED":
+                    resolve = command_of(settings, f"export resolve {row['batch_id']}")
+                    ways.add(f"{resolve} {THE_OUTCOME}{where}")
+        if not self.twice or (evidence is not None and not ways):
             return
         pairs = Counter(
             f"{_named(own)} of the database and {_named(there)} of the file" for own, there in self.twice.values()
         )
-        shown = "; ".join(f"{count} in {pair}" for pair, count in pairs.most_common(SHOWN_PAIRS))
-        more = f" and {len(pairs) - SHOWN_PAIRS} more pairs" if len(pairs) > SHOWN_PAIRS else ""
-        resolve = f"{command_of(settings, 'export resolve {}')} {THE_OUTCOME}"
-        ways = [
-            *(resolve.format(batch_id) for batch_id in open_here),
-            *(f"{resolve.format(batch_id)} (without BKTOOLS_JOURNAL)" for batch_id in open_there),
-        ]
+        shown = "; ".join(f"{count} in {pair}" for pair, count in pairs.items())
         way_out = (
-            f"Look these entries up in the accounting system, resolve first: {'; '.join(ways)}; then move again"
+            f"Look these entries up in the accounting system, resolve first: {'; '.join(sorted(ways))}; then move again"
             if ways
             else "They were exported twice: reverse one booking of each in the accounting system, then say so: "
             f'{command_of(settings, "journal move")} --evidence "..." --by NAME'
         )
         raise JournalError(
             f"{len(self.twice)} entries were sent, or may have been, by both journals, {self.database.location} and "
-            f"{self.file.location}: nothing was moved; {shown}{more}. {way_out}"
+            f"{self.file.location}: nothing was moved; {shown}. {way_out}"
         )
 
 
@@ -275,25 +228,43 @@ class _Target(Records):
             When the history of another copy of the file is here.
         """
         last = file.last_event()
-        rows = self.rows(
-            "SELECT event_id, message FROM events WHERE subject = 'journal' AND subject_id = ? AND after = ?",
-            file.id,
-            IMPORTED,
-        )
-        for row in rows:
-            about = json.loads(row["message"])
-            if (about["last_event"], about["digest"]) == (last["event_id"], last["digest"]):
+        sql = "SELECT event_id, message FROM events WHERE subject = 'journal' AND subject_id = ? AND after = ?"
+        imports = self.rows(sql, file.id, IMPORTED)
+        for row in imports:
+            origin = json.loads(row["message"])
+            if (origin["last_event"], origin["digest"]) == (last["event_id"], last["digest"]):
                 return int(row["event_id"]) - 1 - int(last["event_id"])
-        if self.id == file.id and last["event_id"] and self.digest_at(last["event_id"]) == last["digest"]:
+        if self.id == file.id and self.digest_at(last["event_id"]) == last["digest"]:
             return 0
-        if rows or (self.id == file.id and not self.has_nothing()):
+        if imports or (self.id == file.id and not self._has_nothing()):
             raise JournalError(
                 f"the history of journal {file.id[:8]} is in {self.location} already, and {file.path} is another copy of it: "
                 "nothing was moved; set it aside, and send with the database"
             )
         return None
 
-    def require_owner(self) -> None:
+    def take(self, file: File, settings: Settings, by: str, evidence: str | None) -> int:
+        """Close a file and copy its history, in one transaction that ends when the copy is whole; return the offset."""
+        with self.transaction() as connection:
+            self._require_owner()
+            is_new, theirs, own = self._has_nothing(), self.addresses(), file.addresses()
+            if not is_new and not {*theirs} & {*own}:
+                raise JournalError(
+                    f"the journal {self.location} belongs to {', '.join(theirs)}, not to {', '.join(own)}: nothing was "
+                    "moved; name another database"
+                )
+            meeting = _Meeting(self, file)
+            meeting.require_peace(settings, evidence)
+            _close(file, self.location, by)
+            if is_new:
+                offset = self._begin_as(file, connection, meeting)
+            else:
+                offset = self._import(file, connection, meeting, by, evidence)
+            self._extend_chain()
+            _require_whole(self, f"the copy in {self.location} differs from {file.path}", "it was not kept")
+            return offset
+
+    def _require_owner(self) -> None:
         """Refuse a database whose rules this user cannot suspend while rows of the past are copied."""
         (row,) = self.rows(
             "SELECT pg_get_userbyid(relowner) AS name, pg_has_role(relowner, 'USAGE') AS is_own FROM pg_class "
@@ -305,134 +276,110 @@ class _Target(Records):
                 f"the file with that user in BKTOOLS_JOURNAL, then use your own again"
             )
 
-    def take(self, file: File, settings: Settings, by: str, evidence: str | None) -> int:
-        """Copy the history of a file in one transaction, and compare the copies before it ends; return the offset."""
-        with self.transaction() as connection:
-            # Again, because another process may have written since.
-            meeting = _Meeting(self, file)
-            meeting.require_peace(settings, evidence)
-            if self.has_nothing():
-                self._begin_as(file, connection)
-                self._copy(file, connection, meeting, 0)
-                self._require_whole(file)
-                return 0
-            for batch_id, other in meeting.withdrawn_here.items():
-                change(connection, batch_id, "RELEASED", message=_sent_elsewhere(other), settled_at=now().isoformat())
-            closed = self.rows("SELECT company_id, period FROM periods WHERE state = 'CLOSED'")
-            newest = {batch_id: self._newest_claim(batch_id) for batch_id in meeting.kept_here}
-            offset = int(self.rows("SELECT coalesce(max(event_id), 0) AS last FROM events")[0]["last"])
-            self._copy(file, connection, meeting, offset)
-            last = file.last_event()
-            origin = {"place": file.location, "last_event": last["event_id"], "digest": last["digest"]}
-            if evidence is not None and meeting.twice:
-                origin |= {"sent_twice": sorted(meeting.twice), "evidence": evidence}
-            # The offset follows from the number of this event: it is the first one after those of the file.
-            record_event(connection, "journal", file.id, None, IMPORTED, json.dumps(origin), by)
-            for batch_id, other in meeting.withdrawn_there.items():
-                if batch_id not in meeting.kept_here:
-                    change(
-                        connection, batch_id, "RELEASED", message=_sent_elsewhere(other), settled_at=now().isoformat()
-                    )
-            for batch_id, before in meeting.kept_here.items():
-                self._say_again(connection, batch_id, before, newest[batch_id])
-            for row in closed:
-                is_open = "SELECT 1 FROM periods WHERE company_id = ? AND period = ? AND state = 'OPEN'"
-                if self.rows(is_open, row["company_id"], row["period"]):
-                    subject, reason = (
-                        f"{row['company_id']} {row['period']}",
-                        f"closed before journal {file.id[:8]} came here",
-                    )
-                    record_event(connection, "period", subject, "OPEN", "CLOSED", reason, by)
-            connection.execute(
-                "INSERT INTO other_journals VALUES (?, ?, NULL, ?, ?) ON CONFLICT (journal_id) DO UPDATE "
-                "SET relation = excluded.relation, folder = NULL, said_by = excluded.said_by, said_at = excluded.said_at",
-                (file.id, SAME, by, now().isoformat()),
-            )
-            self._require_whole(file)
-            return offset
-
-    def has_nothing(self) -> bool:
+    def _has_nothing(self) -> bool:
         """Whether nothing has happened here. Opening a database writes its environment and address, and no event."""
         return not any(self.rows(f"SELECT 1 FROM {table} LIMIT 1") for table in TABLES if table != "addresses")
 
-    def _begin_as(self, file: File, connection: Connection) -> None:
-        """Give an empty database the identity of a file."""
-        connection.execute("UPDATE about SET value = ? WHERE name = 'id'", (file.id,))
-        connection.execute("DELETE FROM about WHERE name = 'environment'")
-        connection.execute("DELETE FROM addresses")
+    def _begin_as(self, file: File, connection: Connection, meeting: _Meeting) -> int:
+        """Give an empty database the identity and the history of a file."""
+        adopt(connection, file.id)
         for row in file.rows("SELECT value FROM about WHERE name = 'environment'"):
             connection.execute("INSERT INTO about VALUES ('environment', ?)", (row["value"],))
+        self._copy(file, connection, meeting, 0)
+        return 0
+
+    def _import(self, file: File, connection: Connection, meeting: _Meeting, by: str, evidence: str | None) -> int:
+        """Write the history of a file after the one that is here, and repeat of this one what still holds."""
+        for batch_id, other in meeting.withdrawn_here.items():
+            _withdraw(connection, batch_id, other)
+        closed = self.rows(_CLOSED)
+        claims = {batch_id: self._newest_claim(batch_id) for batch_id in meeting.kept_here}
+        offset = int(self.rows("SELECT coalesce(max(event_id), 0) AS last FROM events")[0]["last"])
+        self._copy(file, connection, meeting, offset)
+        last = file.last_event()
+        origin = {"place": file.location, "last_event": last["event_id"], "digest": last["digest"]}
+        if evidence is not None and meeting.twice:
+            origin |= {"sent_twice": sorted(meeting.twice), "evidence": evidence}
+        # The offset follows from the number of this event: it is the first one after those of the file.
+        record_event(connection, "journal", file.id, None, IMPORTED, json.dumps(origin), by)
+        relate(connection, file.id, SAME, None, by)
+        for batch_id in sorted(meeting.withdrawn_there.keys() - meeting.kept_here):
+            _withdraw(connection, batch_id, meeting.withdrawn_there[batch_id])
+        for batch_id, (here, there) in meeting.kept_here.items():
+            if here["state"] != there["state"]:
+                message = "stays as it was in this journal"
+                record_event(connection, "batch", batch_id, there["state"], here["state"], message)
+            if self._newest_claim(batch_id) != claims[batch_id]:
+                self._claim_again(connection, batch_id, claims[batch_id])
+        still_closed = self.rows(_CLOSED)
+        for row in closed:
+            if row not in still_closed:
+                reason = f"closed before journal {file.id[:8]} came here"
+                record_event(connection, "period", row["subject"], "OPEN", "CLOSED", reason, by)
+        return offset
 
     def _copy(self, file: File, connection: Connection, meeting: _Meeting, offset: int) -> None:
-        """Insert the rows of a file, and read them again. The rules are about the present, and rest meanwhile."""
-        for table in TABLES:
-            connection.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
-        for table in TABLES:
-            for rows in _rows(table, file, meeting, offset):
-                names = ", ".join(rows[0])
-                both = _BOTH.get(table, "")
-                values = ", ".join(f"{name} = excluded.{name}" for name in rows[0])
-                connection.executemany(
-                    f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(rows[0]))})"
-                    + (f" ON CONFLICT {both.format(values=values)}" if both else ""),
-                    (list(row.values()) for row in rows),
-                )
-        for table in TABLES:
-            connection.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
-        for table in HISTORY:
-            self._require_equal(table, file, meeting, offset)
-
-    def _require_equal(self, table: str, file: File, meeting: _Meeting, offset: int) -> None:
-        """Compare the copied rows with those of the file."""
-        number = TABLES[table]
-        if number:
-            where = f"{number} > {offset} AND {number} <= {offset + file.last_event()['event_id']}"
-        else:
-            where = "batch_id IN (SELECT id FROM wanted)"
-            own = file.rows("SELECT batch_id FROM batches")
-            self.wanted(row["batch_id"] for row in own if row["batch_id"] not in meeting.kept_here)
-        expected = chain.from_iterable(_rows(table, file, meeting, offset))
-        copied = chain.from_iterable(self.pieces(f"SELECT * FROM {table} WHERE {where} {_ORDER[table]}"))
-        if not all(row == copy for row, copy in zip_longest(expected, copied)):
-            raise StorageError(f"the copy of {table} in {self.location} differs from {file.path}: it was not kept")
-
-    def _require_whole(self, file: File) -> None:
-        self._extend_chain()
-        damage = self.damage()
-        if damage:
-            raise StorageError(f"the copy in {self.location} differs from {file.path}: {damage[0]}; it was not kept")
+        """Insert the rows of a file, and read its events again. The rules are about the present, and rest meanwhile."""
+        with _without_rules(connection, *TABLES):
+            for table, (number, both) in TABLES.items():
+                for rows in _rows(table, number, file, meeting, offset):
+                    values = ", ".join(f"{name} = excluded.{name}" for name in rows[0])
+                    conflict = f" ON CONFLICT {both.format(values=values)}" if both else ""
+                    names, marks = ", ".join(rows[0]), ", ".join("?" * len(rows[0]))
+                    sql = f"INSERT INTO {table} ({names}) VALUES ({marks}){conflict}"
+                    connection.executemany(sql, (list(row.values()) for row in rows))
+        events = _rows("events", "event_id", file, meeting, offset)
+        copied = self.pieces("SELECT * FROM events WHERE event_id > ? ORDER BY event_id", offset)
+        if any(rows != copy for rows, copy in zip_longest(events, copied)):
+            raise StorageError(f"the copy of the events in {self.location} differs from {file.path}: it was not kept")
 
     def _newest_claim(self, batch_id: str) -> Row:
         sql = "SELECT event_id, after, message FROM events WHERE subject = 'facts' AND subject_id = ? ORDER BY 1 DESC LIMIT 1"
         return self.row(sql, batch_id) or {"event_id": 0, "after": NOT_KEPT, "message": "not kept here"}
 
-    def _say_again(self, connection: Connection, batch_id: str, before: str, claim: Row) -> None:
-        """Repeat state and facts of a batch that stays as it is here, after the events of the same batch in the file."""
-        (row,) = self.rows("SELECT state FROM batches WHERE batch_id = ?", batch_id)
-        if row["state"] != before:
-            record_event(connection, "batch", batch_id, before, row["state"], "stays as it was in this journal")
-        if self._newest_claim(batch_id)["event_id"] == claim["event_id"]:
-            return
+    def _claim_again(self, connection: Connection, batch_id: str, claim: Row) -> None:
+        """Repeat the claim of a batch that stays as it is here, after the claims of the same batch in the file."""
         number = record_event(connection, "facts", batch_id, None, claim["after"], claim["message"])
-        if claim["after"] == KEPT:
-            values = f"entry_id, split_line, {', '.join(COLUMNS)}"
-            connection.execute("ALTER TABLE facts DISABLE TRIGGER USER")
+        values = f"entry_id, split_line, {', '.join(COLUMNS)}"
+        with _without_rules(connection, "facts"):
             connection.execute(
                 f"INSERT INTO facts (batch_id, claim, {values}) SELECT batch_id, CAST(? AS BIGINT), {values} FROM facts "
                 "WHERE batch_id = ? AND claim = ?",
                 (number, batch_id, claim["event_id"]),
             )
-            connection.execute("ALTER TABLE facts ENABLE TRIGGER USER")
 
 
-def _rows(table: str, file: File, meeting: _Meeting, offset: int) -> Iterator[list[dict[str, Any]]]:
+def _close(file: File, location: str, by: str) -> None:
+    """Close a file, unless it is: from here on its own rules refuse every change."""
+    if file.about("moved_to") is not None:
+        return
+    with file.transaction() as connection:
+        record_event(connection, "journal", file.id, None, "moved", location, by)
+        connection.execute("INSERT INTO about VALUES ('moved_to', ?)", (location,))
+
+
+def _withdraw(connection: Connection, batch_id: str, other: str) -> None:
+    message = f"its entries are in batch {other} of the other journal, and it was not sent"
+    change(connection, batch_id, "RELEASED", message=message, settled_at=now().isoformat())
+
+
+@contextmanager
+def _without_rules(connection: Connection, *tables: str) -> Iterator[None]:
+    """Let the rules of tables rest in a transaction, which is rolled back where the block fails."""
+    for table in tables:
+        connection.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
+    yield
+    for table in tables:
+        connection.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
+
+
+def _rows(table: str, number: str, file: File, meeting: _Meeting, offset: int) -> Iterator[list[dict[str, Any]]]:
     """Yield the rows of a file's table as the database gets them."""
-    number = TABLES[table]
-    for piece in file.pieces(f"SELECT * FROM {table} {_ORDER[table]}"):
+    for piece in file.pieces(f"SELECT * FROM {table} ORDER BY 1"):
         rows = [dict(row) for row in piece]
         if number:
             rows = [row | {number: row[number] + offset} for row in rows]
-        elif table in HISTORY:
+        elif "batch_id" in rows[0]:
             rows = [row for row in rows if row["batch_id"] not in meeting.kept_here]
         elif table == "other_journals":
             rows = [row for row in rows if row["journal_id"] != meeting.database.id]
@@ -442,7 +389,3 @@ def _rows(table: str, file: File, meeting: _Meeting, offset: int) -> Iterator[li
                     row["live"] = 0
         if rows:
             yield rows
-
-
-def _sent_elsewhere(batch_id: str) -> str:
-    return f"its entries are in batch {batch_id} of the other journal, and it was not sent"

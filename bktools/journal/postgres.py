@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
+from bktools import disk
 from bktools.caller import install_command
 from bktools.errors import ConfigurationError, JournalBusyError, JournalError, StorageError
 from bktools.journal.records import LOCK_PATIENCE, PATIENCE, Database, Row, create_tables, require_format, this_process
@@ -49,7 +48,8 @@ _POSITION = f"""
 """
 _BEGIN = f"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT pg_advisory_xact_lock({WRITE_LOCK})"
 _HOLDER = """
-    SELECT usename, application_name, pid FROM pg_locks JOIN pg_stat_activity USING (pid)
+    SELECT coalesce(nullif(application_name, ''), 'another process') || ' (database user ' || usename || ')' AS name
+    FROM pg_locks JOIN pg_stat_activity USING (pid)
     WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND pg_locks.database = datid
         AND (classid::bigint << 32 | objid::bigint) = ? LIMIT 1
 """
@@ -68,23 +68,6 @@ GRANT UPDATE (live) ON bktools.batch_entries TO {role};
 GRANT UPDATE, DELETE ON bktools.accounts TO {role};
 GRANT UPDATE ON bktools.other_journals TO {role};
 """
-
-
-@dataclass(frozen=True)
-class Position:
-    """Where a database is in its history.
-
-    Parameters
-    ----------
-    database : str
-        Server, database, timeline, and number of the table of events.
-    flushed, inserted : int
-        The ends of the server's log: on its disk, and in memory.
-    """
-
-    database: str
-    flushed: int
-    inserted: int
 
 
 class _Connection:
@@ -137,7 +120,6 @@ class Postgres(Database):
     connection: _Connection
 
     def __init__(self, address: Secret, on_new: Callable[[str], None]) -> None:
-        self.path: Path | None = None
         self._address = address
         self.location = location_of(address)
         # Companies whose locks this connection holds, and those whose locks went with an earlier connection.
@@ -158,20 +140,20 @@ class Postgres(Database):
         """Close the connection."""
         self.connection.raw.close()
 
-    def begin(self) -> None:
-        """Begin a transaction. No other process writes until it ends."""
-        self.connection.raw.execute(_BEGIN)
-
-    def commit(self) -> None:
-        """End a transaction; its changes are on the server's disk then."""
-        cursor = self.connection.raw.execute("COMMIT")
-        if cursor.statusmessage != "COMMIT":
+    @contextmanager
+    def transaction(self) -> Iterator[_Connection]:
+        """Yield the connection inside a transaction. No other process writes until it ends."""
+        raw = self.connection.raw
+        try:
+            raw.execute(_BEGIN)
+            yield self.connection
+            answer = raw.execute("COMMIT").statusmessage
+        finally:
+            # Nothing happens after a commit.
+            if not raw.closed:
+                raw.rollback()
+        if answer != "COMMIT":
             raise StorageError(f"the journal {self.location} cannot be written: the server rolled the transaction back")
-
-    def rollback(self) -> None:
-        """End a transaction without its changes, if one is open."""
-        if not self.connection.raw.closed:
-            self.connection.raw.rollback()
 
     def pieces(self, sql: str, parameters: Sequence[Any], size: int) -> Iterator[list[Row]]:
         """Yield the rows of a query in lists of at most `size`; the server keeps the others."""
@@ -199,13 +181,11 @@ class Postgres(Database):
         try:
             yield
         finally:
-            is_lost = company_id in self._lost
             self._held.discard(company_id)
             self._lost.discard(company_id)
-            # A lock goes with its connection.
-            if not is_lost:
-                with suppress(psycopg.OperationalError):
-                    self.connection.execute("SELECT pg_advisory_unlock(?)", [number])
+            # A lock goes with its connection; where it was lost, there is nothing to give back.
+            with suppress(psycopg.OperationalError):
+                self.connection.execute("SELECT pg_advisory_unlock(?)", [number])
 
     def require_in_place(self) -> None:
         """Raise when the connection was cut: another process may have taken the locks since."""
@@ -217,10 +197,14 @@ class Postgres(Database):
                 "nothing was sent; run again"
             )
 
-    def position(self) -> Position:
-        """Return where the database is in its history."""
+    def position(self) -> Row:
+        """Return where the database is in its history.
+
+        `database` is server, database, timeline and number of the table of events; `flushed` and `inserted` are the
+        ends of the server's log, on its disk and in memory.
+        """
         with self.errors("read"):
-            return Position(**self.connection.execute(_POSITION)[0])
+            return self.connection.execute(_POSITION)[0]
 
     def reconnect(self) -> bool:
         """Connect again if the connection was cut; return whether it was."""
@@ -306,27 +290,19 @@ class Postgres(Database):
     def _locked(self, company_id: str, patience: float, *, is_free: bool = True) -> int:
         """Take the lock of a company and return its number; raise when another process holds it."""
         number = int.from_bytes(hashlib.sha256(company_id.encode()).digest()[:8], signed=True)
-        if not is_free or not self._is_locked(number, patience):
+
+        def take() -> None:
+            with self.errors("locked"):
+                sql = "SELECT pg_try_advisory_lock(?) AS is_held"
+                if is_free and self.connection.execute(sql, [number])[0]["is_held"]:
+                    return
+                holders = [row["name"] for row in self.connection.execute(_HOLDER, [number])] or ["another process"]
             raise JournalBusyError(
-                f"{self._holder(number)} is sending for company {company_id}: nothing was sent by this one; run again later"
+                f"{holders[0]} is sending for company {company_id}: nothing was sent by this one; run again later"
             )
+
+        disk.repeated(take, JournalBusyError, patience if is_free else 0)
         return number
-
-    def _is_locked(self, number: int, patience: float) -> bool:
-        end = time.monotonic() + patience
-        with self.errors("locked"):
-            while not self.connection.execute("SELECT pg_try_advisory_lock(?) AS is_held", [number])[0]["is_held"]:
-                if time.monotonic() >= end:
-                    return False
-                time.sleep(LOCK_PATIENCE / 10)
-        return True
-
-    def _holder(self, number: int) -> str:
-        with self.errors("read"):
-            holders = self.connection.execute(_HOLDER, [number])
-        return "".join(
-            f"{row['application_name'] or 'another process'} (database user {row['usename']})" for row in holders
-        ) or "another process"  # fmt: skip
 
     def _is_empty(self) -> bool:
         return self.connection.execute("SELECT to_regclass(?) AS name", [f"{SCHEMA}.about"])[0]["name"] is None
@@ -340,28 +316,26 @@ class Postgres(Database):
                 on_new(self.location)
                 connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
                 create_tables(connection, POSTGRES)
-                connection.execute("INSERT INTO about VALUES ('incarnation', ?)", [self.position().database])
+                connection.execute("INSERT INTO about VALUES ('incarnation', ?)", [self.position()["database"]])
 
 
 def _refuse_unsafe(location: str, about: Row, promised: int) -> None:
     """Refuse a server that could lose a commit or a lock."""
-    reasons = (
-        (about["is_replica"], "it is a replica, which cannot be written: name the primary server"),
+    reasons = {
+        "it is a replica, which cannot be written: name the primary server": about["is_replica"],
         # A pooler invents the number of the process that it gives a client.
-        (
-            about["process"] != promised,
-            "a connection pooler is in between, which may share a session and its locks: name the server itself",
+        "a connection pooler is in between, which may share a session and its locks: name the server itself": (
+            about["process"] != promised
         ),
-        (about["commits"] == "off", "synchronous_commit is off, so a commit may be lost: set it to on"),
-        (
-            about["commits"] == "local" and about["standbys"],
-            "synchronous_commit is local, so the standby may lack a commit: set it to on",
+        "synchronous_commit is off, so a commit may be lost: set it to on": about["commits"] == "off",
+        "synchronous_commit is local, so the standby may lack a commit: set it to on": (
+            about["commits"] == "local" and about["standbys"]
         ),
-        (about["fsync"] != "on", "fsync is off, so a commit may be lost: set it to on"),
-        (about["full_page_writes"] != "on", "full_page_writes is off, so a crash may damage it: set it to on"),
-        (about["encoding"] != "UTF8", f"its encoding is {about['encoding']}: create the database with UTF8"),
-    )
-    for is_so, reason in reasons:
+        "fsync is off, so a commit may be lost: set it to on": about["fsync"] != "on",
+        "full_page_writes is off, so a crash may damage it: set it to on": about["full_page_writes"] != "on",
+        f"its encoding is {about['encoding']}: create the database with UTF8": about["encoding"] != "UTF8",
+    }
+    for reason, is_so in reasons.items():
         if is_so:
             raise StorageError(f"the journal {location} cannot be kept safely: {reason}; nothing was sent")
 

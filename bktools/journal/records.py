@@ -13,8 +13,8 @@ import os
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol, Self
 
 from bktools.errors import JournalError
@@ -32,9 +32,6 @@ PATIENCE = 30.0
 # The last commit that reads journals whose tables do not say which version made them.
 READS_OLDER_FORMATS = "cdb2426"
 
-# The history of another journal came here. The message says from where, and its last event and digest.
-IMPORTED = "imported"
-
 Row = Mapping[str, Any]
 
 
@@ -51,7 +48,6 @@ class Connection(Protocol):
 class Database(Protocol):
     """An open database: the methods of both kinds. Opening a new one creates the journal's tables."""
 
-    path: Path | None
     location: str
     # As `Connection` describes it, and what only one kind has.
     connection: Any
@@ -59,25 +55,11 @@ class Database(Protocol):
     def errors(self, what: str) -> AbstractContextManager[None]:
         """Turn the database's errors into `JournalError` and `StorageError` of one line."""
 
-    def begin(self) -> None:
-        """Begin a transaction. No other process writes until it ends."""
+    def transaction(self) -> AbstractContextManager[Any]:
+        """Yield the connection inside a transaction, which is on disk when it ends, or is rolled back.
 
-    def commit(self) -> None:
-        """End a transaction; its changes are on disk then."""
-
-    def rollback(self) -> None:
-        """End a transaction without its changes, if one is open."""
-
-    @contextmanager
-    def transaction(self) -> Iterator[Connection]:
-        """Yield the connection inside a transaction, which is on disk when it ends, or is rolled back."""
-        try:
-            self.begin()
-            yield self.connection
-            self.commit()
-        except BaseException:
-            self.rollback()
-            raise
+        No other process writes until it ends.
+        """
 
     def pieces(self, sql: str, parameters: Sequence[Any], size: int) -> Iterator[list[Row]]:
         """Yield the rows of a query in lists of at most `size`, so that memory does not grow with the table."""
@@ -122,11 +104,11 @@ class Records:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.location = database.location
-        try:
-            self.id: str = self.about("id") or ""
-        except BaseException:
-            database.close()
-            raise
+
+    @cached_property
+    def id(self) -> str:
+        """The journal's random identity."""
+        return self.about("id") or ""
 
     def close(self) -> None:
         """Close the database."""
@@ -135,9 +117,7 @@ class Records:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @contextmanager
@@ -170,6 +150,11 @@ class Records:
         """Return the chain's digest at an event, None where the journal has no such event."""
         row = self.row("SELECT digest FROM chain WHERE event_id = ?", event_id)
         return None if row is None else str(row["digest"])
+
+    def other_with(self, job_id: str | None, batch_id: str) -> Row | None:
+        """Return another batch than this one that a job answered for, None where there is none."""
+        sql = "SELECT batch_id, company_id, state FROM batches WHERE job_id = ? AND batch_id <> ?"
+        return self.row(sql, job_id, batch_id)
 
     def addresses(self) -> list[str]:
         """Return the addresses of the journal's service, oldest first."""
@@ -219,7 +204,6 @@ class Records:
             return [
                 *self._database.faults(),
                 *self._broken_chain(),
-                *self._broken_imports(),
                 *(f"batch {row['batch_id']}: {row['what']}" for row in self.rows(_CONTRADICTIONS)),
                 *(
                     f"batch {row['batch_id']}: its body was changed after it was planned"
@@ -261,23 +245,6 @@ class Records:
                     return [f"event {event['event_id']} of {event['at']} was changed after it was written"]
         return []
 
-    def _broken_imports(self) -> list[str]:
-        """Compare the events of imported histories with the digests that they had in their own journals."""
-        faults = []
-        for row in self.rows(
-            "SELECT event_id, subject_id, message FROM events WHERE subject = 'journal' AND after = ?", IMPORTED
-        ):
-            about, digest = json.loads(row["message"]), ""
-            before = row["event_id"] - 1 - about["last_event"]
-            for piece in self.pieces(_BETWEEN, before, row["event_id"]):
-                for event in piece:
-                    digest = _link(digest, {**event, "event_id": event["event_id"] - before})
-            if digest != about["digest"]:
-                faults.append(
-                    f"the history of journal {row['subject_id']} differs from the one that came from {about['place']}"
-                )
-        return faults
-
 
 def _contradictions(batches: str) -> str:
     """Return the query for the batches of a condition whose rows do not say what their events say."""
@@ -310,7 +277,6 @@ _UNCHAINED = f"""
     SELECT {_EVENT}, (SELECT digest FROM chain ORDER BY event_id DESC LIMIT 1) AS digest FROM events
     WHERE event_id > (SELECT coalesce(max(event_id), 0) FROM chain) ORDER BY event_id
 """
-_BETWEEN = f"SELECT {_EVENT} FROM events WHERE event_id > ? AND event_id < ? ORDER BY event_id"
 _CHAINED = f"SELECT {_EVENT}, digest FROM events LEFT JOIN chain USING (event_id) ORDER BY event_id"
 
 
@@ -324,6 +290,13 @@ def create_tables(connection: Connection, tables: str) -> None:
     """Create the tables of a new journal, and write their format and the version that made them."""
     connection.execute(tables)
     connection.execute("INSERT INTO about VALUES ('format', ?), ('release', ?)", (_format(tables), release()))
+
+
+def adopt(connection: Connection, journal_id: str) -> None:
+    """Give a journal in which nothing happened the identity of another one; opening it writes its address again."""
+    connection.execute("UPDATE about SET value = ? WHERE name = 'id'", (journal_id,))
+    connection.execute("DELETE FROM about WHERE name = 'environment'")
+    connection.execute("DELETE FROM addresses")
 
 
 def require_format(connection: Connection, tables: str, location: str, way_out: str = "") -> None:

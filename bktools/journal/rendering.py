@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bktools.journal.schema import EFFECTS, NEVER, RULES, TABLES, Rule
+from bktools.journal.schema import EFFECTS, NEVER, RULES, TABLES
 
 SCHEMA = "bktools"
 
@@ -38,28 +38,20 @@ NEW.database_user := session_user;"""
 
 def _in_sqlite() -> str:
     """Return the SQL that creates a journal in a file."""
-    return "\n".join(
-        [
-            TABLES,
-            "INSERT INTO about VALUES ('id', lower(hex(randomblob(16))));",
-            *(
-                f"CREATE TRIGGER {rule.name} BEFORE {rule.event} ON {rule.table} "
-                f"WHEN {rule.when} AND NOT coalesce(({rule.requires}), 0)\n"
-                f"BEGIN SELECT RAISE(ABORT, '{rule.message}'); END;"
-                for rule in RULES
-            ),
-            *(
-                f"CREATE TRIGGER {table}_refuse_{event.lower()} BEFORE {event} ON {table}\n"
-                f"BEGIN SELECT RAISE(ABORT, '{message}'); END;"
-                for table, (message, events) in NEVER.items()
-                for event in events
-            ),
-            *(
-                f"CREATE TRIGGER {name} AFTER {event} ON batches WHEN {when}\nBEGIN {statement} END;"
-                for name, (event, when, statement) in EFFECTS.items()
-            ),
-        ]
-    )
+    sql = [TABLES, "INSERT INTO about VALUES ('id', lower(hex(randomblob(16))));"]
+    for rule in RULES:
+        when = f"WHEN {rule.when} AND NOT coalesce(({rule.requires}), 0)"
+        sql.append(f"CREATE TRIGGER {rule.name} BEFORE {rule.event} ON {rule.table} {when}\n{_abort(rule.message)}")
+    for table, (message, events) in NEVER.items():
+        refusal = f"ON {table}\n{_abort(message)}"
+        sql += [f"CREATE TRIGGER {table}_refuse_{event.lower()} BEFORE {event} {refusal}" for event in events]
+    for name, (event, when, statement) in EFFECTS.items():
+        sql.append(f"CREATE TRIGGER {name} AFTER {event} ON batches WHEN {when}\nBEGIN {statement} END;")
+    return "\n".join(sql)
+
+
+def _abort(message: str) -> str:
+    return f"BEGIN SELECT RAISE(ABORT, '{message}'); END;"
 
 
 def _in_postgres() -> str:
@@ -67,41 +59,30 @@ def _in_postgres() -> str:
     tables = TABLES
     for ours, theirs in _IN_POSTGRES.items():
         tables = tables.replace(ours, theirs)
-    return "\n".join(
-        [
-            tables,
-            "INSERT INTO about VALUES ('id', replace(gen_random_uuid()::varchar, '-', ''));",
-            _FUNCTIONS,
-            # Triggers of a table run in the order of their names.
-            *(
-                _trigger(f"a_first_alone_{table}", f"BEFORE {events} ON {table} FOR EACH ROW", _ONE_AT_A_TIME, more)
-                for table, events, more in (
-                    ("events", "INSERT", _NUMBERED),
-                    ("chain", "INSERT", ""),
-                    ("batches", "INSERT OR UPDATE", ""),
-                    ("batch_entries", "INSERT", ""),
-                )
-            ),
-            *map(_rule, RULES),
-            *(
-                f"CREATE TRIGGER {table}_refuse_{event.lower()} BEFORE {event} ON {table} FOR EACH "
-                f"{'STATEMENT' if event == 'TRUNCATE' else 'ROW'} EXECUTE FUNCTION refuse('{message}');"
-                for table, (message, events) in NEVER.items()
-                for event in (*events, "TRUNCATE")
-            ),
-            *(
-                _trigger(name, f"AFTER {event} ON batches FOR EACH ROW WHEN ({when})", statement)
-                for name, (event, when, statement) in EFFECTS.items()
-            ),
-        ]
-    )
-
-
-def _rule(rule: Rule) -> str:
-    is_kept = f"IF {rule.when} AND NOT coalesce(({rule.requires}), false) THEN"
-    refusal = f"RAISE check_violation USING MESSAGE = '{rule.message}'; END IF;"
-    row = "OLD" if rule.event == "DELETE" else "NEW"
-    return _trigger(rule.name, f"BEFORE {rule.event} ON {rule.table} FOR EACH ROW", is_kept, refusal, row=row)
+    new_id = "INSERT INTO about VALUES ('id', replace(gen_random_uuid()::varchar, '-', ''));"
+    sql = [tables, new_id, _FUNCTIONS]
+    # Triggers of a table run in the order of their names.
+    for table, event, more in (
+        ("events", "INSERT", _NUMBERED),
+        ("chain", "INSERT", ""),
+        ("batches", "INSERT OR UPDATE", ""),
+        ("batch_entries", "INSERT", ""),
+    ):
+        sql.append(_trigger(f"a_first_alone_{table}", f"BEFORE {event} ON {table} FOR EACH ROW", _ONE_AT_A_TIME, more))
+    for rule in RULES:
+        is_kept = f"IF {rule.when} AND NOT coalesce(({rule.requires}), false) THEN"
+        refusal = f"RAISE check_violation USING MESSAGE = '{rule.message}'; END IF;"
+        row = "OLD" if rule.event == "DELETE" else "NEW"
+        when = f"BEFORE {rule.event} ON {rule.table} FOR EACH ROW"
+        sql.append(_trigger(rule.name, when, is_kept, refusal, row=row))
+    for table, (message, events) in NEVER.items():
+        for event in (*events, "TRUNCATE"):
+            each = "STATEMENT" if event == "TRUNCATE" else "ROW"
+            when = f"BEFORE {event} ON {table} FOR EACH {each}"
+            sql.append(f"CREATE TRIGGER {table}_refuse_{event.lower()} {when} EXECUTE FUNCTION refuse('{message}');")
+    for name, (event, when, statement) in EFFECTS.items():
+        sql.append(_trigger(name, f"AFTER {event} ON batches FOR EACH ROW WHEN ({when})", statement))
+    return "\n".join(sql)
 
 
 def _trigger(name: str, when: str, *statements: str, row: str = "NEW") -> str:

@@ -20,20 +20,15 @@ BATCH_STATES = ("PLANNED", "SENDING", "ACCEPTED", "REJECTED", "UNKNOWN", "RELEAS
 # States whose entries no other batch may take.
 LIVE_STATES = ("PLANNED", "SENDING", "ACCEPTED", "UNKNOWN")
 
-TRANSITIONS = (
-    ("PLANNED", "SENDING"),
-    ("PLANNED", "RELEASED"),
-    # The sent log may know of a sending that a restored backup does not.
-    ("PLANNED", "UNKNOWN"),
-    ("SENDING", "PLANNED"),
-    ("SENDING", "ACCEPTED"),
-    ("SENDING", "REJECTED"),
-    ("SENDING", "UNKNOWN"),
-    ("UNKNOWN", "ACCEPTED"),
-    ("UNKNOWN", "RELEASED"),
-    ("REJECTED", "PLANNED"),
-    ("RELEASED", "PLANNED"),
-)
+# The states that follow a state.
+TRANSITIONS = {
+    # The sent log may know of a sending that a restored backup does not: UNKNOWN.
+    "PLANNED": ("SENDING", "RELEASED", "UNKNOWN"),
+    "SENDING": ("PLANNED", "ACCEPTED", "REJECTED", "UNKNOWN"),
+    "UNKNOWN": ("ACCEPTED", "RELEASED"),
+    "REJECTED": ("PLANNED",),
+    "RELEASED": ("PLANNED",),
+}
 
 ACCOUNT_STATES = ("SENDING", "CREATED", "MATCHED", "EXISTS", "REJECTED", "UNKNOWN", "IMPORTED")
 
@@ -41,6 +36,8 @@ ACCOUNT_STATES = ("SENDING", "CREATED", "MATCHED", "EXISTS", "REJECTED", "UNKNOW
 def _words(states: tuple[str, ...]) -> str:
     return ", ".join(f"'{state}'" for state in states)
 
+
+_PAIRS = ", ".join(f"('{before}', '{after}')" for before in TRANSITIONS for after in TRANSITIONS[before])
 
 # What an entry was when it was sent or held back, in a person's terms.
 _FACTS = ",\n".join(f"    {name} TEXT" for name in ENTRY_DATA)
@@ -103,7 +100,7 @@ CREATE INDEX batches_of_entry ON batch_entries (entry_id);
 CREATE UNIQUE INDEX one_live_batch ON batch_entries (entry_id) WHERE live = 1;
 
 CREATE TABLE transitions (before TEXT NOT NULL, after TEXT NOT NULL, PRIMARY KEY (before, after)) WITHOUT ROWID;
-INSERT INTO transitions VALUES {", ".join(f"('{before}', '{after}')" for before, after in TRANSITIONS)};
+INSERT INTO transitions VALUES {_PAIRS};
 
 CREATE TABLE events (
     event_id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -180,10 +177,10 @@ class Rule:
     ----------
     name, table, event : str
         Name of the trigger; table; INSERT, UPDATE or DELETE.
-    requires : str
-        SQL of the condition over NEW and OLD, in words that both databases have; unknown is not fulfilled.
     message : str
         Why the row is refused.
+    requires : str
+        SQL of the condition over NEW and OLD, in words that both databases have; unknown is not fulfilled.
     when : str
         SQL of the rows that it is about; all by default.
     """
@@ -191,142 +188,83 @@ class Rule:
     name: str
     table: str
     event: str
-    requires: str
     message: str
+    requires: str
     when: str = "1 = 1"
 
 
 _CHANGES = "NEW.state <> OLD.state"
 _BEGINS = "NEW.state = 'SENDING' AND OLD.state <> 'SENDING'"
+_MOVED = "the history was moved to a database"
 
 RULES = (
     # REPLACE of SQLite would delete the row that is there, without a trigger that sees it.
-    Rule(
-        "batches_are_not_replaced", "batches", "INSERT",
-        "NOT EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id)",
-        "a batch is not replaced",
-    ),
-    Rule("batches_begin_planned", "batches", "INSERT", "NEW.state = 'PLANNED'", "a batch begins as PLANNED"),
-    Rule("accepted_is_final", "batches", "UPDATE", "OLD.state <> 'ACCEPTED'", "what was accepted stays as it is"),
-    Rule(
-        "batches_keep_their_body", "batches", "UPDATE",
+    Rule("batches_are_not_replaced", "batches", "INSERT", "a batch is not replaced",
+        "NOT EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id)"),
+    Rule("batches_begin_planned", "batches", "INSERT", "a batch begins as PLANNED", "NEW.state = 'PLANNED'"),
+    Rule("accepted_is_final", "batches", "UPDATE", "what was accepted stays as it is", "OLD.state <> 'ACCEPTED'"),
+    Rule("batches_keep_their_body", "batches", "UPDATE", "what a batch is cannot be changed",
         "(NEW.batch_id, NEW.company_id, NEW.entries, NEW.body, NEW.body_sha256) = "
-        "(OLD.batch_id, OLD.company_id, OLD.entries, OLD.body, OLD.body_sha256)",
-        "what a batch is cannot be changed",
-    ),
-    Rule(
-        "batches_follow_transitions", "batches", "UPDATE",
-        "EXISTS (SELECT 1 FROM transitions WHERE before = OLD.state AND after = NEW.state)",
-        "a batch does not change between these states",
-        when=_CHANGES,
-    ),
-    Rule(
-        "doubt_is_settled_by_a_person", "batches", "UPDATE",
-        "trim(NEW.settled_by) <> '' AND trim(NEW.message) <> ''",
-        "what is in doubt is settled by a person with evidence",
-        when=f"OLD.state = 'UNKNOWN' AND {_CHANGES}",
-    ),
-    Rule(
-        "batches_are_sent_whole", "batches", "UPDATE",
-        "NEW.entries = (SELECT count(*) FROM batch_entries WHERE batch_id = NEW.batch_id AND live = 1)",
-        "the entries of the batch are not all its own",
-        when=_BEGINS,
-    ),
-    Rule(
-        "batches_wait_for_their_company", "batches", "UPDATE",
+        "(OLD.batch_id, OLD.company_id, OLD.entries, OLD.body, OLD.body_sha256)"),
+    Rule("batches_follow_transitions", "batches", "UPDATE", "a batch does not change between these states",
+        "EXISTS (SELECT 1 FROM transitions WHERE before = OLD.state AND after = NEW.state)", when=_CHANGES),
+    Rule("doubt_is_settled_by_a_person", "batches", "UPDATE", "what is in doubt is settled by a person with evidence",
+        "trim(NEW.settled_by) <> '' AND trim(NEW.message) <> ''", when=f"OLD.state = 'UNKNOWN' AND {_CHANGES}"),
+    Rule("batches_are_sent_whole", "batches", "UPDATE", "the entries of the batch are not all its own",
+        "NEW.entries = (SELECT count(*) FROM batch_entries WHERE batch_id = NEW.batch_id AND live = 1)", when=_BEGINS),
+    Rule("batches_wait_for_their_company", "batches", "UPDATE",
+        "another batch of the company is on its way or in doubt",
         """NOT EXISTS (
             SELECT 1 FROM batches
             WHERE company_id = NEW.company_id AND batch_id <> NEW.batch_id AND state IN ('SENDING', 'UNKNOWN'))""",
-        "another batch of the company is on its way or in doubt",
-        when=_BEGINS,
-    ),
-    Rule(
-        "closed_periods_receive_nothing", "batches", "UPDATE",
+        when=_BEGINS),
+    Rule("closed_periods_receive_nothing", "batches", "UPDATE", "the period of an entry is closed",
         """NOT EXISTS (
             SELECT 1 FROM facts JOIN periods ON periods.period = facts.period AND periods.company_id = NEW.company_id
             WHERE periods.state = 'CLOSED' AND facts.batch_id = NEW.batch_id AND facts.claim = (
                 SELECT max(event_id) FROM events WHERE subject = 'facts' AND subject_id = NEW.batch_id))""",
-        "the period of an entry is closed",
-        when=_BEGINS,
-    ),
-    Rule(
-        "batch_entries_are_claimed_once", "batch_entries", "INSERT",
+        when=_BEGINS),
+    Rule("batch_entries_are_claimed_once", "batch_entries", "INSERT", "the entry is in another batch",
         """EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id AND state = 'PLANNED') AND NOT EXISTS (
-            SELECT 1 FROM batch_entries WHERE entry_id = NEW.entry_id AND (live = 1 OR batch_id = NEW.batch_id))""",
-        "the entry is in another batch",
-    ),
-    Rule(
-        "batch_entries_stay_as_they_are", "batch_entries", "UPDATE",
-        "(NEW.batch_id, NEW.entry_id) = (OLD.batch_id, OLD.entry_id)",
-        "the entries of a batch cannot be changed",
-    ),
-    Rule(
-        "batch_entries_live_with_their_batch", "batch_entries", "UPDATE",
-        f"NEW.live = (SELECT {_IS_LIVE.replace('NEW.', '')} FROM batches WHERE batch_id = NEW.batch_id)",
-        "an entry is live as long as its batch is",
-    ),
-    Rule(
-        "events_are_not_replaced", "events", "INSERT",
-        "NOT EXISTS (SELECT 1 FROM events WHERE event_id = NEW.event_id)",
-        "events are only ever added",
-    ),
-    Rule(
-        "chain_grows", "chain", "INSERT",
-        "NEW.event_id > coalesce((SELECT max(event_id) FROM chain), 0)",
-        "the chain only grows",
-    ),
+            SELECT 1 FROM batch_entries WHERE entry_id = NEW.entry_id AND (live = 1 OR batch_id = NEW.batch_id))"""),
+    Rule("batch_entries_stay_as_they_are", "batch_entries", "UPDATE", "the entries of a batch cannot be changed",
+        "(NEW.batch_id, NEW.entry_id) = (OLD.batch_id, OLD.entry_id)"),
+    Rule("batch_entries_live_with_their_batch", "batch_entries", "UPDATE", "an entry is live as long as its batch is",
+        f"NEW.live = (SELECT {_IS_LIVE.replace('NEW.', '')} FROM batches WHERE batch_id = NEW.batch_id)"),
+    Rule("events_are_not_replaced", "events", "INSERT", "events are only ever added",
+        "NOT EXISTS (SELECT 1 FROM events WHERE event_id = NEW.event_id)"),
+    Rule("chain_grows", "chain", "INSERT", "the chain only grows",
+        "NEW.event_id > coalesce((SELECT max(event_id) FROM chain), 0)"),
     # The chain holds the event of a claim as soon as its transaction has ended.
-    Rule(
-        "facts_are_written_with_their_claim", "facts", "INSERT",
+    Rule("facts_are_written_with_their_claim", "facts", "INSERT", "facts are written when their batch is claimed",
         """NOT EXISTS (SELECT 1 FROM chain WHERE event_id >= NEW.claim)
         AND NOT EXISTS (
             SELECT 1 FROM facts WHERE batch_id = NEW.batch_id AND claim = NEW.claim AND entry_id = NEW.entry_id
                 AND split_line = NEW.split_line)
         AND EXISTS (SELECT 1 FROM events WHERE event_id = NEW.claim AND subject = 'facts' AND subject_id = NEW.batch_id)
-        AND EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id AND state = 'PLANNED')""",
-        "facts are written when their batch is claimed",
-    ),
-    Rule(
-        "held_back_is_written_with_its_close", "held_back", "INSERT",
+        AND EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id AND state = 'PLANNED')"""),
+    Rule("held_back_is_written_with_its_close", "held_back", "INSERT",
+        "the entries held back are written with their close",
         """NOT EXISTS (SELECT 1 FROM chain WHERE event_id >= NEW.close)
         AND NOT EXISTS (SELECT 1 FROM held_back WHERE close = NEW.close AND place = NEW.place)
-        AND EXISTS (SELECT 1 FROM events WHERE event_id = NEW.close AND subject = 'close')""",
-        "the entries held back are written with their close",
-    ),
-    Rule(
-        "closes_have_a_name", "events", "INSERT",
-        "trim(NEW.done_by) <> '' AND json_valid(NEW.message)",
-        "a close names the person who prepared it",
-        when="NEW.subject = 'close'",
-    ),
-    Rule(
-        "restores_have_a_name", "events", "INSERT",
+        AND EXISTS (SELECT 1 FROM events WHERE event_id = NEW.close AND subject = 'close')"""),
+    Rule("closes_have_a_name", "events", "INSERT", "a close names the person who prepared it",
+        "trim(NEW.done_by) <> '' AND json_valid(NEW.message)", when="NEW.subject = 'close'"),
+    Rule("restores_have_a_name", "events", "INSERT", "a person confirms a restored database, or waives a machine",
         "NEW.after IN ('NOTICED', 'CONFIRMED', 'WAIVED') AND trim(NEW.done_by) <> '' AND json_valid(NEW.message)",
-        "a person confirms a restored database, or waives a machine",
-        when="NEW.subject = 'restore'",
-    ),
-    Rule(
-        "periods_change_by_a_person", "events", "INSERT",
+        when="NEW.subject = 'restore'"),
+    Rule("periods_change_by_a_person", "events", "INSERT",
+        "a person closes an open period, or opens a closed one with a reason",
         """NEW.after IN ('CLOSED', 'OPEN') AND trim(NEW.done_by) <> ''
         AND (NEW.after = 'CLOSED' OR trim(coalesce(NEW.message, '')) <> '')
         AND NEW.after <> coalesce((
             SELECT after FROM events WHERE subject = 'period' AND subject_id = NEW.subject_id
-            ORDER BY event_id DESC LIMIT 1), 'OPEN')""",
-        "a person closes an open period, or opens a closed one with a reason",
-        when="NEW.subject = 'period'",
-    ),
+            ORDER BY event_id DESC LIMIT 1), 'OPEN')""", when="NEW.subject = 'period'"),
     # A file whose history was moved to a database is closed.
-    *(
-        Rule(name, table, event, requires, "the history was moved to a database")
-        for name, table, event, requires in (
-            (
-                "moved_journals_receive_nothing", "events", "INSERT",
-                "NOT EXISTS (SELECT 1 FROM about WHERE name = 'moved_to')",
-            ),
-            ("moved_journals_stay_so", "about", "UPDATE", "OLD.name <> 'moved_to'"),
-            ("moved_journals_stay_moved", "about", "DELETE", "OLD.name <> 'moved_to'"),
-        )
-    ),
+    Rule("moved_journals_receive_nothing", "events", "INSERT", _MOVED,
+        "NOT EXISTS (SELECT 1 FROM about WHERE name = 'moved_to')"),
+    Rule("moved_journals_stay_so", "about", "UPDATE", _MOVED, "OLD.name <> 'moved_to'"),
+    Rule("moved_journals_stay_moved", "about", "DELETE", _MOVED, "OLD.name <> 'moved_to'"),
 )  # fmt: skip
 
 # Statements that no row ever passes, by table: why, and which.
@@ -340,21 +278,17 @@ NEVER = {
     "transitions": ("the rules of the journal stay", ("DELETE", "UPDATE", "INSERT")),
 }
 
+_TELLS = """INSERT INTO events (at, subject, subject_id, before, after, message, done_by)
+        VALUES (NEW.changed_at, 'batch', NEW.batch_id, {before}, NEW.state, NEW.message, NEW.changed_by);"""
+
 # Each change of a batch writes its event and frees or takes its entries, in the same transaction, also for SQL typed by hand.
 # By the name of the trigger: the statement before it, a condition, and SQL.
 EFFECTS = {
-    "batches_tell_their_beginning": (
-        "INSERT", "1 = 1",
-        """INSERT INTO events (at, subject, subject_id, before, after, message, done_by)
-        VALUES (NEW.changed_at, 'batch', NEW.batch_id, NULL, NEW.state, NEW.message, NEW.changed_by);""",
-    ),
-    "batches_tell_their_changes": (
-        "UPDATE", _CHANGES,
-        """INSERT INTO events (at, subject, subject_id, before, after, message, done_by)
-        VALUES (NEW.changed_at, 'batch', NEW.batch_id, OLD.state, NEW.state, NEW.message, NEW.changed_by);""",
-    ),
+    "batches_tell_their_beginning": ("INSERT", "1 = 1", _TELLS.format(before="NULL")),
+    "batches_tell_their_changes": ("UPDATE", _CHANGES, _TELLS.format(before="OLD.state")),
     "batches_take_and_free_their_entries": (
-        "UPDATE", _CHANGES,
+        "UPDATE",
+        _CHANGES,
         f"UPDATE batch_entries SET live = {_IS_LIVE} WHERE batch_id = NEW.batch_id AND live <> {_IS_LIVE};",
     ),
-}  # fmt: skip
+}

@@ -44,6 +44,9 @@ SAFE = (
     "temp_store = MEMORY",
 )
 
+# What SQLite finds in a damaged file, beside pages with a wrong checksum.
+_DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, UnicodeDecodeError)
+
 # The threads of a process take turns in the order in which they ask. SQLite only tries again and again, and among thirty
 # threads one may never meet the moment at which no other writes.
 _turns: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
@@ -60,9 +63,9 @@ class Sqlite(Database):
     path : Path
         The file. It is created when it does not exist.
     on_new : callable
-        Called before a new journal is created; raises to refuse it.
-    location : str
-        What messages name; another file when this one is a copy.
+        Called with the location before a new journal is created; raises to refuse it.
+    location : str, optional
+        What messages name; another file when this one is a copy. Default: the file.
 
     Raises
     ------
@@ -74,50 +77,40 @@ class Sqlite(Database):
 
     connection: apsw.Connection
 
-    def __init__(self, path: Path, on_new: Callable[[], None], location: str) -> None:
-        self.path: Path | None = path
+    def __init__(self, path: Path, on_new: Callable[[str], None], location: str = "") -> None:
         self._path = path
-        self.location = location
-        self._turn: threading.Lock | None = None
+        self.location = location or str(path)
         with self.errors("opened"):
-            self.connection = connect(path, location)
+            self.connection = connect(path, self.location)
             try:
                 if _is_empty(self.connection):
                     self._create(on_new)
                 self._opened = _inode(path)
             except BaseException:
-                self.connection.close()
+                self.close()
                 raise
 
     def close(self) -> None:
         """Close the file."""
         self.connection.close()
 
-    def begin(self) -> None:
-        """Begin a transaction. No other process writes until it ends."""
+    @contextmanager
+    def transaction(self) -> Iterator[apsw.Connection]:
+        """Yield the connection inside a transaction. No other process writes until it ends."""
         turn = _turns[self._path.absolute()]
         # Without a turn SQLite decides, and tells that the journal is locked.
-        if turn.acquire(timeout=PATIENCE):
-            self._turn = turn
-        self.connection.execute("BEGIN IMMEDIATE")
-
-    def commit(self) -> None:
-        """End a transaction; its changes are on disk then."""
-        self.connection.execute("COMMIT")
-        self._end_turn()
-
-    def rollback(self) -> None:
-        """End a transaction without its changes, if one is open."""
+        has_turn = turn.acquire(timeout=PATIENCE)
         try:
-            if self.connection.in_transaction:
-                self.connection.execute("ROLLBACK")
+            self.connection.execute("BEGIN IMMEDIATE")
+            yield self.connection
+            self.connection.execute("COMMIT")
         finally:
-            self._end_turn()
-
-    def _end_turn(self) -> None:
-        if self._turn is not None:
-            turn, self._turn = self._turn, None
-            turn.release()
+            try:
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+            finally:
+                if has_turn:
+                    turn.release()
 
     def pieces(self, sql: str, parameters: Sequence[Any], size: int) -> Iterator[list[Row]]:
         """Yield the rows of a query in lists of at most `size`."""
@@ -177,23 +170,19 @@ class Sqlite(Database):
             yield
         except apsw.ConstraintError as error:
             raise JournalError(f"the journal refused a change that breaks one of its rules: {error}") from error
-        except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.IOError, UnicodeDecodeError) as error:
-            if isinstance(error, apsw.IOError) and getattr(error, "extendedresult", 0) != apsw.SQLITE_IOERR_DATA:
-                raise StorageError(f"the journal {self.location} cannot be {what}: {error}") from error
-            raise StorageError(
-                f"the journal {self.location} is damaged ({error}): nothing was sent; restore a backup with bktools "
-                "journal restore FILE"
-            ) from error
-        except (apsw.Error, OSError) as error:
+        except (apsw.Error, OSError, UnicodeDecodeError) as error:
             if isinstance(error, StorageError):
                 raise
-            raise StorageError(f"the journal {self.location} cannot be {what}: {error}") from error
+            reason = f"cannot be {what}: {error}"
+            if isinstance(error, _DAMAGE) or getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA:
+                reason = f"is damaged ({error}): nothing was sent; restore a backup with bktools journal restore FILE"
+            raise StorageError(f"the journal {self.location} {reason}") from error
 
-    def _create(self, on_new: Callable[[], None]) -> None:
+    def _create(self, on_new: Callable[[str], None]) -> None:
         with self.transaction() as connection:
             # Another process may have created the tables while this one waited for the transaction.
             if _is_empty(self.connection):
-                on_new()
+                on_new(self.location)
                 create_tables(connection, SQLITE)
 
 
@@ -208,8 +197,8 @@ class File(Records):
         What messages name. Default: the file.
     """
 
-    def __init__(self, path: Path, location: str | None = None) -> None:
-        super().__init__(Sqlite(path, lambda: None, location or str(path)))
+    def __init__(self, path: Path, location: str = "") -> None:
+        super().__init__(Sqlite(path, lambda _: None, location))
         self.path = path
 
 
@@ -243,7 +232,8 @@ def connect(path: Path, location: str = "") -> apsw.Connection:
         connection.set_busy_timeout(int(PATIENCE * 1000))
         connection.row_trace = _as_mapping
         if is_empty:
-            _reserve(connection)
+            checksum = c_int(CHECKSUM_BYTES)
+            connection.file_control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, addressof(checksum))
         elif not _is_empty(connection):
             # The log of a process that was killed stays beside a file that is refused.
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -270,11 +260,6 @@ def _require_wal(connection: apsw.Connection, path: Path) -> None:
 
 def _as_mapping(cursor: apsw.Cursor, values: tuple[Any, ...]) -> Row:
     return dict(zip((column[0] for column in cursor.get_description()), values, strict=True))
-
-
-def _reserve(connection: apsw.Connection) -> None:
-    number = c_int(CHECKSUM_BYTES)
-    connection.file_control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, addressof(number))
 
 
 def _is_empty(connection: apsw.Connection) -> bool:

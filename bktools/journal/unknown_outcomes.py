@@ -41,7 +41,7 @@ def how_to_settle(journal: Journal, row: Row) -> str:
     named = ", ".join(entries) + (f" and {more} more" if more > 0 else "")
     listed = journal.command(f"export history --entries --batch {row['batch_id']}")
     resolve = journal.command(f"export resolve {row['batch_id']}")
-    answer = journal.undelivered_answer(row)
+    answer = journal.undelivered.read(row)
     kept = f"; this machine received the answer {answer}" if answer else ""
     sent = f"sent {row['sent_at']}" if row["sent_at"] else "sent before the journal was restored"
     return (
@@ -87,7 +87,7 @@ def sendings_in_doubt(company: str, *, service: Service) -> dict[str, tuple[dt.d
 
 
 def _undelivered(journal: Journal, row: Row) -> str:
-    answer = journal.undelivered_answer(row)
+    answer = journal.undelivered.read(row)
     if answer:
         return f"this machine received the answer {answer}, which the journal does not have: record that one"
     sender = (row["sender"] or "").partition(" process ")[0]

@@ -334,7 +334,7 @@ def test_a_move_that_was_interrupted_goes_on(machine, moved, monkeypatch):
     from bktools.journal import move as move_module
 
     with monkeypatch.context() as patched:
-        patched.setattr(move_module._Target, "take", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(move_module._Target, "_copy", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             move(machine(), by="Ada")
     with pytest.raises(JournalError, match="was moved to"):
