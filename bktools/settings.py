@@ -13,14 +13,12 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-import ipaddress
 import os
 import re
 import tomllib
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 from urllib.parse import SplitResult, urlsplit
@@ -28,7 +26,7 @@ from urllib.parse import SplitResult, urlsplit
 import platformdirs
 
 from bktools import views
-from bktools.addresses import is_loopback, normalised
+from bktools.addresses import is_loopback, normalised, normalised_host
 from bktools.consoles import readable
 from bktools.errors import ConfigurationError
 
@@ -40,9 +38,6 @@ LONGEST_TIMEOUT = 3600
 # From which share of equal letters, of 1, two names are taken for one that is misspelt.
 ALIKE = 0.75
 
-_NAME = re.compile(r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?")
-
-# Folders are named after companies.
 _COMPANY_NAME = re.compile(r"\w([\w .-]{0,61}\w)?")
 
 HOW_TO_CONFIGURE = (
@@ -52,13 +47,11 @@ HOW_TO_CONFIGURE = (
 )
 
 
+@dataclass(frozen=True, repr=False)
 class Secret:
     """Text that is shown only by `reveal`."""
 
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        self._text = text
+    _text: str
 
     def reveal(self) -> str:
         """Return the text."""
@@ -66,14 +59,6 @@ class Secret:
 
     def __repr__(self) -> str:
         return "Secret(…)"
-
-    __str__ = __repr__
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Secret) and other._text == self._text
-
-    def __hash__(self) -> int:
-        return hash(self._text)
 
     def __reduce__(self) -> tuple[Any, ...]:
         message = "a secret is not to be pickled"
@@ -118,10 +103,10 @@ def _address(text: str) -> SplitResult | None:
     try:
         parts = urlsplit(text)
         host, port = parts.hostname or "", parts.port
-        if not _NAME.fullmatch(host) or host.replace(".", "").isdigit():
-            host = f"[{host}]" if ipaddress.ip_address(host).version == 6 else host  # noqa: PLR2004 - IPv6
+        normalised_host(host)
     except ValueError:
         return None
+    host = f"[{host}]" if ":" in host else host
     is_whole = parts.netloc.lower().rpartition("@")[2] in {host, f"{host}:{port}"}
     is_plain = text.isprintable() and " " not in text
     return parts if is_whole and is_plain and parts.scheme in {"http", "https"} else None
@@ -144,19 +129,16 @@ def _url(name: str, value: object) -> str:
 def _proxy(name: str, value: object) -> Secret:
     secret = _secret(name, value)
     if _address(secret.reveal()) is None:
-        raise ConfigurationError(
-            f"{name} must be the address of an HTTP proxy such as http://proxy.example.com:8080, with http:// or https://"
-        )
+        example = "an HTTP proxy such as http://proxy.example.com:8080, with http:// or https://"
+        raise ConfigurationError(f"{name} must be the address of {example}")
     return secret
 
 
 def _database(name: str, value: object) -> Secret:
     secret = _secret(name, value)
     if not secret.reveal().startswith(("postgresql://", "postgres://")):
-        # Not shown: it may hold a password.
-        raise ConfigurationError(
-            f"{name} must be the address of a PostgreSQL database, such as postgresql://user@db.example.com/journal"
-        )
+        example = "a PostgreSQL database, such as postgresql://user@db.example.com/journal"
+        raise ConfigurationError(f"{name} must be the address of {example}")
     return secret
 
 
@@ -274,24 +256,21 @@ class Settings:
     proxy: Secret | None = _setting(_proxy)
     ca_bundle: Path | None = _setting(_path)
     keep_days: int = _setting(_count("no limit"), default=90)
-    cache_dir: Path = _setting(_path, default=Path())
-    data_dir: Path = _setting(_path, default=Path())
-    sent_log_dir: Path = _setting(_path, default=Path())
+    cache_dir: Path = _setting(_path, default=platformdirs.user_cache_path("bktools"))
+    data_dir: Path = _setting(_path, default=platformdirs.user_data_path("bktools"))
+    # A separate name: on some systems state and data share a folder.
+    sent_log_dir: Path = _setting(_path, default=platformdirs.user_state_path("bktools-marks"))
     companies: tuple[tuple[str, str], ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)
 
-    @cached_property
+    @property
     def company_names(self) -> Mapping[str, str]:
         """The UUID of each company of the config file, by its short name."""
         return dict(self.companies)
 
     def name_of(self, company_id: str) -> str:
         """Return the short name of a company, its UUID where it has none."""
-        return self._name_of.get(company_id, company_id)
-
-    @cached_property
-    def _name_of(self) -> Mapping[str, str]:
-        return {company_id: name for name, company_id in self.companies}
+        return next((name for name, named_id in self.companies if named_id == company_id), company_id)
 
     @property
     def is_sandbox(self) -> bool:
@@ -397,8 +376,7 @@ def load_settings(
         When no environment is configured or a value is malformed. The message names the setting and its source.
     """
     env = os.environ if env is None else env
-    unknown = sorted(set(overrides) - set(SETTINGS))
-    if unknown:
+    if unknown := sorted(set(overrides) - set(SETTINGS)):
         raise ConfigurationError(f"no such setting: {', '.join(unknown)} (there are {', '.join(SETTINGS)})")
     _refuse_misspelt(env)
     file, file_name = _read_config(config_file, env)
@@ -418,7 +396,7 @@ def load_settings(
     is_owner = owner is not None and _is_same(
         named, (arguments, own), owner, (variables, _values_of(owner, file, file_name))
     )
-    foreign = {} if is_owner else {setting: value for setting, value in variables.items() if setting in CONNECTION}
+    foreign = {} if is_owner else {setting: variables.pop(setting) for setting in CONNECTION if setting in variables}
     if owner is None and foreign and name != SANDBOX:
         raise ConfigurationError(
             f"{next(iter(foreign.values()))[1]} does not say which environment it is for: set BKTOOLS_ENVIRONMENT or "
@@ -427,7 +405,7 @@ def load_settings(
     # The first of these that has a setting decides.
     layers = (
         arguments,
-        {setting: value for setting, value in variables.items() if setting not in foreign},
+        variables,
         own,
         _values({setting: file.get(setting) for setting in SETTINGS if setting not in CONNECTION}, str(file_name)),
     )
@@ -441,18 +419,22 @@ def load_settings(
     sources = {"environment": named[1]}
     for setting, item in SETTINGS.items():
         layer = next((layer for layer in layers if setting in layer), {})
-        address = addresses[ADDRESS_OF.get(setting, "base_url")]
-        sourced = layer.get(setting)
-        if sourced and address and setting in CONNECTION and layer is not arguments:
-            _refuse_elsewhere(setting, sourced, address, layer | own)
+        needed = ADDRESS_OF.get(setting, "base_url")
+        address, sourced = addresses[needed], layer.get(setting)
+        is_bound = setting in CONNECTION and layer is not arguments
+        if sourced and address and is_bound and needed not in layer | own:
+            raise ConfigurationError(
+                f"{setting} ({sourced[1]}) does not say that it is for {address[0]} ({address[1]}): write {needed} beside "
+                f"{setting}, or give {setting} where {needed} is given"
+            )
         if not sourced and address and setting in SECRETS and name != SANDBOX:
             sourced = _keyring_secret(name, setting, address[0], own)
-        value, source = sourced or (_default(setting, name), "default")
+        unlimited = name == SANDBOX and setting == "requests_per_minute"
+        value, source = sourced or (0 if unlimited else item.default, "default")
         values[setting] = item.metadata["read"](f"{setting} ({source})", value) if sourced else value
         unused = f"not set; {foreign[setting][1]} is not for {name}" if setting in foreign else "not set"
         sources[setting] = unused if values[setting] is None else source
-    companies = _companies(name, file, file_name)
-    if companies:
+    if companies := _companies(name, file, file_name):
         sources[COMPANIES] = f"[{name}.{COMPANIES}] in {file_name}"
         values["company"] = companies.get(values["company"], values["company"])
     return Settings(environment=name, companies=tuple(companies.items()), sources=sources, **values)
@@ -553,37 +535,13 @@ def _one_address(name: str, environment: str, layers: Iterable[Values]) -> Sourc
     return addresses[0] if addresses else None
 
 
-def _refuse_elsewhere(name: str, sourced: Sourced, address: Sourced, beside: Values) -> None:
-    """Refuse to use a value at an address that stands neither beside it nor in the environment's table."""
-    needed = ADDRESS_OF.get(name, "base_url")
-    if needed not in beside:
-        raise ConfigurationError(
-            f"{name} ({sourced[1]}) does not say that it is for {address[0]} ({address[1]}): write {needed} beside {name}, "
-            f"or give {name} where {needed} is given"
-        )
-
-
-def _default(name: str, environment: str) -> Any:
-    if name == "cache_dir":
-        return platformdirs.user_cache_path("bktools")
-    if name == "data_dir":
-        return platformdirs.user_data_path("bktools")
-    if name == "sent_log_dir":
-        # A separate name: on some systems state and data share a folder.
-        return platformdirs.user_state_path("bktools-marks")
-    if name == "requests_per_minute" and environment == SANDBOX:
-        return 0
-    return SETTINGS[name].default
-
-
 def _read_config(config_file: Path | None, env: Mapping[str, str]) -> tuple[dict[str, Any], Path]:
-    named = config_file or env.get("BKTOOLS_CONFIG")
     path = config_path(config_file, env)
     try:
         # Some editors, and PowerShell, write a byte order mark.
         tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
-        if named:
+        if config_file or env.get("BKTOOLS_CONFIG"):
             raise ConfigurationError(f"there is no config file {path}") from None
         return {}, path
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -594,18 +552,16 @@ def _read_config(config_file: Path | None, env: Mapping[str, str]) -> tuple[dict
         raise ConfigurationError(
             f"{path}: a table needs a name, such as [production]; write the address as its base_url"
         )
-    misplaced = next((name for name in settings if name in CONNECTION), None)
-    if misplaced is not None:
+    if misplaced := [name for name in settings if name in CONNECTION]:
         raise ConfigurationError(
-            f"{path} has {misplaced!r} above its tables, where it belongs to no environment: put it into the table of "
+            f"{path} has {misplaced[0]!r} above its tables, where it belongs to no environment: put it into the table of "
             "one, such as [production], below its base_url"
         )
     return tables, path
 
 
 def _refuse_unknown(table: Mapping[str, Any], where: str, *others: str) -> None:
-    unknown = sorted(set(table) - {*SETTINGS, *others})
-    if unknown:
+    if unknown := sorted(set(table) - {*SETTINGS, *others}):
         raise ConfigurationError(f"{where} has no setting {unknown[0]!r}; there are {', '.join((*others, *SETTINGS))}")
 
 
@@ -614,16 +570,15 @@ def _refuse_misspelt(env: Mapping[str, str]) -> None:
 
     Others may belong to another program.
     """
-    known = {f"BKTOOLS_{name.upper()}" for name in (*SETTINGS, "environment", "config")}
-    for variable in sorted(name for name in {*env} - known if name.startswith("BKTOOLS_") and env[name]):
+    known = sorted(name.upper() for name in (*SETTINGS, "environment", "config"))
+    given = {name.removeprefix("BKTOOLS_") for name in env if name.startswith("BKTOOLS_") and env[name]}
+    for name in sorted(given - {*known}):
         # Not at the top: nearly every command starts without such a variable.
         import difflib
 
-        names = [name.removeprefix("BKTOOLS_") for name in sorted(known)]
-        if meant := difflib.get_close_matches(variable.removeprefix("BKTOOLS_"), names, 1, ALIKE):
-            raise ConfigurationError(
-                f"{variable} is no setting: rename it to BKTOOLS_{meant[0]} if that is meant, or unset it"
-            )
+        if meant := difflib.get_close_matches(name, known, 1, ALIKE):
+            way_out = f"rename it to BKTOOLS_{meant[0]} if that is meant, or unset it"
+            raise ConfigurationError(f"BKTOOLS_{name} is no setting: {way_out}")
 
 
 def _keyring_secret(environment: str, name: str, address: str, own: Values) -> Sourced | None:
@@ -634,8 +589,9 @@ def _keyring_secret(environment: str, name: str, address: str, own: Values) -> S
     except ImportError:
         return None
     is_in_table = "://" not in environment and ADDRESS_OF.get(name, "base_url") in own
+    owner = environment if is_in_table else normalised(address)
     try:
-        secret = keyring.get_password(f"bktools:{environment if is_in_table else normalised(address)}", name)
+        secret = keyring.get_password(f"bktools:{owner}", name)
     except KeyringError:
         # No keyring service runs here (a server, a container): the same as no entry.
         return None
