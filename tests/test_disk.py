@@ -76,7 +76,7 @@ WRITERS: dict[str, Callable[[Path, bktools.Service], object]] = {
     "to_excel": lambda folder, _: bktools.to_excel(CHART, folder / "chart.xlsx"),
     "plan": lambda folder, _: bktools.compose_export_jobs(CATEGORIES[["id", "company_id"]]).to_csv(folder),
     "reconciliation": lambda folder, _: bktools.reconcile_accounts(CHART, ACCOUNTS, CATEGORIES).to_csv(folder),
-    "parquet": lambda folder, _: formats.WRITERS[".parquet"](CHART, folder / "chart.parquet", "machine"),
+    "parquet": lambda folder, _: formats.write_table(CHART, folder / "chart.parquet", ".parquet", "machine"),
 }
 
 

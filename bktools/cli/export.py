@@ -77,7 +77,7 @@ def compose(
     with ExitStack() as stack:
         is_piped = str(out) == results.STREAM
         if is_piped:
-            stack.enter_context(results.reserved_output())
+            results.reserve_output()
         service = stack.enter_context(connection.open())
         entries = entries.or_sample(service)
         company = service.settings.company
@@ -106,8 +106,7 @@ def compose(
         if csv is not None:
             plan.to_csv(csv, profile)
         if is_piped:
-            with file.open("rb") as written:
-                results.write_out(written)
+            results.write_out(file.read_bytes())
             return
     again = f"bktools export submit {in_shell(str(file))}{connection.same}"
     if plan.batches.empty:
