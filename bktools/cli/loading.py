@@ -43,7 +43,7 @@ def companies_in(file: str, names: Mapping[str, str]) -> list[str]:
     Parameters
     ----------
     file : str
-        One UUID or short name a line; or a CSV, Excel or Parquet file with a column of companies; "-" for standard input.
+        One UUID or short name a line, and comments behind #; "-" for standard input.
     names : mapping
         UUID by short name, `Settings.company_names`.
 
@@ -53,48 +53,20 @@ def companies_in(file: str, names: Mapping[str, str]) -> list[str]:
         When a line is neither, or there is none; the message names the line.
     """
     source = "standard input" if file == "-" else file
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", source=source) from None
     companies: dict[str, None] = {}
-    for line, text in _lines(file):
-        try:
-            companies[rules.company_id("company", text, names)] = None
-        except ArgumentError as error:
-            raise InputError(str(error), source=source, line=line) from None
+    for number, line in enumerate(text.splitlines(), 1):
+        if name := line.partition("#")[0].strip():
+            try:
+                companies[rules.company_id("company", name, names)] = None
+            except ArgumentError as error:
+                raise InputError(f"{error}; write one UUID a line", source=source, line=number) from None
     if not companies:
         raise InputError("names no company: write one UUID a line", source=source)
     return list(companies)
-
-
-def _lines(file: str) -> Iterable[tuple[int, str]]:
-    """Yield the number and the text of each line that names a company."""
-    from bktools.inputs.file import kind_of, read_table
-    from bktools.inputs.words import headings as words_of
-    from bktools.inputs.words import normal
-
-    if file == "-":
-        text = sys.stdin.read()
-    elif not Path(file).is_file() or kind_of(file) != "text":
-        text = ""
-    else:
-        from bktools.inputs.encoding import to_utf8
-
-        text = to_utf8(Path(file).read_bytes(), None, file)[0].decode()
-    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
-    lines = [(number, line) for number, line in lines if line and not line.startswith("#")]
-    headings = words_of("company_id") | {"company"}
-    if lines and normal(lines[0][1]) in headings:
-        return lines[1:]
-    if file == "-" or (text and not lines) or (lines and not any(delimiter in lines[0][1] for delimiter in ",;\t|")):
-        return lines
-    table = read_table(file, lambda cells: sum(normal(cell) in headings for cell in cells))
-    columns = [
-        column for heading, column in zip(table.headings, table.columns, strict=True) if normal(heading) in headings
-    ]
-    if len(columns) != 1:
-        raise InputError(
-            f"needs one column with the heading company_id, has {len(columns)}; or write one UUID a line", source=file
-        )
-    cells = zip(table.lines.tolist(), columns[0].to_pylist(), strict=True)
-    return [(line, cell.strip()) for line, cell in cells]
 
 
 def tell_failures(failures: Iterable[Mapping[str, str]]) -> None:
@@ -119,7 +91,7 @@ def loader(noun: Noun[Any]) -> Callable[..., None]:
         ),
         companies_file: str | None = option(
             "--companies FILE",
-            "File of companies: one UUID or short name a line, or a table with a company column; - for standard input.",
+            "File of companies: one UUID or short name a line; - for standard input.",
             section=SERVICE,
         ),
         on_error: str = option(
