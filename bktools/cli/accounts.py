@@ -50,7 +50,7 @@ def _states() -> Iterable[str]:
 @results.table
 def list_accounts(
     connection: options.ConnectsToCompany,
-    state: str | None = option("--state STATE", "Only accounts in this state, such as EXISTS.", words=_states),
+    state: str | None = option("--state STATE", "Only accounts in this state, such as EXISTS."),
 ) -> None:
     """List the accounts known here: created, matched or imported.
 

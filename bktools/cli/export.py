@@ -218,9 +218,7 @@ def history(
 @results.text
 def resolve(
     connection: options.ConnectsToCompany,
-    outcome: str = option(
-        "--outcome accepted|released", "accepted: it was booked. released: it was not.", REQUIRED, words=lambda: NEXT
-    ),
+    outcome: str = option("--outcome accepted|released", "accepted: it was booked. released: it was not.", REQUIRED),
     evidence: str = option("--evidence TEXT", "What you checked and found; kept permanently.", REQUIRED),
     by: str = option("--by NAME", "Name of the person who checked.", REQUIRED),
     batch: str | None = argument("BATCH", "ID of the batch."),

@@ -64,7 +64,6 @@ def month_end(
     fail_on: str | None = option(
         "--fail-on SEVERITY",
         "Exit 11 when entries are held back (held), or something is to be done (error, or warning and worse).",
-        words=lambda: FAIL_ON,
     ),
 ) -> None:
     """Close a month: reconcile, create accounts, export, report.

@@ -74,20 +74,12 @@ def test_counts_have_their_noun():
     assert [counted(count, "batch", "batches") for count in (0, 1, 1234)] == ["0 batches", "1 batch", "1,234 batches"]
 
 
-@pytest.mark.parametrize(
-    ("words", "offered"),
-    [
-        (["categories", "--profile"], ["excel", "excel-eu", "machine"]),
-        (["export", "resolve", "b", "--outcome"], ["accepted", "released"]),
-        (["reconcile", "--fail-on"], ["error", "warning"]),
-        (
-            ["accounts", "list", "--state"],
-            ["CREATED", "EXISTS", "IMPORTED", "MATCHED", "REJECTED", "SENDING", "UNKNOWN"],
-        ),
-    ],
-)
-def test_values_are_offered_by_the_shell(words, offered):
-    """Completion offers the words that an option takes, and those alone that begin as typed."""
-    typed = {"_TYPER_COMPLETE_ARGS": f"bktools {' '.join(words)} ", "_BKTOOLS_COMPLETE": "complete_zsh"}
-    found = CliRunner().invoke(app, [], env=typed, prog_name="bktools").output
-    assert sorted(re.findall(r'"([\w-]+)"', found)) == offered
+def test_commands_are_offered_by_the_shell():
+    """Completion offers the commands and the options that begin as typed."""
+    for typed, offered in (
+        ("export ", ["compose", "history", "resolve", "status", "submit"]),
+        ("check --comp", ["--company"]),
+    ):
+        variables = {"_TYPER_COMPLETE_ARGS": f"bktools {typed}", "_BKTOOLS_COMPLETE": "complete_zsh"}
+        found = CliRunner().invoke(app, [], env=variables, prog_name="bktools").output
+        assert sorted(re.findall(r'^"([\w-]+)":', found.replace("(", "\n"), re.MULTILINE)) == offered
