@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,7 +12,6 @@ from bktools.cli.exits import Exit
 from bktools.cli.options import option
 from bktools.cli.output import remark, tell
 from bktools.cli.tables import counts, in_order
-from bktools.errors import ArgumentError
 from bktools.visible import visible_line
 
 if TYPE_CHECKING:
@@ -40,38 +38,23 @@ SHOWN_RETIRED = 10
 OPEN = ("REJECTED", "UNKNOWN")
 
 
-def _states() -> Iterable[str]:
-    from bktools.journal.schema import ACCOUNT_STATES
-
-    return ACCOUNT_STATES
-
-
 @app.command("list")
 @results.table
-def list_accounts(
-    connection: options.ConnectsToCompany,
-    state: str | None = option("--state STATE", "Only accounts in this state, such as EXISTS."),
-) -> None:
+def list_accounts(connection: options.ConnectsToCompany) -> None:
     """List the accounts known here: created, matched or imported.
 
-    Example: bktools accounts list --state EXISTS
+    Example: bktools accounts list
     """
-    if state is not None and state.upper() not in _states():
-        raise ArgumentError("--state", f"must be one of {', '.join(_states())}", state)
     with connection.open() as service:
         accounts = bktools.load_accounts(connection.company, service=service)
-    if state is not None:
-        accounts = accounts[accounts["state"] == state.upper()]
     columns = ["external_id", "code", "name", "archived", "state", "id"]
     results.hand_over(in_order(accounts, "state", NEXT), columns)
     _say_next(accounts["state"], connection.same)
-    if accounts.empty and state is None:
-        create, import_it = (
-            f"bktools accounts {words} FILE{connection.same}" for words in ("create --chart", "import")
-        )
+    if accounts.empty:
+        create, same = "bktools accounts create --chart FILE", connection.same
         tell(
-            f"no accounts are known here: create those of a chart ({create}), or import the account list that the service's "
-            f"user interface exports ({import_it})"
+            f"no accounts are known here: create those of a chart ({create}{same}), or import the account list that the "
+            f"service's user interface exports (bktools accounts import FILE{same})"
         )
 
 
