@@ -10,7 +10,7 @@ import typer
 from bktools import caller
 from bktools.cli import results
 from bktools.cli.options import REQUIRED, Group, argument, option
-from bktools.cli.output import remark, tell
+from bktools.cli.output import remark
 from bktools.visible import visible_line
 
 if TYPE_CHECKING:
@@ -73,7 +73,6 @@ def _world(
 @app.command("serve")
 @results.text
 def serve(
-    context: typer.Context,
     world: Annotated[dict[str, Any], Group(_world)],
     latency: float = option("--latency MILLISECONDS", "Milliseconds before every answer.", 0.0, min=0),
     fault: list[str] | None = option(
@@ -93,10 +92,6 @@ def serve(
 
     state = load_settings("sandbox").state_dir
     server = Server(state, latency=latency / 1000, faults=fault or (), on_request=_on_request, **world)
-    of_new_world = [name for name in ("seed", "companies", "categories", "employees") if _is_given(context, name)]
-    if of_new_world and server.file.exists():
-        names = ", ".join(f"--{name}" for name in of_new_world)
-        tell(f"{server.file} holds a world already, which is kept: {names} is for a new one")
     with server:
         try:
             lines = [_how_to_connect(server)] if results.is_for_people() else []
@@ -108,11 +103,6 @@ def serve(
 
 def _on_request(method: str, path: str, status: int | None, seconds: float) -> None:
     remark(f"{method} {visible_line(path)} {status or 'no answer'} {seconds * 1000:.0f} ms")
-
-
-def _is_given(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
 
 
 def _values(server: Server) -> dict[str, str]:
