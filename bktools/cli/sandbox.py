@@ -157,7 +157,9 @@ def sample_data(folder: Path = argument("FOLDER", "Folder to write to.", REQUIRE
 @app.command("faults")
 @results.table
 def faults() -> None:
-    """List the faults that --fault of the sandbox takes.
+    """List the kinds, options and operations of --fault.
+
+    A fault is a kind with options: error:operation=search_categories,times=3
 
     Example: bktools sandbox faults
     """
@@ -166,9 +168,5 @@ def faults() -> None:
     from bktools.sandbox.faults import KINDS, OPERATIONS, OPTIONS
 
     words = {"kind": KINDS, "option": OPTIONS, "operation": dict.fromkeys(OPERATIONS, "")}
-    lines = ["--fault KIND, or KIND:OPTION=VALUE,OPTION=VALUE such as error:operation=search_categories,times=3", ""]
-    for title in ("kind", "option"):
-        lines += [f"{title.capitalize()}s:", *(f"  {name:<13}{meaning}" for name, meaning in words[title].items()), ""]
-    lines.append(f"Operations: {', '.join(OPERATIONS)}")
     rows = [(is_a, name, meaning) for is_a, named in words.items() for name, meaning in named.items()]
-    results.hand_over(pd.DataFrame(rows, columns=["is_a", "name", "meaning"]), text="\n".join(lines))
+    results.hand_over(pd.DataFrame(rows, columns=["is_a", "name", "meaning"]))
