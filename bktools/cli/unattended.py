@@ -24,10 +24,8 @@ from bktools.visible import visible, visible_line
 
 log = logging.getLogger("bktools")
 
-# Seconds without output until a line says that the command is still running.
+# Seconds between two lines that say that the command is still running.
 HEARTBEAT = 30.0
-# Seconds between two looks at least.
-MOMENT = 0.02
 
 # What commands print before warnings and errors.
 PREFIX = "bktools: "
@@ -75,15 +73,13 @@ def unattended(arguments: Sequence[str], *, interval: float = HEARTBEAT) -> Iter
     arguments : sequence of str
         The command's arguments, from `common_first`.
     interval : float
-        Seconds without output until the next heartbeat.
+        Seconds between two heartbeats.
     """
     is_quiet, log_format = "--quiet" in arguments, _log_format(arguments)
     level = _chosen("--log-level", LogLevel, arguments) or (LogLevel.WARNING if is_quiet else LogLevel.INFO)
-    before, started = sys.stderr, time.monotonic()
-    out = _Watched(before)
+    out, started = sys.stderr, time.monotonic()
     with ExitStack() as stack:
-        stack.callback(setattr, sys, "stderr", before)
-        sys.stderr = out
+        stack.callback(setattr, sys, "stderr", out)
         if log_format is not None:
             stack.enter_context(_logging_to(out, log_format, logging.getLevelNamesMapping()[level.upper()]))
         if log_format is TextFormat.JSON:
@@ -92,7 +88,7 @@ def unattended(arguments: Sequence[str], *, interval: float = HEARTBEAT) -> Iter
             stack.callback(hushed.clear)
             hushed.set()
         # On a terminal, a bar shows that work goes on. `sandbox serve` is meant to run without output.
-        if not is_quiet and "serve" not in arguments and (log_format is not None or not before.isatty()):
+        if not is_quiet and "serve" not in arguments and (log_format is not None or not out.isatty()):
             stack.enter_context(_heartbeat(out, interval, is_logged=log_format is not None))
         try:
             yield
@@ -144,7 +140,7 @@ def _chosen(option: str, words: type[_Words], arguments: Sequence[str]) -> _Word
 
 
 @contextmanager
-def _logging_to(out: _Watched, log_format: TextFormat, level: int) -> Iterator[None]:
+def _logging_to(out: TextIO, log_format: TextFormat, level: int) -> Iterator[None]:
     handler = logging.StreamHandler(out)
     handler.setFormatter(_JsonFormatter() if log_format is TextFormat.JSON else _TextFormatter())
     before = log.level, log.propagate
@@ -161,40 +157,24 @@ def _logging_to(out: _Watched, log_format: TextFormat, level: int) -> Iterator[N
 
 
 @contextmanager
-def _heartbeat(out: _Watched, interval: float, *, is_logged: bool) -> Iterator[None]:
-    """Print a line whenever nothing was printed for some seconds, with the steps that are running."""
+def _heartbeat(out: TextIO, interval: float, *, is_logged: bool) -> Iterator[None]:
+    """Print a line every some seconds, with the steps that are running."""
     ended, started = threading.Event(), time.monotonic()
 
     def beat() -> None:
-        while not ended.wait(max(out.written_at + interval - time.monotonic(), MOMENT)):
-            if time.monotonic() - out.written_at >= interval:
-                steps = "; ".join(running())
-                text = f"still running after {time.monotonic() - started:.0f} s{': ' if steps else ''}{steps}"
-                if is_logged:
-                    log.info("%s", text)
-                else:
-                    print(f"{PREFIX}{visible(text)}", file=out, flush=True)
+        while not ended.wait(interval):
+            steps = "; ".join(running())
+            text = f"still running after {time.monotonic() - started:.0f} s{': ' if steps else ''}{steps}"
+            if is_logged:
+                log.info("%s", text)
+            else:
+                print(f"{PREFIX}{visible(text)}", file=out, flush=True)
 
     threading.Thread(target=beat, name="bktools-heartbeat", daemon=True).start()
     try:
         yield
     finally:
         ended.set()
-
-
-class _Watched:
-    """A stream that knows when it was last written to."""
-
-    def __init__(self, target: TextIO) -> None:
-        self._target = target
-        self.written_at = time.monotonic()
-
-    def write(self, text: str) -> int:
-        self.written_at = time.monotonic()
-        return self._target.write(text)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._target, name)
 
 
 class _Logged(io.TextIOBase):
