@@ -60,9 +60,6 @@ WAYS_OUT = {
     errno.EPERM: _ALLOW,
 }
 
-# Seconds to wait until a reader opens a named pipe.
-READER_TIMEOUT = 30.0
-
 
 def temporary(folder: Path) -> Path:
     """Return an unused path in a folder."""
@@ -332,27 +329,12 @@ def _write_special(path: Path, status: os.stat_result, write: Callable[[IO[bytes
 
 def _opened(path: Path, status: os.stat_result) -> int:
     handle = _standard(status)
-    if handle is not None:
-        # A duplicate shares the position with printed text; a file opened again would be written from its start.
-        sys.stdout.flush()
-        return os.dup(handle)
-    if ON_WINDOWS or not stat.S_ISFIFO(status.st_mode):
+    if handle is None:
+        # Of a named pipe, this waits for a reader.
         return os.open(path, os.O_WRONLY | getattr(os, "O_BINARY", 0))
-    end = time.monotonic() + READER_TIMEOUT
-    while True:
-        try:
-            pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
-        except OSError as error:
-            if error.errno != errno.ENXIO:
-                raise
-            if time.monotonic() > end:
-                raise StorageError(
-                    f"no program has opened the pipe {path} to read it within {READER_TIMEOUT:.0f} seconds"
-                ) from None
-            time.sleep(0.05)
-        else:
-            os.set_blocking(pipe, True)
-            return pipe
+    # A duplicate shares the position with printed text; a file opened again would be written from its start.
+    sys.stdout.flush()
+    return os.dup(handle)
 
 
 @contextmanager
