@@ -240,8 +240,8 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, priva
     Parameters
     ----------
     path : path
-        The file. An existing file is replaced and keeps its permissions; a link is followed. A device, a pipe and this
-        process's own output are written to directly.
+        The file. An existing file is replaced and keeps its permissions; a link is followed. A device, a pipe and
+        standard output are written to directly.
     write : callable
         Receives the open file and writes to it.
     private : bool
@@ -255,15 +255,12 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, priva
     path = Path(path)
     require_file_name(path)
     with storage_errors(path):
-        try:
-            status = path.stat()
-        except FileNotFoundError:
-            status = None
-        if status is not None and (_standard(status) is not None or not stat.S_ISREG(status.st_mode)):
-            _write_special(path, status, write)
-        else:
+        status = path.stat() if path.exists() else None
+        if status is None or (stat.S_ISREG(status.st_mode) and not _is_standard_output(status)):
             mode = stat.S_IMODE(status.st_mode) if status else None
             _replace(Path(os.path.realpath(path)), write, private=private, mode=mode)
+        else:
+            _write_special(path, status, write)
     return path
 
 
@@ -303,19 +300,13 @@ def write_to(target: IO[Any], write: Callable[[IO[bytes]], object]) -> None:
             raise StorageError(f"the given buffer cannot be written: {error}") from error
 
 
-def _standard(status: os.stat_result) -> int | None:
-    """Return the handle of standard output (1) or standard error (2) when a file is one of them, else None."""
-    if not status.st_ino:
+def _is_standard_output(status: os.stat_result) -> bool:
+    try:
         # On Windows, pipes and devices have no number and would all be the same file.
-        return None
-    for handle in (1, 2):
-        try:
-            if os.path.samestat(status, os.fstat(handle)):
-                return handle
-        except OSError:
-            # A process may have been started without this handle.
-            continue
-    return None
+        return status.st_ino != 0 and os.path.samestat(status, os.fstat(1))
+    except OSError:
+        # A process may have been started without an output.
+        return False
 
 
 def _write_special(path: Path, status: os.stat_result, write: Callable[[IO[bytes]], object]) -> None:
@@ -323,18 +314,15 @@ def _write_special(path: Path, status: os.stat_result, write: Callable[[IO[bytes
     with tempfile.TemporaryFile() as whole:
         write(whole)
         whole.seek(0)
-        with os.fdopen(_opened(path, status), "wb") as target:
+        if _is_standard_output(status):
+            # A duplicate shares the position with printed text; a file opened again would be written from its start.
+            sys.stdout.flush()
+            handle = os.dup(1)
+        else:
+            # Of a named pipe, this waits for a reader.
+            handle = os.open(path, os.O_WRONLY | getattr(os, "O_BINARY", 0))
+        with os.fdopen(handle, "wb") as target:
             shutil.copyfileobj(whole, target)
-
-
-def _opened(path: Path, status: os.stat_result) -> int:
-    handle = _standard(status)
-    if handle is None:
-        # Of a named pipe, this waits for a reader.
-        return os.open(path, os.O_WRONLY | getattr(os, "O_BINARY", 0))
-    # A duplicate shares the position with printed text; a file opened again would be written from its start.
-    sys.stdout.flush()
-    return os.dup(handle)
 
 
 @contextmanager
