@@ -22,7 +22,7 @@ from bktools.contract import rules
 from bktools.contract.categories import CATEGORIES
 from bktools.contract.employees import EMPLOYEES
 from bktools.contract.endpoint import Endpoint
-from bktools.errors import BktoolsError, ConfigurationError, NotFoundError, ScopeError, ServiceError, StorageError
+from bktools.errors import BktoolsError, ConfigurationError, ScopeError, ServiceError, StorageError
 from bktools.journal.journal import Journal, identity_of
 from bktools.service.answers import decoded, error_of
 from bktools.service.auth import address, authorization
@@ -39,12 +39,7 @@ LIMITS = Limits(connect=10.0, read=20.0, whole=30.0)
 # Employees whose companies are named where none is configured.
 LOOKED_AT = 100
 
-# The table of problems of the service, by the error: what the person does.
-TO_DO: tuple[tuple[type[BktoolsError], str], ...] = (
-    (ScopeError, "ask for access to the company, or choose another one (--company, BKTOOLS_COMPANY)"),
-    (NotFoundError, "is the address right? bktools config shows it"),
-    (ServiceError, "bktools config shows the address and the sources of the credentials"),
-)
+LOOK = "bktools config shows the address and the sources of the credentials"
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -127,7 +122,7 @@ def checks(
     try:
         settings = load_settings(environment, company=company)
     except ConfigurationError as error:
-        yield Checked("configuration", FAILED, str(error), "", error)
+        yield _failed("configuration", error)
         return
     sources = settings.sources
     where = f", {settings.base_url} ({sources['base_url']})" if settings.base_url else ""
@@ -136,9 +131,13 @@ def checks(
         with open_service(settings) as service:
             yield from _of_service(service.settings, now)
     except BktoolsError as error:
-        yield Checked("sandbox", FAILED, str(error), "", error)
+        yield _failed("sandbox", error)
     yield _journal(settings)
     yield _disk(settings)
+
+
+def _failed(check: str, error: BktoolsError, to_do: str = "") -> Checked:
+    return Checked(check, FAILED, str(error), to_do, error)
 
 
 def _of_service(settings: Settings, now: dt.datetime | None) -> Iterator[Checked]:
@@ -150,7 +149,7 @@ def _of_service(settings: Settings, now: dt.datetime | None) -> Iterator[Checked
         endpoint = EMPLOYEES.search if company is None else CATEGORIES.search
         header = authorization(endpoint, settings)
     except BktoolsError as error:
-        yield Checked("credential", FAILED, str(error), "", error)
+        yield _failed("credential", error)
         return
     name = "token" if header.startswith("Bearer") else "api_key"
     yield Checked("credential", OK, f"{name}, set and not shown ({settings.sources[name]})")
@@ -164,7 +163,7 @@ def _of_service(settings: Settings, now: dt.datetime | None) -> Iterator[Checked
         with Transport(settings) as transport:
             answer = transport.send(call)
     except ServiceError as error:
-        yield Checked("connection", FAILED, str(error), TO_DO[-1][1], error)
+        yield _failed("connection", error, LOOK)
         return
     took = time.monotonic() - begun
     secured = "the certificate is trusted" if host.scheme == "https" else "plain HTTP on this machine"
@@ -180,8 +179,12 @@ def _company(answer: Answer, endpoint: Endpoint, company: str | None, settings: 
             raise error_of(answer, endpoint)
         rows = decoded(answer, PAGE, endpoint).data
     except ServiceError as error:
-        to_do = next(text for kind, text in TO_DO if isinstance(error, kind))
-        yield Checked("company" if isinstance(error, ScopeError) else "access", FAILED, str(error), to_do, error)
+        if isinstance(error, ScopeError):
+            yield _failed(
+                "company", error, "ask for access to the company, or choose another one (--company, BKTOOLS_COMPANY)"
+            )
+        else:
+            yield _failed("access", error, LOOK)
         return
     yield Checked("access", OK, f"the credential is accepted ({answer.status})")
     if company is None:
@@ -209,10 +212,8 @@ def _clock(answer: Answer, now: dt.datetime) -> Checked:
         return Checked("clock", OK, "agrees with the service's within a minute")
     way = "ahead of" if off > 0 else "behind"
     text = f"this machine's clock is about {dt.timedelta(minutes=round(abs(off) / 60))} {way} the service's"
-    return Checked(
-        "clock", FAILED, text, "set the clock (or its time zone): ages of snapshots and times of exports depend on it",
-        ConfigurationError(text),
-    )  # fmt: skip
+    to_do = "set the clock (or its time zone): ages of snapshots and times of exports depend on it"
+    return _failed("clock", ConfigurationError(text), to_do)
 
 
 def _journal(settings: Settings) -> Checked:
@@ -225,15 +226,9 @@ def _journal(settings: Settings) -> Checked:
             waiting = journal.rows("SELECT count(*) AS batches FROM batches WHERE state IN ('UNKNOWN', 'SENDING')")
             place, events = journal.location, journal.last_event()["event_id"]
     except BktoolsError as error:
-        return Checked("journal", FAILED, str(error), "", error)
+        return _failed("journal", error)
     if problems:
-        return Checked(
-            "journal",
-            FAILED,
-            f"{place}: {problems[0]}",
-            "bktools journal verify lists the problems",
-            StorageError(place),
-        )
+        return _failed("journal", StorageError(f"{place}: {problems[0]}"), "bktools journal verify lists the problems")
     if waiting[0]["batches"]:
         text = f"{waiting[0]['batches']} batches are being sent, or have an unknown outcome"
         return Checked("journal", WARNING, text, "bktools export status says how to settle each")
@@ -249,8 +244,8 @@ def _disk(settings: Settings) -> Checked:
             disk.exclusive(path).close()
         free = shutil.disk_usage(existing).free
     except OSError as error:
-        text = f"the data folder {folder} cannot be written: {error.strerror or error}"
-        return Checked("disk", FAILED, text, "correct its permissions, or set BKTOOLS_DATA_DIR", StorageError(text))
+        reason = StorageError(f"the data folder {folder} cannot be written: {error.strerror or error}")
+        return _failed("disk", reason, "correct its permissions, or set BKTOOLS_DATA_DIR")
     text = f"{folder} can be written, {free / 2**30:,.1f} GiB are free"
     if free < SPACE:
         return Checked("disk", WARNING, text, "make room before the next close")
