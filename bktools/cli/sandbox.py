@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -13,40 +13,32 @@ from bktools.cli.options import REQUIRED, Group, argument, option
 from bktools.cli.output import remark
 from bktools.visible import visible_line
 
-if TYPE_CHECKING:
-    from bktools.sandbox import Server
-
 app = typer.Typer(help="The embedded service: serve, reset, sample files, faults.", no_args_is_help=True)
 
 
-# The variables of curl's lines, and the settings of bktools that have the same value.
-VARIABLES = {
-    "ADDRESS": "base_url", "TOKEN": "token", "API_KEY": "api_key", "COMPANY": "company", "BALANCE": "balance_url",
-    "BALANCE_TOKEN": "balance_token",
+# What a client needs, by its name in JSON, with the attribute of the server.
+ATTRIBUTES = {
+    "address": "base_url", "token": "token", "api_key": "api_key", "company": "company_id", "balance": "balance_url",
+    "balance_token": "balance_token",
 }  # fmt: skip
 
 HOW_TO_CONNECT = """\
-address  {ADDRESS}
-token    {TOKEN}
-API key  {API_KEY}
-balance  {BALANCE}
-  token  {BALANCE_TOKEN}
-company  {COMPANY}
+address  {address}
+token    {token}
+API key  {api_key}
+balance  {balance}
+  token  {balance_token}
+company  {company}
 state    {file}
 Ctrl-C stops it. To paste into another terminal, as if it were a real service:
+
+{variables}
+{curl}bktools categories
 """
 
-FOR_CURL = """
-{variables}
-curl -s "$ADDRESS/v1/bookkeeping-categories:search?limit=2" -H "Authorization: Bearer $TOKEN" \
--H "Content-Type: application/json" -d '{{"companyId": "'$COMPANY'"}}'
-
-or for bktools:
-"""
-
-FOR_BKTOOLS = """
-{variables}
-bktools categories
+CURL = """\
+curl -s "$BKTOOLS_BASE_URL/v1/bookkeeping-categories:search?limit=2" -H "Authorization: Bearer $BKTOOLS_TOKEN" \
+-H "Content-Type: application/json" -d '{"companyId": "'$BKTOOLS_COMPANY'"}'
 """
 
 
@@ -94,8 +86,17 @@ def serve(
     server = Server(state, latency=latency / 1000, faults=fault or (), on_request=_on_request, **world)
     with server:
         try:
-            lines = [_how_to_connect(server)] if results.is_for_people() else []
-            results.report(*lines, state=server.file, **{name.lower(): text for name, text in _values(server).items()})
+            values = {name: getattr(server, attribute) for name, attribute in ATTRIBUTES.items()}
+            variables = {
+                f"BKTOOLS_{attribute.removesuffix('_id').upper()}": values[name]
+                for name, attribute in ATTRIBUTES.items()
+            }
+            text = HOW_TO_CONNECT.format(
+                **values, file=server.file, variables=caller.set_variables(variables),
+                # The line is for sh.
+                curl="" if caller.ON_WINDOWS else CURL,
+            )  # fmt: skip
+            results.report(text if results.is_for_people() else "", state=server.file, **values)
             server.wait()
         except KeyboardInterrupt:
             results.say("stopped; its state is kept")
@@ -103,20 +104,6 @@ def serve(
 
 def _on_request(method: str, path: str, status: int | None, seconds: float) -> None:
     remark(f"{method} {visible_line(path)} {status or 'no answer'} {seconds * 1000:.0f} ms")
-
-
-def _values(server: Server) -> dict[str, str]:
-    attributes = VARIABLES | {"COMPANY": "company_id"}
-    return {name: getattr(server, attribute) for name, attribute in attributes.items()}
-
-
-def _how_to_connect(server: Server) -> str:
-    values = _values(server)
-    settings = {f"BKTOOLS_{VARIABLES[name].upper()}": value for name, value in values.items()}
-    # curl's line is for sh.
-    for_curl = "" if caller.ON_WINDOWS else FOR_CURL.format(variables=caller.set_variables(values))
-    for_bktools = FOR_BKTOOLS.format(variables=caller.set_variables(settings))
-    return HOW_TO_CONNECT.format(**values, file=server.file) + for_curl + for_bktools
 
 
 @app.command("reset")
