@@ -18,7 +18,6 @@ from bktools.cli.output import tell
 from bktools.cli.tables import show
 from bktools.errors import ArgumentError, PlanError
 from bktools.frames.codes import counted
-from bktools.visible import visible_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -273,20 +272,11 @@ def _unknown_outcomes(plan: bktools.ExportPlan, service: bktools.Service) -> lis
 
 
 def _say_plan(plan: bktools.ExportPlan) -> None:
-    from bktools.export.plan import totals_of
     from bktools.frames.names import FIRST
-    from bktools.frames.schema import to_pandas
 
-    results.say(repr(plan).partition("\n")[0])
-    for row in plan.needs_action.to_dict("records"):
-        number = counted(row["entries"], "entry", "entries")
-        results.say(visible_line(f"{number:>16}: {row['message']}: {row['to_do']} ({row['severity']}, {row['who']})"))
-    for phrase in plan.unchecked:
-        results.say(f"         not checked: {phrase}")
-    if not results.is_for_people():
-        return
-    show(to_pandas(totals_of(plan.rows, ("company_id", "currency"))))
-    if len(plan.not_ready):
+    # The next step is that of the command, not of Python.
+    results.say(repr(plan).partition("\n  next:")[0])
+    if len(plan.not_ready) and results.is_for_people():
         typer.echo(f"\nNot ready (the first {min(len(plan.not_ready), SHOWN_NOT_READY)} of {len(plan.not_ready):,}):")
         held = plan.not_ready[[name for name in (*FIRST, "reason") if name in plan.not_ready.columns]]
         show(held.dropna(axis="columns", how="all").head(SHOWN_NOT_READY), whole="--csv FOLDER")
