@@ -119,15 +119,11 @@ def loader(noun: Noun[Any]) -> Callable[..., None]:
         from bktools.snapshots.tables import load_table
 
         with connection.open() as service:
-            companies: str | list[str] | None = company or None
+            companies = "all" if company == ["all"] else company or None
             if companies_file is not None:
-                if companies is not None:
+                if company:
                     raise ArgumentError("--companies", "cannot be combined with --company")
                 companies = companies_in(companies_file, service.settings.company_names)
-            elif "all" in (company or ()):
-                if company != ["all"]:
-                    raise ArgumentError("--company", "all cannot be combined with other companies")
-                companies = "all"
             freshness = Options(
                 as_of=as_of, max_age=age("--max-age", max_age), refresh=refresh, verify=verify, on_error=on_error
             )
