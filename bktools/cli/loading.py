@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,10 @@ import typer
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import CACHE, FILTERS, SERVICE, option
-from bktools.cli.output import remark, tell
+from bktools.cli.output import tell
 from bktools.contract import rules
 from bktools.contract.noun import Filter, Noun
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.codes import counted
 
 _HELP = """Load all {title}. Uses the cache when newer than --max-age; never returns a partial table,
     except with --on-error collect, which exits with 12 and names each company that failed on standard error.
@@ -67,16 +66,6 @@ def companies_in(file: str, names: Mapping[str, str]) -> list[str]:
     if not companies:
         raise InputError("names no company: write one UUID a line", source=source)
     return list(companies)
-
-
-def tell_failures(failures: Iterable[Mapping[str, str]]) -> None:
-    """Write a line for each company that failed on standard error; companies with one message share a line."""
-    companies: dict[tuple[str, str], list[str]] = {}
-    for failure in failures:
-        companies.setdefault((failure["message"], failure["to_do"]), []).append(failure["company"])
-    for (message, to_do), named in companies.items():
-        more = f" and {len(named) - 1:,} more" if len(named) > 1 else ""
-        tell(f"bktools: company {named[0]}{more}: {message}; {to_do}")
 
 
 def loader(noun: Noun[Any]) -> Callable[..., None]:
@@ -130,11 +119,9 @@ def loader(noun: Noun[Any]) -> Callable[..., None]:
             frame = load_table(noun, companies, filters, freshness, service=service)
             results.hand_over(frame, list(noun.shown))
             failures = frame.attrs["bktools"].get("failures", [])
-            # Only for people: programs count the rows themselves.
-            if results.is_for_people() and sys.stdout.isatty():
-                remark(counted(len(frame), "row"))
+            for failure in failures:
+                tell(f"bktools: company {failure['company']}: {failure['message']}; {failure['to_do']}")
             if failures:
-                tell_failures(failures)
                 raise typer.Exit(Exit.SOME_COMPANIES)
 
     signature = inspect.signature(load, eval_str=True)
