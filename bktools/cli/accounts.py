@@ -12,7 +12,6 @@ from bktools.cli.exits import Exit
 from bktools.cli.options import option
 from bktools.cli.output import remark, tell
 from bktools.cli.tables import counts, in_order
-from bktools.visible import visible_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,9 +29,6 @@ NEXT = {
     "EXISTS": "in the service with different data: export the account list there (of the sandbox: bktools sandbox "
     "sample-data FOLDER), then import it: bktools accounts import FILE{environment}",
 }
-
-# Accounts that a complete list lacks, of which the command prints so many.
-SHOWN_RETIRED = 10
 
 # Outcomes after which an account may be missing in the service.
 OPEN = ("REJECTED", "UNKNOWN")
@@ -118,13 +114,11 @@ def import_list(
         accounts = account_list.read(
             bktools.import_accounts, company=connection.company, complete=complete, service=service
         )
-    about = accounts.attrs["bktools"]
-    retired, count = about["retired"], len(accounts)
-    more = len(retired) - SHOWN_RETIRED
+    about, count = accounts.attrs["bktools"], len(accounts)
+    retired = about["retired"]
     results.report(
         files.recognised(about["imported"]),
-        *(visible_line(f"no longer known, because the list lacks it: {name}") for name in retired[:SHOWN_RETIRED]),
-        f"… and {more:,} more" if more > 0 else "",
+        f"{len(retired):,} no longer known, because the list lacks them (--format json names them)" if retired else "",
         f"{count} accounts are known now",
         imported=about["imported"]["rows"],
         known=count,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -87,7 +88,7 @@ def test_a_table_may_be_standard_output(tmp_path, monkeypatch):
 
 
 def test_a_complete_list_says_what_it_lacks(run):
-    """Accounts that a complete list lacks are named, as text whatever they contain, and are known no longer."""
+    """Accounts that a complete list lacks are counted, named as data, and known no longer."""
     head, bank, fees = (
         "id,external_id,name",
         "123e4567-e89b-42d3-a456-426614174000",
@@ -98,4 +99,7 @@ def test_a_complete_list_says_what_it_lacks(run):
     assert "2 accounts are known now" in run("accounts", "import", "all.csv", "--sandbox").stdout
     assert "2 accounts are known now" in run("accounts", "import", "fewer.csv", "--sandbox").stdout
     told = run("accounts", "import", "fewer.csv", "--complete", "--sandbox").stdout
-    assert "no longer known, because the list lacks it: \\x1b[31m0400\n1 accounts are known now" in told
+    assert "1 no longer known, because the list lacks them (--format json names them)\n1 accounts are known now" in told
+    run("accounts", "import", "all.csv", "--sandbox")
+    data = run("accounts", "import", "fewer.csv", "--complete", "--sandbox", "--format", "json").stdout
+    assert json.loads(data)["no_longer_known"] == ["\x1b[31m0400"]
