@@ -128,7 +128,7 @@ def _by_field(settings: list[str] | None, option_name: str) -> dict[str, str] | 
     return headings or None
 
 
-def reads(kind: str, path: str, text: str, *, prefix: str = "", is_required: bool = False, alias: str = "") -> Group:
+def reads(kind: str, path: str, text: str, *, prefix: str = "", is_required: bool = False) -> Group:
     """Return the options of a file that a command reads.
 
     Parameters
@@ -141,8 +141,6 @@ def reads(kind: str, path: str, text: str, *, prefix: str = "", is_required: boo
         Stands before the names of the options, in a command that reads two files.
     is_required : bool
         Whether the command needs the file to be named.
-    alias : str
-        Another name of --column.
     """
     section, arguments = KINDS[kind]
     default = REQUIRED if is_required else None
@@ -153,7 +151,7 @@ def reads(kind: str, path: str, text: str, *, prefix: str = "", is_required: boo
         begin = "--save-" if name == "save_mapping" else "--"
         shown = shown if name == "split_lines" else shown.replace(begin, begin + prefix)
         names[name] = shown.split()[0]
-        declared = option(f"{shown} {alias if name == 'columns' else ''}", help_text, default, section=section)
+        declared = option(shown, help_text, default, section=section)
         parameters.append(_parameter(f"{kind}_{name}", value_type, declared))
 
     def build(**values: Any) -> FileOptions:
@@ -176,10 +174,7 @@ Chart = Annotated[FileOptions, reads("chart", "--chart FILE", f"The ERP's chart:
 EntriesBesideChart = Annotated[
     FileOptions, reads("entries", "--entries FILE", f"The entries: {_TABLE}", prefix="entry-")
 ]
-Entries = Annotated[
-    FileOptions,
-    reads("entries", "FILE", f"{_TABLE} With --sandbox, by default the sample file.", alias="--entry-column"),
-]
+Entries = Annotated[FileOptions, reads("entries", "FILE", f"{_TABLE} With --sandbox, by default the sample file.")]
 
 
 def tables_of(service: bktools.Service, company: str, **age: Any) -> dict[str, pd.DataFrame]:
