@@ -120,9 +120,7 @@ def _for_table(
         return _Output(format or TableFormat.TABLE, STREAM, named, profile, limit, summary)
     suffix = Path(output).suffix.lower()
     if suffix not in SUFFIXES:
-        if not named:
-            raise ArgumentError("--output", f"must end in {', '.join(SUFFIXES)}, or be - for standard output", output)
-        suffix = named
+        raise ArgumentError("--output", f"must end in {', '.join(SUFFIXES)}, or be - for standard output", output)
     if format and suffix != named:
         raise ArgumentError(
             "--format", f"cannot be {format} with --output {output}, whose suffix decides: leave it out"
