@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from enum import StrEnum
-from typing import Any, NoReturn, TextIO, TypeVar
+from typing import NoReturn, TextIO, TypeVar
 
 from bktools.cli.exits import described, is_of_the_parser, needs_its_page
 from bktools.cli.output import TextFormat, remark
@@ -89,7 +89,7 @@ def unattended(arguments: Sequence[str], *, interval: float = HEARTBEAT) -> Iter
             hushed.set()
         # On a terminal, a bar shows that work goes on. `sandbox serve` is meant to run without output.
         if not is_quiet and "serve" not in arguments and (log_format is not None or not out.isatty()):
-            stack.enter_context(_heartbeat(out, interval, is_logged=log_format is not None))
+            stack.enter_context(_heartbeat(out, interval))
         try:
             yield
         except SystemExit as end:
@@ -157,7 +157,7 @@ def _logging_to(out: TextIO, log_format: TextFormat, level: int) -> Iterator[Non
 
 
 @contextmanager
-def _heartbeat(out: TextIO, interval: float, *, is_logged: bool) -> Iterator[None]:
+def _heartbeat(out: TextIO, interval: float) -> Iterator[None]:
     """Print a line every some seconds, with the steps that are running."""
     ended, started = threading.Event(), time.monotonic()
 
@@ -165,9 +165,8 @@ def _heartbeat(out: TextIO, interval: float, *, is_logged: bool) -> Iterator[Non
         while not ended.wait(interval):
             steps = "; ".join(running())
             text = f"still running after {time.monotonic() - started:.0f} s{': ' if steps else ''}{steps}"
-            if is_logged:
-                log.info("%s", text)
-            else:
+            log.info("%s", text)
+            if not hushed.is_set():
                 print(f"{PREFIX}{visible(text)}", file=out, flush=True)
 
     threading.Thread(target=beat, name="bktools-heartbeat", daemon=True).start()
@@ -199,13 +198,12 @@ class _TextFormatter(logging.Formatter):
 
 class _JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        line: dict[str, Any] = {"time": _time(record), "level": record.levelname, "message": record.getMessage()}
-        line |= {name: value for name in FIELDS if (value := getattr(record, name, None)) is not None}
-        if record.exc_info is not None:
-            line["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(line)
+        trace = record.exc_info and self.formatException(record.exc_info)
+        line = {"time": _time(record), "level": record.levelname, "message": record.getMessage(), "traceback": trace}
+        line |= {name: getattr(record, name, None) for name in FIELDS}
+        return json.dumps({name: value for name, value in line.items() if value is not None})
 
 
 def _time(record: logging.LogRecord) -> str:
     moment = dt.datetime.fromtimestamp(record.created, dt.UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"
+    return f"{moment.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
