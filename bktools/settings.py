@@ -424,8 +424,8 @@ def load_settings(
         is_bound = setting in CONNECTION and layer is not arguments
         if sourced and address and is_bound and needed not in layer | own:
             raise ConfigurationError(
-                f"{setting} ({sourced[1]}) does not say that it is for {address[0]} ({address[1]}): write {needed} beside "
-                f"{setting}, or give {setting} where {needed} is given"
+                f"{setting} ({sourced[1]}) does not say that it is for {address[0]} ({address[1]}): write {needed} "
+                f"beside {setting}, or give {setting} where {needed} is given"
             )
         if not sourced and address and setting in SECRETS and name != SANDBOX:
             sourced = _keyring_secret(name, setting, address[0], own)
@@ -554,8 +554,8 @@ def _read_config(config_file: Path | None, env: Mapping[str, str]) -> tuple[dict
         )
     if misplaced := [name for name in settings if name in CONNECTION]:
         raise ConfigurationError(
-            f"{path} has {misplaced[0]!r} above its tables, where it belongs to no environment: put it into the table of "
-            "one, such as [production], below its base_url"
+            f"{path} has {misplaced[0]!r} above its tables, where it belongs to no environment: put it into the "
+            "table of one, such as [production], below its base_url"
         )
     return tables, path
 

@@ -49,8 +49,8 @@ def list_accounts(connection: options.ConnectsToCompany) -> None:
     if accounts.empty:
         create, same = "bktools accounts create --chart FILE", connection.same
         tell(
-            f"no accounts are known here: create those of a chart ({create}{same}), or import the account list that the "
-            f"service's user interface exports (bktools accounts import FILE{same})"
+            f"no accounts are known here: create those of a chart ({create}{same}), or import the account list "
+            f"that the service's user interface exports (bktools accounts import FILE{same})"
         )
 
 

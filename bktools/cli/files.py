@@ -53,18 +53,8 @@ KINDS = {
 class FileOptions:
     """A file that a command reads, and how.
 
-    Parameters
-    ----------
-    kind : str
-        One of KINDS.
-    path : Path, optional
-        The file; None where the command does not need it.
-    arguments : mapping
-        Arguments of the reader; None for options that were not given.
-    save_mapping : str, optional
-        The name to remember the options by.
-    names : mapping
-        The option for each argument, for messages.
+    The path is None where the command does not need it, and so are arguments that were not given. `names` has the option
+    for each argument of the reader, for messages.
     """
 
     kind: str
@@ -129,18 +119,10 @@ def _by_field(settings: list[str] | None, option_name: str) -> dict[str, str] | 
 
 
 def reads(kind: str, path: str, text: str, *, prefix: str = "", is_required: bool = False) -> Group:
-    """Return the options of a file that a command reads.
+    """Return the options of a file of one of KINDS.
 
-    Parameters
-    ----------
-    kind : str
-        One of KINDS.
-    path, text : str
-        The option or argument that names the file, such as "--chart FILE", and its help.
-    prefix : str
-        Stands before the names of the options, in a command that reads two files.
-    is_required : bool
-        Whether the command needs the file to be named.
+    These are the one that names it, such as "--chart FILE", and those of its reader. In a command that reads two files,
+    a prefix stands before their names.
     """
     section, arguments = KINDS[kind]
     default = REQUIRED if is_required else None
@@ -198,13 +180,7 @@ def read_entries(
 
 @contextmanager
 def readable(path: Path) -> Iterator[Path]:
-    """Yield a file to read: standard input, where it is named -, as a private temporary file.
-
-    Raises
-    ------
-    InputError
-        When standard input is empty or a terminal.
-    """
+    """Yield a file to read: standard input, where it is named -, as a private temporary file."""
     if str(path) != STREAM:
         yield path
         return

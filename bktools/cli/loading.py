@@ -37,19 +37,9 @@ def age(option: str, text: str) -> dt.timedelta:
 
 
 def companies_in(file: str, names: Mapping[str, str]) -> list[str]:
-    """Return the UUIDs of the companies in a file, each once.
+    """Return the UUIDs of the companies in a file, or in standard input for "-", each once.
 
-    Parameters
-    ----------
-    file : str
-        One UUID or short name a line, and comments behind #; "-" for standard input.
-    names : mapping
-        UUID by short name, `Settings.company_names`.
-
-    Raises
-    ------
-    InputError
-        When a line is neither, or there is none; the message names the line.
+    The file has one UUID or short name a line, and comments behind #.
     """
     source = "standard input" if file == "-" else file
     try:

@@ -37,20 +37,9 @@ def option(
     section: str | None = None,
     **settings: Any,
 ) -> Any:
-    """Return the declaration of an option.
+    """Return the declaration of an option: its names with that of its value, as the help shows them, and its help.
 
-    Parameters
-    ----------
-    names : str
-        Its names, and the name of its value in capitals, as the help shows them: "--month YYYY-MM".
-    text : str
-        Its help.
-    default : object
-        Its value where it is not given.
-    section : str, optional
-        Its section in the help, one of SECTIONS.
-    **settings
-        Other settings of `typer.Option`.
+    Its section in the help is one of SECTIONS; further settings are those of `typer.Option`.
     """
     flags = [name for name in names.split() if name.startswith("-")]
     metavar = " ".join(name for name in names.split() if name not in flags) or None
@@ -66,10 +55,7 @@ def argument(name: str, text: str, default: Any = None) -> Any:
 class Group:
     """Options that a command takes as one parameter, annotated with this.
 
-    Parameters
-    ----------
-    build : callable
-        Its own parameters declare the options; it returns what the command gets.
+    The parameters of `build` declare the options; it returns what the command gets.
     """
 
     build: Callable[..., Any]

@@ -192,16 +192,8 @@ def hand_over(
 ) -> None:
     """Write a table as the options ask.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        All rows and columns: for files, CSV and JSON.
-    columns : list of str, optional
-        Columns for people, in tables and Markdown; all by default.
-    most : int
-        Rows that a terminal gets.
-    text : str, optional
-        Text for people instead of a table.
+    People get the given columns in tables and Markdown, at most so many rows in a terminal, or a text instead. Files,
+    CSV and JSON have all rows and columns.
     """
     from bktools.cli.tables import show
     from bktools.frames.codes import counted

@@ -43,7 +43,8 @@ def list_snapshots(connection: options.Connects) -> None:
             facts, size = snapshots[-1].facts(), sum(snapshot.size() for snapshot in snapshots)
             rows.append({
                 "key": store.folder(query).name[:NAMED], "table": query.table, "filters": _filters(query),
-                "snapshots": len(snapshots), "rows": facts and facts.rows, "bytes": size, "fetched_at": snapshots[-1].time,
+                "snapshots": len(snapshots), "rows": facts and facts.rows, "bytes": size,
+                "fetched_at": snapshots[-1].time,
             })  # fmt: skip
     _hand_over(rows, ["key", "table", "filters", "snapshots", "rows", "bytes", "fetched_at"])
 

@@ -32,16 +32,9 @@ def in_order(frame: pd.DataFrame, column: str, values: Iterable[str]) -> pd.Data
 
 
 def show(frame: pd.DataFrame, *, most: int = 50, whole: str = "| cat") -> None:
-    """Print a frame: on a terminal the part that fits, elsewhere every row and column, separated by tabs.
+    """Print a frame: on a terminal what fits, elsewhere every row and column, separated by tabs.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Its columns, the most useful ones first.
-    most : int
-        Rows that a terminal gets.
-    whole : str
-        Addition to the command that shows everything, for the note.
+    `whole` is what to add to the command so that it shows everything, for the note.
     """
     if sys.stdout.isatty():
         if frame.empty:

@@ -66,15 +66,7 @@ def common_first(arguments: Sequence[str]) -> list[str]:
 
 @contextmanager
 def unattended(arguments: Sequence[str], *, interval: float = HEARTBEAT) -> Iterator[None]:
-    """Set up the log and the heartbeat of a command, as its arguments ask.
-
-    Parameters
-    ----------
-    arguments : sequence of str
-        The command's arguments, from `common_first`.
-    interval : float
-        Seconds between two heartbeats.
-    """
+    """Set up the log and the heartbeat of a command, as its arguments ask; those of every command stand first."""
     is_quiet, log_format = "--quiet" in arguments, _log_format(arguments)
     level = _chosen("--log-level", LogLevel, arguments) or (LogLevel.WARNING if is_quiet else LogLevel.INFO)
     out, started = sys.stderr, time.monotonic()
