@@ -38,8 +38,6 @@ LONGEST_TIMEOUT = 3600
 # From which share of equal letters, of 1, two names are taken for one that is misspelt.
 ALIKE = 0.75
 
-_COMPANY_NAME = re.compile(r"\w([\w .-]{0,61}\w)?")
-
 HOW_TO_CONFIGURE = (
     "no environment is configured: set BKTOOLS_ENVIRONMENT, or BKTOOLS_BASE_URL and BKTOOLS_TOKEN, or write "
     f"{platformdirs.user_config_path('bktools') / 'config.toml'}; "
@@ -481,21 +479,16 @@ def _companies(environment: str, file: Mapping[str, Any], file_name: Path) -> di
         raise ConfigurationError(f'{where} must be a table, with a line such as acme = "UUID of the company"')
     companies: dict[str, str] = {}
     for name, value in table.items():
-        if not isinstance(value, str):
+        if name == "all" or _uuid(name):
+            raise ConfigurationError(f"{name} ({where}) is a UUID, or means every company: choose another name")
+        if isinstance(value, dict | list):
             raise ConfigurationError(
                 f"{name} ({where}) must be the UUID of the company, as text: a company with a token of its own is an "
                 f"environment of its own, a table such as [{environment}-{name}] with base_url, token and company"
             )
-        if name == "all" or _uuid(name) or not _COMPANY_NAME.fullmatch(name):
-            raise ConfigurationError(
-                f"{name} ({where}): the name of a company has letters, digits, spaces, dots, dashes and underscores, begins "
-                "and ends with a letter or digit, and is neither a UUID nor all, which means every company"
-            )
-        company_id = _uuid(value)
+        company_id = _uuid(str(value))
         if company_id is None:
             raise ConfigurationError(f"{name} ({where}) must be the UUID of the company, got {value!r}")
-        if company_id in companies.values():
-            raise ConfigurationError(f"{where} has the company {company_id} twice: under one name only")
         companies[name] = company_id
     return companies
 
