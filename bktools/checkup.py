@@ -53,21 +53,7 @@ PAGE = msgspec.json.Decoder(Page)
 
 @dataclass(frozen=True)
 class Checked:
-    """One thing that was checked.
-
-    Parameters
-    ----------
-    check : str
-        Its name.
-    outcome : str
-        "ok", "warning" or "failed".
-    message : str
-        The fact; it never holds a secret.
-    to_do : str
-        The way out; "" where nothing is to be done.
-    error : BktoolsError, optional
-        The error behind a failure.
-    """
+    """One thing that was checked: its outcome, the fact, which never holds a secret, and the way out, if any."""
 
     check: str
     outcome: str

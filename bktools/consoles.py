@@ -52,14 +52,7 @@ def readable(text: str) -> str:
 def column_widths(needed: Mapping[Column, int], prose: Collection[Column], columns: int) -> dict[Column, int]:
     """Return how wide each column of a table is shown: the widest text is cut first, then the last column is left out.
 
-    Parameters
-    ----------
-    needed : mapping
-        Column (a name or a place) to the width of its longest cell.
-    prose : collection of columns
-        Columns whose text may be cut.
-    columns : int
-        Width of a line.
+    `needed` has the width of the longest cell of each column, `prose` the columns whose text may be cut.
     """
     widths = dict(needed)
     while sum(widths.values()) + len(GAP) * (len(widths) - 1) > columns:

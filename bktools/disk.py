@@ -145,19 +145,7 @@ def repeated(
     *,
     may_pass: Callable[[Failed], bool] = lambda _: True,
 ) -> Result:
-    """Return the result of a call that is repeated, for some seconds, while it fails in a way that may pass.
-
-    Parameters
-    ----------
-    call : callable
-        Takes nothing.
-    kind : type
-        The error after which it is repeated.
-    patience : float
-        Seconds; the error is raised when they are over.
-    may_pass : callable, optional
-        Whether an error of this kind may pass; otherwise it is raised at once.
-    """
+    """Return the result of a call that is repeated, for some seconds, while it fails in a way that may pass."""
     end = time.monotonic() + patience
     while True:
         try:
@@ -171,17 +159,7 @@ def repeated(
 def replace(source: Path, target: Path, *, patience: float | None = None) -> None:
     """Rename a file or folder, in the place of an existing file. Wait some seconds while another program holds one.
 
-    Parameters
-    ----------
-    source, target : Path
-        The file or folder, and its new path. A folder never replaces another one.
-    patience : float, optional
-        Seconds to wait; `PATIENCE` by default.
-
-    Raises
-    ------
-    OSError
-        When it cannot be renamed.
+    A folder never replaces another one.
     """
     repeated(lambda: source.replace(target), OSError, PATIENCE if patience is None else patience, may_pass=is_held)
 
@@ -348,13 +326,7 @@ def _reason(path: Path, error: OSError) -> str:
 
 
 def reason_of(error: OSError, *, then: str = "") -> str:
-    """Return an operating system's error with its way out, where there is one.
-
-    Parameters
-    ----------
-    then : str
-        What stands between the two, such as "; the last one is unchanged".
-    """
+    """Return an operating system's error with its way out, where there is one, and a text between the two."""
     return f"{error.strerror or error}{then}{WAYS_OUT.get(error.errno or 0, '')}"
 
 

@@ -53,8 +53,8 @@ KINDS = {
 class FileOptions:
     """A file that a command reads, and how.
 
-    The path is None where the command does not need it, and so are arguments that were not given. `names` has the option
-    for each argument of the reader, for messages.
+    The path is None where the command does not need it, and so are arguments that were not given. `names` has the
+    option for each argument of the reader, for messages.
     """
 
     kind: str
