@@ -98,10 +98,8 @@ def check(environment: str | None = None, *, company: str | None = None) -> pd.D
     return pd.DataFrame(rows, columns=["check", "outcome", "message", "to_do"]).astype("str")
 
 
-def checks(
-    environment: str | None = None, *, company: str | None = None, now: dt.datetime | None = None
-) -> Iterator[Checked]:
-    """Yield each check as it is done; `now` is this machine's clock, in UTC."""
+def checks(environment: str | None = None, *, company: str | None = None) -> Iterator[Checked]:
+    """Yield each check as it is done."""
     yield Checked(
         "version", OK, f"bktools {bktools.__version__}, Python {platform.python_version()}, {platform.system()}"
     )
@@ -115,7 +113,7 @@ def checks(
     yield Checked("configuration", OK, f"{settings.environment} ({sources['environment']}){where}")
     try:
         with open_service(settings) as service:
-            yield from _of_service(service.settings, now)
+            yield from _of_service(service.settings)
     except BktoolsError as error:
         yield _failed("sandbox", error)
     yield _journal(settings)
@@ -126,7 +124,7 @@ def _failed(check: str, error: BktoolsError, to_do: str = "") -> Checked:
     return Checked(check, FAILED, str(error), to_do, error)
 
 
-def _of_service(settings: Settings, now: dt.datetime | None) -> Iterator[Checked]:
+def _of_service(settings: Settings) -> Iterator[Checked]:
     company = settings.company
     try:
         if company is not None:
@@ -154,9 +152,8 @@ def _of_service(settings: Settings, now: dt.datetime | None) -> Iterator[Checked
     took = time.monotonic() - begun
     secured = "the certificate is trusted" if host.scheme == "https" else "plain HTTP on this machine"
     yield Checked("connection", OK, f"{host.netloc} answered in {took:.2f} s, {secured}")
-    clock = _clock(answer, now or dt.datetime.now(dt.UTC))
     yield from _company(answer, endpoint, company, settings)
-    yield clock
+    yield _clock(answer)
 
 
 def _company(answer: Answer, endpoint: Endpoint, company: str | None, settings: Settings) -> Iterator[Checked]:
@@ -188,12 +185,12 @@ def _company(answer: Answer, endpoint: Endpoint, company: str | None, settings: 
         yield Checked("company", WARNING, f"{shown} has no categories, or is unknown", "is it the right company?")
 
 
-def _clock(answer: Answer, now: dt.datetime) -> Checked:
+def _clock(answer: Answer) -> Checked:
     try:
         theirs = email.utils.parsedate_to_datetime(answer.headers.get("date", ""))
     except ValueError:
         return Checked("clock", WARNING, "the service tells no time, so the clock was not compared")
-    off = (now - theirs).total_seconds()
+    off = (dt.datetime.now(dt.UTC) - theirs).total_seconds()
     if abs(off) <= CLOCK_TOLERANCE:
         return Checked("clock", OK, "agrees with the service's within a minute")
     way = "ahead of" if off > 0 else "behind"
