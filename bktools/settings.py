@@ -352,7 +352,6 @@ def load_settings(
     environment: str | None = None,
     *,
     env: Mapping[str, str] | None = None,
-    config_file: Path | None = None,
     **overrides: Unpack[Overrides],
 ) -> Settings:
     """Return the settings in force.
@@ -363,8 +362,6 @@ def load_settings(
         "production", "staging", "sandbox", a table of the config file, or a base URL.
     env : mapping, optional
         Environment variables; the process's own by default.
-    config_file : Path, optional
-        The config file; `BKTOOLS_CONFIG` or the user's config folder by default.
     **overrides
         Any setting by its name; None means not given.
 
@@ -377,7 +374,7 @@ def load_settings(
     if unknown := sorted(set(overrides) - set(SETTINGS)):
         raise ConfigurationError(f"no such setting: {', '.join(unknown)} (there are {', '.join(SETTINGS)})")
     _refuse_misspelt(env)
-    file, file_name = _read_config(config_file, env)
+    file, file_name = _read_config(env)
     arguments = _values(overrides, "argument")
     variables = _values({name: env.get(f"BKTOOLS_{name.upper()}") or None for name in SETTINGS})
     # The environment whose settings the variables are, and the one that is asked for.
@@ -438,9 +435,9 @@ def load_settings(
     return Settings(environment=name, companies=tuple(companies.items()), sources=sources, **values)
 
 
-def config_path(config_file: Path | None = None, env: Mapping[str, str] | None = None) -> Path:
-    """Return the path of the config file, which need not exist: as given, `BKTOOLS_CONFIG`, or in the user's config folder."""
-    named = config_file or (os.environ if env is None else env).get("BKTOOLS_CONFIG")
+def config_path(env: Mapping[str, str] | None = None) -> Path:
+    """Return the path of the config file, which need not exist: `BKTOOLS_CONFIG`, or in the user's config folder."""
+    named = (os.environ if env is None else env).get("BKTOOLS_CONFIG")
     return _path("BKTOOLS_CONFIG", named) if named else platformdirs.user_config_path("bktools") / "config.toml"
 
 
@@ -528,13 +525,13 @@ def _one_address(name: str, environment: str, layers: Iterable[Values]) -> Sourc
     return addresses[0] if addresses else None
 
 
-def _read_config(config_file: Path | None, env: Mapping[str, str]) -> tuple[dict[str, Any], Path]:
-    path = config_path(config_file, env)
+def _read_config(env: Mapping[str, str]) -> tuple[dict[str, Any], Path]:
+    path = config_path(env)
     try:
         # Some editors, and PowerShell, write a byte order mark.
         tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
-        if config_file or env.get("BKTOOLS_CONFIG"):
+        if env.get("BKTOOLS_CONFIG"):
             raise ConfigurationError(f"there is no config file {path}") from None
         return {}, path
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
