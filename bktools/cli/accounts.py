@@ -10,8 +10,9 @@ import bktools
 from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import option
-from bktools.cli.output import remark, tell
+from bktools.cli.output import tell
 from bktools.cli.tables import counts, in_order
+from bktools.progress import note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,8 +76,8 @@ def create(
     for line in filter(None, [reconciliation.another_chart, *reconciliation.not_created]):
         tell(line)
     for phrase in reconciliation.unchecked:
-        remark(f"not compared: {phrase}")
-    remark(counts(accounts["outcome"]) or "0 accounts")
+        note(f"not compared: {phrase}")
+    note(counts(accounts["outcome"]) or "0 accounts")
     _say_next(accounts["outcome"], connection.same)
     if accounts["outcome"].isin(OPEN).any():
         raise typer.Exit(Exit.INCOMPLETE)

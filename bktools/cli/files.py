@@ -15,9 +15,10 @@ import bktools
 from bktools import disk
 from bktools.caller import command
 from bktools.cli.options import ACCOUNT_LIST, CHART, ENTRIES, LEDGER, REQUIRED, Group, argument, option
-from bktools.cli.output import remark, tell
+from bktools.cli.output import tell
 from bktools.cli.results import STREAM
 from bktools.errors import ArgumentError, InputError
+from bktools.progress import note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,7 +79,7 @@ class FileOptions:
                     why = f"must be {mapping.name}, the mapping that is for these headings already"
                     raise ArgumentError(self.names["save_mapping"], why, self.save_mapping)
                 arguments = mappings.arguments(path, mapping, arguments)
-                remark(f"mapping {mapping.name!r} used for {path.name}")
+                note(f"mapping {mapping.name!r} used for {path.name}")
             frame = reader(path, **arguments, **others)
             if self.save_mapping is not None:
                 _save(self.save_mapping, self.kind, path, arguments)
@@ -104,7 +105,7 @@ def _save(name: str, kind: str, path: Path, arguments: Mapping[str, Any]) -> Non
         why = "has no headings to know it by" if mapping is None else "is read without any option"
         tell(f"mapping {name!r} not saved: {path.name} {why}")
     else:
-        remark(f"mapping {name!r} saved as {mappings.write_mapping(mapping)}")
+        note(f"mapping {name!r} saved as {mappings.write_mapping(mapping)}")
 
 
 def _by_field(settings: list[str] | None, option_name: str) -> dict[str, str] | None:

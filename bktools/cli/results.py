@@ -21,8 +21,9 @@ import typer
 
 from bktools.cli.formats import SUFFIXES, to_json, write_table
 from bktools.cli.options import OUTPUT, Group, expanded, option, profile_option
-from bktools.cli.output import TextFormat, remark, tell
+from bktools.cli.output import TextFormat, tell
 from bktools.errors import ArgumentError
+from bktools.progress import note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -152,7 +153,7 @@ def say(text: str) -> None:
     if _output.get().format == TextFormat.TEXT:
         typer.echo(text)
     else:
-        remark(text.strip("\n"))
+        note(text.strip("\n"))
 
 
 def report(*lines: str, **values: Any) -> None:
@@ -202,7 +203,7 @@ def hand_over(
     is_part, frame = output.summary or output.limit is not None, _part(frame)
     shown = frame if columns is None or output.summary else frame[columns]
     if len(frame) < rows and not output.summary:
-        remark(f"the first {len(frame):,} of {counted(rows, 'row')} (--limit {output.limit})")
+        note(f"the first {len(frame):,} of {counted(rows, 'row')} (--limit {output.limit})")
     if not output.suffix:
         if text is None or is_part:
             show(shown, most=most, whole="--output FILE")
@@ -212,7 +213,7 @@ def hand_over(
     whole = shown if output.suffix == ".md" else frame
     if output.file != STREAM:
         write_table(whole, Path(output.file), output.suffix, output.profile or "excel")
-        remark(f"{counted(len(frame), 'row')} written to {output.file}")
+        note(f"{counted(len(frame), 'row')} written to {output.file}")
         return
     content = io.BytesIO()
     write_table(whole, content, output.suffix, output.profile or "machine")

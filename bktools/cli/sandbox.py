@@ -10,7 +10,7 @@ import typer
 from bktools import caller
 from bktools.cli import results
 from bktools.cli.options import REQUIRED, Group, argument, option
-from bktools.cli.output import remark
+from bktools.progress import hushed, note
 from bktools.visible import visible_line
 
 app = typer.Typer(help="The embedded service: serve, reset, sample files, faults.", no_args_is_help=True)
@@ -103,7 +103,8 @@ def serve(
 
 
 def _on_request(method: str, path: str, status: int | None, seconds: float) -> None:
-    remark(f"{method} {visible_line(path)} {status or 'no answer'} {seconds * 1000:.0f} ms")
+    # The threads of the server are outside of the command.
+    note(f"{method} {visible_line(path)} {status or 'no answer'} {seconds * 1000:.0f} ms", shown=not hushed.is_set())
 
 
 @app.command("reset")

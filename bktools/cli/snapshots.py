@@ -12,9 +12,9 @@ import typer
 from bktools.cli import options, results
 from bktools.cli.loading import age
 from bktools.cli.options import REQUIRED, argument, option
-from bktools.cli.output import remark
 from bktools.contract import NOUNS, rules
 from bktools.errors import SnapshotNotFoundError
+from bktools.progress import note
 
 if TYPE_CHECKING:
     from bktools.snapshots.snapshot import Facts, Query
@@ -61,7 +61,7 @@ def show(
     with _stored(connection) as (store, queries):
         query = _named(key, store, queries)
         snapshots = store.history(query)
-    remark(f"{query.table}, {_filters(query)}")
+    note(f"{query.table}, {_filters(query)}")
     rows = []
     for snapshot in snapshots:
         facts = snapshot.facts()
@@ -174,4 +174,4 @@ def _hand_over(rows: list[dict[str, Any]], columns: list[str]) -> None:
 
     results.hand_over(pd.DataFrame(rows, columns=columns))
     if not rows:
-        remark("no snapshots: the first load makes one")
+        note("no snapshots: the first load makes one")

@@ -17,9 +17,9 @@ from enum import StrEnum
 from typing import NoReturn, TextIO, TypeVar
 
 from bktools.cli.exits import described, is_of_the_parser, needs_its_page
-from bktools.cli.output import TextFormat, remark
+from bktools.cli.output import TextFormat
 from bktools.errors import BktoolsError
-from bktools.progress import hushed, running
+from bktools.progress import hushed, note, running
 from bktools.visible import visible, visible_line
 
 log = logging.getLogger("bktools")
@@ -109,7 +109,7 @@ def fail(error: Exception, arguments: Sequence[str]) -> NoReturn:
     else:
         print(f"{PREFIX}{error}", file=sys.stderr)
         if needs_its_page(error):
-            remark(f"{PREFIX}more about this: {data['guide']}")
+            note(f"{PREFIX}more about this: {data['guide']}", shown=not hushed.is_set())
     sys.exit(data["exit_code"])
 
 

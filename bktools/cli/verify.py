@@ -13,10 +13,11 @@ from bktools.caller import in_shell
 from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import option
-from bktools.cli.output import remark, tell
+from bktools.cli.output import tell
 from bktools.cli.tables import show
 from bktools.contract import rules
 from bktools.errors import InputError
+from bktools.progress import note
 from bktools.visible import visible_line
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def verify(
     with connection.open() as service:
         company = options.the_company(service)
         postings = ledger.read(bktools.read_general_ledger)
-        remark(files.recognised(postings.attrs["bktools"]))
+        note(files.recognised(postings.attrs["bktools"]))
         exported = bktools.load_export_jobs(company, entries=True, service=service)
         exported = exported[exported["state"].isin(MAYBE_SENT)]
         if len(exported) and exported["amount"].isna().all():
