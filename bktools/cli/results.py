@@ -116,17 +116,17 @@ def _for_table(
     limit: int | None = _LIMIT,
     summary: bool = _SUMMARY,
 ) -> _Output:
-    named = SUFFIX_OF.get(format or "", "")
-    if output is None or output == STREAM:
-        return _Output(format or TableFormat.TABLE, STREAM, named, profile, limit, summary)
-    suffix = Path(output).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise ArgumentError("--output", f"must end in {', '.join(SUFFIXES)}, or be - for standard output", output)
-    if format and suffix != named:
-        raise ArgumentError(
-            "--format", f"cannot be {format} with --output {output}, whose suffix decides: leave it out"
-        )
-    return _Output(format or TableFormat.TABLE, output, suffix, profile, limit, summary)
+    suffix = SUFFIX_OF.get(format or "", "")
+    if output not in {None, STREAM}:
+        of_file = Path(str(output)).suffix.lower()
+        if of_file not in SUFFIXES:
+            raise ArgumentError("--output", f"must end in {', '.join(SUFFIXES)}, or be - for standard output", output)
+        if format and of_file != suffix:
+            raise ArgumentError(
+                "--format", f"cannot be {format} with --output {output}, whose suffix decides: leave it out"
+            )
+        suffix = of_file
+    return _Output(format or TableFormat.TABLE, output or STREAM, suffix, profile, limit, summary)
 
 
 # Of a command whose result is a table, has lists of many rows, or is text or one JSON object.
