@@ -39,7 +39,7 @@ def age(option: str, text: str) -> dt.timedelta:
 def companies_in(file: str, names: Mapping[str, str]) -> list[str]:
     """Return the UUIDs of the companies in a file, or in standard input for "-", each once.
 
-    The file has one UUID or short name a line, and comments behind #.
+    The file has one UUID or short name a line; lines that begin with # are comments.
     """
     source = "standard input" if file == "-" else file
     try:
@@ -48,7 +48,7 @@ def companies_in(file: str, names: Mapping[str, str]) -> list[str]:
         raise InputError(f"cannot be read: {error}", source=source) from None
     companies: dict[str, None] = {}
     for number, line in enumerate(text.splitlines(), 1):
-        if name := line.partition("#")[0].strip():
+        if (name := line.strip()) and not name.startswith("#"):
             try:
                 companies[rules.company_id("company", name, names)] = None
             except ArgumentError as error:

@@ -23,7 +23,7 @@ NAMES = {"acme": FIRST}
     ("name", "text"),
     [
         ("ids.txt", f"{FIRST.upper()}\n\n# closed in May\n{SECOND}\n{FIRST}\n"),
-        ("names.txt", f"acme\r\n{SECOND} # since May"),
+        ("names.txt", f"acme\r\n{SECOND}"),
         ("marked.txt", f"\ufeff{FIRST}\n{SECOND}\n"),
     ],
 )
