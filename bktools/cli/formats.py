@@ -32,14 +32,14 @@ def to_json(value: Any) -> bytes:
 
 def _plain(value: Any) -> Any:
     if hasattr(value, "itertuples"):
-        return [row for rows in _rows(value) for row in rows]
+        return list(_rows(value))
     if hasattr(value, "item"):
         return value.item()
     return str(value)
 
 
-def _rows(frame: pd.DataFrame) -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows in parts; times, days and decimals are text, as in a CSV file for programs."""
+def _rows(frame: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield the rows; times, days and decimals are text, as in a CSV file for programs."""
     import pyarrow as pa
 
     from bktools.frames.delimited import PROFILES, as_text
@@ -54,20 +54,20 @@ def _rows(frame: pd.DataFrame) -> Iterator[list[dict[str, Any]]]:
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
     for batch in pa.table(columns, table.column_names).to_batches(ROWS_AT_ONCE):
-        yield batch.to_pylist()
+        yield from batch.to_pylist()
 
 
 def _json(frame: pd.DataFrame, file: IO[bytes]) -> None:
     file.write(b"[")
     lead = b"\n"
-    for row in (row for rows in _rows(frame) for row in rows):
+    for row in _rows(frame):
         file.write(lead + to_json(row))
         lead = b",\n"
     file.write(b"\n]\n")
 
 
 def _json_lines(frame: pd.DataFrame, file: IO[bytes]) -> None:
-    file.writelines(to_json(row) + b"\n" for rows in _rows(frame) for row in rows)
+    file.writelines(to_json(row) + b"\n" for row in _rows(frame))
 
 
 def _markdown(frame: pd.DataFrame, file: IO[bytes]) -> None:
