@@ -94,7 +94,7 @@ def note(text: str, *, shown: bool | None = None) -> None:
     is_page = in_notebook()
     if shown or (shown is None and (is_page or _is_interactive() or is_command()) and not hushed.is_set()):
         # A notebook shows standard error in red, like an error.
-        print(visible(text), file=sys.stdout if is_page else sys.stderr)
+        print(visible(text), file=sys.stdout if is_page else sys.stderr, flush=True)
 
 
 class _Output:
