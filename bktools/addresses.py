@@ -26,6 +26,16 @@ def is_loopback(host: str) -> bool:
     return address.is_loopback or (mapped is not None and mapped.is_loopback)
 
 
+def normalised_host(host: str) -> str:
+    """Return the normal form of a host name or an IP address; `ValueError` for a text that is neither."""
+    if is_loopback(host):
+        return LOOPBACK
+    if _NAME.fullmatch(host) and not host.replace(".", "").isdigit():
+        return host.rstrip(".")
+    number = ipaddress.ip_address(host)
+    return f"[{number}]" if number.version == 6 else str(number)  # noqa: PLR2004 - IPv6
+
+
 def normalised(address: str) -> str:
     """Return the normal form of an HTTP address: the same text for every spelling of it.
 
@@ -46,12 +56,7 @@ def normalised(address: str) -> str:
     """
     parts = urlsplit(address.strip())
     scheme = parts.scheme.lower()
-    host = (parts.hostname or "").rstrip(".")
-    if is_loopback(host):
-        host = LOOPBACK
-    elif not _NAME.fullmatch(host) or host.replace(".", "").isdigit():
-        number = ipaddress.ip_address(host)
-        host = f"[{number.compressed}]" if number.version == 6 else number.compressed  # noqa: PLR2004 - IPv6
+    host = normalised_host(parts.hostname or "")
     port = "" if parts.port in {None, DEFAULT_PORTS.get(scheme)} else f":{parts.port}"
     path = quote(unquote(parts.path), safe=_PLAIN_IN_PATH)
     # `normpath` would keep a leading "//".

@@ -23,7 +23,7 @@ from bktools.contract import rules
 from bktools.contract.categories import CATEGORIES
 from bktools.contract.employees import EMPLOYEES
 from bktools.contract.endpoint import Endpoint
-from bktools.errors import BktoolsError, ConfigurationError, NotFoundError, ScopeError, ServiceError, StorageError
+from bktools.errors import BktoolsError, ConfigurationError, ScopeError, ServiceError, StorageError
 from bktools.journal.journal import Journal, identity_of
 from bktools.service.answers import decoded, error_of
 from bktools.service.auth import authorization
@@ -40,12 +40,7 @@ LIMITS = Limits(connect=10.0, read=20.0, whole=30.0)
 # Employees whose companies are named where none is configured.
 LOOKED_AT = 100
 
-# The table of problems of the service, by the error: what the person does.
-TO_DO: tuple[tuple[type[BktoolsError], str], ...] = (
-    (ScopeError, "ask for access to the company, or choose another one (--company, BKTOOLS_COMPANY)"),
-    (NotFoundError, "is the address right? bktools config shows it"),
-    (ServiceError, "bktools config shows the address and the sources of the credentials"),
-)
+LOOK = "bktools config shows the address and the sources of the credentials"
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -56,21 +51,7 @@ class Page(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Checked:
-    """One thing that was checked.
-
-    Parameters
-    ----------
-    check : str
-        Its name.
-    outcome : str
-        "ok", "warning" or "failed".
-    message : str
-        The fact; it never holds a secret.
-    to_do : str
-        The way out; "" where nothing is to be done.
-    error : BktoolsError, optional
-        The error behind a failure.
-    """
+    """One thing that was checked: its outcome, the fact, which never holds a secret, and the way out, if any."""
 
     check: str
     outcome: str
@@ -115,31 +96,33 @@ def check(environment: str | None = None, *, company: str | None = None) -> pd.D
     return pd.DataFrame(rows, columns=["check", "outcome", "message", "to_do"]).astype("str")
 
 
-def checks(
-    environment: str | None = None, *, company: str | None = None, now: dt.datetime | None = None
-) -> Iterator[Checked]:
-    """Yield each check as it is done; `now` is this machine's clock, in UTC."""
+def checks(environment: str | None = None, *, company: str | None = None) -> Iterator[Checked]:
+    """Yield each check as it is done."""
     yield Checked(
         "version", OK, f"bktools {bktools.__version__}, Python {platform.python_version()}, {platform.system()}"
     )
     try:
         settings = load_settings(environment, company=company)
     except ConfigurationError as error:
-        yield Checked("configuration", FAILED, str(error), "", error)
+        yield _failed("configuration", error)
         return
     sources = settings.sources
     where = f", {settings.base_url} ({sources['base_url']})" if settings.base_url else ""
     yield Checked("configuration", OK, f"{settings.environment} ({sources['environment']}){where}")
     try:
         with open_service(settings) as service:
-            yield from _of_service(service.settings, now)
+            yield from _of_service(service.settings)
     except BktoolsError as error:
-        yield Checked("sandbox", FAILED, str(error), "", error)
+        yield _failed("sandbox", error)
     yield _journal(settings)
     yield _disk(settings)
 
 
-def _of_service(settings: Settings, now: dt.datetime | None) -> Iterator[Checked]:
+def _failed(check: str, error: BktoolsError, to_do: str = "") -> Checked:
+    return Checked(check, FAILED, str(error), to_do, error)
+
+
+def _of_service(settings: Settings) -> Iterator[Checked]:
     company = settings.company
     try:
         if company is not None:
@@ -148,7 +131,7 @@ def _of_service(settings: Settings, now: dt.datetime | None) -> Iterator[Checked
         endpoint = EMPLOYEES.search if company is None else CATEGORIES.search
         header = authorization(endpoint, settings)
     except BktoolsError as error:
-        yield Checked("credential", FAILED, str(error), "", error)
+        yield _failed("credential", error)
         return
     name = "token" if header.startswith("Bearer") else "api_key"
     yield Checked("credential", OK, f"{name}, set and not shown ({settings.sources[name]})")
@@ -161,14 +144,13 @@ def _of_service(settings: Settings, now: dt.datetime | None) -> Iterator[Checked
         with closing(Transport(settings)) as transport:
             answer = transport.send(request, LIMITS, begun + LIMITS.whole)
     except ServiceError as error:
-        yield Checked("connection", FAILED, str(error), TO_DO[-1][1], error)
+        yield _failed("connection", error, LOOK)
         return
     took = time.monotonic() - begun
     secured = "the certificate is trusted" if host.scheme == "https" else "plain HTTP on this machine"
     yield Checked("connection", OK, f"{host.netloc} answered in {took:.2f} s, {secured}")
-    clock = _clock(answer[1], now or dt.datetime.now(dt.UTC))
     yield from _company(answer, endpoint, company, settings)
-    yield clock
+    yield _clock(answer[1])
 
 
 def _company(answer: Answer, endpoint: Endpoint, company: str | None, settings: Settings) -> Iterator[Checked]:
@@ -178,8 +160,12 @@ def _company(answer: Answer, endpoint: Endpoint, company: str | None, settings: 
             raise error_of(answer, endpoint)
         rows = decoded(answer, Page, endpoint).data
     except ServiceError as error:
-        to_do = next(text for kind, text in TO_DO if isinstance(error, kind))
-        yield Checked("company" if isinstance(error, ScopeError) else "access", FAILED, str(error), to_do, error)
+        if isinstance(error, ScopeError):
+            yield _failed(
+                "company", error, "ask for access to the company, or choose another one (--company, BKTOOLS_COMPANY)"
+            )
+        else:
+            yield _failed("access", error, LOOK)
         return
     yield Checked("access", OK, f"the credential is accepted ({status})")
     if company is None:
@@ -197,20 +183,18 @@ def _company(answer: Answer, endpoint: Endpoint, company: str | None, settings: 
         yield Checked("company", WARNING, f"{shown} has no categories, or is unknown", "is it the right company?")
 
 
-def _clock(headers: Mapping[str, str], now: dt.datetime) -> Checked:
+def _clock(headers: Mapping[str, str]) -> Checked:
     try:
         theirs = email.utils.parsedate_to_datetime(headers.get("date", ""))
     except ValueError:
         return Checked("clock", WARNING, "the service tells no time, so the clock was not compared")
-    off = (now - theirs).total_seconds()
+    off = (dt.datetime.now(dt.UTC) - theirs).total_seconds()
     if abs(off) <= CLOCK_TOLERANCE:
         return Checked("clock", OK, "agrees with the service's within a minute")
     way = "ahead of" if off > 0 else "behind"
     text = f"this machine's clock is about {dt.timedelta(minutes=round(abs(off) / 60))} {way} the service's"
-    return Checked(
-        "clock", FAILED, text, "set the clock (or its time zone): ages of snapshots and times of exports depend on it",
-        ConfigurationError(text),
-    )  # fmt: skip
+    to_do = "set the clock (or its time zone): ages of snapshots and times of exports depend on it"
+    return _failed("clock", ConfigurationError(text), to_do)
 
 
 def _journal(settings: Settings) -> Checked:
@@ -223,15 +207,9 @@ def _journal(settings: Settings) -> Checked:
             waiting = journal.rows("SELECT count(*) AS batches FROM batches WHERE state IN ('UNKNOWN', 'SENDING')")
             place, events = journal.location, journal.last_event()["event_id"]
     except BktoolsError as error:
-        return Checked("journal", FAILED, str(error), "", error)
+        return _failed("journal", error)
     if problems:
-        return Checked(
-            "journal",
-            FAILED,
-            f"{place}: {problems[0]}",
-            "bktools journal verify lists the problems",
-            StorageError(place),
-        )
+        return _failed("journal", StorageError(f"{place}: {problems[0]}"), "bktools journal verify lists the problems")
     if waiting[0]["batches"]:
         text = f"{waiting[0]['batches']} batches are being sent, or have an unknown outcome"
         return Checked("journal", WARNING, text, "bktools export status says how to settle each")
@@ -247,8 +225,8 @@ def _disk(settings: Settings) -> Checked:
             disk.exclusive(path).close()
         free = shutil.disk_usage(existing).free
     except OSError as error:
-        text = f"the data folder {folder} cannot be written: {error.strerror or error}"
-        return Checked("disk", FAILED, text, "correct its permissions, or set BKTOOLS_DATA_DIR", StorageError(text))
+        reason = StorageError(f"the data folder {folder} cannot be written: {error.strerror or error}")
+        return _failed("disk", reason, "correct its permissions, or set BKTOOLS_DATA_DIR")
     text = f"{folder} can be written, {free / 2**30:,.1f} GiB are free"
     if free < SPACE:
         return Checked("disk", WARNING, text, "make room before the next close")

@@ -49,30 +49,19 @@ def readable(text: str) -> str:
     return printable("\n".join(lines if columns is None else (_folded(line, columns) for line in lines)))
 
 
-def column_widths(
-    needed: Mapping[Column, int], prose: Collection[Column], columns: int, *, least: int = LEAST_WIDTH
-) -> dict[Column, int]:
+def column_widths(needed: Mapping[Column, int], prose: Collection[Column], columns: int) -> dict[Column, int]:
     """Return how wide each column of a table is shown: the widest text is cut first, then the last column is left out.
 
-    Parameters
-    ----------
-    needed : mapping
-        Column (a name or a place) to the width of its longest cell.
-    prose : collection of columns
-        Columns whose text may be cut.
-    columns : int
-        Width of a line.
-    least : int
-        Width that a text is not cut below.
+    `needed` has the width of the longest cell of each column, `prose` the columns whose text may be cut.
     """
     widths = dict(needed)
     while sum(widths.values()) + len(GAP) * (len(widths) - 1) > columns:
         widest = max((name for name in reversed(widths) if name in prose), key=widths.__getitem__, default=None)
-        if widest is not None and widths[widest] > least:
+        if widest is not None and widths[widest] > LEAST_WIDTH:
             widths[widest] -= 1
         elif len(widths) > 1:
             # Start again: the other columns may use its room.
-            return column_widths(dict(list(needed.items())[:-1]), prose, columns, least=least)
+            return column_widths(dict(list(needed.items())[:-1]), prose, columns)
         else:
             break
     return widths

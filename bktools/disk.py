@@ -60,9 +60,6 @@ WAYS_OUT = {
     errno.EPERM: _ALLOW,
 }
 
-# Seconds to wait until a reader opens a named pipe.
-READER_TIMEOUT = 30.0
-
 
 def temporary(folder: Path) -> Path:
     """Return an unused path in a folder."""
@@ -148,19 +145,7 @@ def repeated(
     *,
     may_pass: Callable[[Failed], bool] = lambda _: True,
 ) -> Result:
-    """Return the result of a call that is repeated, for some seconds, while it fails in a way that may pass.
-
-    Parameters
-    ----------
-    call : callable
-        Takes nothing.
-    kind : type
-        The error after which it is repeated.
-    patience : float
-        Seconds; the error is raised when they are over.
-    may_pass : callable, optional
-        Whether an error of this kind may pass; otherwise it is raised at once.
-    """
+    """Return the result of a call that is repeated, for some seconds, while it fails in a way that may pass."""
     end = time.monotonic() + patience
     while True:
         try:
@@ -174,17 +159,7 @@ def repeated(
 def replace(source: Path, target: Path, *, patience: float | None = None) -> None:
     """Rename a file or folder, in the place of an existing file. Wait some seconds while another program holds one.
 
-    Parameters
-    ----------
-    source, target : Path
-        The file or folder, and its new path. A folder never replaces another one.
-    patience : float, optional
-        Seconds to wait; `PATIENCE` by default.
-
-    Raises
-    ------
-    OSError
-        When it cannot be renamed.
+    A folder never replaces another one.
     """
     repeated(lambda: source.replace(target), OSError, PATIENCE if patience is None else patience, may_pass=is_held)
 
@@ -243,8 +218,8 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, priva
     Parameters
     ----------
     path : path
-        The file. An existing file is replaced and keeps its permissions; a link is followed. A device, a pipe and this
-        process's own output are written to directly.
+        The file. An existing file is replaced and keeps its permissions; a link is followed. A device, a pipe and
+        standard output are written to directly.
     write : callable
         Receives the open file and writes to it.
     private : bool
@@ -258,15 +233,12 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, priva
     path = Path(path)
     require_file_name(path)
     with storage_errors(path):
-        try:
-            status = path.stat()
-        except FileNotFoundError:
-            status = None
-        if status is not None and (_standard(status) is not None or not stat.S_ISREG(status.st_mode)):
-            _write_special(path, status, write)
-        else:
+        status = path.stat() if path.exists() else None
+        if status is None or (stat.S_ISREG(status.st_mode) and not _is_standard_output(status)):
             mode = stat.S_IMODE(status.st_mode) if status else None
             _replace(Path(os.path.realpath(path)), write, private=private, mode=mode)
+        else:
+            _write_special(path, status, write)
     return path
 
 
@@ -306,19 +278,13 @@ def write_to(target: IO[Any], write: Callable[[IO[bytes]], object]) -> None:
             raise StorageError(f"the given buffer cannot be written: {error}") from error
 
 
-def _standard(status: os.stat_result) -> int | None:
-    """Return the handle of standard output (1) or standard error (2) when a file is one of them, else None."""
-    if not status.st_ino:
+def _is_standard_output(status: os.stat_result) -> bool:
+    try:
         # On Windows, pipes and devices have no number and would all be the same file.
-        return None
-    for handle in (1, 2):
-        try:
-            if os.path.samestat(status, os.fstat(handle)):
-                return handle
-        except OSError:
-            # A process may have been started without this handle.
-            continue
-    return None
+        return status.st_ino != 0 and os.path.samestat(status, os.fstat(1))
+    except OSError:
+        # A process may have been started without an output.
+        return False
 
 
 def _write_special(path: Path, status: os.stat_result, write: Callable[[IO[bytes]], object]) -> None:
@@ -326,33 +292,15 @@ def _write_special(path: Path, status: os.stat_result, write: Callable[[IO[bytes
     with tempfile.TemporaryFile() as whole:
         write(whole)
         whole.seek(0)
-        with os.fdopen(_opened(path, status), "wb") as target:
-            shutil.copyfileobj(whole, target)
-
-
-def _opened(path: Path, status: os.stat_result) -> int:
-    handle = _standard(status)
-    if handle is not None:
-        # A duplicate shares the position with printed text; a file opened again would be written from its start.
-        sys.stdout.flush()
-        return os.dup(handle)
-    if ON_WINDOWS or not stat.S_ISFIFO(status.st_mode):
-        return os.open(path, os.O_WRONLY | getattr(os, "O_BINARY", 0))
-    end = time.monotonic() + READER_TIMEOUT
-    while True:
-        try:
-            pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
-        except OSError as error:
-            if error.errno != errno.ENXIO:
-                raise
-            if time.monotonic() > end:
-                raise StorageError(
-                    f"no program has opened the pipe {path} to read it within {READER_TIMEOUT:.0f} seconds"
-                ) from None
-            time.sleep(0.05)
+        if _is_standard_output(status):
+            # A duplicate shares the position with printed text; a file opened again would be written from its start.
+            sys.stdout.flush()
+            handle = os.dup(1)
         else:
-            os.set_blocking(pipe, True)
-            return pipe
+            # Of a named pipe, this waits for a reader.
+            handle = os.open(path, os.O_WRONLY | getattr(os, "O_BINARY", 0))
+        with os.fdopen(handle, "wb") as target:
+            shutil.copyfileobj(whole, target)
 
 
 @contextmanager
@@ -378,13 +326,7 @@ def _reason(path: Path, error: OSError) -> str:
 
 
 def reason_of(error: OSError, *, then: str = "") -> str:
-    """Return an operating system's error with its way out, where there is one.
-
-    Parameters
-    ----------
-    then : str
-        What stands between the two, such as "; the last one is unchanged".
-    """
+    """Return an operating system's error with its way out, where there is one, and a text between the two."""
     return f"{error.strerror or error}{then}{WAYS_OUT.get(error.errno or 0, '')}"
 
 

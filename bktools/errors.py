@@ -47,7 +47,10 @@ from types import MappingProxyType
 from typing import Any
 
 from bktools.caller import name_of
-from bktools.visible import visible_line
+from bktools.visible import one_line, visible_line
+
+# Characters of a wrong value that a message shows: one line of a terminal.
+LONGEST_VALUE = 80
 
 
 class BktoolsError(Exception):
@@ -106,7 +109,7 @@ class ArgumentError(BktoolsError, ValueError):
     """
 
     def __init__(self, argument: str, rule: str, value: object = None) -> None:
-        shown = "" if value is None else f", got {_shortened(value)}"
+        shown = "" if value is None else f", got {one_line(repr(value), LONGEST_VALUE)}"
         super().__init__(f"{name_of(argument)} {rule}{shown}")
         self.argument = argument
         self.rule = rule
@@ -313,8 +316,3 @@ class ExportAlreadyInProgressError(ExportRefusedError):
 
 class AccountingIntegrationNotFoundError(ExportRefusedError):
     """The company has no active accounting integration."""
-
-
-def _shortened(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}…"  # noqa: PLR2004 - one line of a terminal

@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from bktools.caller import is_command
 from bktools.consoles import in_notebook
@@ -17,35 +17,28 @@ from bktools.visible import visible
 log = logging.getLogger("bktools")
 
 
-class Bar(Protocol):
-    """The progress of one step."""
-
-    def update(self, n: int) -> object:
-        """Count `n` more items as done."""
-
-
-class _Step:
-    """A step that counts its items, for several threads, and shows them where there is a bar."""
+class Bar:
+    """The progress of one step: counts its items, for several threads, and draws them where it is shown."""
 
     def __init__(self, label: str, unit: str) -> None:
         self._label = label
         self._unit = unit
         self._count = 0
         self._lock = threading.Lock()
-        self.bar: Bar | None = None
+        self.drawn: Any = None
 
     def update(self, n: int) -> None:
         """Count `n` more items as done."""
         with self._lock:
             self._count += n
-            if self.bar is not None:
-                self.bar.update(n)
+            if self.drawn is not None:
+                self.drawn.update(n)
 
     def __str__(self) -> str:
         return f"{self._label}, {self._count:,} {self._unit}s"
 
 
-_running: list[_Step] = []
+_running: list[Bar] = []
 # Set for a process that shows neither bars nor notes; notes are still logged.
 hushed = threading.Event()
 
@@ -55,12 +48,8 @@ def running() -> list[str]:
     return [str(step) for step in list(_running)]
 
 
-class _Silent:
-    def update(self, n: int) -> None:
-        """Do nothing."""
-
-
-SILENT: Bar = _Silent()
+# Of a step that is part of another one, which is shown.
+SILENT = Bar("", "")
 
 
 @contextmanager
@@ -78,17 +67,17 @@ def progress(label: str, *, total: int | None = None, unit: str = "row", shown: 
     shown : bool, optional
         True always shows a bar, False never. Default: a bar in a terminal or in a notebook of Jupyter.
     """
-    step = _Step(label, unit)
+    bar = Bar(label, unit)
     with ExitStack() as stack:
-        _running.append(step)
-        stack.callback(_running.remove, step)
+        _running.append(bar)
+        stack.callback(_running.remove, bar)
         if shown or (shown is None and _is_interactive() and not hushed.is_set()):
             from tqdm import tqdm
 
             where: Any = {"file": _Output(), "ncols": 80} if in_notebook() else {}
-            bar = tqdm(total=total, desc=label, unit=f" {unit}", leave=False, delay=0.3, **where)
-            step.bar = stack.enter_context(bar)
-        yield step
+            drawn = tqdm(total=total, desc=label, unit=f" {unit}", leave=False, delay=0.3, **where)
+            bar.drawn = stack.enter_context(drawn)
+        yield bar
 
 
 def note(text: str, *, shown: bool | None = None) -> None:
@@ -105,7 +94,7 @@ def note(text: str, *, shown: bool | None = None) -> None:
     is_page = in_notebook()
     if shown or (shown is None and (is_page or _is_interactive() or is_command()) and not hushed.is_set()):
         # A notebook shows standard error in red, like an error.
-        print(visible(text), file=sys.stdout if is_page else sys.stderr)
+        print(visible(text), file=sys.stdout if is_page else sys.stderr, flush=True)
 
 
 class _Output:

@@ -13,14 +13,12 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-import ipaddress
 import os
 import re
 import tomllib
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 from urllib.parse import SplitResult, urlsplit
@@ -28,7 +26,7 @@ from urllib.parse import SplitResult, urlsplit
 import platformdirs
 
 from bktools import views
-from bktools.addresses import is_loopback, normalised
+from bktools.addresses import is_loopback, normalised, normalised_host
 from bktools.consoles import readable
 from bktools.errors import ConfigurationError
 
@@ -40,11 +38,6 @@ LONGEST_TIMEOUT = 3600
 # From which share of equal letters, of 1, two names are taken for one that is misspelt.
 ALIKE = 0.75
 
-_NAME = re.compile(r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?")
-
-# Folders are named after companies.
-_COMPANY_NAME = re.compile(r"\w([\w .-]{0,61}\w)?")
-
 HOW_TO_CONFIGURE = (
     "no environment is configured: set BKTOOLS_ENVIRONMENT, or BKTOOLS_BASE_URL and BKTOOLS_TOKEN, or write "
     f"{platformdirs.user_config_path('bktools') / 'config.toml'}; "
@@ -52,13 +45,11 @@ HOW_TO_CONFIGURE = (
 )
 
 
+@dataclass(frozen=True, repr=False)
 class Secret:
     """Text that is shown only by `reveal`."""
 
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        self._text = text
+    _text: str
 
     def reveal(self) -> str:
         """Return the text."""
@@ -66,14 +57,6 @@ class Secret:
 
     def __repr__(self) -> str:
         return "Secret(…)"
-
-    __str__ = __repr__
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Secret) and other._text == self._text
-
-    def __hash__(self) -> int:
-        return hash(self._text)
 
     def __reduce__(self) -> tuple[Any, ...]:
         message = "a secret is not to be pickled"
@@ -118,10 +101,10 @@ def _address(text: str) -> SplitResult | None:
     try:
         parts = urlsplit(text)
         host, port = parts.hostname or "", parts.port
-        if not _NAME.fullmatch(host) or host.replace(".", "").isdigit():
-            host = f"[{host}]" if ipaddress.ip_address(host).version == 6 else host  # noqa: PLR2004 - IPv6
+        normalised_host(host)
     except ValueError:
         return None
+    host = f"[{host}]" if ":" in host else host
     is_whole = parts.netloc.lower().rpartition("@")[2] in {host, f"{host}:{port}"}
     is_plain = text.isprintable() and " " not in text
     return parts if is_whole and is_plain and parts.scheme in {"http", "https"} else None
@@ -144,19 +127,16 @@ def _url(name: str, value: object) -> str:
 def _proxy(name: str, value: object) -> Secret:
     secret = _secret(name, value)
     if _address(secret.reveal()) is None:
-        raise ConfigurationError(
-            f"{name} must be the address of an HTTP proxy such as http://proxy.example.com:8080, with http:// or https://"
-        )
+        example = "an HTTP proxy such as http://proxy.example.com:8080, with http:// or https://"
+        raise ConfigurationError(f"{name} must be the address of {example}")
     return secret
 
 
 def _database(name: str, value: object) -> Secret:
     secret = _secret(name, value)
     if not secret.reveal().startswith(("postgresql://", "postgres://")):
-        # Not shown: it may hold a password.
-        raise ConfigurationError(
-            f"{name} must be the address of a PostgreSQL database, such as postgresql://user@db.example.com/journal"
-        )
+        example = "a PostgreSQL database, such as postgresql://user@db.example.com/journal"
+        raise ConfigurationError(f"{name} must be the address of {example}")
     return secret
 
 
@@ -274,24 +254,21 @@ class Settings:
     proxy: Secret | None = _setting(_proxy)
     ca_bundle: Path | None = _setting(_path)
     keep_days: int = _setting(_count("no limit"), default=90)
-    cache_dir: Path = _setting(_path, default=Path())
-    data_dir: Path = _setting(_path, default=Path())
-    sent_log_dir: Path = _setting(_path, default=Path())
+    cache_dir: Path = _setting(_path, default=platformdirs.user_cache_path("bktools"))
+    data_dir: Path = _setting(_path, default=platformdirs.user_data_path("bktools"))
+    # A separate name: on some systems state and data share a folder.
+    sent_log_dir: Path = _setting(_path, default=platformdirs.user_state_path("bktools-marks"))
     companies: tuple[tuple[str, str], ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)
 
-    @cached_property
+    @property
     def company_names(self) -> Mapping[str, str]:
         """The UUID of each company of the config file, by its short name."""
         return dict(self.companies)
 
     def name_of(self, company_id: str) -> str:
         """Return the short name of a company, its UUID where it has none."""
-        return self._name_of.get(company_id, company_id)
-
-    @cached_property
-    def _name_of(self) -> Mapping[str, str]:
-        return {company_id: name for name, company_id in self.companies}
+        return next((name for name, named_id in self.companies if named_id == company_id), company_id)
 
     @property
     def is_sandbox(self) -> bool:
@@ -375,7 +352,6 @@ def load_settings(
     environment: str | None = None,
     *,
     env: Mapping[str, str] | None = None,
-    config_file: Path | None = None,
     **overrides: Unpack[Overrides],
 ) -> Settings:
     """Return the settings in force.
@@ -386,8 +362,6 @@ def load_settings(
         "production", "staging", "sandbox", a table of the config file, or a base URL.
     env : mapping, optional
         Environment variables; the process's own by default.
-    config_file : Path, optional
-        The config file; `BKTOOLS_CONFIG` or the user's config folder by default.
     **overrides
         Any setting by its name; None means not given.
 
@@ -397,11 +371,10 @@ def load_settings(
         When no environment is configured or a value is malformed. The message names the setting and its source.
     """
     env = os.environ if env is None else env
-    unknown = sorted(set(overrides) - set(SETTINGS))
-    if unknown:
+    if unknown := sorted(set(overrides) - set(SETTINGS)):
         raise ConfigurationError(f"no such setting: {', '.join(unknown)} (there are {', '.join(SETTINGS)})")
     _refuse_misspelt(env)
-    file, file_name = _read_config(config_file, env)
+    file, file_name = _read_config(env)
     arguments = _values(overrides, "argument")
     variables = _values({name: env.get(f"BKTOOLS_{name.upper()}") or None for name in SETTINGS})
     # The environment whose settings the variables are, and the one that is asked for.
@@ -418,7 +391,7 @@ def load_settings(
     is_owner = owner is not None and _is_same(
         named, (arguments, own), owner, (variables, _values_of(owner, file, file_name))
     )
-    foreign = {} if is_owner else {setting: value for setting, value in variables.items() if setting in CONNECTION}
+    foreign = {} if is_owner else {setting: variables.pop(setting) for setting in CONNECTION if setting in variables}
     if owner is None and foreign and name != SANDBOX:
         raise ConfigurationError(
             f"{next(iter(foreign.values()))[1]} does not say which environment it is for: set BKTOOLS_ENVIRONMENT or "
@@ -427,7 +400,7 @@ def load_settings(
     # The first of these that has a setting decides.
     layers = (
         arguments,
-        {setting: value for setting, value in variables.items() if setting not in foreign},
+        variables,
         own,
         _values({setting: file.get(setting) for setting in SETTINGS if setting not in CONNECTION}, str(file_name)),
     )
@@ -441,26 +414,30 @@ def load_settings(
     sources = {"environment": named[1]}
     for setting, item in SETTINGS.items():
         layer = next((layer for layer in layers if setting in layer), {})
-        address = addresses[ADDRESS_OF.get(setting, "base_url")]
-        sourced = layer.get(setting)
-        if sourced and address and setting in CONNECTION and layer is not arguments:
-            _refuse_elsewhere(setting, sourced, address, layer | own)
+        needed = ADDRESS_OF.get(setting, "base_url")
+        address, sourced = addresses[needed], layer.get(setting)
+        is_bound = setting in CONNECTION and layer is not arguments
+        if sourced and address and is_bound and needed not in layer | own:
+            raise ConfigurationError(
+                f"{setting} ({sourced[1]}) does not say that it is for {address[0]} ({address[1]}): write {needed} "
+                f"beside {setting}, or give {setting} where {needed} is given"
+            )
         if not sourced and address and setting in SECRETS and name != SANDBOX:
             sourced = _keyring_secret(name, setting, address[0], own)
-        value, source = sourced or (_default(setting, name), "default")
+        unlimited = name == SANDBOX and setting == "requests_per_minute"
+        value, source = sourced or (0 if unlimited else item.default, "default")
         values[setting] = item.metadata["read"](f"{setting} ({source})", value) if sourced else value
         unused = f"not set; {foreign[setting][1]} is not for {name}" if setting in foreign else "not set"
         sources[setting] = unused if values[setting] is None else source
-    companies = _companies(name, file, file_name)
-    if companies:
+    if companies := _companies(name, file, file_name):
         sources[COMPANIES] = f"[{name}.{COMPANIES}] in {file_name}"
         values["company"] = companies.get(values["company"], values["company"])
     return Settings(environment=name, companies=tuple(companies.items()), sources=sources, **values)
 
 
-def config_path(config_file: Path | None = None, env: Mapping[str, str] | None = None) -> Path:
-    """Return the path of the config file, which need not exist: as given, `BKTOOLS_CONFIG`, or in the user's config folder."""
-    named = config_file or (os.environ if env is None else env).get("BKTOOLS_CONFIG")
+def config_path(env: Mapping[str, str] | None = None) -> Path:
+    """Return the path of the config file, which need not exist: `BKTOOLS_CONFIG`, or in the user's config folder."""
+    named = (os.environ if env is None else env).get("BKTOOLS_CONFIG")
     return _path("BKTOOLS_CONFIG", named) if named else platformdirs.user_config_path("bktools") / "config.toml"
 
 
@@ -499,21 +476,16 @@ def _companies(environment: str, file: Mapping[str, Any], file_name: Path) -> di
         raise ConfigurationError(f'{where} must be a table, with a line such as acme = "UUID of the company"')
     companies: dict[str, str] = {}
     for name, value in table.items():
-        if not isinstance(value, str):
+        if name == "all" or _uuid(name):
+            raise ConfigurationError(f"{name} ({where}) is a UUID, or means every company: choose another name")
+        if isinstance(value, dict | list):
             raise ConfigurationError(
                 f"{name} ({where}) must be the UUID of the company, as text: a company with a token of its own is an "
                 f"environment of its own, a table such as [{environment}-{name}] with base_url, token and company"
             )
-        if name == "all" or _uuid(name) or not _COMPANY_NAME.fullmatch(name):
-            raise ConfigurationError(
-                f"{name} ({where}): the name of a company has letters, digits, spaces, dots, dashes and underscores, begins "
-                "and ends with a letter or digit, and is neither a UUID nor all, which means every company"
-            )
-        company_id = _uuid(value)
+        company_id = _uuid(str(value))
         if company_id is None:
             raise ConfigurationError(f"{name} ({where}) must be the UUID of the company, got {value!r}")
-        if company_id in companies.values():
-            raise ConfigurationError(f"{where} has the company {company_id} twice: under one name only")
         companies[name] = company_id
     return companies
 
@@ -553,37 +525,13 @@ def _one_address(name: str, environment: str, layers: Iterable[Values]) -> Sourc
     return addresses[0] if addresses else None
 
 
-def _refuse_elsewhere(name: str, sourced: Sourced, address: Sourced, beside: Values) -> None:
-    """Refuse to use a value at an address that stands neither beside it nor in the environment's table."""
-    needed = ADDRESS_OF.get(name, "base_url")
-    if needed not in beside:
-        raise ConfigurationError(
-            f"{name} ({sourced[1]}) does not say that it is for {address[0]} ({address[1]}): write {needed} beside {name}, "
-            f"or give {name} where {needed} is given"
-        )
-
-
-def _default(name: str, environment: str) -> Any:
-    if name == "cache_dir":
-        return platformdirs.user_cache_path("bktools")
-    if name == "data_dir":
-        return platformdirs.user_data_path("bktools")
-    if name == "sent_log_dir":
-        # A separate name: on some systems state and data share a folder.
-        return platformdirs.user_state_path("bktools-marks")
-    if name == "requests_per_minute" and environment == SANDBOX:
-        return 0
-    return SETTINGS[name].default
-
-
-def _read_config(config_file: Path | None, env: Mapping[str, str]) -> tuple[dict[str, Any], Path]:
-    named = config_file or env.get("BKTOOLS_CONFIG")
-    path = config_path(config_file, env)
+def _read_config(env: Mapping[str, str]) -> tuple[dict[str, Any], Path]:
+    path = config_path(env)
     try:
         # Some editors, and PowerShell, write a byte order mark.
         tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
-        if named:
+        if env.get("BKTOOLS_CONFIG"):
             raise ConfigurationError(f"there is no config file {path}") from None
         return {}, path
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -594,18 +542,16 @@ def _read_config(config_file: Path | None, env: Mapping[str, str]) -> tuple[dict
         raise ConfigurationError(
             f"{path}: a table needs a name, such as [production]; write the address as its base_url"
         )
-    misplaced = next((name for name in settings if name in CONNECTION), None)
-    if misplaced is not None:
+    if misplaced := [name for name in settings if name in CONNECTION]:
         raise ConfigurationError(
-            f"{path} has {misplaced!r} above its tables, where it belongs to no environment: put it into the table of "
-            "one, such as [production], below its base_url"
+            f"{path} has {misplaced[0]!r} above its tables, where it belongs to no environment: put it into the "
+            "table of one, such as [production], below its base_url"
         )
     return tables, path
 
 
 def _refuse_unknown(table: Mapping[str, Any], where: str, *others: str) -> None:
-    unknown = sorted(set(table) - {*SETTINGS, *others})
-    if unknown:
+    if unknown := sorted(set(table) - {*SETTINGS, *others}):
         raise ConfigurationError(f"{where} has no setting {unknown[0]!r}; there are {', '.join((*others, *SETTINGS))}")
 
 
@@ -614,16 +560,15 @@ def _refuse_misspelt(env: Mapping[str, str]) -> None:
 
     Others may belong to another program.
     """
-    known = {f"BKTOOLS_{name.upper()}" for name in (*SETTINGS, "environment", "config")}
-    for variable in sorted(name for name in {*env} - known if name.startswith("BKTOOLS_") and env[name]):
+    known = sorted(name.upper() for name in (*SETTINGS, "environment", "config"))
+    given = {name.removeprefix("BKTOOLS_") for name in env if name.startswith("BKTOOLS_") and env[name]}
+    for name in sorted(given - {*known}):
         # Not at the top: nearly every command starts without such a variable.
         import difflib
 
-        names = [name.removeprefix("BKTOOLS_") for name in sorted(known)]
-        if meant := difflib.get_close_matches(variable.removeprefix("BKTOOLS_"), names, 1, ALIKE):
-            raise ConfigurationError(
-                f"{variable} is no setting: rename it to BKTOOLS_{meant[0]} if that is meant, or unset it"
-            )
+        if meant := difflib.get_close_matches(name, known, 1, ALIKE):
+            way_out = f"rename it to BKTOOLS_{meant[0]} if that is meant, or unset it"
+            raise ConfigurationError(f"BKTOOLS_{name} is no setting: {way_out}")
 
 
 def _keyring_secret(environment: str, name: str, address: str, own: Values) -> Sourced | None:
@@ -634,8 +579,9 @@ def _keyring_secret(environment: str, name: str, address: str, own: Values) -> S
     except ImportError:
         return None
     is_in_table = "://" not in environment and ADDRESS_OF.get(name, "base_url") in own
+    owner = environment if is_in_table else normalised(address)
     try:
-        secret = keyring.get_password(f"bktools:{environment if is_in_table else normalised(address)}", name)
+        secret = keyring.get_password(f"bktools:{owner}", name)
     except KeyringError:
         # No keyring service runs here (a server, a container): the same as no entry.
         return None

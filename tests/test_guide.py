@@ -69,9 +69,9 @@ def test_the_config_file_is_read(tmp_path):
     path = tmp_path / "guide.toml"
     text = re.search(r"```toml\n(.*?)```", PAGES["settings"], re.DOTALL)[1].replace("…", "token")
     path.write_text(text, encoding="utf-8")
-    settings = load_settings(config_file=path, env={})
+    settings = load_settings(env={"BKTOOLS_CONFIG": str(path)})
     assert (settings.environment, settings.base_url) == ("production", "https://books.example.com")
-    assert load_settings("staging", config_file=path, env={}).token is None
+    assert load_settings("staging", env={"BKTOOLS_CONFIG": str(path)}).token is None
 
 
 def test_a_word_is_looked_for_on_all_pages():

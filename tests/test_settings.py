@@ -42,21 +42,21 @@ def test_nothing_configured():
 def test_argument_before_variable_before_file(config):
     """Each setting comes from the first place that has it, and says which."""
     env = {"BKTOOLS_REQUESTS_PER_MINUTE": "200"}
-    settings = load_settings(config_file=config, env=env)
+    settings = load_settings(env=env | {"BKTOOLS_CONFIG": str(config)})
     assert (settings.environment, settings.base_url) == ("staging", "https://staging.books.example")
     assert (settings.requests_per_minute, settings.sources["requests_per_minute"]) == (
         200,
         "BKTOOLS_REQUESTS_PER_MINUTE",
     )
-    assert load_settings(config_file=config, env={}).requests_per_minute == 100
-    assert load_settings(config_file=config, env=env, requests_per_minute=300).requests_per_minute == 300
-    assert load_settings("production", config_file=config, env={}).token == Secret("production-token")
+    assert load_settings(env={"BKTOOLS_CONFIG": str(config)}).requests_per_minute == 100
+    assert load_settings(env=env | {"BKTOOLS_CONFIG": str(config)}, requests_per_minute=300).requests_per_minute == 300
+    assert load_settings("production", env={"BKTOOLS_CONFIG": str(config)}).token == Secret("production-token")
 
 
 def test_variables_alone_are_enough(tmp_path):
     """Address and token from the environment make a whole configuration."""
     env = {"BKTOOLS_BASE_URL": f"{URL}/", "BKTOOLS_TOKEN": "secret"}
-    settings = load_settings(env=env, config_file=None)
+    settings = load_settings(env=env)
     assert (settings.base_url, settings.token, settings.identity) == (URL, Secret("secret"), URL)
 
 
@@ -81,7 +81,7 @@ LONE = {"BKTOOLS_TOKEN": "real", "BKTOOLS_COMPANY": "real-company", "BKTOOLS_CRE
 )
 def test_variables_stay_with_their_environment(asked, env, base_url, config):
     """The variables are for one environment; another one that is asked for gets neither token nor company of theirs."""
-    settings = load_settings(asked, env=env, config_file=config)
+    settings = load_settings(asked, env=env | {"BKTOOLS_CONFIG": str(config)})
     assert settings.base_url == base_url
     assert settings.token != Secret("real")
     assert (settings.company, settings.credential_name) == (None, None)
@@ -104,7 +104,7 @@ def test_variables_stay_with_their_environment(asked, env, base_url, config):
 )
 def test_variables_apply_under_any_spelling(asked, env, config):
     """Where name or address is the same, in whatever spelling, the variables apply."""
-    settings = load_settings(asked, env=env, config_file=config)
+    settings = load_settings(asked, env=env | {"BKTOOLS_CONFIG": str(config)})
     assert settings.identity == "https://staging.books.example"
     assert (settings.token, settings.company) == (Secret("real"), "real-company")
     assert settings.sources["token"] == "BKTOOLS_TOKEN"
@@ -136,7 +136,7 @@ def test_two_addresses_of_one_environment_are_refused(asked, given, env, sources
     """An environment with two addresses is an error that names both and where they stand."""
     config.write_text(config.read_text().replace("[staging]", 'balance_url = "https://balance.example"\n[staging]'))
     with pytest.raises(ConfigurationError, match=f"{sources[0]}.*{sources[1]}.*one address") as caught:
-        load_settings(asked, env=LONE | env, config_file=config, **given)
+        load_settings(asked, env=LONE | env | {"BKTOOLS_CONFIG": str(config)}, **given)
     assert URL in str(caught.value)
     assert "-token" not in str(caught.value)
 
@@ -170,14 +170,16 @@ def test_a_credential_goes_where_its_own_source_says(asked, given, env, table, m
     path = tmp_path / "live.toml"
     path.write_text(f"[live]\n{table}\n")
     with pytest.raises(ConfigurationError, match=message):
-        load_settings(asked, env=env, config_file=path, **given)
+        load_settings(asked, env=env | {"BKTOOLS_CONFIG": str(path)}, **given)
 
 
 def test_arguments_are_for_their_call(config):
     """What a call gives is used in this call, at the address that is configured for its environment."""
     env = {"BKTOOLS_BASE_URL": URL}
-    assert load_settings(env=env, config_file=config, token="own").token == Secret("own")
-    settings = load_settings("production", env=env, config_file=config, token="own", base_url=f"{PRODUCTION}:443/")
+    assert load_settings(env=env | {"BKTOOLS_CONFIG": str(config)}, token="own").token == Secret("own")
+    settings = load_settings(
+        "production", env=env | {"BKTOOLS_CONFIG": str(config)}, token="own", base_url=f"{PRODUCTION}:443/"
+    )
     assert (settings.token, settings.identity) == (Secret("own"), PRODUCTION)
 
 
@@ -190,10 +192,10 @@ def test_a_keyring_s_secret_stays_at_its_address(config, monkeypatch):
     errors.KeyringError = RuntimeError
     monkeypatch.setitem(sys.modules, "keyring", fake)
     monkeypatch.setitem(sys.modules, "keyring.errors", errors)
-    assert load_settings("live", env={}, config_file=config, base_url="https://H.example:443/").token is None
+    assert load_settings("live", env={"BKTOOLS_CONFIG": str(config)}, base_url="https://H.example:443/").token is None
     assert asked == [("bktools:https://h.example", "token"), ("bktools:https://h.example", "api_key")]
     config.write_text('[live]\nbase_url = "https://live.example"\n')
-    kept = load_settings("live", env={}, config_file=config, balance_url="https://other.example")
+    kept = load_settings("live", env={"BKTOOLS_CONFIG": str(config)}, balance_url="https://other.example")
     assert (kept.token, kept.sources["token"]) == (Secret("kept"), "system keyring")
     assert kept.balance_token is None
     assert asked[-1] == ("bktools:https://other.example", "balance_token")
@@ -204,7 +206,7 @@ def test_a_name_without_an_address_is_refused(config):
     with pytest.raises(
         ConfigurationError, match=r"'test' has no base_url: write it into \[test\] of .*BKTOOLS_ENVIRONMENT=test"
     ):
-        load_settings("test", env=LONE | {"BKTOOLS_BASE_URL": URL}, config_file=config)
+        load_settings("test", env=LONE | {"BKTOOLS_BASE_URL": URL} | {"BKTOOLS_CONFIG": str(config)})
 
 
 def test_the_sandbox_is_on_this_machine():
@@ -228,7 +230,7 @@ def test_connection_settings_stand_in_a_table(line, tmp_path):
     with pytest.raises(
         ConfigurationError, match=r"above its tables.*put it into the table of one.*\[production\]"
     ) as told:
-        load_settings(env={}, config_file=path)
+        load_settings(env={"BKTOOLS_CONFIG": str(path)})
     assert "secret-t" not in str(told.value)
 
 
@@ -325,21 +327,21 @@ def test_unknown_names_in_the_file(tmp_path):
     path = tmp_path / "wrong.toml"
     path.write_text('[production]\nbase_uri = "https://books.example"\n')
     with pytest.raises(ConfigurationError, match="no setting 'base_uri'"):
-        load_settings("production", config_file=path, env={})
+        load_settings("production", env={"BKTOOLS_CONFIG": str(path)})
     path.write_text('environment = "sandbox"\n', encoding="utf-8-sig")
-    assert load_settings(config_file=path, env={}).is_sandbox, "a mark at the beginning is none of the content"
+    assert load_settings(env={"BKTOOLS_CONFIG": str(path)}).is_sandbox, "a mark at the beginning is none of the content"
     path.write_text('[production]\nenvironment = "staging"\n')
     with pytest.raises(ConfigurationError, match="no setting 'environment'"):
-        load_settings("production", config_file=path, env={})
+        load_settings("production", env={"BKTOOLS_CONFIG": str(path)})
     path.write_text('["https://books.example"]\ntoken = "t"\n')
     with pytest.raises(ConfigurationError, match=r"a table needs a name, such as \[production\]"):
-        load_settings("https://books.example", config_file=path, env={})
+        load_settings("https://books.example", env={"BKTOOLS_CONFIG": str(path)})
     path.write_text('[environment]\ntoken = "very-secret"\n')
     with pytest.raises(ConfigurationError, match=r"must be text, got a table$"):
-        load_settings(config_file=path, env={})
+        load_settings(env={"BKTOOLS_CONFIG": str(path)})
     path.write_text("environment = ")
     with pytest.raises(ConfigurationError, match="cannot be read"):
-        load_settings(config_file=path, env={})
+        load_settings(env={"BKTOOLS_CONFIG": str(path)})
 
 
 def test_secrets_do_not_show():
@@ -360,7 +362,7 @@ def test_secrets_do_not_show():
 
 def test_the_environment_s_identity_is_its_address():
     """The journal hangs on the address, so two names of one service share it."""
-    named = load_settings(env={"BKTOOLS_ENVIRONMENT": "production", "BKTOOLS_BASE_URL": URL}, config_file=None)
+    named = load_settings(env={"BKTOOLS_ENVIRONMENT": "production", "BKTOOLS_BASE_URL": URL})
     assert (named.identity, named.folder_name) == (load_settings(URL).identity, load_settings(URL).folder_name)
 
 
@@ -383,7 +385,7 @@ def test_every_setting_of_a_connection_stands_in_a_table(name, tmp_path):
     path = tmp_path / "config.toml"
     path.write_text(f'{name} = "https://books.example"\n[production]\nbase_url = "https://books.example"\n')
     with pytest.raises(ConfigurationError) as caught:
-        load_settings("production", config_file=path, env={})
+        load_settings("production", env={"BKTOOLS_CONFIG": str(path)})
     assert str(caught.value).startswith(f"{path} has '{name}' above its tables")
 
 
@@ -394,7 +396,7 @@ def test_a_misspelt_name_above_the_tables_is_refused(tmp_path):
     with pytest.raises(
         ConfigurationError, match=r"config\.toml has no setting 'requests_per_hour'; there are environment"
     ):
-        load_settings("production", config_file=path, env={})
+        load_settings("production", env={"BKTOOLS_CONFIG": str(path)})
 
 
 @pytest.mark.parametrize(
@@ -454,7 +456,7 @@ def with_companies(tmp_path, text, *, base='base_url = "https://a.example.com"\n
     """Return the settings of an environment with these companies."""
     path = tmp_path / "config.toml"
     path.write_text(f"[production]\n{base}{text}", encoding="utf-8")
-    return load_settings("production", env={}, config_file=path)
+    return load_settings("production", env={"BKTOOLS_CONFIG": str(path)})
 
 
 def test_companies_have_names(tmp_path):
@@ -472,15 +474,13 @@ def test_companies_have_names(tmp_path):
     ("text", "said"),
     [
         ('companies = "acme"', 'must be a table, with a line such as acme = "UUID of the company"'),
-        ("[production.companies]\nacme = 1", r"acme \(.*\) must be the UUID of the company, as text"),
+        ("[production.companies]\nacme = 1", r"acme \(.*\) must be the UUID of the company, got 1"),
         (
             '[production.companies]\nacme = "1"',
             r"acme \(.*production.companies.*must be the UUID of the company, got '1'",
         ),
-        (f'[production.companies]\n"../x" = "{COMPANY}"', "the name of a company has letters"),
-        (f'[production.companies]\nall = "{COMPANY}"', "nor all, which means every company"),
-        (f'[production.companies]\n{OTHER} = "{COMPANY}"', "is neither a UUID"),
-        (f'[production.companies]\na = "{COMPANY}"\nb = "{COMPANY}"', "twice"),
+        (f'[production.companies]\nall = "{COMPANY}"', r"all \(.*means every company: choose another name"),
+        (f'[production.companies]\n{OTHER} = "{COMPANY}"', "is a UUID, or means every company: choose another name"),
     ],
 )
 def test_companies_that_contradict_themselves(tmp_path, text, said):
@@ -500,5 +500,5 @@ def test_a_company_with_a_token_of_its_own_is_an_environment(tmp_path):
         f'[production-acme]\nbase_url = "https://a.example.com"\ntoken = "own-token"\ncompany = "{COMPANY}"\n',
         encoding="utf-8",
     )
-    found = load_settings("production-acme", env={}, config_file=path)
+    found = load_settings("production-acme", env={"BKTOOLS_CONFIG": str(path)})
     assert (found.token.reveal(), found.company) == ("own-token", COMPANY)

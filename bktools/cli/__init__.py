@@ -12,7 +12,6 @@ def main() -> None:
 
     from bktools.cli.app import app
     from bktools.cli.exits import Exit
-    from bktools.cli.help import show_help
     from bktools.cli.output import guard_output
     from bktools.cli.unattended import common_first, fail, unattended
 
@@ -20,12 +19,9 @@ def main() -> None:
     arguments = common_first(sys.argv[1:])
     with unattended(arguments):
         try:
-            command = get_command(app)
-            if show_help(command, arguments):
-                return
             # Keeps escape sequences in the text until `visible` shows them: Typer would drop them outside of a terminal.
             # The parser's own errors are raised, to be data where the output is JSON.
-            sys.exit(command(arguments, color=True, standalone_mode=False) or Exit.DONE)
+            sys.exit(get_command(app)(arguments, color=True, standalone_mode=False) or Exit.DONE)
         except SystemExit as end:
             # Typer exits with this code after Ctrl-C and prints nothing.
             if end.code == Exit.INTERRUPTED:

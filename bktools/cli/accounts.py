@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,10 +10,9 @@ import bktools
 from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import option
-from bktools.cli.output import remark, tell
+from bktools.cli.output import tell
 from bktools.cli.tables import counts, in_order
-from bktools.errors import ArgumentError
-from bktools.visible import visible_line
+from bktools.progress import note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,45 +31,27 @@ NEXT = {
     "sample-data FOLDER), then import it: bktools accounts import FILE{environment}",
 }
 
-# Accounts that a complete list lacks, of which the command prints so many.
-SHOWN_RETIRED = 10
-
 # Outcomes after which an account may be missing in the service.
 OPEN = ("REJECTED", "UNKNOWN")
 
 
-def _states() -> Iterable[str]:
-    from bktools.journal.schema import ACCOUNT_STATES
-
-    return ACCOUNT_STATES
-
-
 @app.command("list")
 @results.table
-def list_accounts(
-    connection: options.ConnectsToCompany,
-    state: str | None = option("--state STATE", "Only accounts in this state, such as EXISTS.", words=_states),
-) -> None:
+def list_accounts(connection: options.ConnectsToCompany) -> None:
     """List the accounts known here: created, matched or imported.
 
-    Example: bktools accounts list --state EXISTS
+    Example: bktools accounts list
     """
-    if state is not None and state.upper() not in _states():
-        raise ArgumentError("--state", f"must be one of {', '.join(_states())}", state)
     with connection.open() as service:
         accounts = bktools.load_accounts(connection.company, service=service)
-    if state is not None:
-        accounts = accounts[accounts["state"] == state.upper()]
     columns = ["external_id", "code", "name", "archived", "state", "id"]
     results.hand_over(in_order(accounts, "state", NEXT), columns)
     _say_next(accounts["state"], connection.same)
-    if accounts.empty and state is None:
-        create, import_it = (
-            f"bktools accounts {words} FILE{connection.same}" for words in ("create --chart", "import")
-        )
+    if accounts.empty:
+        create, same = "bktools accounts create --chart FILE", connection.same
         tell(
-            f"no accounts are known here: create those of a chart ({create}), or import the account list that the service's "
-            f"user interface exports ({import_it})"
+            f"no accounts are known here: create those of a chart ({create}{same}), or import the account list "
+            f"that the service's user interface exports (bktools accounts import FILE{same})"
         )
 
 
@@ -96,8 +76,8 @@ def create(
     for line in filter(None, [reconciliation.another_chart, *reconciliation.not_created]):
         tell(line)
     for phrase in reconciliation.unchecked:
-        remark(f"not compared: {phrase}")
-    remark(counts(accounts["outcome"]) or "0 accounts")
+        note(f"not compared: {phrase}")
+    note(counts(accounts["outcome"]) or "0 accounts")
     _say_next(accounts["outcome"], connection.same)
     if accounts["outcome"].isin(OPEN).any():
         raise typer.Exit(Exit.INCOMPLETE)
@@ -135,13 +115,11 @@ def import_list(
         accounts = account_list.read(
             bktools.import_accounts, company=connection.company, complete=complete, service=service
         )
-    about = accounts.attrs["bktools"]
-    retired, count = about["retired"], len(accounts)
-    more = len(retired) - SHOWN_RETIRED
+    about, count = accounts.attrs["bktools"], len(accounts)
+    retired = about["retired"]
     results.report(
         files.recognised(about["imported"]),
-        *(visible_line(f"no longer known, because the list lacks it: {name}") for name in retired[:SHOWN_RETIRED]),
-        f"… and {more:,} more" if more > 0 else "",
+        f"{len(retired):,} no longer known, because the list lacks them (--format json names them)" if retired else "",
         f"{count} accounts are known now",
         imported=about["imported"]["rows"],
         known=count,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from bktools.cli import options, results
-from bktools.cli.exits import Exit, exit_of
+from bktools.cli.exits import exit_of
 from bktools.visible import visible_line
 
 
@@ -19,7 +19,7 @@ def check(connection: options.ConnectsToCompany) -> None:
     """
     import pandas as pd
 
-    from bktools.checkup import FAILED, checks
+    from bktools.checkup import checks
 
     done = []
     for checked in checks(connection.selected, company=connection.company):
@@ -31,6 +31,6 @@ def check(connection: options.ConnectsToCompany) -> None:
     if not results.is_for_people():
         rows = [(checked.check, checked.outcome, checked.message, checked.to_do or None) for checked in done]
         results.hand_over(pd.DataFrame(rows, columns=["check", "outcome", "message", "to_do"]))
-    failed = next((checked for checked in done if checked.outcome == FAILED), None)
+    failed = next((checked.error for checked in done if checked.error), None)
     if failed is not None:
-        raise typer.Exit(Exit.FAILED if failed.error is None else exit_of(failed.error))
+        raise typer.Exit(exit_of(failed))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import bktools
 from bktools.cli import options, results
 from bktools.cli.options import REQUIRED, argument
-from bktools.cli.output import remark, tell
+from bktools.cli.output import tell
 from bktools.frames.codes import counted
+from bktools.progress import note
 
 
 @results.table
@@ -31,9 +32,9 @@ def compare(
     for reason in about["not_compared"]:
         tell(f"not compared: {reason}")
     for line in about["headline"]:
-        remark(line)
+        note(line)
     smaller = about["below_threshold"]
     left = f", {counted(smaller, 'smaller one', 'smaller ones')} left out" if smaller else ""
-    remark(f"{counted(len(changes), 'difference')} between {about['before']} and {about['after']}{left}")
+    note(f"{counted(len(changes), 'difference')} between {about['before']} and {about['after']}{left}")
     shown = [name for name in changes.columns if name not in ("company_id", "id") and changes[name].notna().any()]
     results.hand_over(changes, shown)

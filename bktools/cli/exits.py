@@ -77,14 +77,7 @@ def needs_its_page(error: BaseException) -> bool:
 
 
 def described(error: Exception) -> dict[str, Any]:
-    """Return an error as data for programs.
-
-    Returns
-    -------
-    dict
-        kind (name of the class), message, to_do (the next step), guide (the command that shows the page about it),
-        exit_code, fields (by the error's own names).
-    """
+    """Return an error as data for programs; the guide is a command, and the fields have the error's own names."""
     code = exit_of(error)
     page = next((page for kind, _, page in BY_ERROR if isinstance(error, kind)), "")
     # The context of the parser holds its objects; the body of an answer is for people, `detail` has its message.

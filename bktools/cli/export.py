@@ -18,7 +18,6 @@ from bktools.cli.output import tell
 from bktools.cli.tables import show
 from bktools.errors import ArgumentError, PlanError
 from bktools.frames.codes import counted
-from bktools.visible import visible_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +76,7 @@ def compose(
     with ExitStack() as stack:
         is_piped = str(out) == results.STREAM
         if is_piped:
-            stack.enter_context(results.reserved_output())
+            results.reserve_output()
         service = stack.enter_context(connection.open())
         entries = entries.or_sample(service)
         company = service.settings.company
@@ -106,8 +105,7 @@ def compose(
         if csv is not None:
             plan.to_csv(csv, profile)
         if is_piped:
-            with file.open("rb") as written:
-                results.write_out(written)
+            results.write_out(file.read_bytes())
             return
     again = f"bktools export submit {in_shell(str(file))}{connection.same}"
     if plan.batches.empty:
@@ -219,9 +217,7 @@ def history(
 @results.text
 def resolve(
     connection: options.ConnectsToCompany,
-    outcome: str = option(
-        "--outcome accepted|released", "accepted: it was booked. released: it was not.", REQUIRED, words=lambda: NEXT
-    ),
+    outcome: str = option("--outcome accepted|released", "accepted: it was booked. released: it was not.", REQUIRED),
     evidence: str = option("--evidence TEXT", "What you checked and found; kept permanently.", REQUIRED),
     by: str = option("--by NAME", "Name of the person who checked.", REQUIRED),
     batch: str | None = argument("BATCH", "ID of the batch."),
@@ -276,20 +272,11 @@ def _unknown_outcomes(plan: bktools.ExportPlan, service: bktools.Service) -> lis
 
 
 def _say_plan(plan: bktools.ExportPlan) -> None:
-    from bktools.export.plan import totals_of
     from bktools.frames.names import FIRST
-    from bktools.frames.schema import to_pandas
 
-    results.say(repr(plan).partition("\n")[0])
-    for row in plan.needs_action.to_dict("records"):
-        number = counted(row["entries"], "entry", "entries")
-        results.say(visible_line(f"{number:>16}: {row['message']}: {row['to_do']} ({row['severity']}, {row['who']})"))
-    for phrase in plan.unchecked:
-        results.say(f"         not checked: {phrase}")
-    if not results.is_for_people():
-        return
-    show(to_pandas(totals_of(plan.rows, ("company_id", "currency"))))
-    if len(plan.not_ready):
+    # The next step is that of the command, not of Python.
+    results.say(repr(plan).partition("\n  next:")[0])
+    if len(plan.not_ready) and results.is_for_people():
         typer.echo(f"\nNot ready (the first {min(len(plan.not_ready), SHOWN_NOT_READY)} of {len(plan.not_ready):,}):")
         held = plan.not_ready[[name for name in (*FIRST, "reason") if name in plan.not_ready.columns]]
         show(held.dropna(axis="columns", how="all").head(SHOWN_NOT_READY), whole="--csv FOLDER")

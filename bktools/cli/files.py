@@ -15,9 +15,10 @@ import bktools
 from bktools import disk
 from bktools.caller import command
 from bktools.cli.options import ACCOUNT_LIST, CHART, ENTRIES, LEDGER, REQUIRED, Group, argument, option
-from bktools.cli.output import remark, tell
+from bktools.cli.output import tell
 from bktools.cli.results import STREAM
 from bktools.errors import ArgumentError, InputError
+from bktools.progress import note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,18 +54,8 @@ KINDS = {
 class FileOptions:
     """A file that a command reads, and how.
 
-    Parameters
-    ----------
-    kind : str
-        One of KINDS.
-    path : Path, optional
-        The file; None where the command does not need it.
-    arguments : mapping
-        Arguments of the reader; None for options that were not given.
-    save_mapping : str, optional
-        The name to remember the options by.
-    names : mapping
-        The option for each argument, for messages.
+    The path is None where the command does not need it, and so are arguments that were not given. `names` has the
+    option for each argument of the reader, for messages.
     """
 
     kind: str
@@ -88,7 +79,7 @@ class FileOptions:
                     why = f"must be {mapping.name}, the mapping that is for these headings already"
                     raise ArgumentError(self.names["save_mapping"], why, self.save_mapping)
                 arguments = mappings.arguments(path, mapping, arguments)
-                remark(f"mapping {mapping.name!r} used for {path.name}")
+                note(f"mapping {mapping.name!r} used for {path.name}")
             frame = reader(path, **arguments, **others)
             if self.save_mapping is not None:
                 _save(self.save_mapping, self.kind, path, arguments)
@@ -114,7 +105,7 @@ def _save(name: str, kind: str, path: Path, arguments: Mapping[str, Any]) -> Non
         why = "has no headings to know it by" if mapping is None else "is read without any option"
         tell(f"mapping {name!r} not saved: {path.name} {why}")
     else:
-        remark(f"mapping {name!r} saved as {mappings.write_mapping(mapping)}")
+        note(f"mapping {name!r} saved as {mappings.write_mapping(mapping)}")
 
 
 def _by_field(settings: list[str] | None, option_name: str) -> dict[str, str] | None:
@@ -128,21 +119,11 @@ def _by_field(settings: list[str] | None, option_name: str) -> dict[str, str] | 
     return headings or None
 
 
-def reads(kind: str, path: str, text: str, *, prefix: str = "", is_required: bool = False, alias: str = "") -> Group:
-    """Return the options of a file that a command reads.
+def reads(kind: str, path: str, text: str, *, prefix: str = "", is_required: bool = False) -> Group:
+    """Return the options of a file of one of KINDS.
 
-    Parameters
-    ----------
-    kind : str
-        One of KINDS.
-    path, text : str
-        The option or argument that names the file, such as "--chart FILE", and its help.
-    prefix : str
-        Stands before the names of the options, in a command that reads two files.
-    is_required : bool
-        Whether the command needs the file to be named.
-    alias : str
-        Another name of --column.
+    These are the one that names it, such as "--chart FILE", and those of its reader. In a command that reads two files,
+    a prefix stands before their names.
     """
     section, arguments = KINDS[kind]
     default = REQUIRED if is_required else None
@@ -153,7 +134,7 @@ def reads(kind: str, path: str, text: str, *, prefix: str = "", is_required: boo
         begin = "--save-" if name == "save_mapping" else "--"
         shown = shown if name == "split_lines" else shown.replace(begin, begin + prefix)
         names[name] = shown.split()[0]
-        declared = option(f"{shown} {alias if name == 'columns' else ''}", help_text, default, section=section)
+        declared = option(shown, help_text, default, section=section)
         parameters.append(_parameter(f"{kind}_{name}", value_type, declared))
 
     def build(**values: Any) -> FileOptions:
@@ -176,10 +157,7 @@ Chart = Annotated[FileOptions, reads("chart", "--chart FILE", f"The ERP's chart:
 EntriesBesideChart = Annotated[
     FileOptions, reads("entries", "--entries FILE", f"The entries: {_TABLE}", prefix="entry-")
 ]
-Entries = Annotated[
-    FileOptions,
-    reads("entries", "FILE", f"{_TABLE} With --sandbox, by default the sample file.", alias="--entry-column"),
-]
+Entries = Annotated[FileOptions, reads("entries", "FILE", f"{_TABLE} With --sandbox, by default the sample file.")]
 
 
 def tables_of(service: bktools.Service, company: str, **age: Any) -> dict[str, pd.DataFrame]:
@@ -203,13 +181,7 @@ def read_entries(
 
 @contextmanager
 def readable(path: Path) -> Iterator[Path]:
-    """Yield a file to read: standard input, where it is named -, as a private temporary file.
-
-    Raises
-    ------
-    InputError
-        When standard input is empty or a terminal.
-    """
+    """Yield a file to read: standard input, where it is named -, as a private temporary file."""
     if str(path) != STREAM:
         yield path
         return

@@ -10,9 +10,10 @@ import bktools
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import argument, option
-from bktools.cli.output import remark, tell
+from bktools.cli.output import tell
 from bktools.cli.tables import counts, in_order
 from bktools.errors import InputError
+from bktools.progress import note
 
 COLUMNS = ("outcome", "about", "account_now", "new_account", "note", "message", "period", "line")
 
@@ -51,8 +52,8 @@ def fixes(
     results.hand_over(
         in_order(checked[valid], "outcome", (sheet.OPEN, sheet.DIFFERENT, sheet.NOTED, sheet.DONE)), list(COLUMNS)
     )
-    remark(counts(checked["outcome"]) or "nothing is filled in")
+    note(counts(checked["outcome"]) or "nothing is filled in")
     if kept is not None:
-        remark(f"Kept in {kept}. Change the open ones in the service, then run: bktools fixes")
+        note(f"Kept in {kept}. Change the open ones in the service, then run: bktools fixes")
     if not valid.all():
         raise typer.Exit(Exit.INCOMPLETE)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import bktools
-from bktools import disk
 from bktools.visible import visible
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ def to_json(value: Any) -> bytes:
 
 def _plain(value: Any) -> Any:
     if hasattr(value, "itertuples"):
-        return [row for rows in _rows(value) for row in rows]
+        return list(_rows(value))
     if hasattr(value, "item"):
         return value.item()
     return str(value)
 
 
-def _rows(frame: pd.DataFrame) -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows in parts; times, days and decimals are text, as in a CSV file for programs."""
+def _rows(frame: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield the rows; times, days and decimals are text, as in a CSV file for programs."""
     import pyarrow as pa
 
     from bktools.frames.delimited import PROFILES, as_text
@@ -54,59 +54,58 @@ def _rows(frame: pd.DataFrame) -> Iterator[list[dict[str, Any]]]:
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
     for batch in pa.table(columns, table.column_names).to_batches(ROWS_AT_ONCE):
-        yield batch.to_pylist()
+        yield from batch.to_pylist()
 
 
-def _csv(frame: pd.DataFrame, path: Path, profile: str) -> None:
-    bktools.to_csv(frame, path, profile)
+def _json(frame: pd.DataFrame, file: IO[bytes]) -> None:
+    file.write(b"[")
+    lead = b"\n"
+    for row in _rows(frame):
+        file.write(lead + to_json(row))
+        lead = b",\n"
+    file.write(b"\n]\n")
 
 
-def _json(frame: pd.DataFrame, path: Path, _: str) -> None:
-    def write(file: IO[bytes]) -> None:
-        file.write(b"[")
-        lead = b"\n"
-        for row in (row for rows in _rows(frame) for row in rows):
-            file.write(lead + to_json(row))
-            lead = b",\n"
-        file.write(b"\n]\n")
-
-    disk.write_whole(path, write)
+def _json_lines(frame: pd.DataFrame, file: IO[bytes]) -> None:
+    file.writelines(to_json(row) + b"\n" for row in _rows(frame))
 
 
-def _json_lines(frame: pd.DataFrame, path: Path, _: str) -> None:
-    disk.write_whole(path, lambda file: [file.write(to_json(row) + b"\n") for rows in _rows(frame) for row in rows])
-
-
-def _markdown(frame: pd.DataFrame, path: Path, _: str) -> None:
+def _markdown(frame: pd.DataFrame, file: IO[bytes]) -> None:
     headings = [_cell(name) for name in frame.columns]
     marks = ["---:" if is_number(frame[name]) else "---" for name in frame.columns]
     cells = [[_cell(text) for text in texts_of(frame[name], ",")] for name in frame.columns]
-    lines = [f"| {' | '.join(row)} |\n" for row in (headings, marks, *zip(*cells, strict=True))]
-    disk.write_whole(path, lambda file: file.write("".join(lines).encode()))
+    file.writelines(f"| {' | '.join(row)} |\n".encode() for row in (headings, marks, *zip(*cells, strict=True)))
 
 
 def _cell(text: str) -> str:
     return _MARKUP.sub(r"\\\g<0>", text)
 
 
-def _parquet(frame: pd.DataFrame, path: Path, _: str) -> None:
+def _parquet(frame: pd.DataFrame, file: IO[bytes]) -> None:
     import pyarrow.parquet as pq
 
     from bktools.frames.schema import to_arrow
 
-    table = to_arrow(frame)
-    disk.write_whole(path, lambda file: pq.write_table(table, file, compression="zstd"))
+    pq.write_table(to_arrow(frame), file, compression="zstd")
 
 
-# By the suffix of the file.
-WRITERS: dict[str, Callable[[pd.DataFrame, Path, str], object]] = {
-    ".csv": _csv,
-    ".xlsx": lambda frame, path, _: bktools.to_excel(frame, path),
-    ".json": _json,
-    ".jsonl": _json_lines,
-    ".md": _markdown,
-    ".parquet": _parquet,
-}
+# By the suffix of the file. The writers of .csv and .xlsx are public.
+WRITERS: dict[str, Callable[[pd.DataFrame, IO[bytes]], object]] = {
+    ".json": _json, ".jsonl": _json_lines, ".md": _markdown, ".parquet": _parquet,
+}  # fmt: skip
+SUFFIXES = (".csv", ".xlsx", *WRITERS)
+
+
+def write_table(frame: pd.DataFrame, target: Path | IO[bytes], suffix: str, profile: str) -> None:
+    """Write a frame to a file or a buffer, in the format of a suffix; the profile is that of CSV."""
+    from bktools.frames.delimited import written
+
+    if suffix == ".csv":
+        bktools.to_csv(frame, target, profile)
+    elif suffix == ".xlsx":
+        bktools.to_excel(frame, target)
+    else:
+        written(target, partial(WRITERS[suffix], frame))
 
 
 def texts_of(column: pd.Series, thousands: str) -> list[str]:

@@ -45,7 +45,6 @@ def guide(
     topic: str | None = argument(
         "TOPIC",
         "The page, or a word to look for in all of them; without it the pages are listed.",
-        words=lambda: TOPICS,
     ),
     open_it: bool = option("--open", "Show the page in the browser.", False),
 ) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import typer
 from typer.core import TyperCommand, TyperGroup
 
 from bktools import caller
 from bktools.cli.options import OWN, SECTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 EVERYWHERE = "Also, in any place: --quiet, --verbose, --log-format, --log-level (see bktools --help)."
 
@@ -47,24 +46,6 @@ class Group(TyperGroup):
         """Run the group, and the command in it."""
         with caller.command({}):
             return super().invoke(ctx)
-
-
-def show_help(group: Any, arguments: Sequence[str]) -> bool:
-    """Print the help that `COMMAND --help` asks for; return whether the arguments are only that.
-
-    Parsing would import Typer's library of types, which takes as long as all the rest.
-    """
-    *words, last = arguments or [""]
-    if last != "--help" or not words:
-        return False
-    context = group.context_class(group, info_name="bktools", **group.context_settings)
-    for word in words:
-        group = getattr(group, "commands", {}).get(word)
-        if group is None:
-            return False
-        context = group.context_class(group, info_name=word, parent=context)
-    typer.echo(group.get_help(context), color=True)
-    return True
 
 
 def _write_sections(parameters: Iterable[Any], ctx: Any, formatter: Any) -> None:

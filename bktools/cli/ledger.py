@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import bktools
 from bktools.cli import files, results
-from bktools.cli.output import remark
+from bktools.progress import note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,8 +23,8 @@ def ledger(
     Example: bktools ledger bookkeeping.se --output postings.csv
     """
     postings = file.read(bktools.read_general_ledger)
-    remark(files.recognised(postings.attrs["bktools"]))
-    remark(_summary(postings))
+    note(files.recognised(postings.attrs["bktools"]))
+    note(_summary(postings))
     results.hand_over(_by_account(postings) if results.is_for_people() else postings)
 
 

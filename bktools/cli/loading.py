@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,10 @@ import typer
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import CACHE, FILTERS, SERVICE, option
-from bktools.cli.output import remark, tell
+from bktools.cli.output import tell
 from bktools.contract import rules
 from bktools.contract.noun import Filter, Noun
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.codes import counted
 
 _HELP = """Load all {title}. Uses the cache when newer than --max-age; never returns a partial table,
     except with --on-error collect, which exits with 12 and names each company that failed on standard error.
@@ -38,73 +37,25 @@ def age(option: str, text: str) -> dt.timedelta:
 
 
 def companies_in(file: str, names: Mapping[str, str]) -> list[str]:
-    """Return the UUIDs of the companies in a file, each once.
+    """Return the UUIDs of the companies in a file, or in standard input for "-", each once.
 
-    Parameters
-    ----------
-    file : str
-        One UUID or short name a line; or a CSV, Excel or Parquet file with a column of companies; "-" for standard input.
-    names : mapping
-        UUID by short name, `Settings.company_names`.
-
-    Raises
-    ------
-    InputError
-        When a line is neither, or there is none; the message names the line.
+    The file has one UUID or short name a line; lines that begin with # are comments.
     """
     source = "standard input" if file == "-" else file
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", source=source) from None
     companies: dict[str, None] = {}
-    for line, text in _lines(file):
-        try:
-            companies[rules.company_id("company", text, names)] = None
-        except ArgumentError as error:
-            raise InputError(str(error), source=source, line=line) from None
+    for number, line in enumerate(text.splitlines(), 1):
+        if (name := line.strip()) and not name.startswith("#"):
+            try:
+                companies[rules.company_id("company", name, names)] = None
+            except ArgumentError as error:
+                raise InputError(f"{error}; write one UUID a line", source=source, line=number) from None
     if not companies:
         raise InputError("names no company: write one UUID a line", source=source)
     return list(companies)
-
-
-def _lines(file: str) -> Iterable[tuple[int, str]]:
-    """Yield the number and the text of each line that names a company."""
-    from bktools.inputs.file import kind_of, read_table
-    from bktools.inputs.words import headings as words_of
-    from bktools.inputs.words import normal
-
-    if file == "-":
-        text = sys.stdin.read()
-    elif not Path(file).is_file() or kind_of(file) != "text":
-        text = ""
-    else:
-        from bktools.inputs.encoding import to_utf8
-
-        text = to_utf8(Path(file).read_bytes(), None, file)[0].decode()
-    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
-    lines = [(number, line) for number, line in lines if line and not line.startswith("#")]
-    headings = words_of("company_id") | {"company"}
-    if lines and normal(lines[0][1]) in headings:
-        return lines[1:]
-    if file == "-" or (text and not lines) or (lines and not any(delimiter in lines[0][1] for delimiter in ",;\t|")):
-        return lines
-    table = read_table(file, lambda cells: sum(normal(cell) in headings for cell in cells))
-    columns = [
-        column for heading, column in zip(table.headings, table.columns, strict=True) if normal(heading) in headings
-    ]
-    if len(columns) != 1:
-        raise InputError(
-            f"needs one column with the heading company_id, has {len(columns)}; or write one UUID a line", source=file
-        )
-    cells = zip(table.lines.tolist(), columns[0].to_pylist(), strict=True)
-    return [(line, cell.strip()) for line, cell in cells]
-
-
-def tell_failures(failures: Iterable[Mapping[str, str]]) -> None:
-    """Write a line for each company that failed on standard error; companies with one message share a line."""
-    companies: dict[tuple[str, str], list[str]] = {}
-    for failure in failures:
-        companies.setdefault((failure["message"], failure["to_do"]), []).append(failure["company"])
-    for (message, to_do), named in companies.items():
-        more = f" and {len(named) - 1:,} more" if len(named) > 1 else ""
-        tell(f"bktools: company {named[0]}{more}: {message}; {to_do}")
 
 
 def loader(noun: Noun[Any]) -> Callable[..., None]:
@@ -119,7 +70,7 @@ def loader(noun: Noun[Any]) -> Callable[..., None]:
         ),
         companies_file: str | None = option(
             "--companies FILE",
-            "File of companies: one UUID or short name a line, or a table with a company column; - for standard input.",
+            "File of companies: one UUID or short name a line; - for standard input.",
             section=SERVICE,
         ),
         on_error: str = option(
@@ -147,26 +98,20 @@ def loader(noun: Noun[Any]) -> Callable[..., None]:
         from bktools.snapshots.tables import load_table
 
         with connection.open() as service:
-            companies: str | list[str] | None = company or None
+            companies = "all" if company == ["all"] else company or None
             if companies_file is not None:
-                if companies is not None:
+                if company:
                     raise ArgumentError("--companies", "cannot be combined with --company")
                 companies = companies_in(companies_file, service.settings.company_names)
-            elif "all" in (company or ()):
-                if company != ["all"]:
-                    raise ArgumentError("--company", "all cannot be combined with other companies")
-                companies = "all"
             freshness = Options(
                 as_of=as_of, max_age=age("--max-age", max_age), refresh=refresh, verify=verify, on_error=on_error
             )
             frame = load_table(noun, companies, filters, freshness, service=service)
             results.hand_over(frame, list(noun.shown))
             failures = frame.attrs["bktools"].get("failures", [])
-            # Only for people: programs count the rows themselves.
-            if results.is_for_people() and sys.stdout.isatty():
-                remark(counted(len(frame), "row"))
+            for failure in failures:
+                tell(f"bktools: company {failure['company']}: {failure['message']}; {failure['to_do']}")
             if failures:
-                tell_failures(failures)
                 raise typer.Exit(Exit.SOME_COMPANIES)
 
     signature = inspect.signature(load, eval_str=True)

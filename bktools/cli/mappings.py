@@ -6,7 +6,8 @@ import typer
 
 from bktools.cli import results
 from bktools.cli.options import REQUIRED, argument
-from bktools.cli.output import remark, tell
+from bktools.cli.output import tell
+from bktools.progress import note
 
 app = typer.Typer(help="Remembered columns and options of files: list, show.", no_args_is_help=True)
 
@@ -28,7 +29,7 @@ def list_mappings() -> None:
         settled = (f"{name}={value}" for name, value in (*one.columns.items(), *one.options.items()))
         rows.append((one.name, one.kind, len(one.headings), ", ".join(settled)))
     results.hand_over(pd.DataFrame(rows, columns=["name", "kind", "headings", "settled"]))
-    remark(f"{counted(len(rows), 'mapping')} in {folder()}")
+    note(f"{counted(len(rows), 'mapping')} in {folder()}")
 
 
 @app.command("show")

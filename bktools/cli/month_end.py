@@ -14,7 +14,6 @@ import bktools
 from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import option
-from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.frames.codes import counted
 
@@ -64,7 +63,6 @@ def month_end(
     fail_on: str | None = option(
         "--fail-on SEVERITY",
         "Exit 11 when entries are held back (held), or something is to be done (error, or warning and worse).",
-        words=lambda: FAIL_ON,
     ),
 ) -> None:
     """Close a month: reconcile, create accounts, export, report.
@@ -78,8 +76,6 @@ def month_end(
         raise ArgumentError("--fail-on", f"must be one of {', '.join(FAIL_ON)}", fail_on)
     from bktools.journal.export_jobs import open_questions
 
-    if arguments.month is not None:
-        rules.month("--month", arguments.month)
     with connection.open() as service:
         company = options.the_company(service)
         for question in open_questions(company, service=service):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
@@ -35,54 +35,27 @@ def option(
     default: Any = None,
     *,
     section: str | None = None,
-    words: Callable[[], Iterable[str]] | None = None,
     **settings: Any,
 ) -> Any:
-    """Return the declaration of an option.
+    """Return the declaration of an option: its names with that of its value, as the help shows them, and its help.
 
-    Parameters
-    ----------
-    names : str
-        Its names, and the name of its value in capitals, as the help shows them: "--month YYYY-MM".
-    text : str
-        Its help.
-    default : object
-        Its value where it is not given.
-    section : str, optional
-        Its section in the help, one of SECTIONS.
-    words : callable, optional
-        Returns the words that the shell completes; called only when the shell asks.
-    **settings
-        Other settings of `typer.Option`.
+    Its section in the help is one of SECTIONS; further settings are those of `typer.Option`.
     """
     flags = [name for name in names.split() if name.startswith("-")]
     metavar = " ".join(name for name in names.split() if name not in flags) or None
-    completion = _completion(words)
-    return typer.Option(
-        default, *flags, metavar=metavar, help=text, rich_help_panel=section, autocompletion=completion, **settings
-    )
+    return typer.Option(default, *flags, metavar=metavar, help=text, rich_help_panel=section, **settings)
 
 
-def argument(name: str, text: str, default: Any = None, *, words: Callable[[], Iterable[str]] | None = None) -> Any:
-    """Return the declaration of an argument: its name in capitals, its help, and the words that the shell completes."""
-    return typer.Argument(default, metavar=name, help=text, autocompletion=_completion(words))
-
-
-def _completion(words: Callable[[], Iterable[str]] | None) -> Callable[[str], list[str]] | None:
-    def offered(incomplete: str) -> list[str]:
-        return [word for word in (words() if words else ()) if word.startswith(incomplete)]
-
-    return offered if words else None
+def argument(name: str, text: str, default: Any = None) -> Any:
+    """Return the declaration of an argument: its name in capitals, and its help."""
+    return typer.Argument(default, metavar=name, help=text)
 
 
 @dataclass(frozen=True)
 class Group:
     """Options that a command takes as one parameter, annotated with this.
 
-    Parameters
-    ----------
-    build : callable
-        Its own parameters declare the options; it returns what the command gets.
+    The parameters of `build` declare the options; it returns what the command gets.
     """
 
     build: Callable[..., Any]
@@ -112,12 +85,6 @@ def expanded(run: Callable[..., None]) -> Callable[..., None]:
     return command_of_groups
 
 
-def _profiles() -> Iterable[str]:
-    from bktools.frames.delimited import PROFILES
-
-    return PROFILES
-
-
 def _checked_profile(context: typer.Context, name: str | None) -> str | None:
     if name is not None and not context.resilient_parsing:
         from bktools.frames.delimited import profile_named
@@ -130,9 +97,8 @@ def profile_option(default: str | None, *, show_default: str | bool = True) -> A
     """Return the declaration of --profile."""
     text = "How CSV is written: excel, excel-eu or machine."
     return option(
-        "--profile PROFILE", text, default, section=OUTPUT, words=_profiles, callback=_checked_profile,
-        show_default=show_default,
-    )  # fmt: skip
+        "--profile PROFILE", text, default, section=OUTPUT, callback=_checked_profile, show_default=show_default
+    )
 
 
 PROFILE = profile_option("excel")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import logging
 import os
 import sys
 from enum import StrEnum
@@ -12,10 +11,7 @@ from typing import Any
 import typer
 
 from bktools.errors import StorageError
-from bktools.progress import hushed
 from bktools.visible import printable, visible
-
-log = logging.getLogger("bktools")
 
 
 class TextFormat(StrEnum):
@@ -60,14 +56,6 @@ class _Visible(io.TextIOWrapper):
     def write(self, text: str) -> int:
         super().write(printable(text, self.encoding))
         return len(text)
-
-
-def remark(text: str) -> None:
-    """Write a line on standard error that --quiet leaves out and --log-format logs."""
-    if hushed.is_set():
-        log.info("%s", text)
-    else:
-        tell(text)
 
 
 def tell(text: str) -> None:

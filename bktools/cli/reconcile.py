@@ -29,7 +29,6 @@ def reconcile(
     fail_on: str | None = option(
         "--fail-on SEVERITY",
         "error or warning: exit 11 when there are findings of this severity or worse.",
-        words=lambda: FAIL_ON,
     ),
 ) -> None:
     """Compare the ERP's chart with the accounts known here. Nothing is written.

@@ -6,24 +6,24 @@
 from __future__ import annotations
 
 import inspect
-import shutil
+import io
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bktools import disk
+from bktools.cli.formats import SUFFIXES, to_json, write_table
 from bktools.cli.options import OUTPUT, Group, expanded, option, profile_option
-from bktools.cli.output import TextFormat, remark, tell
+from bktools.cli.output import TextFormat, tell
 from bktools.errors import ArgumentError
+from bktools.progress import note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,14 +41,8 @@ class TableFormat(StrEnum):
     MARKDOWN = "markdown"
 
 
-# Formats that a file can have; some have no name for standard output.
-SUFFIXES = (".csv", ".xlsx", ".json", ".jsonl", ".md", ".parquet")
-SUFFIX_OF = {
-    TableFormat.CSV: ".csv",
-    TableFormat.JSON: ".json",
-    TableFormat.JSONL: ".jsonl",
-    TableFormat.MARKDOWN: ".md",
-}
+# The formats that standard output can have, as suffixes of files.
+SUFFIX_OF = {"csv": ".csv", "json": ".json", "jsonl": ".jsonl", "markdown": ".md"}
 
 _LIMIT = option("--limit COUNT", "Only the first COUNT rows of each list.", section=OUTPUT, min=1)
 _SUMMARY = option("--summary", "Counts and sums instead of rows, by each column of few values.", False, section=OUTPUT)
@@ -73,22 +67,9 @@ _NOTHING = _Output()
 _output: ContextVar[_Output] = ContextVar("output", default=_NOTHING)
 
 
-def table(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command whose result is a table the options --format, --output, --profile, --limit and --summary."""
-    return _with(command, _for_table)
+def _with(group: Callable[..., _Output], command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that also has the options of a group, which follow its result."""
 
-
-def lists(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command whose result has lists of many rows the options --format, --limit and --summary."""
-    return _with(command, _for_lists)
-
-
-def text(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command whose result is text, or one JSON object, the option --format."""
-    return _with(command, _for_text)
-
-
-def _with(command: Callable[..., None], group: Callable[..., _Output]) -> Callable[..., None]:
     @wraps(command)
     def run(output_options: _Output, **values: Any) -> None:
         before = _output.set(output_options)
@@ -135,31 +116,30 @@ def _for_table(
     limit: int | None = _LIMIT,
     summary: bool = _SUMMARY,
 ) -> _Output:
-    named = SUFFIX_OF.get(format, "") if format else ""
-    if output is None or output == STREAM:
-        return _Output(format or TableFormat.TABLE, STREAM, named, profile, limit, summary)
-    suffix = Path(output).suffix.lower()
-    if suffix not in SUFFIXES:
-        if not named:
+    suffix = SUFFIX_OF.get(format or "", "")
+    if output not in {None, STREAM}:
+        of_file = Path(str(output)).suffix.lower()
+        if of_file not in SUFFIXES:
             raise ArgumentError("--output", f"must end in {', '.join(SUFFIXES)}, or be - for standard output", output)
-        suffix = named
-    if format and suffix != named:
-        raise ArgumentError(
-            "--format", f"cannot be {format} with --output {output}, whose suffix decides: leave it out"
-        )
-    return _Output(format or TableFormat.TABLE, output, suffix, profile, limit, summary)
+        if format and of_file != suffix:
+            raise ArgumentError(
+                "--format", f"cannot be {format} with --output {output}, whose suffix decides: leave it out"
+            )
+        suffix = of_file
+    return _Output(format or TableFormat.TABLE, output or STREAM, suffix, profile, limit, summary)
 
 
-@contextmanager
-def reserved_output() -> Iterator[None]:
+# Of a command whose result is a table, has lists of many rows, or is text or one JSON object.
+table = partial(_with, _for_table)
+lists = partial(_with, _for_lists)
+text = partial(_with, _for_text)
+
+
+def reserve_output() -> None:
     """Keep standard output for data that the command writes itself: `say` goes to standard error."""
     if _output.get().format != TextFormat.TEXT:
         raise ArgumentError("--format", "cannot be combined with - for standard output: both would be written there")
-    before = _output.set(replace(_output.get(), format=TableFormat.JSONL))
-    try:
-        yield
-    finally:
-        _output.reset(before)
+    _output.set(replace(_output.get(), format=TableFormat.JSONL))
 
 
 def is_for_people() -> bool:
@@ -173,7 +153,7 @@ def say(text: str) -> None:
     if _output.get().format == TextFormat.TEXT:
         typer.echo(text)
     else:
-        remark(text.strip("\n"))
+        note(text.strip("\n"))
 
 
 def report(*lines: str, **values: Any) -> None:
@@ -187,8 +167,6 @@ def report(*lines: str, **values: Any) -> None:
 def write_json(value: Any) -> None:
     """Write a value to standard output as JSON for people and programs."""
     import msgspec
-
-    from bktools.cli.formats import to_json
 
     write_out(msgspec.json.format(to_json(value), indent=2) + b"\n")
 
@@ -215,18 +193,9 @@ def hand_over(
 ) -> None:
     """Write a table as the options ask.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        All rows and columns: for files, CSV and JSON.
-    columns : list of str, optional
-        Columns for people, in tables and Markdown; all by default.
-    most : int
-        Rows that a terminal gets.
-    text : str, optional
-        Text for people instead of a table.
+    People get the given columns in tables and Markdown, at most so many rows in a terminal, or a text instead. Files,
+    CSV and JSON have all rows and columns.
     """
-    from bktools.cli.formats import WRITERS
     from bktools.cli.tables import show
     from bktools.frames.codes import counted
 
@@ -234,7 +203,7 @@ def hand_over(
     is_part, frame = output.summary or output.limit is not None, _part(frame)
     shown = frame if columns is None or output.summary else frame[columns]
     if len(frame) < rows and not output.summary:
-        remark(f"the first {len(frame):,} of {counted(rows, 'row')} (--limit {output.limit})")
+        note(f"the first {len(frame):,} of {counted(rows, 'row')} (--limit {output.limit})")
     if not output.suffix:
         if text is None or is_part:
             show(shown, most=most, whole="--output FILE")
@@ -243,25 +212,20 @@ def hand_over(
         return
     whole = shown if output.suffix == ".md" else frame
     if output.file != STREAM:
-        WRITERS[output.suffix](whole, Path(output.file), output.profile or "excel")
-        remark(f"{counted(len(frame), 'row')} written to {output.file}")
+        write_table(whole, Path(output.file), output.suffix, output.profile or "excel")
+        note(f"{counted(len(frame), 'row')} written to {output.file}")
         return
-    with disk.temporary_folder() as folder:
-        path = Path(folder) / f"table{output.suffix}"
-        WRITERS[output.suffix](whole, path, output.profile or "machine")
-        with path.open("rb") as file:
-            write_out(file)
+    content = io.BytesIO()
+    write_table(whole, content, output.suffix, output.profile or "machine")
+    write_out(content.getvalue())
 
 
-def write_out(data: bytes | IO[bytes]) -> None:
+def write_out(data: bytes) -> None:
     """Write data to standard output: in a terminal as visible text, elsewhere unchanged."""
     out: Any = sys.stdout
     if out.isatty():
-        out.write((data if isinstance(data, bytes) else data.read()).decode("utf-8", "replace"))
+        out.write(data.decode("utf-8", "replace"))
         return
     out.flush()
-    if isinstance(data, bytes):
-        out.buffer.write(data)
-    else:
-        shutil.copyfileobj(data, out.buffer)
+    out.buffer.write(data)
     out.buffer.flush()

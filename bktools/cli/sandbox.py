@@ -3,50 +3,42 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from bktools import caller
 from bktools.cli import results
 from bktools.cli.options import REQUIRED, Group, argument, option
-from bktools.cli.output import remark, tell
+from bktools.progress import hushed, note
 from bktools.visible import visible_line
-
-if TYPE_CHECKING:
-    from bktools.sandbox import Server
 
 app = typer.Typer(help="The embedded service: serve, reset, sample files, faults.", no_args_is_help=True)
 
 
-# The variables of curl's lines, and the settings of bktools that have the same value.
-VARIABLES = {
-    "ADDRESS": "base_url", "TOKEN": "token", "API_KEY": "api_key", "COMPANY": "company", "BALANCE": "balance_url",
-    "BALANCE_TOKEN": "balance_token",
+# What a client needs, by its name in JSON, with the attribute of the server.
+ATTRIBUTES = {
+    "address": "base_url", "token": "token", "api_key": "api_key", "company": "company_id", "balance": "balance_url",
+    "balance_token": "balance_token",
 }  # fmt: skip
 
 HOW_TO_CONNECT = """\
-address  {ADDRESS}
-token    {TOKEN}
-API key  {API_KEY}
-balance  {BALANCE}
-  token  {BALANCE_TOKEN}
-company  {COMPANY}
+address  {address}
+token    {token}
+API key  {api_key}
+balance  {balance}
+  token  {balance_token}
+company  {company}
 state    {file}
 Ctrl-C stops it. To paste into another terminal, as if it were a real service:
+
+{variables}
+{curl}bktools categories
 """
 
-FOR_CURL = """
-{variables}
-curl -s "$ADDRESS/v1/bookkeeping-categories:search?limit=2" -H "Authorization: Bearer $TOKEN" \
--H "Content-Type: application/json" -d '{{"companyId": "'$COMPANY'"}}'
-
-or for bktools:
-"""
-
-FOR_BKTOOLS = """
-{variables}
-bktools categories
+CURL = """\
+curl -s "$BKTOOLS_BASE_URL/v1/bookkeeping-categories:search?limit=2" -H "Authorization: Bearer $BKTOOLS_TOKEN" \
+-H "Content-Type: application/json" -d '{"companyId": "'$BKTOOLS_COMPANY'"}'
 """
 
 
@@ -73,7 +65,6 @@ def _world(
 @app.command("serve")
 @results.text
 def serve(
-    context: typer.Context,
     world: Annotated[dict[str, Any], Group(_world)],
     latency: float = option("--latency MILLISECONDS", "Milliseconds before every answer.", 0.0, min=0),
     fault: list[str] | None = option(
@@ -93,40 +84,27 @@ def serve(
 
     state = load_settings("sandbox").state_dir
     server = Server(state, latency=latency / 1000, faults=fault or (), on_request=_on_request, **world)
-    of_new_world = [name for name in ("seed", "companies", "categories", "employees") if _is_given(context, name)]
-    if of_new_world and server.file.exists():
-        names = ", ".join(f"--{name}" for name in of_new_world)
-        tell(f"{server.file} holds a world already, which is kept: {names} is for a new one")
     with server:
         try:
-            lines = [_how_to_connect(server)] if results.is_for_people() else []
-            results.report(*lines, state=server.file, **{name.lower(): text for name, text in _values(server).items()})
+            values = {name: getattr(server, attribute) for name, attribute in ATTRIBUTES.items()}
+            variables = {
+                f"BKTOOLS_{attribute.removesuffix('_id').upper()}": values[name]
+                for name, attribute in ATTRIBUTES.items()
+            }
+            text = HOW_TO_CONNECT.format(
+                **values, file=server.file, variables=caller.set_variables(variables),
+                # The line is for sh.
+                curl="" if caller.ON_WINDOWS else CURL,
+            )  # fmt: skip
+            results.report(text if results.is_for_people() else "", state=server.file, **values)
             server.wait()
         except KeyboardInterrupt:
             results.say("stopped; its state is kept")
 
 
 def _on_request(method: str, path: str, status: int | None, seconds: float) -> None:
-    remark(f"{method} {visible_line(path)} {status or 'no answer'} {seconds * 1000:.0f} ms")
-
-
-def _is_given(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
-
-
-def _values(server: Server) -> dict[str, str]:
-    attributes = VARIABLES | {"COMPANY": "company_id"}
-    return {name: getattr(server, attribute) for name, attribute in attributes.items()}
-
-
-def _how_to_connect(server: Server) -> str:
-    values = _values(server)
-    settings = {f"BKTOOLS_{VARIABLES[name].upper()}": value for name, value in values.items()}
-    # curl's line is for sh.
-    for_curl = "" if caller.ON_WINDOWS else FOR_CURL.format(variables=caller.set_variables(values))
-    for_bktools = FOR_BKTOOLS.format(variables=caller.set_variables(settings))
-    return HOW_TO_CONNECT.format(**values, file=server.file) + for_curl + for_bktools
+    # The threads of the server are outside of the command.
+    note(f"{method} {visible_line(path)} {status or 'no answer'} {seconds * 1000:.0f} ms", shown=not hushed.is_set())
 
 
 @app.command("reset")
@@ -167,7 +145,9 @@ def sample_data(folder: Path = argument("FOLDER", "Folder to write to.", REQUIRE
 @app.command("faults")
 @results.table
 def faults() -> None:
-    """List the faults that --fault of the sandbox takes.
+    """List the kinds, options and operations of --fault.
+
+    A fault is a kind with options: error:operation=search_categories,times=3
 
     Example: bktools sandbox faults
     """
@@ -176,9 +156,5 @@ def faults() -> None:
     from bktools.sandbox.faults import KINDS, OPERATIONS, OPTIONS
 
     words = {"kind": KINDS, "option": OPTIONS, "operation": dict.fromkeys(OPERATIONS, "")}
-    lines = ["--fault KIND, or KIND:OPTION=VALUE,OPTION=VALUE such as error:operation=search_categories,times=3", ""]
-    for title in ("kind", "option"):
-        lines += [f"{title.capitalize()}s:", *(f"  {name:<13}{meaning}" for name, meaning in words[title].items()), ""]
-    lines.append(f"Operations: {', '.join(OPERATIONS)}")
     rows = [(is_a, name, meaning) for is_a, named in words.items() for name, meaning in named.items()]
-    results.hand_over(pd.DataFrame(rows, columns=["is_a", "name", "meaning"]), text="\n".join(lines))
+    results.hand_over(pd.DataFrame(rows, columns=["is_a", "name", "meaning"]))

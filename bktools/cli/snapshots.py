@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,9 @@ import typer
 from bktools.cli import options, results
 from bktools.cli.loading import age
 from bktools.cli.options import REQUIRED, argument, option
-from bktools.cli.output import remark
 from bktools.contract import NOUNS, rules
 from bktools.errors import SnapshotNotFoundError
+from bktools.progress import note
 
 if TYPE_CHECKING:
     from bktools.snapshots.snapshot import Facts, Query
@@ -36,20 +36,17 @@ def list_snapshots(connection: options.Connects) -> None:
 
     Example: bktools snapshots list
     """
-    from bktools.snapshots.options import age_of
-
     rows = []
     with _stored(connection) as (store, queries):
         for query in queries:
             snapshots = store.history(query)
-            newest, size = snapshots[-1], sum(snapshot.size() for snapshot in snapshots)
-            key, facts = store.folder(query).name[:NAMED], newest.facts()
+            facts, size = snapshots[-1].facts(), sum(snapshot.size() for snapshot in snapshots)
             rows.append({
-                "key": key, "table": query.table, "filters": _filters(query), "snapshots": len(snapshots),
-                "rows": facts and facts.rows, "size": _size(size), "newest": age_of(newest.time),
-                "bytes": size, "fetched_at": newest.time,
+                "key": store.folder(query).name[:NAMED], "table": query.table, "filters": _filters(query),
+                "snapshots": len(snapshots), "rows": facts and facts.rows, "bytes": size,
+                "fetched_at": snapshots[-1].time,
             })  # fmt: skip
-    _hand_over(rows, ["key", "table", "filters", "snapshots", "rows", "size", "newest"], "bytes", "fetched_at")
+    _hand_over(rows, ["key", "table", "filters", "snapshots", "rows", "bytes", "fetched_at"])
 
 
 @app.command("show")
@@ -64,16 +61,16 @@ def show(
     with _stored(connection) as (store, queries):
         query = _named(key, store, queries)
         snapshots = store.history(query)
-    remark(f"{query.table}, {_filters(query)}")
+    note(f"{query.table}, {_filters(query)}")
     rows = []
     for snapshot in snapshots:
-        facts, size = snapshot.facts(), snapshot.size()
+        facts = snapshot.facts()
         complete = "damaged" if facts is None or snapshot.is_damaged else _complete(facts)
         rows.append({
-            "fetched_at": snapshot.time, "rows": facts and facts.rows, "size": _size(size),
-            "content": snapshot.digest[:NAMED], "complete": complete, "bytes": size,
+            "fetched_at": snapshot.time, "rows": facts and facts.rows, "bytes": snapshot.size(),
+            "content": snapshot.digest[:NAMED], "complete": complete,
         })  # fmt: skip
-    _hand_over(rows, ["fetched_at", "rows", "size", "content", "complete"], "bytes")
+    _hand_over(rows, ["fetched_at", "rows", "bytes", "content", "complete"])
 
 
 @app.command("prune")
@@ -92,7 +89,7 @@ def prune(
     limit = age("--older-than", older_than)
     with _stored(connection) as (store, _):
         gone = store.prune(limit)
-    line = f"{gone.snapshots} snapshots removed, {_size(gone.size)} freed; the newest and each month's last are kept"
+    line = f"{gone.snapshots} snapshots removed, {gone.size:,} bytes freed; the newest and each month's last are kept"
     results.report(line, removed=gone.snapshots, bytes=gone.size)
 
 
@@ -112,7 +109,7 @@ def path(
     """
     with _stored(connection) as (store, queries):
         if table in TABLES:
-            wanted = _of_table(str(table), store.settings.company, store.settings.company_names, queries)
+            wanted = _of_table(str(table), store, queries)
         else:
             wanted = [_named(table, store, queries)] if table else queries
         files = [_newest(store, query) for query in wanted]
@@ -130,8 +127,9 @@ def _stored(connection: options.Connection) -> Iterator[tuple[Store, list[Query]
         yield store, store.queries()
 
 
-def _of_table(table: str, company: str | None, names: Mapping[str, str], queries: list[Query]) -> list[Query]:
+def _of_table(table: str, store: Store, queries: list[Query]) -> list[Query]:
     """Return the queries of a whole table, of one company or of all."""
+    company, names = store.settings.company, store.settings.company_names
     company_id = None if company is None else rules.company_id("--company", company, names)
     matches = [
         query
@@ -171,13 +169,9 @@ def _filters(query: Query) -> str:
     return " ".join(texts) or "everything"
 
 
-def _size(count: int) -> str:
-    return f"{count / 2**20:.1f} MiB" if count >= 2**20 else f"{count / 2**10:.1f} KiB"
-
-
-def _hand_over(rows: list[dict[str, Any]], shown: list[str], *others: str) -> None:
+def _hand_over(rows: list[dict[str, Any]], columns: list[str]) -> None:
     import pandas as pd
 
-    results.hand_over(pd.DataFrame(rows, columns=[*shown, *others]), shown)
+    results.hand_over(pd.DataFrame(rows, columns=columns))
     if not rows:
-        remark("no snapshots: the first load makes one")
+        note("no snapshots: the first load makes one")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import bktools
 from bktools.cli import files, options, results
 from bktools.cli.options import option
-from bktools.cli.output import remark
+from bktools.progress import note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,6 +46,6 @@ def spend(
             names = files.tables_of(service, company)
             entries = entries.or_sample(service)
         rows = files.read_entries(entries, company, names)
-    remark(files.recognised(rows.attrs["bktools"]))
+    note(files.recognised(rows.attrs["bktools"]))
     sums = bktools.spend(rows, by=keys, shares=shares, **names)
     results.hand_over(sums, [name for name in sums.columns if name not in ("category_id", "employee_id")])

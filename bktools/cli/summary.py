@@ -12,19 +12,10 @@ MOST_VALUES = 12
 
 
 def summary_of(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the counts of a table.
+    """Return the counts of a table: one row for all of it, then one for each column and value.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Any table.
-
-    Returns
-    -------
-    DataFrame
-        One row for all rows (column "rows"), then one for each column and value, where the column holds no identifiers, has
-        at most 12 values, and some rows share one: column, value (text), rows. A table with amount and currency has a row
-        for each currency, with currency and amount, the exact sum.
+    A column counts when it holds no identifiers, has at most 12 values, and some rows share one. A table with amount
+    and currency has a row for each currency, with the exact sum.
     """
     import pandas as pd
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 from collections.abc import Iterable
@@ -11,19 +10,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from bktools.cli.formats import is_number, texts_of
-from bktools.consoles import CUT, GAP, column_widths, cut
+from bktools.consoles import GAP, column_widths, cut
 from bktools.frames.codes import counted
 from bktools.visible import width
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# Characters that tell one UUID from another in a table.
-SHOWN_OF_A_UUID = 8
-# The narrowest width that text is cut to.
-LEAST_WIDTH = 20
-
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
 def counts(values: pd.Series) -> str:
@@ -40,16 +32,9 @@ def in_order(frame: pd.DataFrame, column: str, values: Iterable[str]) -> pd.Data
 
 
 def show(frame: pd.DataFrame, *, most: int = 50, whole: str = "| cat") -> None:
-    """Print a frame: on a terminal the part that fits, elsewhere every row and column, separated by tabs.
+    """Print a frame: on a terminal what fits, elsewhere every row and column, separated by tabs.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Its columns, the most useful ones first.
-    most : int
-        Rows that a terminal gets.
-    whole : str
-        Addition to the command that shows everything, for the note.
+    `whole` is what to add to the command so that it shows everything, for the note.
     """
     if sys.stdout.isatty():
         if frame.empty:
@@ -63,13 +48,11 @@ def show(frame: pd.DataFrame, *, most: int = 50, whole: str = "| cat") -> None:
 
 def _show_fitted(frame: pd.DataFrame, most: int, room: int, whole: str) -> None:
     full = {name: texts_of(frame[name].head(most), ",") for name in frame.columns}
-    short = full
-    if sum(_needed(full).values()) + len(GAP) * (len(full) - 1) > room:
-        short = {name: [_short(text) for text in texts] for name, texts in full.items()}
+    needed = {name: max(map(width, [name, *texts])) for name, texts in full.items()}
     # A value without spaces is a word, a code or an ID to copy: it is shown whole or not at all.
     prose = [name for name, texts in full.items() if any(" " in text for text in texts)]
-    widths = column_widths(_needed(short), prose, room, least=LEAST_WIDTH)
-    shown = {name: [cut(text, columns) for text in short[name]] for name, columns in widths.items()}
+    widths = column_widths(needed, prose, room)
+    shown = {name: [cut(text, columns) for text in full[name]] for name, columns in widths.items()}
     padded = [
         [_padded(cell, columns, right=is_number(frame[name])) for cell in (cut(name, columns), *shown[name])]
         for name, columns in widths.items()
@@ -84,14 +67,6 @@ def _show_fitted(frame: pd.DataFrame, most: int, room: int, whole: str) -> None:
     ]
     if any(notes):
         typer.echo(f"{'; '.join(filter(None, notes))} (all of it: {whole})")
-
-
-def _needed(columns: dict[str, list[str]]) -> dict[str, int]:
-    return {name: max(map(width, [name, *texts])) for name, texts in columns.items()}
-
-
-def _short(text: str) -> str:
-    return text[:SHOWN_OF_A_UUID] + CUT if _UUID.fullmatch(text) else text
 
 
 def _padded(text: str, columns: int, *, right: bool) -> str:

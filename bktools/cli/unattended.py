@@ -14,20 +14,18 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from enum import StrEnum
-from typing import Any, NoReturn, TextIO, TypeVar
+from typing import NoReturn, TextIO, TypeVar
 
 from bktools.cli.exits import described, is_of_the_parser, needs_its_page
-from bktools.cli.output import TextFormat, remark
+from bktools.cli.output import TextFormat
 from bktools.errors import BktoolsError
-from bktools.progress import hushed, running
+from bktools.progress import hushed, note, running
 from bktools.visible import visible, visible_line
 
 log = logging.getLogger("bktools")
 
-# Seconds without output until a line says that the command is still running.
+# Seconds between two lines that say that the command is still running.
 HEARTBEAT = 30.0
-# Seconds between two looks at least.
-MOMENT = 0.02
 
 # What commands print before warnings and errors.
 PREFIX = "bktools: "
@@ -68,22 +66,12 @@ def common_first(arguments: Sequence[str]) -> list[str]:
 
 @contextmanager
 def unattended(arguments: Sequence[str], *, interval: float = HEARTBEAT) -> Iterator[None]:
-    """Set up the log and the heartbeat of a command, as its arguments ask.
-
-    Parameters
-    ----------
-    arguments : sequence of str
-        The command's arguments, from `common_first`.
-    interval : float
-        Seconds without output until the next heartbeat.
-    """
+    """Set up the log and the heartbeat of a command, as its arguments ask; those of every command stand first."""
     is_quiet, log_format = "--quiet" in arguments, _log_format(arguments)
     level = _chosen("--log-level", LogLevel, arguments) or (LogLevel.WARNING if is_quiet else LogLevel.INFO)
-    before, started = sys.stderr, time.monotonic()
-    out = _Watched(before)
+    out, started = sys.stderr, time.monotonic()
     with ExitStack() as stack:
-        stack.callback(setattr, sys, "stderr", before)
-        sys.stderr = out
+        stack.callback(setattr, sys, "stderr", out)
         if log_format is not None:
             stack.enter_context(_logging_to(out, log_format, logging.getLevelNamesMapping()[level.upper()]))
         if log_format is TextFormat.JSON:
@@ -92,8 +80,8 @@ def unattended(arguments: Sequence[str], *, interval: float = HEARTBEAT) -> Iter
             stack.callback(hushed.clear)
             hushed.set()
         # On a terminal, a bar shows that work goes on. `sandbox serve` is meant to run without output.
-        if not is_quiet and "serve" not in arguments and (log_format is not None or not before.isatty()):
-            stack.enter_context(_heartbeat(out, interval, is_logged=log_format is not None))
+        if not is_quiet and "serve" not in arguments and (log_format is not None or not out.isatty()):
+            stack.enter_context(_heartbeat(out, interval))
         try:
             yield
         except SystemExit as end:
@@ -121,7 +109,7 @@ def fail(error: Exception, arguments: Sequence[str]) -> NoReturn:
     else:
         print(f"{PREFIX}{error}", file=sys.stderr)
         if needs_its_page(error):
-            remark(f"{PREFIX}more about this: {data['guide']}")
+            note(f"{PREFIX}more about this: {data['guide']}", shown=not hushed.is_set())
     sys.exit(data["exit_code"])
 
 
@@ -144,7 +132,7 @@ def _chosen(option: str, words: type[_Words], arguments: Sequence[str]) -> _Word
 
 
 @contextmanager
-def _logging_to(out: _Watched, log_format: TextFormat, level: int) -> Iterator[None]:
+def _logging_to(out: TextIO, log_format: TextFormat, level: int) -> Iterator[None]:
     handler = logging.StreamHandler(out)
     handler.setFormatter(_JsonFormatter() if log_format is TextFormat.JSON else _TextFormatter())
     before = log.level, log.propagate
@@ -161,40 +149,23 @@ def _logging_to(out: _Watched, log_format: TextFormat, level: int) -> Iterator[N
 
 
 @contextmanager
-def _heartbeat(out: _Watched, interval: float, *, is_logged: bool) -> Iterator[None]:
-    """Print a line whenever nothing was printed for some seconds, with the steps that are running."""
+def _heartbeat(out: TextIO, interval: float) -> Iterator[None]:
+    """Print a line every some seconds, with the steps that are running."""
     ended, started = threading.Event(), time.monotonic()
 
     def beat() -> None:
-        while not ended.wait(max(out.written_at + interval - time.monotonic(), MOMENT)):
-            if time.monotonic() - out.written_at >= interval:
-                steps = "; ".join(running())
-                text = f"still running after {time.monotonic() - started:.0f} s{': ' if steps else ''}{steps}"
-                if is_logged:
-                    log.info("%s", text)
-                else:
-                    print(f"{PREFIX}{visible(text)}", file=out, flush=True)
+        while not ended.wait(interval):
+            steps = "; ".join(running())
+            text = f"still running after {time.monotonic() - started:.0f} s{': ' if steps else ''}{steps}"
+            log.info("%s", text)
+            if not hushed.is_set():
+                print(f"{PREFIX}{visible(text)}", file=out, flush=True)
 
     threading.Thread(target=beat, name="bktools-heartbeat", daemon=True).start()
     try:
         yield
     finally:
         ended.set()
-
-
-class _Watched:
-    """A stream that knows when it was last written to."""
-
-    def __init__(self, target: TextIO) -> None:
-        self._target = target
-        self.written_at = time.monotonic()
-
-    def write(self, text: str) -> int:
-        self.written_at = time.monotonic()
-        return self._target.write(text)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._target, name)
 
 
 class _Logged(io.TextIOBase):
@@ -219,13 +190,12 @@ class _TextFormatter(logging.Formatter):
 
 class _JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        line: dict[str, Any] = {"time": _time(record), "level": record.levelname, "message": record.getMessage()}
-        line |= {name: value for name in FIELDS if (value := getattr(record, name, None)) is not None}
-        if record.exc_info is not None:
-            line["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(line)
+        trace = record.exc_info and self.formatException(record.exc_info)
+        line = {"time": _time(record), "level": record.levelname, "message": record.getMessage(), "traceback": trace}
+        line |= {name: getattr(record, name, None) for name in FIELDS}
+        return json.dumps({name: value for name, value in line.items() if value is not None})
 
 
 def _time(record: logging.LogRecord) -> str:
     moment = dt.datetime.fromtimestamp(record.created, dt.UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"
+    return f"{moment.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"

@@ -68,7 +68,7 @@ def serving(categories: int) -> Iterator[tuple[Client, float, int]]:
                 exported = next(line for line in process.stdout if line.startswith("export "))
                 taken = time.perf_counter() - begun
                 known = dict(pair.split("=", 1) for pair in shlex.split(exported)[1:])
-                client = Client(known["ADDRESS"], known["TOKEN"], known["COMPANY"])
+                client = Client(*(known[f"BKTOOLS_{name}"] for name in ("BASE_URL", "TOKEN", "COMPANY")))
                 with closing(client):
                     yield client, taken, file.stat().st_size
             finally:

@@ -266,18 +266,18 @@ def test_formats_agree(world, tmp_path):
 
 def test_hostile_text_is_text_in_markdown_and_json(tmp_path, monkeypatch):
     """Markup, escapes and direction marks are characters of a cell, in each format."""
-    from bktools.cli.formats import WRITERS
+    from bktools.cli.formats import write_table
 
     hostile = "<script>|`x`|\x1b[31m\u202eabc\nnext"
     frame = pd.DataFrame({"a_b": [hostile, None], "n": [1, 2]})
-    WRITERS[".md"](frame, tmp_path / "t.md", "")
+    write_table(frame, tmp_path / "t.md", ".md", "")
     assert (tmp_path / "t.md").read_text(encoding="utf-8").splitlines() == [
         "| a_b | n |",
         "| --- | ---: |",
         r"| \<script\>\|\`x\`\|\\x1b\[31m\\u202eabc next | 1 |",
         "|  | 2 |",
     ]
-    WRITERS[".json"](frame, tmp_path / "t.json", "")
+    write_table(frame, tmp_path / "t.json", ".json", "")
     assert json.loads((tmp_path / "t.json").read_bytes()) == [{"a_b": hostile, "n": 1}, {"a_b": None, "n": 2}]
 
 

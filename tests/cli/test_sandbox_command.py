@@ -56,9 +56,9 @@ def get(url, token):
 
 def search(variables, query=""):
     request = urllib.request.Request(
-        f"{variables['ADDRESS']}/v1/bookkeeping-categories:search{query}",
-        json.dumps({"companyId": variables["COMPANY"]}).encode(),
-        {"Authorization": f"Bearer {variables['TOKEN']}", "Content-Type": "application/json"},
+        f"{variables['BKTOOLS_BASE_URL']}/v1/bookkeeping-categories:search{query}",
+        json.dumps({"companyId": variables["BKTOOLS_COMPANY"]}).encode(),
+        {"Authorization": f"Bearer {variables['BKTOOLS_TOKEN']}", "Content-Type": "application/json"},
     )
     with urllib.request.urlopen(request) as answer:
         return json.load(answer)
@@ -71,32 +71,29 @@ def free_port():
 
 
 def test_what_is_printed_can_be_pasted():
-    """The two lines for another terminal work in a shell as they are printed, and every credential with them."""
+    """The lines for another terminal work in a shell as they are printed, and every credential with them."""
     with served() as (variables, lines, _):
         shell = "\n".join(line for line in lines if line.startswith(("export ", "curl ")))
         done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=True)
         page = json.loads(done.stdout)
         assert len(page["data"]) == 2
-        assert {row["companyId"] for row in page["data"]} == {variables["COMPANY"]}
-        balance = get(f"{variables['BALANCE']}/v1/companies/balance", variables["BALANCE_TOKEN"])
+        assert {row["companyId"] for row in page["data"]} == {variables["BKTOOLS_COMPANY"]}
+        balance = get(f"{variables['BKTOOLS_BALANCE_URL']}/v1/companies/balance", variables["BKTOOLS_BALANCE_TOKEN"])
         assert balance.keys() == {"currency", "current", "available"}
 
 
 def test_what_is_printed_for_bktools_can_be_pasted(tmp_path):
     """The lines for bktools itself work in a shell as they are printed, and are all it needs of the served sandbox."""
-    with served() as (variables, _, process):
-        pasted = []
-        for line in process.stdout:
-            pasted += [line] if line.startswith(("export ", "bktools ")) else []
-            if line.startswith("bktools "):
-                break
+    with served() as (variables, lines, process):
+        pasted = [*(f"{line}\n" for line in lines if line.startswith("export ")), process.stdout.readline()]
+        assert pasted[1:] == ["bktools categories\n"]
         own = os.environ | {"BKTOOLS_DATA_DIR": str(tmp_path / "d"), "BKTOOLS_CACHE_DIR": str(tmp_path / "c")}
         shell = f'bktools() {{ {shlex.quote(sys.executable)} -m bktools "$@"; }}\n{"".join(pasted)}bktools config'
         done = subprocess.run(["bash", "-c", shell], env=own, capture_output=True, text=True, check=True)
     rows = done.stdout.splitlines()
     assert rows[0].startswith("id\tname\t")
     assert sum(row.count("\t") == 4 for row in rows) == 241
-    for value in (variables["ADDRESS"], variables["BALANCE"], variables["COMPANY"]):
+    for value in (variables["BKTOOLS_BASE_URL"], variables["BKTOOLS_BALANCE_URL"], variables["BKTOOLS_COMPANY"]):
         assert value in done.stdout
 
 
@@ -119,7 +116,7 @@ def test_the_page_of_the_guide_runs_as_it_stands(tmp_path):
     assert len(names) == 4
     assert names == sorted(names)
     assert second["pagination"]["hasPreviousPage"] is True
-    assert {row["companyId"] for row in employees["data"]} == {variables["COMPANY"]}
+    assert {row["companyId"] for row in employees["data"]} == {variables["BKTOOLS_COMPANY"]}
     assert account["data"]["externalId"] == "0400-curl"
     assert job["data"]["status"] == "pending"
     assert balance.keys() == {"currency", "current", "available"}
@@ -134,12 +131,12 @@ def test_every_option_does_what_it_says(tmp_path):
     sizes = ("--seed", 7, "--companies", 2, "--categories", 40, "--employees", 8, "--max-limit", 30)
     where = ("--port", ports[0], "--balance-port", ports[1], "--db", db)
     with served(*where, *sizes, "--requests-per-minute", 4) as (variables, _, _):
-        assert variables["ADDRESS"] == f"http://127.0.0.1:{ports[0]}"
-        assert variables["BALANCE"] == f"http://127.0.0.1:{ports[1]}"
+        assert variables["BKTOOLS_BASE_URL"] == f"http://127.0.0.1:{ports[0]}"
+        assert variables["BKTOOLS_BALANCE_URL"] == f"http://127.0.0.1:{ports[1]}"
         assert db.exists()
         page = search(variables)
         assert (len(page["data"]), page["pagination"]["total"]) == (30, 40)
-        employees = get(f"{variables['ADDRESS']}/v2/employees", variables["TOKEN"])
+        employees = get(f"{variables['BKTOOLS_BASE_URL']}/v2/employees", variables["BKTOOLS_TOKEN"])
         assert employees["pagination"]["total"] == 8 + 2
         assert len({row["companyId"] for row in employees["data"]}) == 2
         search(variables)
@@ -147,7 +144,7 @@ def test_every_option_does_what_it_says(tmp_path):
         with pytest.raises(urllib.error.HTTPError, match="429"):
             search(variables)
     with served("--db", tmp_path / "other.db", "--seed", 8) as (other, _, _):
-        assert other["COMPANY"] != variables["COMPANY"]
+        assert other["BKTOOLS_COMPANY"] != variables["BKTOOLS_COMPANY"]
 
 
 def test_faults_and_latency():
@@ -228,16 +225,14 @@ def test_a_database_that_cannot_be_one(run):
 
 
 def test_ctrl_c_keeps_the_state():
-    """Ctrl-C ends it in order; the next one has the same tokens, and says that a world's options came too late."""
+    """Ctrl-C ends it in order; the next one has the same tokens and the same world."""
     with served() as (first, _, process):
         process.send_signal(signal.SIGINT)
         rest, errors = process.communicate(timeout=20)
         assert (process.returncode, rest.splitlines()[-1], errors) == (0, "stopped; its state is kept", "")
-    with served("--categories", 5) as (second, _, process):
-        assert second["TOKEN"] == first["TOKEN"]
+    with served("--categories", 5) as (second, _, _):
+        assert second["BKTOOLS_TOKEN"] == first["BKTOOLS_TOKEN"]
         assert search(second)["pagination"]["total"] == 240
-        process.send_signal(signal.SIGINT)
-        assert "--categories is for a new one" in process.communicate(timeout=20)[1]
 
 
 def test_reset_forgets(run):
@@ -251,8 +246,8 @@ def test_reset_forgets(run):
     assert (done.returncode, done.stdout) == (Exit.DONE, "The next start makes a new sandbox.\n")
     assert run("sandbox", "reset", "--yes").returncode == Exit.DONE
     with served() as (after, _, _):
-        assert after["TOKEN"] != before["TOKEN"]
-        assert after["COMPANY"] == before["COMPANY"]
+        assert after["BKTOOLS_TOKEN"] != before["BKTOOLS_TOKEN"]
+        assert after["BKTOOLS_COMPANY"] == before["BKTOOLS_COMPANY"]
 
 
 def test_no_reset_while_it_runs(run):
@@ -271,8 +266,8 @@ def test_no_reset_while_it_runs(run):
 def test_answers_of_curl_end_their_line():
     """Two answers, one after the other, are two lines; a refusal as well."""
     with served() as (variables, _, _):
-        address = f"{variables['ADDRESS']}/v2/employees?limit=1"
-        authorized = f"-H 'Authorization: Bearer {variables['TOKEN']}'"
+        address = f"{variables['BKTOOLS_BASE_URL']}/v2/employees?limit=1"
+        authorized = f"-H 'Authorization: Bearer {variables['BKTOOLS_TOKEN']}'"
         shell = f"curl -s {authorized} '{address}'; curl -s '{address}'"
         done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("\n")
@@ -313,13 +308,13 @@ def test_each_request_is_a_line(option, line):
     with served(*option, "--fault", "reset:operation=search_employees") as (variables, _, process):
         search(variables, "?limit=1")
         with pytest.raises(ConnectionError):
-            get(f"{variables['ADDRESS']}/v2/employees?email=anna%40b.example", variables["TOKEN"])
+            get(f"{variables['BKTOOLS_BASE_URL']}/v2/employees?email=anna%40b.example", variables["BKTOOLS_TOKEN"])
         with pytest.raises(urllib.error.HTTPError) as refused:
-            get(f"{variables['ADDRESS']}/%1b%5b31m", variables["TOKEN"])
+            get(f"{variables['BKTOOLS_BASE_URL']}/%1b%5b31m", variables["BKTOOLS_TOKEN"])
         refused.value.read()
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=20)
-    assert not {variables["TOKEN"], "anna", "\x1b"} & set(re.split(r"[ =?@]", told))
+    assert not {variables["BKTOOLS_TOKEN"], "anna", "\x1b"} & set(re.split(r"[ =?@]", told))
     found = [match.groups() for text in told.splitlines() if line and (match := re.fullmatch(line, text))]
     path = "/v1/bookkeeping-categories:search"
     shown = "/\\\\x1b[31m" if option else "/\\x1b[31m"

@@ -182,8 +182,7 @@ class Exports(RuleBasedStateMachine):
     def _place(self, folder: str, address: str) -> Settings:
         return load_settings(
             address,
-            env={},
-            config_file=self.folder / "config.toml",
+            env={"BKTOOLS_CONFIG": str(self.folder / "config.toml")},
             token="t",
             data_dir=self.folder / folder,
             sent_log_dir=self.folder / "sent_log",
@@ -366,8 +365,7 @@ class SharedExports(Exports):
         (self.folder / f"machine-{number}").mkdir()
         return load_settings(
             "http://127.0.0.1:9",
-            env={},
-            config_file=self.folder / "config.toml",
+            env={"BKTOOLS_CONFIG": str(self.folder / "config.toml")},
             token="t",
             data_dir=self.folder / f"machine-{number}" / folder,
             sent_log_dir=self.folder / f"machine-{number}" / "sent_log",
