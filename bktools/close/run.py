@@ -23,7 +23,7 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.export import ExportPlan, compose_export_jobs
 from bktools.frames.engine import described, source_of
-from bktools.frames.schema import ACCOUNTS, TEXT, Month, to_arrow
+from bktools.frames.schema import ACCOUNTS, Month, to_arrow
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import THE_OUTCOME, Journal
@@ -130,7 +130,7 @@ class Closing:
         sent = sent_entries(journal, company, None if self.apply else history, persons)
         findings = plan.findings_table.to_pylist()
         rows = entries_of(plan, month, sent, jobs, findings, frozenset(assumed))
-        stays_open = self._recorded(plan, rows, jobs) if self.apply else ""
+        stays_open = self._recorded(plan, rows) if self.apply else ""
         record = record_in(journal, month, company, settings.environment, sent)
         own = settings.currency or next(iter(money_of(rows)), None)
         coverage = after.table("coverage")
@@ -198,9 +198,8 @@ class Closing:
         unknown = (row for row in before.table("coverage").to_pylist() if row["state"] == "unknown_account")
         return {row["category_id"]: row["account_id"] for row in unknown}
 
-    def _recorded(self, plan: ExportPlan, entries: pa.Table, jobs: list[dict[str, Any]]) -> str:
+    def _recorded(self, plan: ExportPlan, entries: pa.Table) -> str:
         """Write the close to the journal, and close the period where it is approved; return why it stays open."""
-        accepted = [job["batch_id"] for job in jobs if job["outcome"] == "ACCEPTED"]
         record_close(
             self._journal,
             self.company_id,
@@ -209,7 +208,6 @@ class Closing:
             prepared_by=self.prepared_by,
             approved_by=self.approved_by,
             held_back=entries.filter(pc.equal(entries["fate"], HELD)),
-            exported=plan.rows.filter(pc.is_in(plan.rows["batch_id"], pa.array(accepted, TEXT))),
         )
         if self.approved_by is None:
             return ""

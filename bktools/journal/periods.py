@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError
-from bktools.frames.columns import amounts_of, text_of
 from bktools.frames.schema import (
     COUNT,
     ENTRY_DATA,
@@ -316,9 +315,8 @@ def record_close(
     prepared_by: str,
     approved_by: str | None,
     held_back: pa.Table,
-    exported: pa.Table,
 ) -> None:
-    """Write a close with its totals and the entries that it held back.
+    """Write a close and the entries that it held back.
 
     Parameters
     ----------
@@ -332,8 +330,6 @@ def record_close(
         The persons.
     held_back : pyarrow.Table
         The entries that it held back: id, split_line, reason, message and the data.
-    exported : pyarrow.Table
-        The entries of the plan whose batch was accepted, with amount and currency.
     """
     columns: dict[str, list[Any]] = {name: texts_of(held_back, name) for name in ("id", *HELD_BACK[3:])}
     columns["split_line"] = split_lines(held_back).to_pylist()
@@ -342,8 +338,6 @@ def record_close(
         "plan_id": plan_id,
         "prepared_by": prepared_by,
         "approved_by": approved_by,
-        "exported": _sums(exported),
-        "held_back": _sums(held_back),
         "held_back_sha256": digest_of(rows),
     }
     subject = f"{company_id} {month}"
@@ -373,17 +367,6 @@ def _set_state(journal: Journal, company_id: str, month: str, state: str, reason
         record_event(connection, "period", subject, before, state, reason, by)
 
     journal.record(write, company_id)
-
-
-def _sums(entries: pa.Table) -> dict[str, dict[str, str]]:
-    """Return count and exact amount by currency, as text."""
-    table = pa.table(
-        {"amount": amounts_of(entries), "currency": text_of(entries, "currency"), "split_line": split_lines(entries)}
-    )
-    return {
-        row["currency"] or "no currency": {"entries": str(row["entries"]), "amount": f"{row['amount'] or 0:f}"}
-        for row in _by_currency(table, "entries", "amount")
-    }
 
 
 def _by_currency(table: pa.Table, count: str, amount: str) -> list[dict[str, Any]]:
