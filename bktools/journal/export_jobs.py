@@ -7,13 +7,14 @@ import datetime as dt
 import pandas as pd
 import pyarrow as pa
 
+from bktools.caller import in_shell
 from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.frames.schema import EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, TEXT, to_pandas
 from bktools.journal.journal import Journal
 from bktools.journal.tables import table_of
-from bktools.journal.unknown_outcomes import how_to_settle, how_to_settle_all
+from bktools.journal.unknown_outcomes import how_to_settle
 from bktools.service import Service
 
 RESOLVED = {"accepted": "ACCEPTED", "released": "RELEASED"}
@@ -122,7 +123,16 @@ def answer_to_all(company: str | None = None, *, service: Service | None = None)
     company_id = None if company is None else rules.uuid_text("company", company)
     with Journal(service_or_default(service).settings) as journal:
         rows = journal.unknown(company_id)
-        return how_to_settle_all(journal, rows, company_id) if len(rows) > 1 else ""
+        if len(rows) <= 1:
+            return ""
+        newest = max(dt.datetime.fromisoformat(row["sent_at"] or row["planned_at"]) for row in rows)
+        before = (newest + dt.timedelta(seconds=1)).strftime("%Y-%m-%dT%H:%M:%S")
+        of_company = "" if company_id is None else f" --company {in_shell(company_id)}"
+        resolve = journal.command(f"export resolve --all-before {before}{of_company}")
+    return (
+        f"the {len(rows)} batches were all found booked: "
+        f'{resolve} --outcome accepted --evidence "..." --by NAME (it can only accept them)'
+    )
 
 
 def resolve_export_job(
