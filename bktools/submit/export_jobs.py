@@ -25,7 +25,6 @@ from bktools.contract import rules
 from bktools.errors import (
     ArgumentError,
     BktoolsError,
-    JournalBusyError,
     JournalError,
     PlanError,
     StorageError,
@@ -103,8 +102,8 @@ def submit_export_jobs(
         One row per batch, company by company: batch_id, company_id, entries (count), outcome, job_id, message. Outcomes:
         ACCEPTED (the job was created; it may not be completed), REJECTED (refused, nothing was booked), UNKNOWN (it may have been booked;
         the message says how to resolve it), PLANNED (not sent, run again), BLOCKED (not sent, because an earlier batch
-        of the company is UNKNOWN or was refused, the service cannot be reached, or its entries were exported before with
-        other data). Without `apply`: PLANNED for batches
+        of the company is UNKNOWN or was refused, another process is sending for the company, the service cannot be reached,
+        or its entries were exported before with other data). Without `apply`: PLANNED for batches
         that would be sent, SENDING for batches that another process is sending.
 
     Raises
@@ -114,8 +113,6 @@ def submit_export_jobs(
         batch or journal sent; nothing is sent.
     ArgumentError
         When the argument is not a plan, `wait` is not a number of seconds, or `period` is not a month; nothing is sent.
-    JournalBusyError
-        When another process is sending for every company of the plan; nothing is sent.
     JournalError, StorageError
         When the journal is an old copy or cannot be written. A batch is only sent after it is in the journal.
 
@@ -229,7 +226,6 @@ class _Run:
     period: str | None
     stopped: str = ""
     ending: threading.Event = field(default_factory=threading.Event)
-    busy: list[JournalBusyError] = field(default_factory=list)
     errors: list[Exception] = field(default_factory=list)
 
     def all(self, of_company: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
@@ -246,8 +242,6 @@ class _Run:
             raise StorageError("; ".join(map(str, self.errors))) from self.errors[0]
         for error in self.errors:
             raise error
-        if self.busy and len(self.busy) == len(calls):
-            raise self.busy[0]
         return [row for number in sorted(rows) for row in rows[number]]
 
     def go_on(self) -> None:
@@ -307,8 +301,6 @@ class _Sender:
                 return [self._row_of(batch) for batch in map(request, batch_ids)]
         except JournalError as error:
             # Nothing was sent: another process is sending, or has sent some of these batches meanwhile.
-            if isinstance(error, JournalBusyError):
-                self.run.busy.append(error)
             return [_row(batch, "BLOCKED", str(error)) for batch in map(request, batch_ids)]
 
     def _row_of(self, batch: BatchRequest) -> dict[str, Any]:
