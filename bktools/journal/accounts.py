@@ -73,7 +73,7 @@ def record_accounts(
         written, changes = [], []
         for row in rows:
             key = key_of(row)
-            account = dict.fromkeys(KNOWN) | before.get(key, {}) | row | {"updated_at": stamp}
+            account = {**dict.fromkeys(KNOWN), **before.get(key, {}), **row, "updated_at": stamp}
             # PostgreSQL takes no flag as a number.
             account["archived"] = None if account["archived"] is None else int(account["archived"])
             written.append([account[name] for name in KEY + KNOWN])

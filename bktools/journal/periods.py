@@ -343,7 +343,7 @@ def _set_state(journal: Journal, company_id: str, month: str, state: str, reason
     journal.record(write, company_id)
 
 
-def totals_of(sent: pa.Table, held: pa.Table) -> list[Row]:
+def totals_of(sent: pa.Table, held: pa.Table) -> list[dict[str, Any]]:
     """Return a row per month and currency: number and exact amount, as text, of each of PARTS."""
     is_open, is_accepted = pc.equal(held["outcome"], "open"), pc.equal(sent["state"], "ACCEPTED")
     parts = {

@@ -318,7 +318,8 @@ def _append(path: Path, line: bytes) -> None:
             # Start a new line after one that a kill cut short.
             line = line if file.read(1) == b"\n" else b"\n" + line
         file.write(line)
-        disk.to_disk(file)
+        file.flush()
+        os.fsync(file.fileno())
     if is_new:
         disk.folder_to_disk(path.parent)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,7 +11,7 @@ from bktools.frames.schema import COUNT, FLAG, TEXT
 from bktools.journal.records import Row
 
 
-def table_of(pieces: Iterable[list[Row]], schema: pa.Schema) -> pa.Table:
+def table_of(pieces: Iterable[Sequence[Row]], schema: pa.Schema) -> pa.Table:
     """Return rows, in several lists, as a table of a schema; columns that it lacks are left out."""
     # As the journal has its values: text, and numbers as they are.
     texts = pa.schema([field.with_type(COUNT if field.type in {COUNT, FLAG} else TEXT) for field in schema])
