@@ -33,7 +33,7 @@ from bktools.reconcile import Reconciliation, reconcile_accounts
 from bktools.service import Service
 from bktools.snapshots.tables import load_categories, load_employees
 from bktools.submit.accounts import create_with
-from bktools.submit.export_jobs import submit_with
+from bktools.submit.export_jobs import Submission
 
 Result = TypeVar("Result")
 
@@ -122,10 +122,10 @@ class Closing:
             )  # fmt: skip
 
         plan = self._step("plan", compose, history)
-        jobs = self._step(
-            "jobs", submit_with, journal, plan,
-            apply=self.apply, wait=self.wait, others_export=self.others_export, period=month, service=service,
-        )  # fmt: skip
+        submission = Submission(
+            journal, plan, service, apply=self.apply, wait=self.wait, others_export=self.others_export, period=month
+        )
+        jobs = self._step("jobs", submission.rows)
         persons = {plan.plan_id: self.prepared_by} if self.apply else {}
         sent = sent_entries(journal, company, None if self.apply else history, persons)
         findings = plan.findings_table.to_pylist()

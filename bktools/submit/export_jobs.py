@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -36,7 +36,6 @@ from bktools.journal.entry_data import dates_of
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, now
 from bktools.journal.unknown_outcomes import lasts_seconds, settle_first
-from bktools.progress import Bar
 from bktools.progress import progress as progress_bar
 from bktools.service import Service
 from bktools.service.service import reserve
@@ -138,57 +137,13 @@ def submit_export_jobs(
     period = None if period is None else rules.month("period", period)
     service = service_or_default(service)
     with Journal(service.settings) as journal:
-        rows = submit_with(
-            journal,
-            plan,
-            apply=apply,
-            wait=wait,
-            others_export=others_export,
-            period=period,
+        rows = Submission(
+            journal, plan, service, apply=apply, wait=wait, others_export=others_export, period=period,
             progress=progress,
-            service=service,
-        )
+        ).rows()  # fmt: skip
     table = pa.Table.from_pylist(rows, schema=OUTCOMES)
     about = {"environment": service.settings.environment, "plan": plan.plan_id, "applied": apply}
     return to_pandas(table, about | {"unchecked": list(plan.unchecked)})
-
-
-def submit_with(
-    journal: Journal,
-    plan: ExportPlan,
-    *,
-    apply: bool,
-    wait: float | dt.timedelta,
-    others_export: bool,
-    period: str | None,
-    progress: bool | None = None,
-    service: Service,
-) -> list[dict[str, Any]]:
-    """Submit a plan as `submit_export_jobs` does, with an open journal; return a row a batch."""
-    seconds, others_export = _seconds(wait), rules.flag("others_export", others_export)
-    # Only the journal that a plan was composed with knows the earlier exports.
-    if plan.journal not in {"", journal.id}:
-        raise PlanError(
-            f"the plan {plan.plan_id} was composed with the journal {plan.journal}, but this is {journal.id}: nothing was "
-            "sent; submit it with that journal (bktools journal shows the current one), or compose it again here"
-        )
-    journal.recover()
-    journal.require_current()
-    # Check every batch before sending the first.
-    of_company: dict[str, list[str]] = {}
-    for batch in plan.requests():
-        reason = journal.obstacle(batch)
-        if reason:
-            raise PlanError(reason)
-        of_company.setdefault(batch.company_id, []).append(batch.batch_id)
-    if apply:
-        with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
-            limit = RateLimit(shown=progress)
-            return _Run(journal, plan, service, bar, limit, seconds, others_export, period).all(of_company)
-    explained = set[str]()
-    # Requests are made one at a time, to save memory.
-    batches = (plan.request(batch_id) for own in of_company.values() for batch_id in own)
-    return [_row_unsent(journal, batch, explained, "SENDING") or _row_planned(journal, batch) for batch in batches]
 
 
 def _seconds(wait: float | dt.timedelta) -> float:
@@ -201,14 +156,14 @@ def _seconds(wait: float | dt.timedelta) -> float:
 
 
 @dataclass
-class _Run:
-    """The submission of a plan: what its companies share.
+class Submission:
+    """The submission of a plan with an open journal, and what its companies share.
 
     Parameters
     ----------
     journal : Journal
-        Open; the only company uses it, and several have connections of their own.
-    wait, others_export, period
+        The only company uses it, and several have connections of their own.
+    plan, service, apply, wait, others_export, period, progress
         As in `submit_export_jobs`.
     stopped : str
         The reason why nothing more is sent, for any company.
@@ -219,17 +174,49 @@ class _Run:
     journal: Journal
     plan: ExportPlan
     service: Service
-    bar: Bar
-    rate_limit: RateLimit
-    wait: float
+    _: KW_ONLY
+    apply: bool
+    wait: float | dt.timedelta
     others_export: bool
     period: str | None
+    progress: bool | None = None
     stopped: str = ""
     ending: threading.Event = field(default_factory=threading.Event)
     errors: list[Exception] = field(default_factory=list)
 
-    def all(self, of_company: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
-        """Send the batches of each company, given by their IDs; return one row per batch, in the same order."""
+    def __post_init__(self) -> None:
+        self.seconds, self.others_export = _seconds(self.wait), rules.flag("others_export", self.others_export)
+        self.rate_limit = RateLimit(shown=self.progress)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Send the batches, or only look what would be sent; return one row per batch, company by company."""
+        plan, journal = self.plan, self.journal
+        # Only the journal that a plan was composed with knows the earlier exports.
+        if plan.journal not in {"", journal.id}:
+            raise PlanError(
+                f"the plan {plan.plan_id} was composed with the journal {plan.journal}, but this is {journal.id}: nothing was "
+                "sent; submit it with that journal (bktools journal shows the current one), or compose it again here"
+            )
+        journal.recover()
+        journal.require_current()
+        # Check every batch before sending the first.
+        of_company: dict[str, list[str]] = {}
+        for batch in plan.requests():
+            reason = journal.obstacle(batch)
+            if reason:
+                raise PlanError(reason)
+            of_company.setdefault(batch.company_id, []).append(batch.batch_id)
+        if self.apply:
+            with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=self.progress) as bar:
+                self.bar = bar
+                return self._sent(of_company)
+        explained = set[str]()
+        # Requests are made one at a time, to save memory.
+        batches = (plan.request(batch_id) for own in of_company.values() for batch_id in own)
+        return [_row_unsent(journal, batch, explained, "SENDING") or _row_planned(journal, batch) for batch in batches]
+
+    def _sent(self, of_company: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+        """Send the batches of each company, given by their IDs."""
         is_alone = len(of_company) == 1
         calls = [partial(self._company, company, batch_ids, is_alone) for company, batch_ids in of_company.items()]
         threads = min(len(calls), COMPANIES) or 1
@@ -284,7 +271,7 @@ class _Sender:
     """
 
     journal: Journal
-    run: _Run
+    run: Submission
     company_id: str
     stopped: str = ""
     explained: set[str] = field(default_factory=set)
@@ -342,7 +329,7 @@ class _Sender:
 
     def _send_when_free(self, batch: BatchRequest) -> Outcome:
         """Send a batch; again after a wait while its company has a job in progress, or the rate limit is reached."""
-        end = time.monotonic() + self.run.wait
+        end = time.monotonic() + self.run.seconds
         wait, seconds = 0.0, FIRST_PAUSE
         while True:
             try:
@@ -375,19 +362,13 @@ class _Sender:
 
     def _send_once(self, batch: BatchRequest) -> Outcome:
         doubt = self._doubt_about_a_job(batch)
-        service, options = self.run.service, self.run.plan.options
+        service = self.run.service
         body = self.journal.begin(batch.batch_id)
         assert body == batch.body, "claim refuses a batch with another body"
         sent_at = time.monotonic()
         # Only the request, and nothing that could fail, stands between its intent and its outcome.
         try:
-            job = service.create_export_job(
-                batch.entry_ids,
-                batch.company_id,
-                employee_id=options.employee_id,
-                is_interactive=options.is_interactive,
-                vendor_based_bookkeeping=options.vendor_based_bookkeeping,
-            )
+            job = service.create_export_job(batch.entry_ids, batch.company_id, **asdict(self.run.plan.options))
             outcome = of_answer(job, batch.company_id, len(batch.entry_ids))
         except BaseException as error:
             outcome = of_error(error, doubt=doubt, rate_limit_type=service.settings.rate_limit_type)
