@@ -19,7 +19,7 @@ from bktools.inputs.accounts import read_accounts
 from bktools.inputs.columns import Columns
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, now, record_event, record_events
-from bktools.journal.tables import table_of
+from bktools.journal.tables import opened, table_of
 from bktools.service import Service
 
 # The columns of the journal's accounts: their identity, and what is known of them.
@@ -148,14 +148,12 @@ def load_accounts(company: str | None = None, *, service: Service | None = None)
     ...     len(bktools.load_accounts(service=service))
     0
     """
-    settings = service_or_default(service).settings
-    company_id = None if company is None else rules.uuid_text("company", company)
-    with Journal(settings) as journal:
+    service = service_or_default(service)
+    with opened(company, service) as (journal, company_id):
         accounts = accounts_in(journal, company_id)
         charts = companies_in_charts(journal)
-    provenance = {"environment": settings.environment, "table": "accounts", "rows": len(accounts), "complete": True}
-    provenance |= {"companies_in_charts": charts} if charts else {}
-    return to_pandas(accounts, provenance)
+    about = {"environment": service.settings.environment, "table": "accounts", "rows": len(accounts), "complete": True}
+    return to_pandas(accounts, about | ({"companies_in_charts": charts} if charts else {}))
 
 
 def accounts_in(journal: Journal, company_id: str | None) -> pa.Table:

@@ -33,7 +33,7 @@ from bktools.journal.entry_data import HELD_BACK, INSERT_HELD_BACK, digest_of
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import Journal
 from bktools.journal.records import Connection, Row, record_event
-from bktools.journal.tables import table_of
+from bktools.journal.tables import opened, table_of
 from bktools.service import Service
 
 OPEN, CLOSED, APPLIED = "OPEN", "CLOSED", "APPLIED"
@@ -119,15 +119,13 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
     ...     len(bktools.load_periods(service=service))
     0
     """
-    settings = service_or_default(service).settings
-    company_id = None if company is None else rules.uuid_text("company", company)
-    with Journal(settings) as journal:
-        journal.recover()
+    service = service_or_default(service)
+    with opened(company, service) as (journal, company_id):
         sql = """SELECT company_id FROM batches UNION SELECT substr(subject_id, 1, 36) FROM events
             WHERE subject IN ('close', 'period') ORDER BY 1"""
         companies = [company_id] if company_id else [row["company_id"] for row in journal.rows(sql)]
         table = table_of([_months_of(journal, company) for company in companies], PERIODS)
-    about = {"environment": settings.environment, "table": "periods", "rows": len(table), "complete": True}
+    about = {"environment": service.settings.environment, "table": "periods", "rows": len(table), "complete": True}
     return to_pandas(table, about)
 
 
