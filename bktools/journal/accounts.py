@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +30,8 @@ _WRITE = (
     f"ON CONFLICT (company_id, external_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in KNOWN)}"
 )
 
-# The optional columns of a list of accounts, each with its check.
-OPTIONAL: Mapping[str, Callable[[str, object], object]] = {
-    "name": rules.text,
-    "code": rules.text,
-    "tax_code_external_id": rules.text,
-    "archived": rules.flag,
-    "metadata": rules.text,
-}
-
+# The optional columns of a list of accounts.
+OPTIONAL = ("name", "code", "tax_code_external_id", "archived", "metadata")
 
 # The event of an account that a complete list lacks; it is no longer among the accounts.
 RETIRED = "RETIRED"
@@ -47,22 +40,10 @@ RETIRED = "RETIRED"
 def record_accounts(
     journal: Journal, rows: Iterable[Mapping[str, Any]], *, complete: str | None = None
 ) -> list[tuple[str, str]]:
-    """Write accounts to the journal, all of them or none. A field that is missing in a row keeps its value.
+    """Write accounts to the journal, all of them or none; return company and external ID of each retired one.
 
-    Parameters
-    ----------
-    journal : Journal
-        Open.
-    rows : iterable of mapping
-        `company_id`, `external_id`, `state`, and any of `account_id`, `name`, `code`, `tax_code_external_id`,
-        `archived`, `metadata` (JSON text), `message`; None clears the field.
-    complete : str, optional
-        Name of the list, if it has all accounts of its companies: the others that were known are retired.
-
-    Returns
-    -------
-    list of tuple
-        Company and external ID of each retired account.
+    A row has KEY, `state` and any others of KNOWN: a field that is missing keeps its value, None clears it. `complete` is
+    the name of a list that has all accounts of its companies: the others that were known are retired.
     """
     rows = list(rows)
     if not rows:
@@ -265,8 +246,9 @@ def _imported(frame: pd.DataFrame, source: str, fallback: str | None) -> Iterato
             "state": "IMPORTED",
             "message": f"imported from {Path(source).name}",
         }
-        for name in OPTIONAL.keys() & row.keys():
-            account[name] = None if row[name] is None else OPTIONAL[name](f"{name} {where}", row[name])
+        for name in row.keys() & OPTIONAL:
+            check = rules.flag if name == "archived" else rules.text
+            account[name] = None if row[name] is None else check(f"{name} {where}", row[name])
         first = seen.setdefault(key_of(account), number)
         if first != number:
             raise InputError(

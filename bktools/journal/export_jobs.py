@@ -90,16 +90,9 @@ def load_export_jobs(
 
 
 def history_of(journal: Journal, kind: str, company_id: str | None = None, batch: str | None = None) -> pa.Table:
-    """Return the batches, entries or events of an open journal with the columns of SCHEMAS.
+    """Return the batches, entries or events of a journal, for one company or batch, with the columns of SCHEMAS.
 
-    Parameters
-    ----------
-    journal : Journal
-        Open.
-    kind : str
-        A name of SCHEMAS. "sent" are entries with the process that sent each and its plan.
-    company_id, batch : str, optional
-        Only those of a company or of a batch.
+    The kind "sent" has entries with the process that sent each and its plan.
     """
     pieces = journal.history("entries" if kind == "sent" else kind, company_id, batch)
     return table_of(pieces, SCHEMAS[kind])

@@ -281,21 +281,7 @@ def record_close(
     approved_by: str | None,
     held_back: pa.Table,
 ) -> None:
-    """Write a close and the entries that it held back.
-
-    Parameters
-    ----------
-    journal : Journal
-        The journal the close was sent with.
-    company_id, month : str
-        Company and month.
-    plan_id : str
-        Identity of the plan that was sent.
-    prepared_by, approved_by : str
-        The persons.
-    held_back : pyarrow.Table
-        The entries that it held back: id, split_line, reason, message and the data.
-    """
+    """Write a close and the entries that it held back, with id, split_line, reason, message and their data."""
     values = (texts_of(held_back, name) for name in HELD_BACK[4:])
     rows = list(zip(texts_of(held_back, "id"), split_lines(held_back).to_pylist(), *values, strict=True))
     message = {
@@ -423,12 +409,12 @@ def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | No
     for row in wanted:
         if job := jobs.get(row["entry_id"]):
             row |= {"outcome": "resolved", "resolved_period": job["period"], "resolved_job_id": job["job_id"]}
-            row["resolved_at"] = job["sent_at"].isoformat()
+            row["resolved_at"] = job["sent_at"] and job["sent_at"].isoformat()
     return table_of([wanted], HELD)
 
 
 def closes_of(journal: Journal, company_id: str, month: str | None = None) -> list[dict[str, Any]]:
-    """Return the closes of a period, oldest first, with plan, persons and totals."""
+    """Return the closes of a period or of all, oldest first, with plan and persons."""
     return [dict(row) | json.loads(row["message"]) for row in journal.rows(_CLOSES, company_id, month)]
 
 

@@ -42,22 +42,9 @@ NOT_BOOKED = frozenset({"PLANNED", "REJECTED", "RELEASED"})
 
 @dataclass(frozen=True)
 class SentLine:
-    """A line of the sent log: a batch changed its state.
+    """A line of the sent log: a batch changed its state."""
 
-    Parameters
-    ----------
-    event, digest
-        Number of the journal's last event, and its digest.
-    batch_id, plan_id, company_id : str
-        The batch, its plan and its company.
-    state, message, at : str
-        The new state, its reason, and the time (UTC).
-    body : str
-        The compressed request body; only in the line written before sending.
-    job_id : str
-        The job that the service created, "" where none is known.
-    """
-
+    # The journal's last event.
     event: int
     digest: str
     batch_id: str
@@ -66,33 +53,24 @@ class SentLine:
     state: str
     message: str
     at: str
+    # The compressed request, only in the line written before sending.
     body: str = ""
     job_id: str = ""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """The newest state of a shared database that this machine has seen, whoever wrote it.
-
-    Parameters
-    ----------
-    event, digest
-        Number of the newest event, and its digest.
-    database : str
-        Server, database, timeline and number of the table of events, see `bktools.journal.postgres`.
-    position : int
-        The highest position of the server's log that was on its disk.
-    restore : str
-        The last restore that this machine confirmed, or that was before its first use; "" for none.
-    senders : tuple of str
-        The machines that had sent.
-    """
+    """The newest state of a shared database that this machine has seen, whoever wrote it."""
 
     event: int
     digest: str
+    # Server, database, timeline and number of the table of events, see `bktools.journal.postgres`.
     database: str
+    # The highest position of the server's log that was on its disk.
     position: int
+    # The last restore that this machine confirmed, or that was before its first use; "" for none.
     restore: str
+    # The machines that had sent.
     senders: tuple[str, ...]
 
 
@@ -107,17 +85,7 @@ def unpacked(text: str) -> bytes:
 
 
 class SentLog:
-    """The sent log of one journal, in both folders.
-
-    Parameters
-    ----------
-    inner : Path
-        The folder beside the journal.
-    outer : Path
-        The folder outside of the data folder; each journal of this user has its own folder in it.
-    journal_id : str
-        Identity of the journal.
-    """
+    """The sent log of one journal: beside it, and in its own folder of the outer one, which is outside of the data folder."""
 
     def __init__(self, inner: Path, outer: Path, journal_id: str) -> None:
         self.outer = outer
@@ -125,13 +93,7 @@ class SentLog:
         self._journal_id = journal_id
 
     def write(self, line: SentLine, about: Mapping[str, Any]) -> None:
-        """Append a line in both folders and flush it to disk. Hold the company's lock.
-
-        Raises
-        ------
-        StorageError
-            When one of the folders cannot be written.
-        """
+        """Append a line in both folders and flush it to disk. Hold the company's lock."""
         try:
             self._describe(about)
             for folder in self.folders:
@@ -191,14 +153,7 @@ class SentLog:
     def see(self, newest: Seen, about: Mapping[str, Any], *, anew: bool = False) -> None:
         """Write what this machine has seen, unless another process has seen more.
 
-        Parameters
-        ----------
-        newest : Seen
-            What was seen.
-        about : mapping
-            See `Journal.about_me`.
-        anew : bool
-            Whether it counts also where it is less, because a person confirmed a restored database.
+        After a person confirmed a restored database, it counts `anew` also where it is less.
         """
         with self._locked(SEEN):
             has_more = [(seen.event, seen.position) >= (newest.event, newest.position) for seen in self.seen()]
@@ -212,13 +167,7 @@ class SentLog:
         return [line for lines in self.of_all().values() for line in lost(file, lines)]
 
     def require_current(self, file: Records) -> None:
-        """Refuse to send when an event that the sent log names is missing in the journal, or differs.
-
-        Raises
-        ------
-        JournalError
-            With the missing batches and the commands that restore them.
-        """
+        """Refuse to send when an event that the sent log names is missing in the journal, or differs."""
         missing = self.lost(file)
         if not missing:
             return

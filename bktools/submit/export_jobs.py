@@ -157,19 +157,7 @@ def _seconds(wait: float | dt.timedelta) -> float:
 
 @dataclass
 class Submission:
-    """The submission of a plan with an open journal, and what its companies share.
-
-    Parameters
-    ----------
-    journal : Journal
-        The only company uses it, and several have connections of their own.
-    plan, service, apply, wait, others_export, period, progress
-        As in `submit_export_jobs`.
-    stopped : str
-        The reason why nothing more is sent, for any company.
-    ending : threading.Event
-        Set when nothing more is to be begun.
-    """
+    """The submission of a plan with an open journal, as `submit_export_jobs` describes it, and what its companies share."""
 
     journal: Journal
     plan: ExportPlan
@@ -180,7 +168,9 @@ class Submission:
     others_export: bool
     period: str | None
     progress: bool | None = None
+    # The reason why nothing more is sent, for any company.
     stopped: str = ""
+    # Set when nothing more is to be begun.
     ending: threading.Event = field(default_factory=threading.Event)
     errors: list[Exception] = field(default_factory=list)
 
@@ -260,20 +250,14 @@ class _RunStopped(Exception):  # noqa: N818 - not an error: another company met 
 
 @dataclass
 class _Sender:
-    """Sends the batches of a company, one after another.
-
-    Parameters
-    ----------
-    stopped : str
-        The reason why no other batch of the company is sent.
-    explained : set of str
-        The batches of unknown outcome that a message has explained.
-    """
+    """Sends the batches of a company, one after another."""
 
     journal: Journal
     run: Submission
     company_id: str
+    # The reason why no other batch of the company is sent.
     stopped: str = ""
+    # The batches of unknown outcome that a message has explained.
     explained: set[str] = field(default_factory=set)
 
     def send(self, batch_ids: Sequence[str]) -> list[dict[str, Any]]:

@@ -40,32 +40,19 @@ RATE_LIMITED = "not taken up, because the service's rate limit is reached"
 
 @dataclass(frozen=True)
 class Outcome:
-    """State of a batch after its request, and the reason.
+    """State of a batch after its request, and the reason."""
 
-    Parameters
-    ----------
-    state : str
-        PLANNED (nothing was created, may be sent again), ACCEPTED, REJECTED or UNKNOWN.
-    message : str
-        One line.
-    waits : bool
-        Whether to send it again after a pause, because another job of the company is in progress.
-    stops_all : bool
-        Whether the batches of other companies would fail too.
-    is_rate_limited : bool
-        Whether the request met the service's own rate limit.
-    retry_after : float, optional
-        Seconds that the rate limit asks to wait.
-    job_id, job : str, optional
-        The job's id and its JSON, as answered.
-    """
-
+    # PLANNED (nothing was created, may be sent again), ACCEPTED, REJECTED or UNKNOWN.
     state: str
     message: str
+    # It is sent again after a pause, because another job of the company is in progress.
     waits: bool = False
+    # The batches of other companies would fail too.
     stops_all: bool = False
     is_rate_limited: bool = False
+    # Seconds that the rate limit asks to wait.
     retry_after: float | None = None
+    # The job's id and its JSON, as answered.
     job_id: str | None = None
     job: str | None = None
 
@@ -87,12 +74,8 @@ def of_answer(job: ExportJob, company_id: str, entries: int) -> Outcome:
 def of_error(error: BaseException, *, doubt: str, rate_limit_type: str) -> Outcome:
     """Return the outcome of a failed request.
 
-    Parameters
-    ----------
-    doubt : str
-        Why a job in progress may be this very one; "" when it certainly is another, so that waiting for it is safe.
-    rate_limit_type : str
-        The type of the service's own answer 429, in capitals. Any other 429 leaves the outcome unknown.
+    `doubt` says why a job in progress may be this very one; it is "" when it certainly is another, so that waiting for it
+    is safe. `rate_limit_type` is the type of the service's own answer 429; any other 429 leaves the outcome unknown.
     """
     line = " ".join(str(error).split())
     match error:

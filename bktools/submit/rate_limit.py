@@ -17,13 +17,7 @@ USUAL_WAIT = 30.0
 
 
 class RateLimit:
-    """When the companies of a run may send again, and when the run ends.
-
-    Parameters
-    ----------
-    shown : bool, optional
-        Whether a wait is printed, as in `bktools.progress.note`.
-    """
+    """When the companies of a run may send again, and when the run ends; a wait is shown as `bktools.progress.note` does."""
 
     def __init__(self, *, shown: bool | None) -> None:
         self._shown = shown
@@ -42,12 +36,7 @@ class RateLimit:
     def reached(self, sent_at: float, retry_after: float | None) -> str:
         """Count an answer 429; return the reason to send nothing more, "" when to send again after `left` seconds.
 
-        Parameters
-        ----------
-        sent_at : float
-            Monotonic time of the request. Requests of the same moment meet the limit together and count once.
-        retry_after : float, optional
-            Seconds that the service asks to wait.
+        `sent_at` is the monotonic time of the request: those of the same moment meet the limit together and count once.
         """
         seconds = USUAL_WAIT if retry_after is None else retry_after
         with self._lock:
