@@ -261,7 +261,7 @@ def _name(company_id: str) -> str:
 def _append(path: Path, line: bytes) -> None:
     is_new = not path.exists()
     path.touch(disk.PRIVATE_FILE)
-    with path.open("rb+") as file:
+    with path.open("ab+") as file:
         if file.seek(0, os.SEEK_END):
             file.seek(-1, os.SEEK_END)
             # Start a new line after one that a kill cut short.

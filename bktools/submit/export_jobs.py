@@ -207,8 +207,9 @@ class Submission:
 
     def _sent(self, of_company: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
         """Send the batches of each company, given by their IDs."""
-        is_alone = len(of_company) == 1
-        calls = [partial(self._company, company, batch_ids, is_alone) for company, batch_ids in of_company.items()]
+        # The only company is sent in this thread.
+        own = self.journal if len(of_company) == 1 else None
+        calls = [partial(self._company, own, company, batch_ids) for company, batch_ids in of_company.items()]
         threads = min(len(calls), COMPANIES) or 1
         with closing(as_they_end(calls, threads, ending=self.ending)) as ended:
             rows = dict(ended)
@@ -231,11 +232,11 @@ class Submission:
         self.errors.append(error)
         self.ending.set()
 
-    def _company(self, company_id: str, batch_ids: Sequence[str], is_alone: bool) -> list[dict[str, Any]]:  # noqa: FBT001
+    def _company(self, own: Journal | None, company_id: str, batch_ids: Sequence[str]) -> list[dict[str, Any]]:
         try:
             self.go_on()
-            # A thread needs its own connection to the journal; the only company is sent in this thread.
-            with nullcontext(self.journal) if is_alone else Journal(self.service.settings) as journal:
+            # A thread needs its own connection to the journal.
+            with nullcontext(own) if own else Journal(self.service.settings) as journal:
                 return _Sender(journal, self, company_id).send(batch_ids)
         except Stopped:
             pass
