@@ -131,23 +131,15 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
 def _months_of(journal: Journal, company_id: str) -> list[Row]:
     sent = sent_entries(journal, company_id)
     totals = totals_of(sent, held_back(journal, company_id, sent))
-    changes = {row["period"]: row for row in journal.rows("SELECT * FROM periods WHERE company_id = ?", company_id)}
+    sql = "SELECT period, state, done_by AS changed_by, at AS changed_at, message AS reason FROM periods WHERE company_id = ?"
+    changes = {row["period"]: row for row in journal.rows(sql, company_id)}
     closes = {row["period"]: row for row in closes_of(journal, company_id)}
     months = {*changes, *closes, *(row["period"] for row in totals if row["period"])}
     rows: list[Row] = []
     for month in sorted(months):
-        last, change = closes.get(month, {}), changes.get(month, {})
-        about = {
-            "company_id": company_id,
-            "period": month,
-            "state": change.get("state", OPEN),
-            "prepared_by": last.get("prepared_by"),
-            "approved_by": last.get("approved_by"),
-            "applied_at": last.get("at"),
-            "changed_by": change.get("done_by"),
-            "changed_at": change.get("at"),
-            "reason": change.get("message"),
-        }
+        last = closes.get(month, {})
+        about = {"company_id": company_id, "period": month, "state": OPEN, **changes.get(month, {})}
+        about |= {"applied_at": last.get("at")} | {name: last.get(name) for name in ("prepared_by", "approved_by")}
         rows += [about | sums for sums in totals if sums["period"] == month] or [about]
     return rows
 
