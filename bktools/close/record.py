@@ -27,6 +27,7 @@ from bktools.journal.periods import (
     closes_of,
     events_of,
     held_back,
+    not_kept,
     required_company,
     sent_entries,
     state_of,
@@ -67,7 +68,7 @@ class PeriodRecord:
     events : DataFrame
         Every event of the month and of its batches in the journal, oldest first.
     not_kept : int
-        Sent entries of the company that are in no month: no date of them was known, or a restore of the journal lost it.
+        Entries of the company that a version sent which kept no data of them; they are in no month.
 
     Examples
     --------
@@ -117,7 +118,7 @@ class PeriodRecord:
             lines += self._amounts("held_back")
         if self.not_kept:
             count = counted(self.not_kept, "entry", "entries")
-            lines.append(f"not included: {count} of no known date, in no month")
+            lines.append(f"not included: {count}, whose data was not kept by the version that sent it")
         return lines
 
     def _amounts(self, name: str) -> list[str]:
@@ -192,7 +193,7 @@ def record_in(
 ) -> PeriodRecord:
     """Return the record of a month from an open journal; `sent` are the company's sent entries, where they were read."""
     sent = sent_entries(journal, company) if sent is None else sent
-    held, without_month = held_back(journal, company, sent, month), sent.filter(pc.is_null(sent["period"]))
+    held = held_back(journal, company, sent, month)
     sent = sent.filter(pc.equal(sent["period"], month))
     tables = {
         "closes": table_of([closes_of(journal, company, month)], CLOSES),
@@ -203,4 +204,4 @@ def record_in(
     }
     state, person = state_of(journal, company, month)
     closed_by = person if state == CLOSED else None
-    return PeriodRecord(month, environment, company, state, closed_by, number_of_entries(without_month), tables)
+    return PeriodRecord(month, environment, company, state, closed_by, not_kept(journal, company), tables)

@@ -55,11 +55,12 @@ TOTALS = pa.schema(
     + [(f"{part}{suffix}", kind) for part in PARTS for suffix, kind in (("", COUNT), ("_amount", ENTRY_DATA["amount"]))]
 )
 
+_NEWEST = "SELECT max(event_id) FROM events WHERE subject = 'facts' AND subject_id = batches.batch_id"
 # Batches that can still become an export of a period: of it, or of an entry that has none and may belong to any.
-_UNFINISHED = """
+_UNFINISHED = f"""
     SELECT batch_id, state FROM batches WHERE company_id = ?1 AND state IN ('PLANNED', 'SENDING', 'UNKNOWN') AND EXISTS (
         SELECT 1 FROM facts WHERE facts.batch_id = batches.batch_id AND coalesce(period, ?2) = ?2
-            AND claim = (SELECT max(event_id) FROM events WHERE subject = 'facts' AND subject_id = batches.batch_id))
+            AND claim = ({_NEWEST}))
 """
 _HELD = f"""
     SELECT substr(subject_id, 38) AS period, event_id AS close, at AS held_at,
@@ -109,7 +110,7 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
     -----
     An entry belongs to the month of the close that sent it; one sent outside of a close, to the month of its date. One
     that was held back belongs to the month of its date, or without a date to the month of the close that first met it.
-    Sent entries of which no date is known are in no month. Export jobs: interface, section 4.2.
+    Entries sent by a version that kept no dates are in no month. Export jobs: interface, section 4.2.
 
     Examples
     --------
@@ -357,6 +358,16 @@ def sent_entries(
     pairs = zip(sent["plan_id"].to_pylist(), sent["sender"].to_pylist(), strict=True)
     names = pa.array([persons.get(plan, sender) for plan, sender in pairs], TEXT)
     return sent.drop_columns(["sender", "plan_id"]).append_column("sent_by", names)
+
+
+def not_kept(journal: Journal, company_id: str) -> int:
+    """Return the number of sent entries of a company without data."""
+    sql = f"""
+        SELECT count(*) AS entries FROM batches JOIN batch_entries USING (batch_id)
+        WHERE company_id = ? AND state IN ('ACCEPTED', 'SENDING', 'UNKNOWN') AND NOT EXISTS (
+            SELECT 1 FROM facts WHERE facts.batch_id = batches.batch_id AND claim = ({_NEWEST}))
+    """
+    return int(journal.rows(sql, company_id)[0]["entries"])
 
 
 def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | None = None) -> pa.Table:
