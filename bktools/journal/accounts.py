@@ -42,8 +42,8 @@ def record_accounts(
 ) -> list[tuple[str, str]]:
     """Write accounts to the journal, all of them or none; return company and external ID of each retired one.
 
-    A row has KEY, `state` and any others of KNOWN: a field that is missing keeps its value, None clears it. `complete` is
-    the name of a list that has all accounts of its companies: the others that were known are retired.
+    A row has KEY, `state` and any others of KNOWN: a field that is missing keeps its value, None clears it. `complete`
+    is the name of a list that has all accounts of its companies: the others that were known are retired.
     """
     rows = list(rows)
     if not rows:

@@ -74,6 +74,9 @@ _CLOSES = """
     WHERE subject = 'close' AND substr(subject_id, 1, 36) = ?1 AND (CAST(?2 AS TEXT) IS NULL OR substr(subject_id, 38) = ?2)
     ORDER BY event_id
 """
+_CHANGES = """
+    SELECT period, state, done_by AS changed_by, at AS changed_at, message AS reason FROM periods WHERE company_id = ?
+"""
 _EVENTS = """
     SELECT subject, subject_id, at, before, after, message, done_by FROM events
     WHERE (subject IN ('close', 'period') AND subject_id = ?1 || ' ' || ?2)
@@ -132,8 +135,7 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
 def _months_of(journal: Journal, company_id: str) -> list[Row]:
     sent = sent_entries(journal, company_id)
     totals = totals_of(sent, held_back(journal, company_id, sent))
-    sql = "SELECT period, state, done_by AS changed_by, at AS changed_at, message AS reason FROM periods WHERE company_id = ?"
-    changes = {row["period"]: row for row in journal.rows(sql, company_id)}
+    changes = {row["period"]: row for row in journal.rows(_CHANGES, company_id)}
     closes = {row["period"]: row for row in closes_of(journal, company_id)}
     months = {*changes, *closes, *(row["period"] for row in totals if row["period"])}
     rows: list[Row] = []
@@ -305,11 +307,10 @@ def _set_state(journal: Journal, company_id: str, month: str, state: str, reason
     """Close or open a period; refuse to close it while an export of it may still change."""
     unfinished = journal.rows(_UNFINISHED, company_id, month) if state == CLOSED else []
     if unfinished:
-        first = unfinished[0]
-        resolve = journal.command(f"export resolve {first['batch_id']}")
+        batch, more = unfinished[0]["batch_id"], f" and {len(unfinished) - 1} more" if len(unfinished) > 1 else ""
         raise JournalError(
-            f"the period {month} of company {company_id} stays open: batch {first['batch_id']} of it is {first['state']}"
-            f"{f' and {len(unfinished) - 1} more' if len(unfinished) > 1 else ''}; send it or settle it first ({resolve})"
+            f"the period {month} of company {company_id} stays open: batch {batch} of it is {unfinished[0]['state']}"
+            f"{more}; send it or settle it first ({journal.command(f'export resolve {batch}')})"
         )
     before = CLOSED if state == OPEN else OPEN
 

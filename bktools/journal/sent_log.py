@@ -85,7 +85,7 @@ def unpacked(text: str) -> bytes:
 
 
 class SentLog:
-    """The sent log of one journal: beside it, and in its own folder of the outer one, which is outside of the data folder."""
+    """The sent log of one journal: beside it, and in its folder of the outer one, outside of the data folder."""
 
     def __init__(self, inner: Path, outer: Path, journal_id: str) -> None:
         self.outer = outer
@@ -105,10 +105,7 @@ class SentLog:
     def of_all(self) -> dict[str, list[SentLine]]:
         """Return the lines of each company."""
         names = {path.name for folder in self.folders for path in folder.glob(f"*{SUFFIX}")}
-        logs = (
-            _joined([[SentLine(**body) for body in _bodies(folder / name)] for folder in self.folders])
-            for name in sorted(names)
-        )
+        logs = (_joined([_lines_of(folder / name) for folder in self.folders]) for name in sorted(names))
         return {lines[0].company_id: lines for lines in logs if lines}
 
     def files_of(self, company_id: str) -> list[Path]:
@@ -286,6 +283,10 @@ def _body(line: bytes) -> dict[str, Any] | None:
 
 def _checksum(body: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()[:CHECKSUM]
+
+
+def _lines_of(path: Path) -> list[SentLine]:
+    return [SentLine(**body) for body in _bodies(path)]
 
 
 def _bodies(path: Path) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Tables of a journal: opens it to read them; rows, whose values are text, become Arrow tables with the types of a schema."""
+"""Opens a journal to read it; its rows, whose values are text, become Arrow tables with the types of a schema."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from bktools.reconcile.reconciliation import Reconciliation
 from bktools.service import Service
 from bktools.service.retry import Budget, RetryPolicy, is_repeatable, repeated
 
-# Most requests for an account. A repeat makes no second account, because (externalId, companyId) is unique in the service.
+# Most requests for an account. A repeat makes no second one: (externalId, companyId) is unique in the service.
 ATTEMPTS = 3
 
 # Intents written at once; each group is on disk before its first request.

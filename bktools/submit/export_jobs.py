@@ -101,8 +101,8 @@ def submit_export_jobs(
         One row per batch, company by company: batch_id, company_id, entries (count), outcome, job_id, message. Outcomes:
         ACCEPTED (the job was created; it may not be completed), REJECTED (refused, nothing was booked), UNKNOWN (it may have been booked;
         the message says how to resolve it), PLANNED (not sent, run again), BLOCKED (not sent, because an earlier batch
-        of the company is UNKNOWN or was refused, another process is sending for the company, the service cannot be reached,
-        or its entries were exported before with other data). Without `apply`: PLANNED for batches
+        of the company is UNKNOWN or was refused, another process is sending for the company, the service cannot be
+        reached, or its entries were exported before with other data). Without `apply`: PLANNED for batches
         that would be sent, SENDING for batches that another process is sending.
 
     Raises
@@ -157,7 +157,7 @@ def _seconds(wait: float | dt.timedelta) -> float:
 
 @dataclass
 class Submission:
-    """The submission of a plan with an open journal, as `submit_export_jobs` describes it, and what its companies share."""
+    """The submission of a plan as `submit_export_jobs` does it, with an open journal; what its companies share."""
 
     journal: Journal
     plan: ExportPlan
@@ -184,8 +184,8 @@ class Submission:
         # Only the journal that a plan was composed with knows the earlier exports.
         if plan.journal not in {"", journal.id}:
             raise PlanError(
-                f"the plan {plan.plan_id} was composed with the journal {plan.journal}, but this is {journal.id}: nothing was "
-                "sent; submit it with that journal (bktools journal shows the current one), or compose it again here"
+                f"the plan {plan.plan_id} was composed with the journal {plan.journal}, but this is {journal.id}: nothing "
+                "was sent; submit it with that journal (bktools journal shows the current one), or compose it again here"
             )
         journal.recover()
         journal.require_current()

@@ -74,8 +74,8 @@ def of_answer(job: ExportJob, company_id: str, entries: int) -> Outcome:
 def of_error(error: BaseException, *, doubt: str, rate_limit_type: str) -> Outcome:
     """Return the outcome of a failed request.
 
-    `doubt` says why a job in progress may be this very one; it is "" when it certainly is another, so that waiting for it
-    is safe. `rate_limit_type` is the type of the service's own answer 429; any other 429 leaves the outcome unknown.
+    `doubt` says why a job in progress may be this very one; it is "" when it certainly is another, so that waiting for
+    it is safe. `rate_limit_type` is the type of the service's own answer 429; any other 429 leaves the outcome unknown.
     """
     line = " ".join(str(error).split())
     match error:

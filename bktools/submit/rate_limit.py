@@ -17,7 +17,7 @@ USUAL_WAIT = 30.0
 
 
 class RateLimit:
-    """When the companies of a run may send again, and when the run ends; a wait is shown as `bktools.progress.note` does."""
+    """When the companies of a run may send again, and when the run ends; `shown` as in `bktools.progress.note`."""
 
     def __init__(self, *, shown: bool | None) -> None:
         self._shown = shown
@@ -52,7 +52,8 @@ class RateLimit:
                 )
             self._until = time.monotonic() + seconds
         note(
-            f"Waiting {seconds:.0f} s, because the service's rate limit is reached (429); then the rest is sent. Ctrl-C ends it",
+            f"Waiting {seconds:.0f} s, because the service's rate limit is reached (429); then the rest is sent. Ctrl-C "
+            "ends it",
             shown=self._shown,
         )
         return ""
