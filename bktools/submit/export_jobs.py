@@ -184,8 +184,9 @@ class Submission:
         # Only the journal that a plan was composed with knows the earlier exports.
         if plan.journal not in {"", journal.id}:
             raise PlanError(
-                f"the plan {plan.plan_id} was composed with the journal {plan.journal}, but this is {journal.id}: nothing "
-                "was sent; submit it with that journal (bktools journal shows the current one), or compose it again here"
+                f"the plan {plan.plan_id} was composed with the journal {plan.journal}, but this is {journal.id}: "
+                "nothing was sent; submit it with that journal (bktools journal shows the current one), or compose it "
+                "again here"
             )
         journal.recover()
         journal.require_current()

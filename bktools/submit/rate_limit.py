@@ -52,8 +52,8 @@ class RateLimit:
                 )
             self._until = time.monotonic() + seconds
         note(
-            f"Waiting {seconds:.0f} s, because the service's rate limit is reached (429); then the rest is sent. Ctrl-C "
-            "ends it",
+            f"Waiting {seconds:.0f} s, because the service's rate limit is reached (429); then the rest is sent. "
+            "Ctrl-C ends it",
             shown=self._shown,
         )
         return ""
