@@ -211,9 +211,8 @@ def _sent(account: Mapping[str, Any], service: Service, budget: Budget) -> dict[
         return _memory(account, "REJECTED" if is_4xx and not is_repeatable(error) else "UNKNOWN", str(error))
     if (answer.company_id.lower(), answer.external_id) != key_of(account):
         return _memory(account, "UNKNOWN", f"the service answered with another account: {answer.id}")
-    row = (
-        _memory(account, "MATCHED", "it existed already") if answer.matched else _memory(account, "CREATED", "created")
-    )
+    state, message = ("MATCHED", "it existed already") if answer.matched else ("CREATED", "created")
+    row = _memory(account, state, message)
     for name in VALUES:
         value = getattr(answer, name)
         row[name] = account[name] if value is None else value
