@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -34,7 +34,7 @@ def show(context: typer.Context, connection: options.Connects) -> None:
     with _journal(connection) as journal:
         states = journal.rows("SELECT state, count(*) AS batches FROM batches GROUP BY state ORDER BY state")
         events, own = journal.last_event()["event_id"], journal.addresses()
-        others = _related(journal)
+        others = [{"name": name, "relation": journal.related.relation(name)} for name in journal.related.all()]
         rows = [
             ("journal", journal.id),
             ("file" if journal.path else "database", journal.location),
@@ -49,10 +49,6 @@ def show(context: typer.Context, connection: options.Connects) -> None:
             sent_log=journal.sent_log.folders, addresses=own, events=events,
             batches={row["state"]: row["batches"] for row in states}, others=others,
         )  # fmt: skip
-
-
-def _related(journal: Journal) -> list[dict[str, Any]]:
-    return [{"name": name, "relation": journal.related.relation(name)} for name in journal.related.all()]
 
 
 @app.command("backup")
@@ -161,26 +157,19 @@ def addresses(
     is_other: str | None = option("--other ADDRESS", "Address or ID of a journal of another service."),
     by: str | None = BY,
 ) -> None:
-    """Show or record which addresses and journals are of one service.
+    """Record which addresses and journals are of one service.
+
+    bktools journal lists them.
 
     Example: bktools journal addresses --same https://books.example.com --by Ada
     """
     from bktools.journal.related_journals import OTHER, SAME
 
-    if is_same and is_other:
-        raise ArgumentError("--same", "cannot be combined with --other")
+    if (is_same is None) == (is_other is None):
+        raise ArgumentError("--same", "must be given, or --other, and not both")
     with _journal(connection) as journal:
-        if is_same or is_other:
-            recorded = journal.related.say(str(is_same or is_other), SAME if is_same else OTHER, _named(by))
-            results.report(recorded, recorded=recorded)
-            return
-        own, others = journal.addresses(), _related(journal)
-    results.report(
-        *(f"{address}  this journal" for address in own),
-        *(f"{other['name']}  {other['relation'] or 'not known whether it is of the same service'}" for other in others),
-        addresses=own,
-        others=others,
-    )
+        recorded = journal.related.say(str(is_same or is_other), SAME if is_same else OTHER, _named(by))
+    results.report(recorded, recorded=recorded)
 
 
 @app.command("move")

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from bktools.caller import name_of
 from bktools.close.differences import between_moments
 from bktools.close.figures import NO_CURRENCY, Money, change_of, currencies_of, sums_of
-from bktools.close.record import PeriodRecord, record_in, required_company
+from bktools.close.record import PeriodRecord, record_in
 from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError, SnapshotNotFoundError
@@ -25,6 +25,7 @@ from bktools.frames.engine import described, source_of
 from bktools.frames.schema import COUNT, MONEY, TEXT, to_pandas
 from bktools.journal.accounts import accounts_in
 from bktools.journal.journal import Journal
+from bktools.journal.periods import required_company
 from bktools.service import Service
 
 # The columns of a comparison: names first, then texts or figures before and after, then the identifiers.

@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from bktools.connection import service_or_default
 from bktools.consoles import readable
 from bktools.contract import rules
-from bktools.errors import ArgumentError
 from bktools.frames.codes import counted
 from bktools.frames.currencies import shown
 from bktools.frames.engine import source_of
@@ -23,14 +22,17 @@ from bktools.journal.journal import Journal
 from bktools.journal.periods import (
     CLOSED,
     CLOSES,
+    TOTALS,
     closes_of,
     events_of,
     held_back,
     not_kept,
+    required_company,
     sent_entries,
     state_of,
     totals_of,
 )
+from bktools.journal.tables import table_of
 from bktools.service import Service
 
 
@@ -178,25 +180,18 @@ def record_of(month: Month, company: str | None = None, *, service: Service | No
         return record_in(journal, month, company, settings.environment)
 
 
-def required_company(company: str | None) -> str:
-    """Return the UUID of a company; refuse none."""
-    if company is None:
-        raise ArgumentError("company", "must name the company of the period (or set BKTOOLS_COMPANY)")
-    return rules.uuid_text("company", company)
-
-
 def record_in(
     journal: Journal, month: str, company: str, environment: str, sent: pa.Table | None = None
 ) -> PeriodRecord:
     """Return the record of a month from an open journal; `sent` are the company's sent entries, where they were read."""
-    closes = [row | {"at": rules.timestamp(row["at"])} for row in closes_of(journal, company, month)]
     sent = sent_entries(journal, company) if sent is None else sent
-    sent, held = sent.filter(pc.equal(sent["period"], month)), held_back(journal, company, month)
+    held = held_back(journal, company, sent, month)
+    sent = sent.filter(pc.equal(sent["period"], month))
     tables = {
-        "closes": pa.Table.from_pylist(closes, schema=CLOSES),
+        "closes": table_of([closes_of(journal, company, month)], CLOSES),
         "exported": sent.select(in_reading_order(sent.column_names)),
         "held_back": held.select(in_reading_order(held.column_names)),
-        "totals": totals_of(sent, held),
+        "totals": table_of([totals_of(sent, held)], TOTALS),
         "events": events_of(journal, company, month),
     }
     state, person = state_of(journal, company, month)

@@ -23,7 +23,7 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.export import ExportPlan, compose_export_jobs
 from bktools.frames.engine import described, source_of
-from bktools.frames.schema import ACCOUNTS, TEXT, Month, to_arrow
+from bktools.frames.schema import ACCOUNTS, Month, to_arrow
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import THE_OUTCOME, Journal
@@ -33,7 +33,7 @@ from bktools.reconcile import Reconciliation, reconcile_accounts
 from bktools.service import Service
 from bktools.snapshots.tables import load_categories, load_employees
 from bktools.submit.accounts import create_with
-from bktools.submit.export_jobs import submit_with
+from bktools.submit.export_jobs import Submission
 
 Result = TypeVar("Result")
 
@@ -122,15 +122,15 @@ class Closing:
             )  # fmt: skip
 
         plan = self._step("plan", compose, history)
-        jobs = self._step(
-            "jobs", submit_with, journal, plan,
-            apply=self.apply, wait=self.wait, others_export=self.others_export, period=month, service=service,
-        )  # fmt: skip
+        submission = Submission(
+            journal, plan, service, apply=self.apply, wait=self.wait, others_export=self.others_export, period=month
+        )
+        jobs = self._step("jobs", submission.rows)
         persons = {plan.plan_id: self.prepared_by} if self.apply else {}
         sent = sent_entries(journal, company, None if self.apply else history, persons)
         findings = plan.findings_table.to_pylist()
         rows = entries_of(plan, month, sent, jobs, findings, frozenset(assumed))
-        stays_open = self._recorded(plan, rows, jobs) if self.apply else ""
+        stays_open = self._recorded(plan, rows) if self.apply else ""
         record = record_in(journal, month, company, settings.environment, sent)
         own = settings.currency or next(iter(money_of(rows)), None)
         coverage = after.table("coverage")
@@ -198,9 +198,8 @@ class Closing:
         unknown = (row for row in before.table("coverage").to_pylist() if row["state"] == "unknown_account")
         return {row["category_id"]: row["account_id"] for row in unknown}
 
-    def _recorded(self, plan: ExportPlan, entries: pa.Table, jobs: list[dict[str, Any]]) -> str:
+    def _recorded(self, plan: ExportPlan, entries: pa.Table) -> str:
         """Write the close to the journal, and close the period where it is approved; return why it stays open."""
-        accepted = [job["batch_id"] for job in jobs if job["outcome"] == "ACCEPTED"]
         record_close(
             self._journal,
             self.company_id,
@@ -209,7 +208,6 @@ class Closing:
             prepared_by=self.prepared_by,
             approved_by=self.approved_by,
             held_back=entries.filter(pc.equal(entries["fate"], HELD)),
-            exported=plan.rows.filter(pc.is_in(plan.rows["batch_id"], pa.array(accepted, TEXT))),
         )
         if self.approved_by is None:
             return ""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,21 +19,19 @@ from bktools.inputs.accounts import read_accounts
 from bktools.inputs.columns import Columns
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, now, record_event, record_events
-from bktools.journal.tables import table_of
+from bktools.journal.tables import opened, table_of
 from bktools.service import Service
 
+# The columns of the journal's accounts: their identity, and what is known of them.
 KEY = ("company_id", "external_id")
-KNOWN = ("state", "account_id", "name", "code", "tax_code_external_id", "archived", "metadata", "message")
+KNOWN = ("state", "account_id", "name", "code", "tax_code_external_id", "archived", "metadata", "message", "updated_at")
+_WRITE = (
+    f"INSERT INTO accounts ({', '.join(KEY + KNOWN)}) VALUES ({', '.join('?' * len(KEY + KNOWN))}) "
+    f"ON CONFLICT (company_id, external_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in KNOWN)}"
+)
 
-# The optional columns of a list of accounts, each with its check.
-OPTIONAL: Mapping[str, Callable[[str, object], object]] = {
-    "name": rules.text,
-    "code": rules.text,
-    "tax_code_external_id": rules.text,
-    "archived": rules.flag,
-    "metadata": rules.text,
-}
-
+# The optional columns of a list of accounts.
+OPTIONAL = ("name", "code", "tax_code_external_id", "archived", "metadata")
 
 # The event of an account that a complete list lacks; it is no longer among the accounts.
 RETIRED = "RETIRED"
@@ -43,80 +40,45 @@ RETIRED = "RETIRED"
 def record_accounts(
     journal: Journal, rows: Iterable[Mapping[str, Any]], *, complete: str | None = None
 ) -> list[tuple[str, str]]:
-    """Write accounts to the journal, all of them or none. A field that is missing in a row keeps its value.
+    """Write accounts to the journal, all of them or none; return company and external ID of each retired one.
 
-    Parameters
-    ----------
-    journal : Journal
-        Open.
-    rows : iterable of mapping
-        `company_id`, `external_id`, `state`, and any of `account_id`, `name`, `code`, `tax_code_external_id`,
-        `archived`, `metadata` (JSON text), `message`; None clears the field.
-    complete : str, optional
-        Name of the list, if it has all accounts of its companies: the others that were known are retired.
-
-    Returns
-    -------
-    list of tuple
-        Company and external ID of each retired account.
+    A row has KEY, `state` and any others of KNOWN: a field that is missing keeps its value, None clears it. `complete`
+    is the name of a list that has all accounts of its companies: the others that were known are retired.
     """
-    rows, listed = list(rows), defaultdict(set)
+    rows = list(rows)
     if not rows:
         return []
-    for row in rows:
-        listed[row["company_id"]].add(row["external_id"])
-    stamp = now().isoformat()
+    stamp, listed = now().isoformat(), set(map(key_of, rows))
     with journal.transaction() as connection:
-        before = known_accounts(journal, listed)
-        # Rows with the same fields are written with one statement.
-        alike = defaultdict(list)
+        before = known_accounts(journal, {company_id for company_id, _ in listed})
+        written, changes = [], []
         for row in rows:
-            alike[tuple(name for name in KNOWN if name in row)].append(row)
-        for fields, same in alike.items():
-            names = (*KEY, *fields, "updated_at")
-            updates = ", ".join(f"{name} = excluded.{name}" for name in names[2:])
-            connection.executemany(
-                f"INSERT INTO accounts ({', '.join(names)}) VALUES ({', '.join('?' * len(names))}) "
-                f"ON CONFLICT (company_id, external_id) DO UPDATE SET {updates}",
-                [[*(_stored(row[name]) for name in (*KEY, *fields)), stamp] for row in same],
-            )
-        changes = [
-            (json.dumps(key), before[key]["state"] if key in before else None, row["state"], row.get("message"))
-            for row in rows
-            for key in [(row["company_id"], row["external_id"])]
-        ]
-        retired = list(_missing(journal, listed)) if complete else []
-        for company_id, external_id, state in retired:
-            connection.execute(
-                "DELETE FROM accounts WHERE company_id = ? AND external_id = ?", (company_id, external_id)
-            )
+            key = key_of(row)
+            account = {**dict.fromkeys(KNOWN), **before.get(key, {}), **row, "updated_at": stamp}
+            # PostgreSQL takes no flag as a number.
+            account["archived"] = None if account["archived"] is None else int(account["archived"])
+            written.append([account[name] for name in KEY + KNOWN])
+            changes.append((json.dumps(key), before.get(key, {}).get("state"), row["state"], row.get("message")))
+        connection.executemany(_WRITE, written)
+        missing = [key for key in before if key not in listed and before[key]["state"] in KNOWN_STATES]
+        retired = missing if complete else []
+        for key in retired:
+            connection.execute("DELETE FROM accounts WHERE company_id = ? AND external_id = ?", key)
             message = f"not in {complete}, which has all accounts"
-            changes.append((json.dumps((company_id, external_id)), state, RETIRED, message))
+            changes.append((json.dumps(key), before[key]["state"], RETIRED, message))
         record_events(connection, "account", changes)
-    return [(company_id, external_id) for company_id, external_id, _ in retired]
+    return retired
 
 
-def known_accounts(journal: Journal, listed: Mapping[str, Collection[str]]) -> dict[tuple[str, str], Row]:
-    """Return state and ID of the accounts with these external IDs, by company and external ID; unknown ones are left out."""
-    accounts: dict[tuple[str, str], Row] = {}
-    for company_id, external_ids in listed.items():
-        journal.wanted(external_ids)
-        sql = """SELECT external_id, state, account_id FROM accounts
-            WHERE company_id = ? AND external_id IN (SELECT id FROM wanted)"""
-        accounts |= {(company_id, str(row["external_id"])): row for row in journal.rows(sql, company_id)}
-    return accounts
+def key_of(account: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what an account is known by: its company and its external ID."""
+    return account["company_id"], account["external_id"]
 
 
-def _stored(value: Any) -> Any:
-    return int(value) if isinstance(value, bool) else value
-
-
-def _missing(journal: Journal, listed: Mapping[str, set[str]]) -> Iterator[tuple[str, str, str]]:
-    """Yield company, external ID and state of the accounts that exist as far as the journal knows, and are not listed."""
-    for company_id, external_ids in listed.items():
-        for row in journal.rows("SELECT external_id, state FROM accounts WHERE company_id = ?", company_id):
-            if row["state"] in KNOWN_STATES and row["external_id"] not in external_ids:
-                yield company_id, row["external_id"], row["state"]
+def known_accounts(journal: Journal, companies: Iterable[str]) -> dict[tuple[str, str], Row]:
+    """Return the accounts of companies that the journal has, by company and external ID."""
+    sql = "SELECT * FROM accounts WHERE company_id = ?"
+    return {key_of(row): row for company_id in companies for row in journal.rows(sql, company_id)}
 
 
 def remember_chart(journal: Journal, company_id: str, named: CompanyInFile) -> None:
@@ -167,14 +129,12 @@ def load_accounts(company: str | None = None, *, service: Service | None = None)
     ...     len(bktools.load_accounts(service=service))
     0
     """
-    settings = service_or_default(service).settings
-    company_id = None if company is None else rules.uuid_text("company", company)
-    with Journal(settings) as journal:
+    service = service_or_default(service)
+    with opened(company, service) as (journal, company_id):
         accounts = accounts_in(journal, company_id)
         charts = companies_in_charts(journal)
-    provenance = {"environment": settings.environment, "table": "accounts", "rows": len(accounts), "complete": True}
-    provenance |= {"companies_in_charts": charts} if charts else {}
-    return to_pandas(accounts, provenance)
+    about = {"environment": service.settings.environment, "table": "accounts", "rows": len(accounts), "complete": True}
+    return to_pandas(accounts, about | ({"companies_in_charts": charts} if charts else {}))
 
 
 def accounts_in(journal: Journal, company_id: str | None) -> pa.Table:
@@ -242,9 +202,8 @@ def import_accounts(
     >>> known["state"].to_list()
     ['IMPORTED']
     """
-    service = service_or_default(service)
-    about = None
-    reading = {"columns": columns, "delimiter": delimiter, "encoding": encoding, "sheet": sheet}
+    service, about = service_or_default(service), None
+    reading: dict[str, Any] = {"columns": columns, "delimiter": delimiter, "encoding": encoding, "sheet": sheet}
     if isinstance(source, pd.DataFrame):
         for argument, value in reading.items():
             if value is not None:
@@ -252,7 +211,7 @@ def import_accounts(
         name, frame = "the frame", source
     else:
         name = str(source)
-        frame = read_accounts(source, columns=columns, delimiter=delimiter, encoding=encoding, sheet=sheet)
+        frame = read_accounts(source, **reading)
         about = frame.attrs["bktools"]
         # The reader adds empty columns for missing fields; they must not clear known values.
         frame = frame[list(about["columns"])]
@@ -287,9 +246,10 @@ def _imported(frame: pd.DataFrame, source: str, fallback: str | None) -> Iterato
             "state": "IMPORTED",
             "message": f"imported from {Path(source).name}",
         }
-        for name in OPTIONAL.keys() & row.keys():
-            account[name] = None if row[name] is None else OPTIONAL[name](f"{name} {where}", row[name])
-        first = seen.setdefault((account["company_id"], account["external_id"]), number)
+        for name in row.keys() & OPTIONAL:
+            check = rules.flag if name == "archived" else rules.text
+            account[name] = None if row[name] is None else check(f"{name} {where}", row[name])
+        first = seen.setdefault(key_of(account), number)
         if first != number:
             raise InputError(
                 f"has the external ID {account['external_id']} twice (accounts {first} and {number}): keep one of them",

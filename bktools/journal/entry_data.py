@@ -41,14 +41,9 @@ _DATE = 2 + list(ENTRY_DATA).index("date")
 
 
 def rows_of(batch: BatchRequest, period: str | None) -> list[EntryData]:
-    """Return the data and the period of each entry of a batch, in the order of the IDs and lines.
+    """Return the data of each entry of a batch, in the order of the IDs and lines, with its period.
 
-    Parameters
-    ----------
-    batch : BatchRequest
-        The batch.
-    period : str, optional
-        The period of the close that sends it, as 2026-10. Default: the month of each entry's date.
+    That is the period of the close that sends it, or else the month of its date.
     """
     return sorted((*line, period or (line[_DATE] or "")[:7] or None) for line in batch.entry_data)
 
@@ -64,15 +59,7 @@ def digest_of(rows: Sequence[Sequence[Any]]) -> str:
 
 
 def changed(sent: Iterable[Mapping[str, Any]], batch: BatchRequest) -> list[str]:
-    """Return the entries of a batch whose data are not those that were sent; unknown ones are not compared.
-
-    Parameters
-    ----------
-    sent : iterable of mapping
-        The data of the batch's newest claim, a row a line.
-    batch : BatchRequest
-        The batch, with its data now.
-    """
+    """Return the entries of a batch whose data are not those that were sent; unknown ones are not compared."""
     before, after = defaultdict(list), defaultdict(list)
     for row in sent:
         before[row["entry_id"]].append([_comparable(name, row[name]) for name in COMPARED])

@@ -7,13 +7,14 @@ import datetime as dt
 import pandas as pd
 import pyarrow as pa
 
+from bktools.caller import in_shell
 from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.frames.schema import EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, TEXT, to_pandas
 from bktools.journal.journal import Journal
-from bktools.journal.tables import table_of
-from bktools.journal.unknown_outcomes import how_to_settle, how_to_settle_all
+from bktools.journal.tables import opened, table_of
+from bktools.journal.unknown_outcomes import how_to_settle
 from bktools.service import Service
 
 RESOLVED = {"accepted": "ACCEPTED", "released": "RELEASED"}
@@ -78,30 +79,20 @@ def load_export_jobs(
     """
     if entries and events:
         raise ArgumentError("events", "cannot be combined with entries: call once for each")
-    settings = service_or_default(service).settings
-    company_id = None if company is None else rules.uuid_text("company", company)
+    service = service_or_default(service)
     kind = "entries" if entries else "events" if events else "batches"
-    with Journal(settings) as journal:
-        journal.recover()
+    with opened(company, service) as (journal, company_id):
         table = history_of(journal, kind, company_id, batch)
         if batch is not None and not len(table):
             raise journal.no_such_batch(batch)
-        journal_id = journal.id
-    about = {"environment": settings.environment, "table": "export jobs", "rows": len(table), "complete": True}
-    return to_pandas(table, about | {"journal": journal_id})
+        about = {"environment": service.settings.environment, "table": "export jobs", "journal": journal.id}
+    return to_pandas(table, about | {"rows": len(table), "complete": True})
 
 
 def history_of(journal: Journal, kind: str, company_id: str | None = None, batch: str | None = None) -> pa.Table:
-    """Return the batches, entries or events of an open journal with the columns of SCHEMAS.
+    """Return the batches, entries or events of a journal, for one company or batch, with the columns of SCHEMAS.
 
-    Parameters
-    ----------
-    journal : Journal
-        Open.
-    kind : str
-        A name of SCHEMAS. "sent" are entries with the process that sent each and its plan.
-    company_id, batch : str, optional
-        Only those of a company or of a batch.
+    The kind "sent" has entries with the process that sent each and its plan.
     """
     pieces = journal.history("entries" if kind == "sent" else kind, company_id, batch)
     return table_of(pieces, SCHEMAS[kind])
@@ -111,18 +102,24 @@ def open_questions(
     company: str | None = None, *, batch: str | None = None, service: Service | None = None
 ) -> list[str]:
     """Return a line for each batch whose outcome is unknown: the entries to look up, and the command that resolves it."""
-    company_id = None if company is None else rules.uuid_text("company", company)
-    with Journal(service_or_default(service).settings) as journal:
-        journal.recover()
+    with opened(company, service) as (journal, company_id):
         return [how_to_settle(journal, row) for row in journal.unknown(company_id, batch)]
 
 
 def answer_to_all(company: str | None = None, *, service: Service | None = None) -> str:
     """Return the line that resolves all batches whose outcome is unknown as booked, "" where there are not several."""
-    company_id = None if company is None else rules.uuid_text("company", company)
-    with Journal(service_or_default(service).settings) as journal:
+    with opened(company, service) as (journal, company_id):
         rows = journal.unknown(company_id)
-        return how_to_settle_all(journal, rows, company_id) if len(rows) > 1 else ""
+        if len(rows) <= 1:
+            return ""
+        newest = max(dt.datetime.fromisoformat(row["sent_at"] or row["planned_at"]) for row in rows)
+        before = (newest + dt.timedelta(seconds=1)).strftime("%Y-%m-%dT%H:%M:%S")
+        of_company = "" if company_id is None else f" --company {in_shell(company_id)}"
+        resolve = journal.command(f"export resolve --all-before {before}{of_company}")
+    return (
+        f"the {len(rows)} batches were all found booked: "
+        f'{resolve} --outcome accepted --evidence "..." --by NAME (it can only accept them)'
+    )
 
 
 def resolve_export_job(
@@ -177,41 +174,18 @@ def resolve_export_job(
 def accept_export_jobs(
     before: str, *, evidence: str, by: str, company: str | None = None, service: Service | None = None
 ) -> list[str]:
-    """Record that every export job whose outcome is unknown, and that was sent before a time, was booked.
+    """Record that every export job whose outcome is unknown, and that was sent before a time (UTC), was booked.
 
-    Parameters
-    ----------
-    before : str
-        The time as 2026-11-01 or 2026-11-01T12:30:00 (UTC).
-    evidence, by : str
-        As in `resolve_export_job`; kept with each batch.
-    company : str, optional
-        UUID of a company. Default: all companies.
-    service : Service, optional
-        Default: the configured one. Only its journal is written; nothing is sent.
-
-    Returns
-    -------
-    list of str
-        The batches, in the order of their sending.
-
-    Raises
-    ------
-    ArgumentError
-        When the time cannot be read, or evidence or name is missing.
-    JournalError
-        When another process is sending for a company; batches before it are recorded.
+    Return the batches in the order of their sending. When another process is sending for a company, `JournalError` is
+    raised, and the batches before it are recorded.
     """
     try:
-        end = dt.datetime.fromisoformat(rules.text("before", before))
+        end = rules.timestamp(rules.text("before", before))
     except ValueError:
         raise ArgumentError("before", "must be a time as 2026-11-01 or 2026-11-01T12:30:00 (UTC)", before) from None
-    end = end if end.tzinfo else end.replace(tzinfo=dt.UTC)
     evidence, by = _said("evidence", evidence), _said("by", by)
-    company_id = None if company is None else rules.uuid_text("company", company)
     accepted = []
-    with Journal(service_or_default(service).settings) as journal:
-        journal.recover()
+    with opened(company, service) as (journal, company_id):
         for row in journal.unknown(company_id):
             if dt.datetime.fromisoformat(row["sent_at"] or row["planned_at"]) < end:
                 journal.resolve(row["batch_id"], RESOLVED["accepted"], evidence=evidence, by=by)

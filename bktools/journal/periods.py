@@ -17,12 +17,9 @@ import pyarrow.compute as pc
 from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError
-from bktools.frames.columns import amounts_of, text_of
 from bktools.frames.schema import (
     COUNT,
     ENTRY_DATA,
-    EXPORT_EVENTS,
-    IN_DOUBT,
     INSTANT,
     MAYBE_SENT,
     PERIODS,
@@ -36,29 +33,26 @@ from bktools.journal.entry_data import HELD_BACK, INSERT_HELD_BACK, digest_of
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import Journal
 from bktools.journal.records import Connection, Row, record_event
-from bktools.journal.tables import table_of
+from bktools.journal.tables import opened, table_of
 from bktools.service import Service
 
 OPEN, CLOSED, APPLIED = "OPEN", "CLOSED", "APPLIED"
 
-KINDS = ENTRY_DATA | {"split_line": COUNT}
 HELD = pa.schema(
-    [
-        *(pa.field(name, KINDS.get(name, TEXT)) for name in ("period", *HELD_BACK[2:])),
-        pa.field("held_at", INSTANT),
-        pa.field("outcome", TEXT),
-        pa.field("resolved_period", TEXT),
-        pa.field("resolved_at", INSTANT),
-        pa.field("resolved_job_id", TEXT),
-    ]
+    {"period": TEXT}
+    | dict.fromkeys(HELD_BACK[2:], TEXT)
+    | {"split_line": COUNT, **ENTRY_DATA, "held_at": INSTANT}
+    | {"outcome": TEXT, "resolved_period": TEXT, "resolved_at": INSTANT, "resolved_job_id": TEXT}
 )
 CLOSES = pa.schema({"at": INSTANT, "prepared_by": TEXT, "approved_by": TEXT, "plan_id": TEXT})
 EVENTS = pa.schema(
-    [
-        pa.field("subject", TEXT),
-        pa.field("subject_id", TEXT),
-        *(EXPORT_EVENTS.field(name) for name in ("at", "before", "after", "message", "done_by")),
-    ]
+    dict.fromkeys(("subject", "subject_id", "at", "before", "after", "message", "done_by"), TEXT) | {"at": INSTANT}
+)
+# What is counted and added by currency.
+PARTS = ("exported", "in_doubt", "held_back", "resolved", "open")
+TOTALS = pa.schema(
+    [("currency", TEXT)]
+    + [(f"{part}{suffix}", kind) for part in PARTS for suffix, kind in (("", COUNT), ("_amount", ENTRY_DATA["amount"]))]
 )
 
 _NEWEST = "SELECT max(event_id) FROM events WHERE subject = 'facts' AND subject_id = batches.batch_id"
@@ -67,13 +61,6 @@ _UNFINISHED = f"""
     SELECT batch_id, state FROM batches WHERE company_id = ?1 AND state IN ('PLANNED', 'SENDING', 'UNKNOWN') AND EXISTS (
         SELECT 1 FROM facts WHERE facts.batch_id = batches.batch_id AND coalesce(period, ?2) = ?2
             AND claim = ({_NEWEST}))
-"""
-_SENT_SINCE = f"""
-    SELECT batch_entries.entry_id, job_id, sent_at, period
-    FROM batch_entries JOIN batches ON batches.batch_id = batch_entries.batch_id
-    LEFT JOIN facts ON facts.batch_id = batches.batch_id AND facts.entry_id = batch_entries.entry_id
-        AND claim = ({_NEWEST})
-    WHERE batch_entries.entry_id IN (SELECT id FROM wanted) AND live = 1 AND company_id = ? AND state = 'ACCEPTED'
 """
 _HELD = f"""
     SELECT substr(subject_id, 38) AS period, event_id AS close, at AS held_at,
@@ -86,6 +73,9 @@ _CLOSES = """
     SELECT substr(subject_id, 38) AS period, at, done_by AS prepared_by, message FROM events
     WHERE subject = 'close' AND substr(subject_id, 1, 36) = ?1 AND (CAST(?2 AS TEXT) IS NULL OR substr(subject_id, 38) = ?2)
     ORDER BY event_id
+"""
+_CHANGES = """
+    SELECT period, state, done_by AS changed_by, at AS changed_at, message AS reason FROM periods WHERE company_id = ?
 """
 _EVENTS = """
     SELECT subject, subject_id, at, before, after, message, done_by FROM events
@@ -132,51 +122,29 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
     ...     len(bktools.load_periods(service=service))
     0
     """
-    settings = service_or_default(service).settings
-    company_id = None if company is None else rules.uuid_text("company", company)
-    with Journal(settings) as journal:
-        journal.recover()
+    service = service_or_default(service)
+    with opened(company, service) as (journal, company_id):
         sql = """SELECT company_id FROM batches UNION SELECT substr(subject_id, 1, 36) FROM events
-            WHERE subject IN ('close', 'period')"""
-        companies = [row["company_id"] for row in journal.rows(sql)]
-        pieces = [_of_company(journal, company) for company in companies if company_id in {None, company}]
-    table = pa.concat_tables([*pieces, PERIODS.empty_table()], promote_options="permissive")
-    about = {"environment": settings.environment, "table": "periods", "rows": len(table), "complete": True}
+            WHERE subject IN ('close', 'period') ORDER BY 1"""
+        companies = [company_id] if company_id else [row["company_id"] for row in journal.rows(sql)]
+        table = table_of([_months_of(journal, company) for company in companies], PERIODS)
+    about = {"environment": service.settings.environment, "table": "periods", "rows": len(table), "complete": True}
     return to_pandas(table, about)
 
 
-def _of_company(journal: Journal, company_id: str) -> pa.Table:
-    sent, held = sent_entries(journal, company_id), held_back(journal, company_id)
-    state = {row["period"]: row for row in journal.rows("SELECT * FROM periods WHERE company_id = ?", company_id)}
+def _months_of(journal: Journal, company_id: str) -> list[Row]:
+    sent = sent_entries(journal, company_id)
+    totals = totals_of(sent, held_back(journal, company_id, sent))
+    changes = {row["period"]: row for row in journal.rows(_CHANGES, company_id)}
     closes = {row["period"]: row for row in closes_of(journal, company_id)}
-    dated = pa.chunked_array([*sent.column("period").chunks, *held.column("period").chunks], TEXT)
-    months = {*state, *closes, *pc.unique(dated).drop_null().to_pylist()}
-    rows: list[dict[str, Any]] = []
+    months = {*changes, *closes, *(row["period"] for row in totals if row["period"])}
+    rows: list[Row] = []
     for month in sorted(months):
-        last, change = closes.get(month, {}), state.get(month)
-        totals = totals_of(*(table.filter(pc.equal(table.column("period"), month)) for table in (sent, held)))
-        about = {
-            "company_id": company_id,
-            "period": month,
-            "state": OPEN if change is None else change["state"],
-            "prepared_by": last.get("prepared_by"),
-            "approved_by": last.get("approved_by"),
-            "applied_at": last.get("at") and rules.timestamp(last["at"]),
-            "changed_by": change and change["done_by"],
-            "changed_at": change and rules.timestamp(change["at"]),
-            "reason": change and change["message"],
-        }
-        rows += [about | sums for sums in totals.to_pylist() or [{}]]
-    return pa.Table.from_pylist(rows, schema=_scaled(PERIODS, rows))
-
-
-def _scaled(schema: pa.Schema, rows: list[dict[str, Any]]) -> pa.Schema:
-    """Return a schema whose amounts have the scale of the finest one."""
-    for place, field in enumerate(schema):
-        if pa.types.is_decimal(field.type):
-            exponents = [-row[field.name].as_tuple().exponent for row in rows if row.get(field.name) is not None]
-            schema = schema.set(place, field.with_type(pa.decimal128(38, max(exponents, default=field.type.scale))))
-    return schema
+        last = closes.get(month, {})
+        about = {"company_id": company_id, "period": month, "state": OPEN, **changes.get(month, {})}
+        about |= {"applied_at": last.get("at")} | {name: last.get(name) for name in ("prepared_by", "approved_by")}
+        rows += [about | sums for sums in totals if sums["period"] == month] or [about]
+    return rows
 
 
 def close_period(
@@ -267,17 +235,19 @@ def _change(
 ) -> None:
     period, by = rules.month("month", month), named("by", by)
     settings = service_or_default(service).settings
-    company_id = company or settings.company
-    if company_id is None:
-        raise ArgumentError("company", "must name the company of the period (or set BKTOOLS_COMPANY)")
-    company_id = rules.uuid_text("company", company_id)
+    company_id = required_company(company or settings.company)
     with Journal(settings) as journal:
         journal.recover()
         if state_of(journal, company_id, period)[0] == state:
             raise JournalError(f"the period {period} of company {company_id} is {state} already: nothing was recorded")
-        if state == CLOSED:
-            refuse_unfinished(journal, company_id, period)
         _set_state(journal, company_id, period, state, reason, by)
+
+
+def required_company(company: str | None) -> str:
+    """Return the UUID of a company; refuse none."""
+    if company is None:
+        raise ArgumentError("company", "must name the company of the period (or set BKTOOLS_COMPANY)")
+    return rules.uuid_text("company", company)
 
 
 def named(argument: str, name: object) -> str:
@@ -295,18 +265,6 @@ def state_of(journal: Journal, company_id: str, month: str) -> tuple[str, str | 
     return (OPEN, None) if row is None else (str(row["state"]), str(row["done_by"]))
 
 
-def refuse_unfinished(journal: Journal, company_id: str, month: str) -> None:
-    """Refuse to close a period while an export of it may still change."""
-    unfinished = journal.rows(_UNFINISHED, company_id, month)
-    if unfinished:
-        first = unfinished[0]
-        resolve = journal.command(f"export resolve {first['batch_id']}")
-        raise JournalError(
-            f"the period {month} of company {company_id} stays open: batch {first['batch_id']} of it is {first['state']}"
-            f"{f' and {len(unfinished) - 1} more' if len(unfinished) > 1 else ''}; send it or settle it first ({resolve})"
-        )
-
-
 def record_close(
     journal: Journal,
     company_id: str,
@@ -316,34 +274,14 @@ def record_close(
     prepared_by: str,
     approved_by: str | None,
     held_back: pa.Table,
-    exported: pa.Table,
 ) -> None:
-    """Write a close with its totals and the entries that it held back.
-
-    Parameters
-    ----------
-    journal : Journal
-        The journal the close was sent with.
-    company_id, month : str
-        Company and month.
-    plan_id : str
-        Identity of the plan that was sent.
-    prepared_by, approved_by : str
-        The persons.
-    held_back : pyarrow.Table
-        The entries that it held back: id, split_line, reason, message and the data.
-    exported : pyarrow.Table
-        The entries of the plan whose batch was accepted, with amount and currency.
-    """
-    columns: dict[str, list[Any]] = {name: texts_of(held_back, name) for name in ("id", *HELD_BACK[3:])}
-    columns["split_line"] = split_lines(held_back).to_pylist()
-    rows = list(zip(*columns.values(), strict=True))
+    """Write a close and the entries that it held back, with id, split_line, reason, message and their data."""
+    values = (texts_of(held_back, name) for name in HELD_BACK[4:])
+    rows = list(zip(texts_of(held_back, "id"), split_lines(held_back).to_pylist(), *values, strict=True))
     message = {
         "plan_id": plan_id,
         "prepared_by": prepared_by,
         "approved_by": approved_by,
-        "exported": _sums(exported),
-        "held_back": _sums(held_back),
         "held_back_sha256": digest_of(rows),
     }
     subject = f"{company_id} {month}"
@@ -359,7 +297,6 @@ def record_close(
 def approve(journal: Journal, company_id: str, month: str, *, plan_id: str, by: str) -> str:
     """Close the period of a close that was just recorded; return the reason when it stays open, otherwise ""."""
     try:
-        refuse_unfinished(journal, company_id, month)
         _set_state(journal, company_id, month, CLOSED, f"approved the close of plan {plan_id}", by)
     except JournalError as error:
         return str(error)
@@ -367,54 +304,43 @@ def approve(journal: Journal, company_id: str, month: str, *, plan_id: str, by: 
 
 
 def _set_state(journal: Journal, company_id: str, month: str, state: str, reason: str | None, by: str) -> None:
-    before, subject = CLOSED if state == OPEN else OPEN, f"{company_id} {month}"
+    """Close or open a period; refuse to close it while an export of it may still change."""
+    unfinished = journal.rows(_UNFINISHED, company_id, month) if state == CLOSED else []
+    if unfinished:
+        batch, more = unfinished[0]["batch_id"], f" and {len(unfinished) - 1} more" if len(unfinished) > 1 else ""
+        raise JournalError(
+            f"the period {month} of company {company_id} stays open: batch {batch} of it is {unfinished[0]['state']}"
+            f"{more}; send it or settle it first ({journal.command(f'export resolve {batch}')})"
+        )
+    before = CLOSED if state == OPEN else OPEN
 
     def write(connection: Connection) -> None:
-        record_event(connection, "period", subject, before, state, reason, by)
+        record_event(connection, "period", f"{company_id} {month}", before, state, reason, by)
 
     journal.record(write, company_id)
 
 
-def _sums(entries: pa.Table) -> dict[str, dict[str, str]]:
-    """Return count and exact amount by currency, as text."""
-    table = pa.table(
-        {"amount": amounts_of(entries), "currency": text_of(entries, "currency"), "split_line": split_lines(entries)}
-    )
-    return {
-        row["currency"] or "no currency": {"entries": str(row["entries"]), "amount": f"{row['amount'] or 0:f}"}
-        for row in _by_currency(table, "entries", "amount")
-    }
-
-
-def _by_currency(table: pa.Table, count: str, amount: str) -> list[dict[str, Any]]:
-    # The lines of a split entry have one currency: its first line counts.
-    counted = pc.cast(pc.less_equal(split_lines(table), 1), COUNT)
-    grouped = table.select(["currency", "amount"]).append_column("counted", counted)
-    sums = grouped.group_by("currency", use_threads=False).aggregate([("counted", "sum"), ("amount", "sum")])
-    return list(sums.rename_columns({"counted_sum": count, "amount_sum": amount}).to_pylist())
-
-
-def totals_of(sent: pa.Table, held: pa.Table) -> pa.Table:
-    """Return one row per currency: number and exact amount of the entries exported, in doubt, held back, resolved, open."""
-    is_open = pc.equal(held.column("outcome"), "open")
+def totals_of(sent: pa.Table, held: pa.Table) -> list[dict[str, Any]]:
+    """Return a row per month and currency: number and exact amount, as text, of each of PARTS."""
+    is_open, is_accepted = pc.equal(held["outcome"], "open"), pc.equal(sent["state"], "ACCEPTED")
     parts = {
-        "exported": sent.filter(pc.equal(sent.column("state"), "ACCEPTED")),
-        "in_doubt": sent.filter(pc.is_in(sent.column("state"), pa.array(IN_DOUBT, TEXT))),
+        "exported": sent.filter(is_accepted),
+        "in_doubt": sent.filter(pc.invert(is_accepted)),
         "held_back": held,
         "resolved": held.filter(pc.invert(is_open)),
         "open": held.filter(is_open),
     }
-    sums: dict[str | None, dict[str, Any]] = {}
+    totals: dict[tuple[Any, Any], dict[str, Any]] = {}
     for name, table in parts.items():
-        for row in _by_currency(table, name, f"{name}_amount"):
-            sums.setdefault(row["currency"], {}).update(row)
-    rows = [sums[currency] for currency in sorted(sums, key=lambda text: (text is None, text or ""))]
-    rows = [dict.fromkeys(parts, 0) | row for row in rows]
-    fields = [
-        (name, kind) for part in parts for name, kind in ((part, COUNT), (f"{part}_amount", ENTRY_DATA["amount"]))
-    ]
-    schema = pa.schema([("currency", TEXT), *fields])
-    return pa.Table.from_pylist(rows, schema=_scaled(schema, rows))
+        # The lines of a split entry have one currency: its first line counts.
+        counted = table.append_column("counted", pc.cast(pc.less_equal(split_lines(table), 1), COUNT))
+        grouped = counted.group_by(["period", "currency"], use_threads=False)
+        for row in grouped.aggregate([("counted", "sum"), ("amount", "sum")]).to_pylist():
+            about = {"period": row["period"], "currency": row["currency"], **dict.fromkeys(PARTS, 0)}
+            total = totals.setdefault((row["period"], row["currency"]), about)
+            total[name] = row["counted_sum"]
+            total[f"{name}_amount"] = None if row["amount_sum"] is None else f"{row['amount_sum']:f}"
+    return sorted(totals.values(), key=lambda row: (row["currency"] is None, row["currency"] or ""))
 
 
 def sent_entries(
@@ -445,16 +371,17 @@ def not_kept(journal: Journal, company_id: str) -> int:
     return int(journal.rows(sql, company_id)[0]["entries"])
 
 
-def held_back(journal: Journal, company_id: str, month: str | None = None) -> pa.Table:
+def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | None = None) -> pa.Table:
     """Return the entries that closes held back, each in one month, and their outcome.
 
     An entry belongs to the month of the date that it had when it was first held back, or without a date to the month of
     that close. It is shown as the last close of its month saw it, or the last of all where none of its month met it. An
-    entry without an ID cannot be followed: only the last close of a month shows it, and it stays open.
+    entry without an ID cannot be followed: only the last close of a month shows it, and it stays open. `sent` are the
+    company's sent entries.
     """
     closes = journal.rows(_HELD, company_id)
     last_close = {row["period"]: row["close"] for row in closes}
-    rows: dict[Any, Row] = {}
+    rows: dict[Any, dict[str, Any]] = {}
     met_in: dict[Any, str] = {}
     alike: Counter[Any] = Counter()
     for row in closes:
@@ -467,26 +394,20 @@ def held_back(journal: Journal, company_id: str, month: str | None = None) -> pa
             key = (data, alike[row["close"], data])
         period = rows[key]["period"] if key in rows else (row["date"] or row["period"])[: len("2026-10")]
         if met_in.get(key) != period or row["period"] == period:
-            rows[key], met_in[key] = {**row, "period": period}, row["period"]
+            rows[key], met_in[key] = {**row, "period": period, "outcome": "open"}, row["period"]
     wanted = [row for row in rows.values() if month in {None, row["period"]}]
-    journal.wanted({row["entry_id"] for row in wanted if row["entry_id"]})
-    sent = {row["entry_id"]: row for row in journal.rows(_SENT_SINCE, company_id)}
-    return table_of([[dict(row) | _outcome(sent.get(row["entry_id"])) for row in wanted]], HELD)
-
-
-def _outcome(sent: Row | None) -> dict[str, str | None]:
-    if sent is None:
-        return {"outcome": "open"}
-    return {
-        "outcome": "resolved",
-        "resolved_period": sent["period"],
-        "resolved_at": sent["sent_at"],
-        "resolved_job_id": sent["job_id"],
-    }
+    ids = pa.array({row["entry_id"] for row in wanted}, TEXT)
+    accepted = sent.filter(pc.and_(pc.equal(sent["state"], "ACCEPTED"), pc.is_in(sent["entry_id"], ids)))
+    jobs = {row["entry_id"]: row for row in accepted.select(["entry_id", "period", "sent_at", "job_id"]).to_pylist()}
+    for row in wanted:
+        if job := jobs.get(row["entry_id"]):
+            row |= {"outcome": "resolved", "resolved_period": job["period"], "resolved_job_id": job["job_id"]}
+            row["resolved_at"] = job["sent_at"] and job["sent_at"].isoformat()
+    return table_of([wanted], HELD)
 
 
 def closes_of(journal: Journal, company_id: str, month: str | None = None) -> list[dict[str, Any]]:
-    """Return the closes of a period, oldest first, with plan, persons and totals."""
+    """Return the closes of a period or of all, oldest first, with plan and persons."""
     return [dict(row) | json.loads(row["message"]) for row in journal.rows(_CLOSES, company_id, month)]
 
 

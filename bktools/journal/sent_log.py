@@ -35,7 +35,6 @@ SUFFIX = ".marks"
 SEEN = "seen.json"
 MACHINE = "machine"
 CHECKSUM = 16  # characters of a line's digest
-TAIL = 65_536  # bytes at the end of a file that are searched for the last line
 
 # States in which nothing was booked.
 NOT_BOOKED = frozenset({"PLANNED", "REJECTED", "RELEASED"})
@@ -43,22 +42,9 @@ NOT_BOOKED = frozenset({"PLANNED", "REJECTED", "RELEASED"})
 
 @dataclass(frozen=True)
 class SentLine:
-    """A line of the sent log: a batch changed its state.
+    """A line of the sent log: a batch changed its state."""
 
-    Parameters
-    ----------
-    event, digest
-        Number of the journal's last event, and its digest.
-    batch_id, plan_id, company_id : str
-        The batch, its plan and its company.
-    state, message, at : str
-        The new state, its reason, and the time (UTC).
-    body : str
-        The compressed request body; only in the line written before sending.
-    job_id : str
-        The job that the service created, "" where none is known.
-    """
-
+    # The journal's last event.
     event: int
     digest: str
     batch_id: str
@@ -67,33 +53,24 @@ class SentLine:
     state: str
     message: str
     at: str
+    # The compressed request, only in the line written before sending.
     body: str = ""
     job_id: str = ""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """The newest state of a shared database that this machine has seen, whoever wrote it.
-
-    Parameters
-    ----------
-    event, digest
-        Number of the newest event, and its digest.
-    database : str
-        Server, database, timeline and number of the table of events, see `bktools.journal.postgres`.
-    position : int
-        The highest position of the server's log that was on its disk.
-    restore : str
-        The last restore that this machine confirmed, or that was before its first use; "" for none.
-    senders : tuple of str
-        The machines that had sent.
-    """
+    """The newest state of a shared database that this machine has seen, whoever wrote it."""
 
     event: int
     digest: str
+    # Server, database, timeline and number of the table of events, see `bktools.journal.postgres`.
     database: str
+    # The highest position of the server's log that was on its disk.
     position: int
+    # The last restore that this machine confirmed, or that was before its first use; "" for none.
     restore: str
+    # The machines that had sent.
     senders: tuple[str, ...]
 
 
@@ -108,17 +85,7 @@ def unpacked(text: str) -> bytes:
 
 
 class SentLog:
-    """The sent log of one journal, in both folders.
-
-    Parameters
-    ----------
-    inner : Path
-        The folder beside the journal.
-    outer : Path
-        The folder outside of the data folder; each journal of this user has its own folder in it.
-    journal_id : str
-        Identity of the journal.
-    """
+    """The sent log of one journal: beside it, and in its folder of the outer one, outside of the data folder."""
 
     def __init__(self, inner: Path, outer: Path, journal_id: str) -> None:
         self.outer = outer
@@ -126,27 +93,19 @@ class SentLog:
         self._journal_id = journal_id
 
     def write(self, line: SentLine, about: Mapping[str, Any]) -> None:
-        """Append a line in both folders and flush it to disk. Hold the company's lock.
-
-        Raises
-        ------
-        StorageError
-            When one of the folders cannot be written.
-        """
-        for folder in self.folders:
-            try:
-                self._prepare(folder, about)
-                _append(folder / _name(line.company_id), _line(line))
-            except OSError as error:
-                raise StorageError(
-                    f"the line of the batch to send cannot be written to {folder}: {error.strerror or error}; "
-                    "set BKTOOLS_SENT_LOG_DIR to a permanent, writable folder"
-                ) from error
+        """Append a line in both folders and flush it to disk. Hold the company's lock."""
+        try:
+            self._describe(about)
+            for folder in self.folders:
+                with disk.storage_errors(folder):
+                    _append(folder / _name(line.company_id), _line(line))
+        except StorageError as error:
+            raise StorageError(f"{error}; set BKTOOLS_SENT_LOG_DIR to a permanent, writable folder") from error
 
     def of_all(self) -> dict[str, list[SentLine]]:
         """Return the lines of each company."""
         names = {path.name for folder in self.folders for path in folder.glob(f"*{SUFFIX}")}
-        logs = (_joined([_read(folder / name) for folder in self.folders]) for name in sorted(names))
+        logs = (_joined([_lines_of(folder / name) for folder in self.folders]) for name in sorted(names))
         return {lines[0].company_id: lines for lines in logs if lines}
 
     def files_of(self, company_id: str) -> list[Path]:
@@ -167,79 +126,45 @@ class SentLog:
 
     def confirm(self, about: Mapping[str, Any], moved: Mapping[str, Sequence[SentLine]] | None = None) -> None:
         """Write the merged lines of both folders to each of them, then those of a journal whose history came here."""
-        for folder in self.folders:
-            with disk.storage_errors(folder):
-                self._prepare(folder, about)
+        self._describe(about)
         own, moved = self.of_all(), moved or {}
         for company_id in {**own, **moved}:
             lines = dict.fromkeys([*own.get(company_id, ()), *moved.get(company_id, ())])
-            for folder in self.folders:
-                with disk.storage_errors(folder):
-                    disk.replace_content(folder / _name(company_id), b"".join(map(_line, lines)))
+            self._replace(_name(company_id), b"".join(map(_line, lines)))
 
     def machine(self) -> str:
         """Return the random identity of this sent log. A machine that lost both folders is another one."""
         with self._locked(MACHINE):
-            machines = [(folder / MACHINE).read_text() for folder in self.folders if (folder / MACHINE).exists()]
+            files = [folder / MACHINE for folder in self.folders]
+            machines = [file.read_text() for file in files if file.exists()]
             machine = machines[-1] if machines else secrets.token_hex(4)
-            for folder in self.folders:
-                if not (folder / MACHINE).exists():
-                    with disk.storage_errors(folder):
-                        disk.replace_content(disk.private_folder(folder) / MACHINE, machine.encode())
+            if len(machines) < len(files):
+                self._replace(MACHINE, machine.encode())
         return machine
 
     def seen(self) -> list[Seen]:
         """Return what this machine has seen of a shared database, as each folder has it; nothing before the first use."""
-        memories = []
-        for folder in self.folders:
-            try:
-                body = _body((folder / SEEN).read_bytes())
-            except (FileNotFoundError, NotADirectoryError):
-                continue
-            except OSError as error:
-                raise _unreadable(folder / SEEN, error) from error
-            if body is None:
-                log.warning("%s is damaged and is not used", folder / SEEN)
-            else:
-                memories.append(Seen(**body | {"senders": tuple(body["senders"])}))
-        return memories
+        bodies = (body for folder in self.folders for body in _bodies(folder / SEEN))
+        return [Seen(**body | {"senders": tuple(body["senders"])}) for body in bodies]
 
     def see(self, newest: Seen, about: Mapping[str, Any], *, anew: bool = False) -> None:
         """Write what this machine has seen, unless another process has seen more.
 
-        Parameters
-        ----------
-        newest : Seen
-            What was seen.
-        about : mapping
-            See `Journal.about_me`.
-        anew : bool
-            Whether it counts also where it is less, because a person confirmed a restored database.
+        After a person confirmed a restored database, it counts `anew` also where it is less.
         """
         with self._locked(SEEN):
             has_more = [(seen.event, seen.position) >= (newest.event, newest.position) for seen in self.seen()]
             if not anew and all(has_more) and len(has_more) == len(self.folders):
                 return
-            for folder in self.folders:
-                with disk.storage_errors(folder):
-                    self._prepare(folder, about)
-                    disk.replace_content(folder / SEEN, _line(newest))
+            self._describe(about)
+            self._replace(SEEN, _line(newest))
 
     def lost(self, file: Records) -> list[SentLine]:
         """Return the lines whose events are missing in the journal, or differ."""
-        last = (_last(path) for folder in self.folders for path in folder.glob(f"*{SUFFIX}"))
-        if all(line is not None and file.digest_at(line.event) == line.digest for line in last):
-            return []
         return [line for lines in self.of_all().values() for line in lost(file, lines)]
 
     def require_current(self, file: Records) -> None:
-        """Refuse to send when an event that the sent log names is missing in the journal, or differs.
-
-        Raises
-        ------
-        JournalError
-            With the missing batches and the commands that restore them.
-        """
+        """Refuse to send when an event that the sent log names is missing in the journal, or differs."""
         missing = self.lost(file)
         if not missing:
             return
@@ -261,12 +186,17 @@ class SentLog:
         """Hold a lock that stops every other journal of this user from starting to send for a company."""
         return self._locked(_name(company_id))
 
-    def _prepare(self, folder: Path, about: Mapping[str, Any]) -> None:
-        """Create the folder of the sent log, and write what the journal is."""
+    def _describe(self, about: Mapping[str, Any]) -> None:
+        """Write what the journal is."""
         content = json.dumps({**about, "journal": self._journal_id}, indent=1).encode()
-        path = disk.private_folder(folder) / ABOUT
-        if not path.exists() or path.read_bytes() != content:
-            disk.replace_content(path, content)
+        if any(_content(folder / ABOUT) != content for folder in self.folders):
+            self._replace(ABOUT, content)
+
+    def _replace(self, name: str, content: bytes) -> None:
+        """Replace the content of a file in both folders."""
+        for folder in self.folders:
+            with disk.storage_errors(folder):
+                disk.replace_content(disk.private_folder(folder) / name, content)
 
     def _locked(self, name: str) -> AbstractContextManager[None]:
         path = self.outer / "locks" / f"{name}.lock"
@@ -327,8 +257,8 @@ def _name(company_id: str) -> str:
 
 def _append(path: Path, line: bytes) -> None:
     is_new = not path.exists()
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), disk.PRIVATE_FILE)
-    with os.fdopen(descriptor, "rb+") as file:
+    path.touch(disk.PRIVATE_FILE)
+    with path.open("ab+") as file:
         if file.seek(0, os.SEEK_END):
             file.seek(-1, os.SEEK_END)
             # Start a new line after one that a kill cut short.
@@ -351,44 +281,36 @@ def _body(line: bytes) -> dict[str, Any] | None:
     return dict(json.loads(body)) if body and checksum == _checksum(body) else None
 
 
-def _parsed(line: bytes) -> SentLine | None:
-    body = _body(line)
-    return None if body is None else SentLine(**body)
-
-
 def _checksum(body: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()[:CHECKSUM]
 
 
-def _read(path: Path) -> list[SentLine]:
-    """Return the lines of a file without the damaged ones, which the other folder has."""
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    lines = []
-    for text in content.splitlines():
-        line = _parsed(text)
-        if line is not None:
-            lines.append(line)
-        elif text:
+def _lines_of(path: Path) -> list[SentLine]:
+    return [SentLine(**body) for body in _bodies(path)]
+
+
+def _bodies(path: Path) -> list[dict[str, Any]]:
+    """Return the contents of a file's lines without the damaged ones, which the other folder has."""
+    bodies = []
+    for line in _content(path).splitlines():
+        body = _body(line)
+        if body is not None:
+            bodies.append(body)
+        elif line:
             log.warning("skipped a damaged line of %s", path)
-    return lines
+    return bodies
 
 
-def _unreadable(path: Path, error: OSError) -> StorageError:
-    return StorageError(f"the sent log in {path} cannot be read: {error.strerror or error}; nothing was sent")
-
-
-def _last(path: Path) -> SentLine | None:
-    """Return the last line of a file, read from its end; None where that line is damaged or longer than `TAIL`."""
-    with path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - TAIL))
-        *_, last, after = (b"\n" + file.read()).split(b"\n")
-    return None if after else _parsed(last)
+def _content(path: Path) -> bytes:
+    """Return the content of a file, nothing where there is none."""
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return b""
+    except OSError as error:
+        raise StorageError(
+            f"the sent log in {path} cannot be read: {error.strerror or error}; nothing was sent"
+        ) from error
 
 
 def _joined(logs: Sequence[list[SentLine]]) -> list[SentLine]:

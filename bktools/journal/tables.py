@@ -1,17 +1,31 @@
-"""Rows of the journal, whose values are text, as Arrow tables with the types of a schema."""
+"""Opens a journal to read it; its rows, whose values are text, become Arrow tables with the types of a schema."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.connection import service_or_default
+from bktools.contract import rules
 from bktools.frames.schema import COUNT, FLAG, TEXT
+from bktools.journal.journal import Journal
 from bktools.journal.records import Row
+from bktools.service import Service
 
 
-def table_of(pieces: Iterable[list[Row]], schema: pa.Schema) -> pa.Table:
+@contextmanager
+def opened(company: str | None, service: Service | None) -> Iterator[tuple[Journal, str | None]]:
+    """Yield the open journal of a service, and the UUID of a company or None for all; killed senders are recovered."""
+    company_id = None if company is None else rules.uuid_text("company", company)
+    with Journal(service_or_default(service).settings) as journal:
+        journal.recover()
+        yield journal, company_id
+
+
+def table_of(pieces: Iterable[Sequence[Row]], schema: pa.Schema) -> pa.Table:
     """Return rows, in several lists, as a table of a schema; columns that it lacks are left out."""
     # As the journal has its values: text, and numbers as they are.
     texts = pa.schema([field.with_type(COUNT if field.type in {COUNT, FLAG} else TEXT) for field in schema])

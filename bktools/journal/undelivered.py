@@ -16,15 +16,7 @@ FOLDER = "answers"
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of a batch.
-
-    Parameters
-    ----------
-    state, message : str
-        The new state, and its reason.
-    job_id, job : str, optional
-        The job and its JSON, as the service answered.
-    """
+    """What became of a batch: its new state and the reason, the job and its JSON as the service answered."""
 
     state: str
     message: str
@@ -45,25 +37,13 @@ class Answer:
 
 
 class UndeliveredAnswers:
-    """The files of one journal on this machine.
-
-    Parameters
-    ----------
-    inner : Path
-        The folder beside the journal, or of the database.
-    """
+    """The files of one journal on this machine, in the folder beside the journal or of the database."""
 
     def __init__(self, inner: Path) -> None:
         self._folder = inner / FOLDER
 
     def write(self, batch_id: str, sent_at: str, answer: Answer) -> None:
-        """Keep the answer to the request of a batch.
-
-        Raises
-        ------
-        StorageError
-            When the file cannot be written.
-        """
+        """Keep the answer to the request of a batch; raise `StorageError` where that fails."""
         with disk.storage_errors(self._folder):
             disk.private_folder(self._folder)
             content = {"sent_at": sent_at, **asdict(answer)}

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Sequence
 
-from bktools.caller import in_shell
 from bktools.journal.journal import THE_OUTCOME, Journal
 from bktools.journal.records import Row, this_user
 from bktools.service import Service
@@ -18,19 +16,12 @@ JOB_SECONDS = 3600
 SHOWN_ENTRIES = 3
 
 
-class UnknownOutcomes:
-    """Messages about batches whose outcome is unknown: the first one about a batch explains how to resolve it."""
-
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
-        self._explained: set[str] = set()
-
-    def message(self, row: Row) -> str:
-        """Return the line about a batch whose outcome is unknown."""
-        if row["batch_id"] in self._explained:
-            return f"Waiting: first resolve batch {row['batch_id']} (outcome unknown)"
-        self._explained.add(row["batch_id"])
-        return how_to_settle(self._journal, row)
+def settle_first(journal: Journal, row: Row, explained: set[str]) -> str:
+    """Return the line about a batch whose outcome is unknown; only the first one of a batch says how to settle it."""
+    if row["batch_id"] in explained:
+        return f"Waiting: first resolve batch {row['batch_id']} (outcome unknown)"
+    explained.add(row["batch_id"])
+    return how_to_settle(journal, row)
 
 
 def how_to_settle(journal: Journal, row: Row) -> str:
@@ -51,18 +42,6 @@ def how_to_settle(journal: Journal, row: Row) -> str:
     )
 
 
-def how_to_settle_all(journal: Journal, rows: Sequence[Row], company_id: str | None) -> str:
-    """Return one line with the command that resolves several batches that were all booked."""
-    newest = max(dt.datetime.fromisoformat(row["sent_at"] or row["planned_at"]) for row in rows)
-    before = (newest + dt.timedelta(seconds=1)).strftime("%Y-%m-%dT%H:%M:%S")
-    of_company = "" if company_id is None else f" --company {in_shell(company_id)}"
-    resolve = journal.command(f"export resolve --all-before {before}{of_company}")
-    return (
-        f"the {len(rows)} batches were all found booked: "
-        f'{resolve} --outcome accepted --evidence "..." --by NAME (it can only accept them)'
-    )
-
-
 def lasts_seconds(job: str | None) -> float:
     """Return after how many seconds a job has ended at the latest, from its JSON; a batch without a job counts as usual."""
     expires = json.loads(job or "{}").get("expiresIn")
@@ -74,15 +53,14 @@ def sendings_in_doubt(company: str, *, service: Service) -> dict[str, tuple[dt.d
     may exist that the journal does not have ("" for none).
     """  # noqa: D205 - the sentence takes two lines
     with Journal(service.settings) as journal:
-        rows = journal.unknown(company)
-        lasts = [lasts_seconds(row["job"]) for piece in journal.history("batches", company) for row in piece]
-        longest = dt.timedelta(seconds=max([*lasts, JOB_SECONDS]))
+        jobs = journal.rows("SELECT job FROM batches WHERE company_id = ?", company)
+        longest = dt.timedelta(seconds=max([lasts_seconds(row["job"]) for row in jobs] + [JOB_SECONDS]))
         return {
             row["batch_id"]: (
                 dt.datetime.fromisoformat(row["sent_at"]) + longest if row["sent_at"] else None,
                 _undelivered(journal, row),
             )
-            for row in rows
+            for row in journal.unknown(company)
         }
 
 

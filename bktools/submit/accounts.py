@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -13,11 +11,10 @@ import pyarrow as pa
 from bktools.caller import setting
 from bktools.connection import service_or_default
 from bktools.contract import rules
-from bktools.contract.accounts import Account, create_body
+from bktools.contract.accounts import create_body
 from bktools.errors import (
     ArgumentError,
     AuthenticationError,
-    ConfigurationError,
     DuplicateAccountError,
     InputError,
     NotSentError,
@@ -27,35 +24,26 @@ from bktools.errors import (
 )
 from bktools.frames.schema import KNOWN_STATES, TEXT, to_arrow, to_pandas
 from bktools.inputs.words import is_total
-from bktools.journal.accounts import known_accounts, record_accounts, remember_chart
+from bktools.journal.accounts import key_of, known_accounts, record_accounts, remember_chart
 from bktools.journal.journal import Journal
 from bktools.progress import progress as progress_bar
 from bktools.reconcile.reconciliation import Reconciliation
 from bktools.service import Service
 from bktools.service.retry import Budget, RetryPolicy, is_repeatable, repeated
 
-# A repeated create cannot make a second account, because (externalId, companyId) is unique in the service.
-REPEATS = RetryPolicy(attempts=3)
+# Most requests for an account. A repeat makes no second one: (externalId, companyId) is unique in the service.
+ATTEMPTS = 3
 
 # Intents written at once; each group is on disk before its first request.
 GROUP = 100
 
 # Errors that every further account would get too.
-STOPPING = (NotSentError, AuthenticationError, ScopeError, ConfigurationError)
+STOPPING = (NotSentError, AuthenticationError, ScopeError)
 
-NEEDED = ("company_id", "external_id", "action", "name", "code", "archived", "tax_code_external_id")
+VALUES = ("name", "code", "tax_code_external_id", "archived")
+NEEDED = ("company_id", "external_id", "action", *VALUES)
 
-OUTCOMES = pa.schema(
-    {
-        "company_id": TEXT,
-        "external_id": TEXT,
-        "code": TEXT,
-        "name": TEXT,
-        "outcome": TEXT,
-        "id": TEXT,
-        "message": TEXT,
-    }
-)
+OUTCOMES = pa.schema(dict.fromkeys(("company_id", "external_id", "code", "name", "outcome", "id", "message"), TEXT))
 
 
 def create_accounts(
@@ -140,11 +128,14 @@ def create_with(
     service: Service,
 ) -> list[dict[str, Any]]:
     """Create accounts as `create_accounts` does, with an open journal and the listed actions; return a row an account."""
-    actions = listed.select(list(NEEDED)).to_pylist()
+    rows, wanted = [], []
     # Check every account before sending the first.
-    creates = [action for action in actions if action["action"] == "create"]
-    rows = [_row(action, "REJECTED", None, why) for action in creates if (why := why_no_account(action))]
-    wanted = [_checked(action) for action in creates if not why_no_account(action)]
+    for action in listed.select(list(NEEDED)).to_pylist():
+        if action["action"] == "create":
+            if why := why_no_account(action):
+                rows.append(_row(action, "REJECTED", None, why))
+            else:
+                wanted.append(_checked(action))
     doubt = "" if rules.flag("new_chart", new_chart) else reconciliation.another_chart
     if not apply:
         message = f"would be created with {setting('new_chart', value=True)} only" if doubt else "would be created"
@@ -174,30 +165,27 @@ def why_no_account(action: Mapping[str, Any]) -> str:
 
 def _checked(account: Mapping[str, Any]) -> dict[str, Any]:
     """Check an account and return the arguments that create it."""
-    sent = {name: account[name] for name in ("name", "code", "tax_code_external_id")}
     # In a frame with gaps in other rows, the flag may have another type.
-    sent["archived"] = bool(account["archived"])
+    values = {name: account[name] for name in VALUES} | {"archived": bool(account["archived"])}
     try:
-        body = create_body(account["company_id"], account["external_id"], **sent)
+        body = create_body(account["company_id"], account["external_id"], **values)
     except ArgumentError as error:
         raise InputError(f"account {account['external_id']!r} cannot be created: {error}; nothing was sent") from None
-    return {"company_id": body["companyId"], "external_id": body["externalId"], **sent}
+    return {"company_id": body["companyId"], "external_id": body["externalId"], **values}
 
 
 def _created(journal: Journal, wanted: Sequence[Mapping[str, Any]], service: Service) -> Iterator[dict[str, Any]]:
     budget = Budget()
     for begin in range(0, len(wanted), GROUP):
         group = wanted[begin : begin + GROUP]
-        listed = defaultdict(list)
-        for account in group:
-            listed[account["company_id"]].append(account["external_id"])
-        existing = {key: row for key, row in known_accounts(journal, listed).items() if row["state"] in KNOWN_STATES}
-        new = [account for account in group if _key(account) not in existing]
+        known = known_accounts(journal, {account["company_id"] for account in group})
+        existing = {key: row for key, row in known.items() if row["state"] in KNOWN_STATES}
+        new = [account for account in group if key_of(account) not in existing]
         record_accounts(journal, [_memory(account, "SENDING") for account in new])
         answers: list[dict[str, Any]] = []
         try:
             for account in group:
-                row = existing.get(_key(account))
+                row = existing.get(key_of(account))
                 if row is not None:
                     yield _row(account, row["state"], row["account_id"], "exists already; nothing was sent")
                     continue
@@ -208,52 +196,35 @@ def _created(journal: Journal, wanted: Sequence[Mapping[str, Any]], service: Ser
             record_accounts(journal, answers)
 
 
-def _key(account: Mapping[str, Any]) -> tuple[str, str]:
-    return account["company_id"], account["external_id"]
-
-
 def _sent(account: Mapping[str, Any], service: Service, budget: Budget) -> dict[str, Any]:
     """Send one create and return the row for the journal."""
-
-    def once() -> Account:
-        return service.create_account(**account)
-
+    policy = RetryPolicy(attempts=min(ATTEMPTS, service.settings.retries + 1))
     try:
-        attempts = min(REPEATS.attempts, service.settings.retries + 1)
-        answer = repeated(once, replace(REPEATS, attempts=attempts), budget)
-    except DuplicateAccountError as error:
-        return _memory(account, "EXISTS", message=str(error))
+        answer = repeated(lambda: service.create_account(**account), policy, budget)
     except STOPPING:
         raise
-    except StatusError as error:
-        # Only an answer of the class 4xx says that the service itself refuses the account.
-        is_refused = 400 <= error.status < 500 and not is_repeatable(error)  # noqa: PLR2004
-        state = "REJECTED" if is_refused else "UNKNOWN"
-        return _memory(account, state, message=str(error))
+    except DuplicateAccountError as error:
+        return _memory(account, "EXISTS", str(error))
     except ServiceError as error:
-        return _memory(account, "UNKNOWN", message=str(error))
-    if answer.external_id != account["external_id"] or answer.company_id.lower() != account["company_id"]:
-        return _memory(account, "UNKNOWN", message=f"the service answered with another account: {answer.id}")
-    state = "MATCHED" if answer.matched else "CREATED"
-    message = "it existed already" if answer.matched else "created"
-    return _memory(account, state, answer, message)
+        # Only an answer of the class 4xx says that the service itself refuses the account.
+        is_4xx = isinstance(error, StatusError) and 400 <= error.status < 500  # noqa: PLR2004
+        return _memory(account, "REJECTED" if is_4xx and not is_repeatable(error) else "UNKNOWN", str(error))
+    if (answer.company_id.lower(), answer.external_id) != key_of(account):
+        return _memory(account, "UNKNOWN", f"the service answered with another account: {answer.id}")
+    state, message = ("MATCHED", "it existed already") if answer.matched else ("CREATED", "created")
+    row = _memory(account, state, message)
+    for name in VALUES:
+        value = getattr(answer, name)
+        row[name] = account[name] if value is None else value
+    raw = bytes(answer.metadata)
+    return row | {"account_id": answer.id.lower(), "metadata": None if raw == b"null" else raw.decode()}
 
 
-def _memory(account: Mapping[str, Any], state: str, answer: Account | None = None, message: str = "") -> dict[str, Any]:
-    """Return the journal's row of an account: the values of the answer, else the requested ones."""
-    requested = {name: account[name] for name in ("name", "code", "tax_code_external_id", "archived")}
-    if state in {"EXISTS", "SENDING", "UNKNOWN", "REJECTED"}:
-        # The service may hold other values than requested.
-        requested = dict.fromkeys(requested)
-    row = {name: account[name] for name in ("company_id", "external_id")}
-    row |= {"state": state, "message": message, **requested}
-    if answer is not None:
-        answered = {name: getattr(answer, name) for name in requested}
-        row |= {name: value for name, value in answered.items() if value is not None}
-        row["account_id"] = answer.id.lower()
-        raw = bytes(answer.metadata)
-        row["metadata"] = None if raw == b"null" else raw.decode()
-    return row
+def _memory(account: Mapping[str, Any], state: str, message: str = "") -> dict[str, Any]:
+    """Return the journal's row of an account without its values: the service may hold others than requested."""
+    company_id, external_id = key_of(account)
+    about = {"company_id": company_id, "external_id": external_id, "state": state, "message": message}
+    return about | dict.fromkeys(VALUES)
 
 
 def _row(account: Mapping[str, Any], outcome: str, account_id: str | None, message: str) -> dict[str, Any]:

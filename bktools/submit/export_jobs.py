@@ -12,8 +12,8 @@ import math
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field, replace
+from contextlib import closing, nullcontext, suppress
+from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -25,7 +25,6 @@ from bktools.contract import rules
 from bktools.errors import (
     ArgumentError,
     BktoolsError,
-    JournalBusyError,
     JournalError,
     PlanError,
     StorageError,
@@ -36,8 +35,7 @@ from bktools.frames.schema import COUNT, TEXT, Month, to_pandas
 from bktools.journal.entry_data import dates_of
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, now
-from bktools.journal.unknown_outcomes import UnknownOutcomes, lasts_seconds
-from bktools.progress import Bar
+from bktools.journal.unknown_outcomes import lasts_seconds, settle_first
 from bktools.progress import progress as progress_bar
 from bktools.service import Service
 from bktools.service.service import reserve
@@ -58,14 +56,7 @@ LONGEST_PAUSE = 30.0
 COMPANIES = 32
 
 OUTCOMES = pa.schema(
-    {
-        "batch_id": TEXT,
-        "company_id": TEXT,
-        "entries": COUNT,
-        "outcome": TEXT,
-        "job_id": TEXT,
-        "message": TEXT,
-    }
+    dict.fromkeys(("batch_id", "company_id", "entries", "outcome", "job_id", "message"), TEXT) | {"entries": COUNT}
 )
 
 
@@ -110,8 +101,8 @@ def submit_export_jobs(
         One row per batch, company by company: batch_id, company_id, entries (count), outcome, job_id, message. Outcomes:
         ACCEPTED (the job was created; it may not be completed), REJECTED (refused, nothing was booked), UNKNOWN (it may have been booked;
         the message says how to resolve it), PLANNED (not sent, run again), BLOCKED (not sent, because an earlier batch
-        of the company is UNKNOWN or was refused, the service cannot be reached, or its entries were exported before with
-        other data). Without `apply`: PLANNED for batches
+        of the company is UNKNOWN or was refused, another process is sending for the company, the service cannot be
+        reached, or its entries were exported before with other data). Without `apply`: PLANNED for batches
         that would be sent, SENDING for batches that another process is sending.
 
     Raises
@@ -121,8 +112,6 @@ def submit_export_jobs(
         batch or journal sent; nothing is sent.
     ArgumentError
         When the argument is not a plan, `wait` is not a number of seconds, or `period` is not a month; nothing is sent.
-    JournalBusyError
-        When another process is sending for every company of the plan; nothing is sent.
     JournalError, StorageError
         When the journal is an old copy or cannot be written. A batch is only sent after it is in the journal.
 
@@ -144,65 +133,17 @@ def submit_export_jobs(
     """
     if not isinstance(plan, ExportPlan):
         raise ArgumentError("plan", f"must be a result of compose_export_jobs, is a {type(plan).__name__}")
-    apply, wait = rules.flag("apply", apply), _seconds(wait)
+    apply = rules.flag("apply", apply)
     period = None if period is None else rules.month("period", period)
     service = service_or_default(service)
     with Journal(service.settings) as journal:
-        rows = submit_with(
-            journal,
-            plan,
-            apply=apply,
-            wait=wait,
-            others_export=others_export,
-            period=period,
+        rows = Submission(
+            journal, plan, service, apply=apply, wait=wait, others_export=others_export, period=period,
             progress=progress,
-            service=service,
-        )
+        ).rows()  # fmt: skip
     table = pa.Table.from_pylist(rows, schema=OUTCOMES)
     about = {"environment": service.settings.environment, "plan": plan.plan_id, "applied": apply}
     return to_pandas(table, about | {"unchecked": list(plan.unchecked)})
-
-
-def submit_with(
-    journal: Journal,
-    plan: ExportPlan,
-    *,
-    apply: bool,
-    wait: float | dt.timedelta,
-    others_export: bool,
-    period: str | None,
-    progress: bool | None = None,
-    service: Service,
-) -> list[dict[str, Any]]:
-    """Submit a plan as `submit_export_jobs` does, with an open journal; return a row a batch."""
-    seconds, others_export = _seconds(wait), rules.flag("others_export", others_export)
-    _require_its_journal(plan, journal)
-    journal.recover()
-    journal.require_current()
-    # Check every batch before sending the first.
-    of_company: dict[str, list[str]] = {}
-    for batch in plan.requests():
-        reason = journal.obstacle(batch)
-        if reason:
-            raise PlanError(reason)
-        of_company.setdefault(batch.company_id, []).append(batch.batch_id)
-    if apply:
-        with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
-            limit = RateLimit(shown=progress)
-            return _Run(journal, plan, service, bar, limit, seconds, others_export, period).all(of_company)
-    unknowns = UnknownOutcomes(journal)
-    # Requests are made one at a time, to save memory.
-    batches = (plan.request(batch_id) for own in of_company.values() for batch_id in own)
-    return [_row_unsent(journal, batch, unknowns, "SENDING") or _row_planned(journal, batch) for batch in batches]
-
-
-def _require_its_journal(plan: ExportPlan, journal: Journal) -> None:
-    """Refuse a plan that was composed with another journal, because only that one knows the earlier exports."""
-    if plan.journal not in {"", journal.id}:
-        raise PlanError(
-            f"the plan {plan.plan_id} was composed with the journal {plan.journal}, but this is {journal.id}: nothing was "
-            "sent; submit it with that journal (bktools journal shows the current one), or compose it again here"
-        )
 
 
 def _seconds(wait: float | dt.timedelta) -> float:
@@ -215,44 +156,64 @@ def _seconds(wait: float | dt.timedelta) -> float:
 
 
 @dataclass
-class _Run:
-    """The submission of a plan: what its companies share.
-
-    Parameters
-    ----------
-    journal : Journal
-        Open; the only company uses it, and several have connections of their own.
-    wait, others_export, period
-        As in `submit_export_jobs`.
-    stopped : str
-        The reason why nothing more is sent, for any company.
-    ending : threading.Event
-        Set when nothing more is to be begun.
-    """
+class Submission:
+    """The submission of a plan as `submit_export_jobs` does it, with an open journal; what its companies share."""
 
     journal: Journal
     plan: ExportPlan
     service: Service
-    bar: Bar
-    rate_limit: RateLimit
-    wait: float
+    _: KW_ONLY
+    apply: bool
+    wait: float | dt.timedelta
     others_export: bool
     period: str | None
+    progress: bool | None = None
+    # The reason why nothing more is sent, for any company.
     stopped: str = ""
+    # Set when nothing more is to be begun.
     ending: threading.Event = field(default_factory=threading.Event)
-    busy: list[JournalBusyError] = field(default_factory=list)
     errors: list[Exception] = field(default_factory=list)
 
-    def all(self, of_company: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
-        """Send the batches of each company, given by their IDs; return one row per batch, in the same order."""
+    def __post_init__(self) -> None:
+        self.seconds, self.others_export = _seconds(self.wait), rules.flag("others_export", self.others_export)
+        self.rate_limit = RateLimit(shown=self.progress)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Send the batches, or only look what would be sent; return one row per batch, company by company."""
+        plan, journal = self.plan, self.journal
+        # Only the journal that a plan was composed with knows the earlier exports.
+        if plan.journal not in {"", journal.id}:
+            raise PlanError(
+                f"the plan {plan.plan_id} was composed with the journal {plan.journal}, but this is {journal.id}: "
+                "nothing was sent; submit it with that journal (bktools journal shows the current one), or compose it "
+                "again here"
+            )
+        journal.recover()
+        journal.require_current()
+        # Check every batch before sending the first.
+        of_company: dict[str, list[str]] = {}
+        for batch in plan.requests():
+            reason = journal.obstacle(batch)
+            if reason:
+                raise PlanError(reason)
+            of_company.setdefault(batch.company_id, []).append(batch.batch_id)
+        if self.apply:
+            with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=self.progress) as bar:
+                self.bar = bar
+                return self._sent(of_company)
+        explained = set[str]()
+        # Requests are made one at a time, to save memory.
+        batches = (plan.request(batch_id) for own in of_company.values() for batch_id in own)
+        return [_row_unsent(journal, batch, explained, "SENDING") or _row_planned(journal, batch) for batch in batches]
+
+    def _sent(self, of_company: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+        """Send the batches of each company, given by their IDs."""
         # The only company is sent in this thread.
-        call = partial(self._company, is_alone=len(of_company) == 1)
-        calls = [partial(call, company, batch_ids) for company, batch_ids in of_company.items()]
-        rows: list[list[dict[str, Any]]] = [[] for _ in calls]
+        own = self.journal if len(of_company) == 1 else None
+        calls = [partial(self._company, own, company, batch_ids) for company, batch_ids in of_company.items()]
         threads = min(len(calls), COMPANIES) or 1
         with closing(as_they_end(calls, threads, ending=self.ending)) as ended:
-            for number, own in ended:
-                rows[number] = own
+            rows = dict(ended)
         # A worker that must stop hands on no part of the rows.
         pause(0)
         if len(self.errors) > 1:
@@ -260,9 +221,7 @@ class _Run:
             raise StorageError("; ".join(map(str, self.errors))) from self.errors[0]
         for error in self.errors:
             raise error
-        if self.busy and len(self.busy) == len(calls):
-            raise self.busy[0]
-        return [row for own in rows for row in own]
+        return [row for number in sorted(rows) for row in rows[number]]
 
     def go_on(self) -> None:
         """Raise `Stopped` when nothing more is to be begun."""
@@ -274,13 +233,11 @@ class _Run:
         self.errors.append(error)
         self.ending.set()
 
-    def _company(self, company_id: str, batch_ids: Sequence[str], *, is_alone: bool) -> list[dict[str, Any]]:
+    def _company(self, own: Journal | None, company_id: str, batch_ids: Sequence[str]) -> list[dict[str, Any]]:
         try:
             self.go_on()
-            if is_alone:
-                return _Sender(self.journal, self, company_id).send(batch_ids)
             # A thread needs its own connection to the journal.
-            with Journal(self.service.settings) as journal:
+            with nullcontext(own) if own else Journal(self.service.settings) as journal:
                 return _Sender(journal, self, company_id).send(batch_ids)
         except Stopped:
             pass
@@ -293,84 +250,81 @@ class _RunStopped(Exception):  # noqa: N818 - not an error: another company met 
     """Raised in a wait before a request; never outside of this module."""
 
 
+@dataclass
 class _Sender:
     """Sends the batches of a company, one after another."""
 
-    def __init__(self, journal: Journal, run: _Run, company_id: str) -> None:
-        self._journal = journal
-        self._run = run
-        self._company_id = company_id
-        self._unknowns = UnknownOutcomes(journal)
-        # The reason why no other batch of the company is sent.
-        self._stopped = ""
+    journal: Journal
+    run: Submission
+    company_id: str
+    # The reason why no other batch of the company is sent.
+    stopped: str = ""
+    # The batches of unknown outcome that a message has explained.
+    explained: set[str] = field(default_factory=set)
 
     def send(self, batch_ids: Sequence[str]) -> list[dict[str, Any]]:
         """Send batches, and return one row per batch."""
-        request, plan_id = self._run.plan.request, self._run.plan.plan_id
+        request, plan_id = self.run.plan.request, self.run.plan.plan_id
         try:
-            with self._journal.sending(self._company_id):
+            with self.journal.sending(self.company_id):
                 # A sender may have been killed after this run began.
-                self._journal.recover(self._company_id)
+                self.journal.recover(self.company_id)
                 # Requests are made one at a time, to save memory.
-                self._journal.claim(map(request, batch_ids), plan_id, self._run.period)
+                self.journal.claim(map(request, batch_ids), plan_id, self.run.period)
                 return [self._row_of(batch) for batch in map(request, batch_ids)]
         except JournalError as error:
             # Nothing was sent: another process is sending, or has sent some of these batches meanwhile.
-            if isinstance(error, JournalBusyError):
-                self._run.busy.append(error)
             return [_row(batch, "BLOCKED", str(error)) for batch in map(request, batch_ids)]
 
     def _row_of(self, batch: BatchRequest) -> dict[str, Any]:
-        self._run.go_on()
+        self.run.go_on()
         try:
             try:
                 row = self._sent(batch)
             except (JournalError, StorageError):
                 # Nothing was sent, or the outcome is in the journal: only there is it known after a cut connection.
-                if not self._regained():
+                is_regained = False
+                with suppress(StorageError):
+                    is_regained = self.journal.regain(self.company_id)
+                if not is_regained:
                     raise
                 row = self._sent(batch)
         except JournalError as error:
             # Meanwhile a person withdrew the batch, or another process or journal sent for the company.
-            self._stopped = str(error)
-            row = _row(batch, "BLOCKED", self._stopped)
-        self._run.bar.update(1)
+            self.stopped = str(error)
+            row = _row(batch, "BLOCKED", self.stopped)
+        self.run.bar.update(1)
         return row
-
-    def _regained(self) -> bool:
-        try:
-            return self._journal.regain(self._company_id)
-        except StorageError:
-            return False
 
     def _sent(self, batch: BatchRequest) -> dict[str, Any]:
         """Send a batch, if it and its company wait for nothing, and return its row."""
-        row = _row_unsent(self._journal, batch, self._unknowns, "REJECTED")
-        stopped = self._stopped or self._run.stopped
+        row = _row_unsent(self.journal, batch, self.explained, "REJECTED")
+        stopped = self.stopped or self.run.stopped
         if row is not None or stopped:
             return row or _row(batch, "BLOCKED", stopped)
         outcome = self._send_when_free(batch)
         if outcome.state not in SETTLED:
-            self._stopped = f"not sent, because batch {batch.batch_id} before it was not accepted: {outcome.message}"
+            self.stopped = f"not sent, because batch {batch.batch_id} before it was not accepted: {outcome.message}"
         if outcome.stops_all:
-            self._run.stopped = self._stopped
+            self.run.stopped = self.stopped
         # The journal may know better: that the job belongs to another batch.
-        for doubt in self._journal.unknown(self._company_id):
-            return _row(batch, "UNKNOWN", f"{doubt['message']}; {self._unknowns.message(doubt)}", doubt["job_id"])
+        for doubt in self.journal.unknown(self.company_id):
+            how = settle_first(self.journal, doubt, self.explained)
+            return _row(batch, "UNKNOWN", f"{doubt['message']}; {how}", doubt["job_id"])
         return _row(batch, outcome.state, outcome.message, outcome.job_id)
 
     def _send_when_free(self, batch: BatchRequest) -> Outcome:
         """Send a batch; again after a wait while its company has a job in progress, or the rate limit is reached."""
-        end = time.monotonic() + self._run.wait
+        end = time.monotonic() + self.run.seconds
         wait, seconds = 0.0, FIRST_PAUSE
         while True:
             try:
-                self._wait(max(wait, self._run.rate_limit.left()))
+                self._wait(max(wait, self.run.rate_limit.left()))
                 # Before the intent: a process that ends while it waits for its rate has sent nothing.
-                reserve(self._run.service, self._wait)
+                reserve(self.run.service, self._wait)
                 self._wait(0)
             except _RunStopped:
-                return Outcome("PLANNED", self._run.stopped)
+                return Outcome("PLANNED", self.run.stopped)
             outcome = self._send_once(batch)
             left = end - time.monotonic()
             if outcome.waits and left > 0:
@@ -384,8 +338,8 @@ class _Sender:
         """Wait; raise `_RunStopped` within a moment when another company's answer stops the run."""
         end = time.monotonic() + seconds
         while True:
-            self._run.go_on()
-            if self._run.stopped:
+            self.run.go_on()
+            if self.run.stopped:
                 raise _RunStopped
             left = end - time.monotonic()
             if left <= 0:
@@ -394,55 +348,44 @@ class _Sender:
 
     def _send_once(self, batch: BatchRequest) -> Outcome:
         doubt = self._doubt_about_a_job(batch)
-        service, options = self._run.service, self._run.plan.options
-        body = self._journal.begin(batch.batch_id)
+        service = self.run.service
+        body = self.journal.begin(batch.batch_id)
         assert body == batch.body, "claim refuses a batch with another body"
         sent_at = time.monotonic()
         # Only the request, and nothing that could fail, stands between its intent and its outcome.
         try:
-            job = service.create_export_job(
-                batch.entry_ids,
-                batch.company_id,
-                employee_id=options.employee_id,
-                is_interactive=options.is_interactive,
-                vendor_based_bookkeeping=options.vendor_based_bookkeeping,
-            )
+            job = service.create_export_job(batch.entry_ids, batch.company_id, **asdict(self.run.plan.options))
             outcome = of_answer(job, batch.company_id, len(batch.entry_ids))
-        except Stopped:
-            # Raised before the request is sent; once it may have arrived, a broken connection is raised instead.
-            self._record(batch, Outcome("PLANNED", "not sent, because the submission was stopped"))
-            raise
         except BaseException as error:
             outcome = of_error(error, doubt=doubt, rate_limit_type=service.settings.rate_limit_type)
-            if not isinstance(error, Exception):
-                # Ctrl-C: the request may have arrived, so record that before the process ends.
+            if isinstance(error, Stopped) or not isinstance(error, Exception):
+                # At Ctrl-C the request may have arrived, so record that before the process ends.
                 self._record(batch, outcome)
                 raise
         self._record(batch, outcome)
         if not outcome.is_rate_limited:
-            self._run.rate_limit.passed()
+            self.run.rate_limit.passed()
             return outcome
-        reason = self._run.rate_limit.reached(sent_at, outcome.retry_after)
+        reason = self.run.rate_limit.reached(sent_at, outcome.retry_after)
         return replace(outcome, message=reason, stops_all=True) if reason else outcome
 
     def _doubt_about_a_job(self, batch: BatchRequest) -> str:
         """Return why a job in progress may be that of this batch, "" when it is certainly another."""
         sql = "SELECT message FROM events WHERE subject = 'batch' AND subject_id = ? AND after = 'PLANNED'"
-        if any((row["message"] or "").startswith(RATE_LIMITED) for row in self._journal.rows(sql, batch.batch_id)):
+        if any((row["message"] or "").startswith(RATE_LIMITED) for row in self.journal.rows(sql, batch.batch_id)):
             return SENT_BEFORE
-        is_other = self._run.others_export or _may_still_run(self._journal.newest_accepted(batch.company_id))
+        is_other = self.run.others_export or _may_still_run(self.journal.newest_accepted(batch.company_id))
         return "" if is_other else NOT_FROM_HERE
 
     def _record(self, batch: BatchRequest, outcome: Outcome) -> None:
         try:
-            self._journal.settle(batch.batch_id, outcome.state, outcome.message, job_id=outcome.job_id, job=outcome.job)
+            self.journal.settle(batch.batch_id, outcome.state, outcome.message, job_id=outcome.job_id, job=outcome.job)
         except (BktoolsError, OSError) as error:
             lost = StorageError(
                 f"batch {batch.batch_id} is {outcome.state} ({outcome.message}), but the journal could not be written: {error}"
             )
-            lost.__cause__ = error
-            self._run.fail(lost)
-            raise Stopped from lost
+            self.run.fail(lost)
+            raise Stopped from error
 
 
 def _may_still_run(accepted: Row | None) -> bool:
@@ -461,17 +404,15 @@ def _row_planned(journal: Journal, batch: BatchRequest) -> dict[str, Any]:
     return _row(batch, "BLOCKED", reason) if reason else _row(batch, "PLANNED", WOULD_BE_SENT)
 
 
-def _row_unsent(
-    journal: Journal, batch: BatchRequest, unknowns: UnknownOutcomes, *states: str
-) -> dict[str, Any] | None:
+def _row_unsent(journal: Journal, batch: BatchRequest, explained: set[str], *states: str) -> dict[str, Any] | None:
     """Return the row of a batch that is not sent, because it has an outcome, one of the states, or a company that waits."""
     row = journal.state_of(batch.batch_id)
     state = None if row is None else row["state"]
     if row is None or state not in {*SETTLED, *states}:
         unknown = journal.unknown(batch.company_id)
-        return _row(batch, "BLOCKED", unknowns.message(unknown[0])) if unknown else None
+        return _row(batch, "BLOCKED", settle_first(journal, unknown[0], explained)) if unknown else None
     if state == "UNKNOWN":
-        return _row(batch, state, unknowns.message(row))
+        return _row(batch, state, settle_first(journal, row, explained))
     if state == "SENDING":
         return _row(batch, state, f"{row['sender']} is sending it (since {row['sent_at']})")
     changed = journal.changed_since(batch) if state == "ACCEPTED" else []

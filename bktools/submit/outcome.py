@@ -19,6 +19,7 @@ from bktools.errors import (
     RateLimitedError,
     StatusError,
 )
+from bktools.service.workers import Stopped
 
 # 4xx statuses after which the job may have been created all the same.
 UNCERTAIN = frozenset({408, 409, 425, 429})
@@ -39,70 +40,48 @@ RATE_LIMITED = "not taken up, because the service's rate limit is reached"
 
 @dataclass(frozen=True)
 class Outcome:
-    """State of a batch after its request, and the reason.
+    """State of a batch after its request, and the reason."""
 
-    Parameters
-    ----------
-    state : str
-        PLANNED (nothing was created, may be sent again), ACCEPTED, REJECTED or UNKNOWN.
-    message : str
-        One line.
-    waits : bool
-        Whether to send it again after a pause, because another job of the company is in progress.
-    stops_all : bool
-        Whether the batches of other companies would fail too.
-    is_rate_limited : bool
-        Whether the request met the service's own rate limit.
-    retry_after : float, optional
-        Seconds that the rate limit asks to wait.
-    job_id, job : str, optional
-        The job's id and its JSON, as answered.
-    """
-
+    # PLANNED (nothing was created, may be sent again), ACCEPTED, REJECTED or UNKNOWN.
     state: str
     message: str
+    # It is sent again after a pause, because another job of the company is in progress.
     waits: bool = False
+    # The batches of other companies would fail too.
     stops_all: bool = False
     is_rate_limited: bool = False
+    # Seconds that the rate limit asks to wait.
     retry_after: float | None = None
+    # The job's id and its JSON, as answered.
     job_id: str | None = None
     job: str | None = None
 
 
 def of_answer(job: ExportJob, company_id: str, entries: int) -> Outcome:
     """Return the outcome of a 2xx answer: ACCEPTED only when its job matches the request."""
-    text = msgspec.json.encode(job).decode()
+    text, job_id = msgspec.json.encode(job).decode(), None
     if not UUID_PATTERN.match(job.id):
-        return Outcome("UNKNOWN", f"the service answered with a job whose id is not a UUID: {job.id[:40]!r}", job=text)
-    if job.company_id.lower() != company_id:
-        return Outcome(
-            "UNKNOWN", f"the service answered with a job of another company: {job.company_id[:40]}", job=text
-        )
-    if job.number_of_items != entries:
-        return Outcome(
-            "UNKNOWN",
-            f"the service answered with job {job.id} of {job.number_of_items} items, but {entries} were sent",
-            job_id=job.id.lower(),
-            job=text,
-        )
-    return Outcome("ACCEPTED", f"job {job.id}, {job.status or 'no status'}", job_id=job.id.lower(), job=text)
+        answered = f"a job whose id is not a UUID: {job.id[:40]!r}"
+    elif job.company_id.lower() != company_id:
+        answered = f"a job of another company: {job.company_id[:40]}"
+    elif job.number_of_items != entries:
+        answered, job_id = f"job {job.id} of {job.number_of_items} items, but {entries} were sent", job.id.lower()
+    else:
+        return Outcome("ACCEPTED", f"job {job.id}, {job.status or 'no status'}", job_id=job.id.lower(), job=text)
+    return Outcome("UNKNOWN", f"the service answered with {answered}", job_id=job_id, job=text)
 
 
 def of_error(error: BaseException, *, doubt: str, rate_limit_type: str) -> Outcome:
     """Return the outcome of a failed request.
 
-    Parameters
-    ----------
-    doubt : str
-        Why a job in progress may be this very one; "" when it certainly is another, so that waiting for it is safe.
-    rate_limit_type : str
-        The type of the service's own answer 429, in capitals. Any other 429 leaves the outcome unknown.
+    `doubt` says why a job in progress may be this very one; it is "" when it certainly is another, so that waiting for
+    it is safe. `rate_limit_type` is the type of the service's own answer 429; any other 429 leaves the outcome unknown.
     """
     line = " ".join(str(error).split())
     match error:
-        case NotSentError() | ConfigurationError() | ArgumentError():
-            # These are raised before any byte of the request is sent.
-            return Outcome("PLANNED", line, stops_all=True)
+        case NotSentError() | ConfigurationError() | ArgumentError() | Stopped():
+            # These are raised before any byte of the request is sent; a worker that must stop raises `Stopped`.
+            return Outcome("PLANNED", line or "not sent, because the submission was stopped", stops_all=True)
         case ExportAlreadyInProgressError():
             return Outcome("UNKNOWN", f"{line}. {doubt}") if doubt else Outcome("PLANNED", line, waits=True)
         case ExportRefusedError():

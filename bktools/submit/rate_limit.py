@@ -17,20 +17,12 @@ USUAL_WAIT = 30.0
 
 
 class RateLimit:
-    """When the companies of a run may send again, and when the run ends.
-
-    Parameters
-    ----------
-    shown : bool, optional
-        Whether a wait is printed, as in `bktools.progress.note`.
-    """
+    """When the companies of a run may send again, and when the run ends; `shown` as in `bktools.progress.note`."""
 
     def __init__(self, *, shown: bool | None) -> None:
         self._shown = shown
         self._until = -math.inf
         self._in_a_row = 0
-        # Why nothing more is sent.
-        self._reason = ""
         self._lock = threading.Lock()
 
     def left(self) -> float:
@@ -44,33 +36,24 @@ class RateLimit:
     def reached(self, sent_at: float, retry_after: float | None) -> str:
         """Count an answer 429; return the reason to send nothing more, "" when to send again after `left` seconds.
 
-        Parameters
-        ----------
-        sent_at : float
-            Monotonic time of the request. Requests of the same moment meet the limit together and count once.
-        retry_after : float, optional
-            Seconds that the service asks to wait.
+        `sent_at` is the monotonic time of the request: those of the same moment meet the limit together and count once.
         """
         seconds = USUAL_WAIT if retry_after is None else retry_after
         with self._lock:
-            if self._reason or sent_at < self._until:
-                return self._reason
+            if sent_at < self._until:
+                return ""
             self._in_a_row += 1
             if seconds > LONGEST_HOLD:
-                self._reason = (
-                    f"the service asks to wait {seconds:,.0f} s because of its rate limit: run again after that"
-                )
-            elif self._in_a_row >= MOST:
-                self._reason = (
+                return f"the service asks to wait {seconds:,.0f} s because of its rate limit: run again after that"
+            if self._in_a_row >= MOST:
+                return (
                     f"the service answered 429 (its rate limit) {MOST} times in a row, each time after the wait that it asked "
                     "for: another program may use the same token; run again later"
                 )
-            else:
-                self._until = time.monotonic() + seconds
-        if not self._reason:
-            note(
-                f"Waiting {seconds:.0f} s, because the service's rate limit is reached (429); then the rest is sent. Ctrl-C "
-                "ends it",
-                shown=self._shown,
-            )
-        return self._reason
+            self._until = time.monotonic() + seconds
+        note(
+            f"Waiting {seconds:.0f} s, because the service's rate limit is reached (429); then the rest is sent. "
+            "Ctrl-C ends it",
+            shown=self._shown,
+        )
+        return ""

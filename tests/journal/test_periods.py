@@ -50,7 +50,7 @@ def held(*entries: tuple[str | None, str, str, str | None]) -> pd.DataFrame:
     return pd.DataFrame(columns | {"amount": amounts}).assign(message="choose another category")
 
 
-def close(journal, month: str, not_ready: pd.DataFrame, sent: BatchRequest | None = None, plan: str = "plan") -> None:
+def close(journal, month: str, not_ready: pd.DataFrame, plan: str = "plan") -> None:
     record_close(
         journal,
         COMPANY,
@@ -59,7 +59,6 @@ def close(journal, month: str, not_ready: pd.DataFrame, sent: BatchRequest | Non
         prepared_by="Ada",
         approved_by="Grace",
         held_back=to_arrow(not_ready),
-        exported=pa.table({}) if sent is None else sent.rows,
     )
 
 
@@ -224,7 +223,6 @@ def test_each_month_shows_its_figures_by_currency(journal, service):
             (ENTRIES[4], "not_approved", "1.00", "EUR"),
             (None, "no_service_id", "2.00", None),
         ),
-        first,
     )
     # The entry was corrected to another amount, and was sent in November: it was held back with the first one.
     send(journal, batch("c", ["7.30"], first=3), "2026-11")

@@ -85,8 +85,6 @@ def _forked(plan: bktools.ExportPlan, service: bktools.Service) -> int:
     try:
         bktools.submit_export_jobs(plan, apply=True, wait=0, service=service)
         code = 0
-    except bktools.errors.JournalBusyError:
-        code = 0
     finally:
         os._exit(code)
 
