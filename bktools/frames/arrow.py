@@ -6,9 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from bktools.frames.engine import described, in_pandas, source_of
+from bktools.frames.engine import described, in_memory, source_of
 from bktools.frames.schema import DATE, TEXT, are_days, days
-from bktools.frames.schema import to_arrow as plain_table
 
 
 def to_arrow(frame: Any) -> pa.Table:
@@ -47,7 +46,7 @@ def to_arrow(frame: Any) -> pa.Table:
     `polars.from_arrow(table)` is a Polars frame, `duckdb.from_arrow(table)` a relation of DuckDB.
     """
     known = source_of(frame)
-    table = plain_table(frame if isinstance(frame, pa.Table) else in_pandas(frame))
+    table = in_memory(frame, "the frame")
     exact = pa.table([_exact(column) for column in table.columns], table.column_names)
     return described(exact, known) if known else exact
 

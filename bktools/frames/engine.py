@@ -22,7 +22,6 @@ import pyarrow.dataset as ds
 
 from bktools.errors import ArgumentError, InputError, OutOfMemoryError, StorageError
 from bktools.frames import schema
-from bktools.frames.schema import to_pandas
 
 Scannable: TypeAlias = pa.Table | ds.Dataset
 
@@ -232,12 +231,15 @@ def engine_errors(task: str) -> Iterator[None]:
         ) from None
 
 
-def in_pandas(frame: Any) -> pd.DataFrame:
-    """Return a frame of any supported tool as a DataFrame; a lazy one is computed."""
-    if isinstance(frame, pd.DataFrame):
-        return frame
-    table = scannable(frame)
-    return to_pandas(table if isinstance(table, pa.Table) else table.to_table())
+def in_memory(frame: Any, name: str = "frame", columns: Collection[str] | None = None) -> pa.Table:
+    """Return a frame as `scannable` does; the rows of a Parquet file are read."""
+    source = scannable(frame, name, columns)
+    if isinstance(source, pa.Table):
+        return source
+    try:
+        return schema.plain(source.to_table(_wanted(source.schema.names, columns)), name)
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(frame, name, error) from None
 
 
 def source_of(frame: Any) -> dict[str, Any]:
@@ -266,7 +268,11 @@ def _parquet(path: str | Path, name: str) -> ds.Dataset:
     try:
         return ds.dataset(path, format="parquet")
     except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(f"cannot be read as Parquet ({_first_line(error)})", source=f"{name} {path}") from None
+        raise _unreadable(path, name, error) from None
+
+
+def _unreadable(path: object, name: str, error: Exception) -> InputError:
+    return InputError(f"cannot be read as Parquet ({_first_line(error)})", source=f"{name} {path}")
 
 
 def _first_line(error: Exception) -> str:

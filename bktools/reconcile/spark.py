@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from bktools.frames.engine import is_spark, native, scannable
+from bktools.frames.columns import require_frame
+from bktools.frames.engine import in_memory, is_spark, native, scannable
 from bktools.frames.workers import Tables, on_workers
 from bktools.reconcile import inputs, tables
 
@@ -39,8 +40,10 @@ def _on_spark(session: Any, frame: Any, noun: str) -> Any:
         on_spark = native(frame)
         inputs.check_columns(noun, scannable(on_spark.limit(0), noun).schema)
     else:
-        (table,) = inputs.read({noun: frame}).values()
-        on_spark = session.createDataFrame(table if isinstance(table, pa.Table) else table.to_table())
+        require_frame(noun, frame)
+        table = in_memory(frame, noun, inputs.USED[noun])
+        inputs.check_columns(noun, table.schema)
+        on_spark = session.createDataFrame(table)
     return on_spark.select(*(name for name in on_spark.columns if name in inputs.USED[noun]))
 
 
