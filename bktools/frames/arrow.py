@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from bktools.frames.engine import described, in_memory, source_of
-from bktools.frames.schema import DATE, TEXT, are_days, days
+from bktools.frames.schema import DATE, TEXT, TEXTS, are_days, days
 
 
 def to_arrow(frame: Any) -> pa.Table:
@@ -57,7 +57,7 @@ def _exact(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return _exact(column.cast(kind.value_type))
     if types.is_timestamp(kind):
         return days(column) if kind.tz is None and are_days(column) else _in_microseconds(column)
-    wanted = TEXT if types.is_string(kind) or types.is_string_view(kind) else DATE if types.is_date(kind) else kind
+    wanted = TEXT if kind in TEXTS else DATE if types.is_date(kind) else kind
     return column.cast(wanted)
 
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from bktools import disk
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.currencies import MINOR_UNITS, USUAL
-from bktools.frames.schema import are_days, days, to_arrow, wall_times
+from bktools.frames.schema import BYTES, TEXTS, are_days, days, to_arrow, wall_times
 from bktools.progress import progress as progress_bar
 
 # A spreadsheet reads a cell that begins with one of these signs as a formula, or hides the sign. The full-width signs come
@@ -42,17 +42,8 @@ CHANGED = (
 # A code that a spreadsheet reads as a number, and shows as it stands.
 NUMBER = r"^\s*\d+\s*$"
 
-# Types that Arrow writes as the file needs them, and types that hold text or its bytes.
+# Types that Arrow writes as the file needs them.
 WRITTEN_PLAINLY = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_null, pa.types.is_date, pa.types.is_time)
-TEXT_KINDS = (
-    pa.types.is_string,
-    pa.types.is_large_string,
-    pa.types.is_string_view,
-    pa.types.is_binary,
-    pa.types.is_large_binary,
-    pa.types.is_binary_view,
-    pa.types.is_fixed_size_binary,
-)
 
 LARGEST_PLAIN_SCALE = 6
 ROWS_AT_ONCE = 50_000
@@ -218,7 +209,7 @@ def as_text(column: pa.ChunkedArray, form: Profile, name: str) -> pa.ChunkedArra
     if pa.types.is_decimal(kind) or pa.types.is_floating(kind):
         text = _plain(column) if pa.types.is_decimal(kind) else column.cast(pa.string())
         return text if form.decimal == "." else pc.replace_substring(text, ".", form.decimal)
-    if any(is_kind(kind) for is_kind in TEXT_KINDS):
+    if kind in (*TEXTS, *BYTES) or pa.types.is_fixed_size_binary(kind):
         text = _decoded(column, name)
         return _guarded(text) if form.guarded else text
     if pa.types.is_dictionary(kind):

@@ -33,6 +33,9 @@ Month = Moment
 
 # Converting large_string to pandas `str` takes a third of the time of string.
 TEXT = pa.large_string()
+# The types that text, and its bytes, may have.
+TEXTS = (pa.string(), TEXT, pa.string_view())
+BYTES = (pa.binary(), pa.large_binary(), pa.binary_view())
 FLAG = pa.bool_()
 COUNT = pa.int64()
 _UTC = {"UTC", "Etc/UTC", "Z", "+00:00"}
@@ -177,7 +180,7 @@ STRINGS = pd.StringDtype("pyarrow", na_value=np.nan)
 
 
 def _pandas_type(kind: pa.DataType) -> Any:
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if kind in TEXTS:
         return STRINGS
     # Arrow's decimals stay exact in sums and groups; an object column of Decimal would be slow and lose its scale.
     return pd.ArrowDtype(kind) if pa.types.is_decimal(kind) else None
