@@ -133,18 +133,18 @@ def to_csv(
     columns = {name: as_text(column, form, name) for name, column in zip(names, table.columns, strict=True)}
     headings = pa.chunked_array([pa.array(names, TEXT)])
     first = as_text(headings, form, "").to_pylist()
-    encoding, line_end, quoting = "utf-8-sig", "\r\n", csv.QUOTE_MINIMAL
+    encoding, line_end = ("utf-8-sig", "\r\n") if form.for_spreadsheet else ("utf-8", "\n")
     if form.for_spreadsheet:
         columns |= _in_minor_units(table, columns, form.decimal)
-    else:
-        encoding, line_end = "utf-8", "\n"
-        # Python's writer quotes only the characters of its own line end, but every reader ends a line at a CR.
-        is_split = any(map(_has_return, (headings, *columns.values())))
-        quoting = csv.QUOTE_ALL if is_split else csv.QUOTE_MINIMAL
+    # Python's writer quotes only the characters of its own line end, but every reader ends a line at a CR.
+    is_split = "\r" not in line_end and any(map(_has_return, (headings, *columns.values())))
 
     def write(file: IO[bytes]) -> None:
         text = io.TextIOWrapper(file, encoding, newline="")
-        lines = csv.writer(text, delimiter=form.delimiter, lineterminator=line_end, quoting=quoting)
+        lines = csv.writer(
+            text, delimiter=form.delimiter, lineterminator=line_end,
+            quoting=csv.QUOTE_ALL if is_split else csv.QUOTE_MINIMAL,
+        )  # fmt: skip
         with progress_bar(f"write {name_of(path)}", total=len(table), shown=progress) as bar:
             lines.writerow(first)
             for begin in range(0, len(table), ROWS_AT_ONCE):

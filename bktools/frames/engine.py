@@ -79,9 +79,9 @@ def scannable(frame: Any, name: str = "frame", columns: Collection[str] | None =
     ...     connection.execute("SELECT code FROM accounts WHERE code IS NOT NULL").fetchall()
     [('0400',)]
     """
-    source = native(frame)
-    if isinstance(source, str | Path):
-        return _parquet(source, name)
+    if isinstance(frame, str | Path):
+        return _parquet(frame, name)
+    source = frame
     if is_spark(source):
         quoted = [f"`{column.replace('`', '``')}`" for column in _wanted(source.columns, columns)]
         source = source.select(*quoted).toArrow()
@@ -101,18 +101,8 @@ def scannable(frame: Any, name: str = "frame", columns: Collection[str] | None =
     return schema.to_arrow(source, name)
 
 
-def native(frame: Any) -> Any:
-    """Return the frame that narwhals wraps, or the frame itself."""
-    # A frame of Spark Connect has an attribute of every name.
-    return frame.to_native() if not _is_of_spark(frame) and hasattr(frame, "to_native") else frame
-
-
 def is_spark(frame: Any) -> bool:
-    """Whether a frame is of PySpark, classic or of Spark Connect."""
-    return _is_of_spark(native(frame))
-
-
-def _is_of_spark(frame: Any) -> bool:
+    """Whether a frame is of PySpark, classic or of Spark Connect, which has an attribute of every name."""
     return type(frame).__module__.startswith("pyspark.sql.")
 
 

@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.errors import BktoolsError
-from bktools.frames.engine import native
 
 Tables: TypeAlias = Mapping[str, pa.Table]
 
@@ -67,7 +66,7 @@ def in_order(frame: Any, name: str) -> Any:
     """Return a PySpark frame with a column of numbers that grow in the order in which it would be collected."""
     from pyspark.sql import functions as sql
 
-    return native(frame).withColumn(name, sql.monotonically_increasing_id())
+    return frame.withColumn(name, sql.monotonically_increasing_id())
 
 
 def _union(frames: Iterator[Any]) -> Any:

@@ -16,7 +16,7 @@ from bktools.contract.accounts import CompanyInFile
 from bktools.frames.codes import counted
 from bktools.frames.findings import as_html, as_lines
 from bktools.frames.results import Result
-from bktools.frames.schema import to_pandas
+from bktools.frames.schema import STRINGS, to_pandas
 from bktools.reconcile.another_chart import another_chart
 from bktools.reconcile.checks import SEVERITIES
 from bktools.reconcile.suggestions import suggest
@@ -112,14 +112,12 @@ class Reconciliation(Result):
 
         Rows of actions have the check "action: create" and so on, and no severity.
         """
-        checks = self.findings.groupby(["severity", "check"], as_index=False).size()
-        rank = checks["severity"].map({name: place for place, name in enumerate(SEVERITIES)})
-        checks = checks.assign(rank=rank).sort_values(["rank", "check"])[["check", "severity", "size"]]
-        actions = to_pandas(self.table("action_counts")).groupby("action", as_index=False)["count"].sum()
-        actions = actions.assign(check="action: " + actions["action"], severity="")
-        return pd.concat(
-            [checks.rename(columns={"size": "count"}), actions[["check", "severity", "count"]]], ignore_index=True
-        )
+        # The most severe findings come first.
+        checks = self.findings.groupby(["check", "severity"], sort=False).size().reset_index(name="count")
+        actions = to_pandas(self.table("action_counts")).groupby("action")["count"].sum().reset_index()
+        none = pd.Series("", actions.index, STRINGS)
+        verbs = pd.DataFrame({"check": "action: " + actions["action"], "severity": none, "count": actions["count"]})
+        return pd.concat([checks, verbs], ignore_index=True)
 
     @functools.cached_property
     def another_chart(self) -> str:

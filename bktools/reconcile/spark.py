@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from bktools.frames.engine import is_spark, native, scannable
+from bktools.frames.engine import is_spark, scannable
 from bktools.frames.workers import on_workers
 from bktools.reconcile import inputs, tables
 
@@ -21,7 +21,7 @@ def results(frames: Mapping[str, Any], known_since: str) -> tuple[dict[str, pa.T
     ArgumentError, InputError
         As `inputs.read` and `tables.results` do.
     """
-    session = next(native(frame) for frame in frames.values() if is_spark(frame)).sparkSession
+    session = next(frame for frame in frames.values() if is_spark(frame)).sparkSession
     frames = {noun: _on_spark(session, frame, noun) for noun, frame in frames.items()}
     compare = partial(tables.results, names=tables.RESULTS, known_since=known_since)
     collected = on_workers(compare, _with_companies(frames), by="company_id")
@@ -31,12 +31,11 @@ def results(frames: Mapping[str, Any], known_since: str) -> tuple[dict[str, pa.T
 def _on_spark(session: Any, frame: Any, noun: str) -> Any:
     """Check the columns of a frame, and return those that are used as a PySpark frame."""
     if is_spark(frame):
-        on_spark = native(frame)
-        inputs.check_columns(noun, scannable(on_spark.limit(0), noun).schema)
+        inputs.check_columns(noun, scannable(frame.limit(0), noun).schema)
     else:
         (table,) = inputs.read({noun: frame}).values()
-        on_spark = session.createDataFrame(table if isinstance(table, pa.Table) else table.to_table())
-    return on_spark.select(*(name for name in on_spark.columns if name in inputs.USED[noun]))
+        frame = session.createDataFrame(table if isinstance(table, pa.Table) else table.to_table())
+    return frame.select(*(name for name in frame.columns if name in inputs.USED[noun]))
 
 
 def _with_companies(frames: Mapping[str, Any]) -> dict[str, Any]:
