@@ -49,7 +49,7 @@ ROWS_AT_ONCE = 50_000
 
 
 class Profile(NamedTuple):
-    """The format of a CSV file: for a spreadsheet with BOM, CRLF, and text that it cannot read as a formula or a number."""
+    """The format of a CSV file; one for a spreadsheet has a BOM, CRLF, and text that is no formula there."""
 
     delimiter: str
     decimal: str
@@ -173,13 +173,7 @@ def name_of(target: object) -> str:
 
 
 def profile_named(name: str) -> Profile:
-    """Return the profile of a name.
-
-    Raises
-    ------
-    ArgumentError
-        When the profile is unknown.
-    """
+    """Return the profile of a name; raise `ArgumentError` for an unknown one."""
     if name not in PROFILES:
         raise ArgumentError("profile", f"must be one of {', '.join(PROFILES)}", name)
     return PROFILES[name]

@@ -46,24 +46,11 @@ _NUMBERS = itertools.count()
 
 
 def scannable(frame: Any, name: str = "frame", columns: Collection[str] | None = None) -> Scannable:
-    """Return a frame as Arrow, which DuckDB scans without a copy.
+    """Return a frame as Arrow, which DuckDB scans without a copy; for a path, a dataset that is read during the scan.
 
-    Text of pandas, Arrow and Polars is not copied. A Parquet file is read while it is scanned. Lazy frames of Polars
-    and relations of DuckDB are run once. Frames of PySpark are collected.
-
-    Parameters
-    ----------
-    frame : DataFrame, pyarrow.Table, Polars frame, DuckDB relation, PySpark frame, str or path
-        It is not changed; an index is left out. Text is the path of a Parquet file, or of a folder of them.
-    name : str
-        Name of the frame for error messages, such as "entries".
-    columns : collection of str, optional
-        The columns to keep, where the frame has them. Default: all. Other columns are neither copied nor computed.
-
-    Returns
-    -------
-    pyarrow.Table or pyarrow.dataset.Dataset
-        A dataset for a path.
+    `columns` are kept where the frame has them, by default all; others are neither copied nor computed. An index is
+    left out. Text of pandas, Arrow and Polars is not copied. Lazy frames of Polars and relations of DuckDB are run
+    once, frames of PySpark are collected. `name` is that of the frame in messages.
 
     Raises
     ------
@@ -110,14 +97,8 @@ def is_spark(frame: Any) -> bool:
 def engine(task: str, functions: str = "", /, **frames: Scannable) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a database of DuckDB with each frame as a view of its keyword's name; drop it at the end of the block.
 
-    Parameters
-    ----------
-    task : str
-        Name of the task for error messages, such as "reconcile_accounts".
-    functions : str
-        SQL that creates the macros of the task's queries.
-    **frames : pyarrow.Table or pyarrow.dataset.Dataset
-        As `scannable` returns them.
+    `task` names the task in messages, such as "reconcile_accounts"; `functions` is SQL that creates the macros of its
+    queries.
 
     Raises
     ------

@@ -27,22 +27,12 @@ IDENTIFIERS = (
 
 
 def with_names(entries: pa.Table, *, categories: Any = None, accounts: Any = None, employees: Any = None) -> pa.Table:
-    """Return entries with the names of their category, account and employee.
+    """Return entries with the names of their category, account and employee, as far as the frames are given.
 
-    Parameters
-    ----------
-    entries : pyarrow.Table
-        Any rows with `category_id`, `employee_id`, or both.
-    categories, accounts, employees : DataFrame, optional
-        As `load_categories`, `load_accounts` and `load_employees` return them, of any supported tool. The names of a
-        frame that is not given are not added.
-
-    Returns
-    -------
-    pyarrow.Table
-        The same rows and columns, then `category_name`; `account_code` and `account_name` of the category's account;
-        `employee_name` (the e-mail where the service has no name). Null where there is none. Such columns of the entries are
-        replaced; a category's or an employee's own name stays where the frames have no other.
+    The columns are `category_name`; `account_code` and `account_name` of the category's account; `employee_name` (the
+    e-mail where the service has no name). Null where there is none. Such columns of the entries are replaced; a
+    category's or an employee's own name stays where the frames have no other. The frames are as `load_categories`,
+    `load_accounts` and `load_employees` return them, of any supported tool.
     """
     if categories is not None and "category_id" in entries.column_names:
         known = _named(categories, "categories", ("name", "account_id"))

@@ -123,8 +123,8 @@ KNOWN_STATES = ("CREATED", "MATCHED", "EXISTS", "IMPORTED")
 
 # Accounting entries as read from a file. A file without an approval column gives a frame without `status`, `approved`.
 # `category_name` and `employee_name` are as the file writes them; the names of the service take their place where its
-# categories and employees are given. `split_line` is the number of a line of a split entry, from 1, and `split_lines` how
-# many lines the entry has; 0 for an entry of one line.
+# categories and employees are given. `split_line` is the number of a line of a split entry, from 1, and `split_lines`
+# how many lines the entry has; 0 for an entry of one line.
 ENTRIES = _schema(
     "id text, company_id text",
     "date date, amount money, currency text, category_id text, category_name text, employee_id text, "
@@ -189,12 +189,7 @@ def _pandas_type(kind: pa.DataType) -> Any:
 def to_pandas(table: pa.Table, provenance: Mapping[str, Any] | None = None) -> pd.DataFrame:
     """Return an Arrow table as a DataFrame with the types above; money has 15 digits where its amounts have no more.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        Rows with the columns of one of the schemas.
-    provenance : mapping, optional
-        Source of the rows; kept in `frame.attrs["bktools"]`.
+    `provenance` is the source of the rows, which `frame.attrs["bktools"]` keeps.
     """
     for place, field in enumerate(table.schema):
         if pa.types.is_decimal128(field.type) and field.type.precision > CALCULABLE_DIGITS >= field.type.scale:
@@ -212,14 +207,7 @@ _NO_COLUMN = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 
 def to_arrow(frame: pd.DataFrame | pa.Table, name: str = "the frame") -> pa.Table:
-    """Return a DataFrame as an Arrow table; missing values become null.
-
-    Parameters
-    ----------
-    frame : DataFrame or pyarrow.Table
-        It is not changed; its index is left out.
-    name : str
-        Name of the frame for error messages, such as "the entries".
+    """Return a DataFrame as an Arrow table without its index; missing values become null.
 
     Raises
     ------

@@ -32,29 +32,18 @@ _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96
 
 # Errors of reading a damaged archive or file.
 _DAMAGE = (
-    pa.ArrowException, zipfile.BadZipFile, zlib.error, struct.error, EOFError, LookupError, NotImplementedError, OSError,
-    OverflowError, RuntimeError, ValueError,
+    pa.ArrowException, zipfile.BadZipFile, zlib.error, struct.error, EOFError, LookupError, OSError, OverflowError,
+    RuntimeError, ValueError,
 )  # fmt: skip
 
 
 def archive_size(data: bytes, *, kind: str, source: str = "", most: int = UNPACKED) -> int:
     """Return the unpacked size of a zip archive in bytes. Members are unpacked in pieces that are not kept.
 
-    Parameters
-    ----------
-    data : bytes
-        The archive.
-    kind : str
-        Expected kind of file for error messages, such as "workbook".
-    source : str
-        The file, for the error.
-    most : int
-        Most bytes of all members together.
-
     Raises
     ------
     InputError
-        When it unpacks to more, its members overlap or have a wrong size, or it is damaged.
+        When all its members together have more than `most` bytes, they overlap or have a wrong size, or it is damaged.
     """
     with _readable(kind, source), zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = sorted(archive.infolist(), key=lambda member: member.header_offset)
@@ -72,7 +61,7 @@ def archive_size(data: bytes, *, kind: str, source: str = "", most: int = UNPACK
 
 
 def _member_size(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> int:
-    """Return the unpacked size of a member in bytes; stop counting above `most`, and raise for a size that is not stated."""
+    """Return the unpacked size of a member in bytes, counted until it is above `most`; raise for another than stated."""
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise zipfile.BadZipFile(f"{member.filename} has an unsupported compression")
     size, stated = 0, member.file_size
@@ -91,14 +80,7 @@ def parquet_table(
 ) -> tuple[pa.Table, list[str]]:
     """Return the table of a Parquet file of bounded size, and the names of the columns that were not read.
 
-    Parameters
-    ----------
-    data : bytes
-        The file.
-    kind, source : str
-        Expected kind of file, and the file, for error messages.
-    nested : bool
-        Whether to read columns of lists, structs and maps too.
+    Columns of lists, structs and maps are read with `nested` only.
 
     Raises
     ------

@@ -31,15 +31,9 @@ SMALLER = pa.ipc.IpcWriteOptions(compression="lz4")
 def on_workers(function: Callable[[Tables], Tables], frames: Mapping[str, Any], by: str) -> dict[str, pa.Table]:
     """Return the tables that a function returns for groups of rows, put together in any order; they must fit in memory here.
 
-    Parameters
-    ----------
-    function : callable
-        Gets Arrow tables by name and returns tables by name. It is called here without rows first, to fail early; then on
-        workers, which must have bktools, for one group at a time.
-    frames : mapping
-        PySpark frames by name. They are not changed.
-    by : str
-        A column of every frame. Rows with the same text in it, whatever its capitals, are in one group.
+    The function gets Arrow tables by name and returns tables by name. It is called here without rows first, to fail
+    early; then on workers, which must have bktools, for one group at a time. Rows with the same text in the column
+    `by`, whatever its capitals, are in one group.
 
     Raises
     ------

@@ -42,16 +42,15 @@ FILLED: Mapping[str, tuple[str, ...]] = {
 
 def read(frames: Mapping[str, Any]) -> dict[str, Scannable]:
     """Return the frames as Arrow with only the used columns; raise when a column is missing or has a wrong type."""
-    tables = {}
     for noun, frame in frames.items():
         require_frame(noun, frame)
-        table = scannable(frame, noun, USED[noun])
+    tables = {noun: scannable(frame, noun, USED[noun]) for noun, frame in frames.items()}
+    for noun, table in tables.items():
         check_columns(noun, table.schema)
         has_tax_codes = isinstance(table, pa.Table) and TAX_CODE in table.column_names
         # A file that has no column for tax codes does not say that there are none.
-        if has_tax_codes and TAX_CODE not in source_of(frame).get("columns", [TAX_CODE]):
-            table = table if table[TAX_CODE].null_count < len(table) else table.drop_columns([TAX_CODE])
-        tables[noun] = table
+        if has_tax_codes and TAX_CODE not in source_of(frames[noun]).get("columns", [TAX_CODE]):
+            tables[noun] = table if table[TAX_CODE].null_count < len(table) else table.drop_columns([TAX_CODE])
     return tables
 
 

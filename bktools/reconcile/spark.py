@@ -14,13 +14,7 @@ from bktools.reconcile import inputs, tables
 
 
 def results(frames: Mapping[str, Any], known_since: str) -> tuple[dict[str, pa.Table], list[str]]:
-    """Return every table of `tables.RESULTS`, and the columns of the chart; at least one frame is of PySpark.
-
-    Raises
-    ------
-    ArgumentError, InputError
-        As `inputs.read` and `tables.results` do.
-    """
+    """Return every table of `tables.RESULTS`, and the columns of the chart; at least one frame is of PySpark."""
     session = next(frame for frame in frames.values() if is_spark(frame)).sparkSession
     frames = {noun: _on_spark(session, frame, noun) for noun, frame in frames.items()}
     compare = partial(tables.results, names=tables.RESULTS, known_since=known_since)

@@ -128,7 +128,8 @@ WHERE id IS NOT NULL AND archived IS NOT true
 CHARTS = """
 CREATE TABLE charts AS
 SELECT
-    company_id, min(strlen(code)) FILTER (is_number(code)) AS shortest, max(strlen(code)) FILTER (is_number(code)) AS longest,
+    company_id,
+    min(strlen(code)) FILTER (is_number(code)) AS shortest, max(strlen(code)) FILTER (is_number(code)) AS longest,
     bool_or(is_number(code) AND code LIKE '0%') AS has_zeros
 FROM chart GROUP BY company_id;
 """
