@@ -47,11 +47,16 @@ def read(frames: Mapping[str, Any]) -> dict[str, Scannable]:
     tables = {noun: scannable(frame, noun, USED[noun]) for noun, frame in frames.items()}
     for noun, table in tables.items():
         check_columns(noun, table.schema)
-        has_tax_codes = isinstance(table, pa.Table) and TAX_CODE in table.column_names
-        # A file that has no column for tax codes does not say that there are none.
-        if has_tax_codes and TAX_CODE not in source_of(frames[noun]).get("columns", [TAX_CODE]):
-            tables[noun] = table if table[TAX_CODE].null_count < len(table) else table.drop_columns([TAX_CODE])
+        if noun == "chart" and isinstance(table, pa.Table):
+            tables[noun] = _without_unread_tax_codes(table, source_of(frames[noun]).get("columns"))
     return tables
+
+
+def _without_unread_tax_codes(chart: pa.Table, columns: Collection[str] | None) -> pa.Table:
+    """Return a chart without the tax codes that its file has no column for, which does not say that there are none."""
+    if columns is None or TAX_CODE in columns or TAX_CODE not in chart.column_names:
+        return chart
+    return chart if chart[TAX_CODE].null_count < len(chart) else chart.drop_columns([TAX_CODE])
 
 
 def unchecked(columns: Collection[str]) -> tuple[str, ...]:
