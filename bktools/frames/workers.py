@@ -25,6 +25,7 @@ PIECE = 50_000
 GROUP = "group of bktools"
 ERROR = "error of bktools"
 SENT, RETURNED = "`group` bigint, name string, rows binary", "name string, rows binary"
+PACKED = pa.schema([("name", pa.string()), ("rows", pa.binary())])
 SMALLER = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
@@ -85,16 +86,11 @@ def _grouped(frame: Any, noun: str, by: str, groups: int) -> Any:
 def _packed(tables: Tables) -> pa.Table:
     """Return tables as rows of a name and bytes."""
     parts = [
-        (name, _bytes(table.slice(begin, PIECE)))
+        {"name": name, "rows": _bytes(table.slice(begin, PIECE))}
         for name, table in tables.items()
         for begin in range(0, len(table), PIECE)
     ]
-    return pa.table(
-        {
-            "name": pa.array([name for name, _ in parts], pa.string()),
-            "rows": pa.array([data for _, data in parts], pa.binary()),
-        }
-    )
+    return pa.Table.from_pylist(parts, schema=PACKED)
 
 
 def _unpacked(packed: pa.Table) -> dict[str, pa.Table]:
