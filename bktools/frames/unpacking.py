@@ -61,7 +61,7 @@ def archive_size(data: bytes, *, kind: str, source: str = "", most: int = UNPACK
 
 
 def _member_size(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> int:
-    """Return the unpacked size of a member in bytes, counted until it is above `most`; raise for another one."""
+    """Return the unpacked size of a member in bytes, up to one above `most`; raise for one that is not as stated."""
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise zipfile.BadZipFile(f"{member.filename} has an unsupported compression")
     size, stated = 0, member.file_size

@@ -68,14 +68,14 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     '1200 Bank is in the chart and not among the accounts bktools knows: create it (bktools accounts create)'
     """
     frames = {"chart": chart, "accounts": accounts, "categories": categories}
-    known_since = _last_import(accounts)
     if any(is_spark(frame) for frame in frames.values()):
-        results, columns = spark.results(frames, known_since)
+        results, columns = spark.results(frames, _last_import(accounts))
         listed = results.__getitem__
     else:
         sides = inputs.read(frames)
         columns = sides["chart"].schema.names
-        results = tables.results(sides, OF_FEW if are_few(sides.values()) else FIRST, known_since)
+        names = OF_FEW if are_few(sides.values()) else FIRST
+        results = tables.results(sides, names, _last_import(accounts))
 
         def listed(name: str) -> pa.Table:
             return results[name] if name in results else tables.results(sides, [name])[name]

@@ -16,7 +16,7 @@ from bktools.contract.accounts import CompanyInFile
 from bktools.frames.codes import counted
 from bktools.frames.findings import as_html, as_lines
 from bktools.frames.results import Result
-from bktools.frames.schema import STRINGS, to_pandas
+from bktools.frames.schema import STRINGS, to_arrow, to_pandas
 from bktools.reconcile.another_chart import another_chart
 from bktools.reconcile.checks import SEVERITIES
 from bktools.reconcile.suggestions import suggest
@@ -65,7 +65,9 @@ class Reconciliation(Result):
     companies_before: Mapping[str, CompanyInFile] = dataclasses.field(default_factory=dict)
 
     def table(self, name: str) -> pa.Table:
-        """Return a table by its name: one of `tables.RESULTS`."""
+        """Return a table by its name: findings, coverage, actions, unused_accounts, summary."""
+        if name == "summary":
+            return to_arrow(self.summary)
         if name not in self._tables:
             self._tables[name] = self._listed(name)
         return self._tables[name]
