@@ -46,7 +46,7 @@ def to_arrow(frame: Any) -> pa.Table:
     `polars.from_arrow(table)` is a Polars frame, `duckdb.from_arrow(table)` a relation of DuckDB.
     """
     known = source_of(frame)
-    table = in_memory(frame)
+    table = in_memory(frame, "the frame")
     exact = pa.table([_exact(column) for column in table.columns], table.column_names)
     return described(exact, known) if known else exact
 
