@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from bktools.contract.rules import flag
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import amounts_of, days_of, in_one_scale
-from bktools.frames.engine import engine, scannable, source_of
+from bktools.frames.engine import engine, in_memory, scannable, source_of
 from bktools.frames.names import month_and_company, with_names
-from bktools.frames.schema import TEXT, are_days, plain, split_lines, to_pandas, wall_times
+from bktools.frames.schema import TEXT, are_days, split_lines, to_pandas, wall_times
 
 # A key of `by`: the columns that show it, and the identifier that tells two of the same name apart.
 KEYS: dict[str, tuple[tuple[str, ...], str | None]] = {
@@ -148,14 +148,12 @@ def _rows(entries: Any, keys: Sequence[str]) -> pa.Table:
     for key in keys:
         names, identifier = KEYS.get(key, ((), None))
         wanted |= {*names, *([identifier] if identifier else [])}
-    frame: Any = scannable(entries, "the entries", wanted)
+    rows = in_memory(entries, "the entries", wanted)
     for name in MONEY:
-        if name not in frame.schema.names:
+        if name not in rows.column_names:
             advice = "" if name == "amount" else '; if all are in one, add it: entries.assign(currency="EUR")'
             raise InputError(f"the entries have no column {name}, without which nothing can be added up{advice}")
-    there = [name for name in frame.schema.names if name in wanted]
-    rows = frame.select(there) if isinstance(frame, pa.Table) else frame.to_table(there)
-    return plain(rows, "the entries")
+    return rows
 
 
 def _key(rows: pa.Table, key: str) -> dict[str, pa.ChunkedArray]:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from bktools.contract.rules import UUID_PATTERN
 from bktools.errors import InputError
 from bktools.export.tables import typed, with_lines
-from bktools.frames.engine import has_order, scannable
+from bktools.frames.engine import has_order, in_memory
 from bktools.frames.schema import TEXT, split_lines
 from bktools.inputs import cells
 from bktools.inputs.columns import Vocabulary
@@ -129,10 +129,10 @@ def as_ids(selection: Any) -> pa.Array:
     elif isinstance(selection, str | uuid.UUID):
         ids = pa.chunked_array([[str(selection)]])
     elif hasattr(selection, "collect_schema") or hasattr(selection, "columns"):
-        table: Any = scannable(selection, "the selection", ("id",))
-        if "id" not in table.schema.names:
+        table = in_memory(selection, "the selection", ("id",))
+        if "id" not in table.column_names:
             raise InputError(f"the selection has no column id: give {KINDS}")
-        ids = typed(table.select(["id"]), "selection").column("id")
+        ids = typed(table, "selection").column("id")
     else:
         try:
             ids = pa.chunked_array([pa.array([str(value) for value in selection], pa.large_string())])

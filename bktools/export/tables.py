@@ -8,10 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.errors import InputError
 from bktools.frames.columns import require_columns, text_of, with_column, wrong_kind
 from bktools.frames.currencies import MINOR_UNITS
-from bktools.frames.engine import scannable
+from bktools.frames.engine import in_memory
 from bktools.frames.schema import FLAG, TEXT, plain
 
 FLAGS = ("approved", "archived")
@@ -67,12 +66,8 @@ def arrow_of(frame: Any, name: str) -> pa.Table:
     """
     needed, source = REQUIRED[name]
     columns = None if name == "entries" else [*needed, *KEPT.get(name, ())]
-    scanned: Any = scannable(frame, f"the {name}", columns)
-    require_columns(name, scanned.schema.names, needed, source)
-    try:
-        table = scanned if isinstance(scanned, pa.Table) else scanned.to_table()
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"cannot be read as Parquet ({error})", source=f"the {name} {frame}") from None
+    table = in_memory(frame, f"the {name}", columns)
+    require_columns(name, table.column_names, needed, source)
     if columns is not None:
         for column in columns:
             if column not in table.column_names:

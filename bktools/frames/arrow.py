@@ -6,9 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from bktools.frames.engine import described, in_pandas, source_of
-from bktools.frames.schema import DATE, TEXT, are_days, days
-from bktools.frames.schema import to_arrow as plain_table
+from bktools.frames.engine import described, in_memory, source_of
+from bktools.frames.schema import DATE, TEXT, TEXTS, are_days, days
 
 
 def to_arrow(frame: Any) -> pa.Table:
@@ -47,7 +46,7 @@ def to_arrow(frame: Any) -> pa.Table:
     `polars.from_arrow(table)` is a Polars frame, `duckdb.from_arrow(table)` a relation of DuckDB.
     """
     known = source_of(frame)
-    table = plain_table(frame if isinstance(frame, pa.Table) else in_pandas(frame))
+    table = in_memory(frame, "the frame")
     exact = pa.table([_exact(column) for column in table.columns], table.column_names)
     return described(exact, known) if known else exact
 
@@ -58,7 +57,7 @@ def _exact(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return _exact(column.cast(kind.value_type))
     if types.is_timestamp(kind):
         return days(column) if kind.tz is None and are_days(column) else _in_microseconds(column)
-    wanted = TEXT if types.is_string(kind) or types.is_string_view(kind) else DATE if types.is_date(kind) else kind
+    wanted = TEXT if kind in TEXTS else DATE if types.is_date(kind) else kind
     return column.cast(wanted)
 
 

@@ -17,16 +17,8 @@ EntryData = tuple[Any, ...]
 class BatchRequest:
     """The request for a batch, and the entries that it is made of.
 
-    Parameters
-    ----------
-    batch_id, company_id : str
-        Digest of company, entries and options; UUID of the company.
-    entry_ids : list of str
-        UUIDs of its entries.
-    body : bytes
-        The request's body.
-    rows : pyarrow.Table, optional
-        The lines of its entries; None where nothing is known of them.
+    `batch_id` is a digest of company, entries and options; `rows` are the lines of the entries, None where nothing is
+    known of them.
     """
 
     batch_id: str

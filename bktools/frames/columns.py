@@ -10,13 +10,11 @@ import pyarrow.compute as pc
 
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.codes import counted
-from bktools.frames.schema import DATE, DIGITS, MONEY, TEXT, days
-
-_TEXT_KINDS = (pa.string(), pa.large_string(), pa.string_view(), pa.uuid())
+from bktools.frames.schema import DATE, DIGITS, MONEY, TEXT, TEXTS, days
 
 # What a column must be, in words: the types that fit, and what a message adds about one that does not.
 KINDS: Mapping[str, tuple[Callable[[pa.DataType], bool], str]] = {
-    "text": (lambda kind: kind in _TEXT_KINDS, ""),
+    "text": (lambda kind: kind in (*TEXTS, pa.uuid()), ""),
     "true or false": (pa.types.is_boolean, ""),
     "a date": (lambda kind: pa.types.is_date(kind) or pa.types.is_timestamp(kind), ""),
     "an exact number": (
@@ -56,7 +54,7 @@ def wrong_kind(name: str, column: str, wanted: str, kind: pa.DataType) -> InputE
     why = KINDS[wanted][1]
     if wanted == "text" and pa.types.is_integer(kind):
         why = " (a number has lost its leading zeros)"
-    held = "text" if kind in _TEXT_KINDS else str(kind)
+    held = "text" if kind in TEXTS else str(kind)
     return InputError(f"column {column} must be {wanted}, is {held}{why}", source=name)
 
 

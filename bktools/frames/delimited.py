@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any, cast, overload
+from typing import IO, Any, NamedTuple, cast, overload
 
 import pandas as pd
 import pyarrow as pa
@@ -17,7 +16,7 @@ import pyarrow.compute as pc
 from bktools import disk
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.currencies import MINOR_UNITS, USUAL
-from bktools.frames.schema import are_days, days, to_arrow, wall_times
+from bktools.frames.schema import BYTES, TEXT, TEXTS, are_days, days, to_arrow, wall_times
 from bktools.progress import progress as progress_bar
 
 # A spreadsheet reads a cell that begins with one of these signs as a formula, or hides the sign. The full-width signs come
@@ -42,49 +41,25 @@ CHANGED = (
 # A code that a spreadsheet reads as a number, and shows as it stands.
 NUMBER = r"^\s*\d+\s*$"
 
-# Types that Arrow writes as the file needs them, and types that hold text or its bytes.
+# Types that Arrow writes as the file needs them.
 WRITTEN_PLAINLY = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_null, pa.types.is_date, pa.types.is_time)
-TEXT_KINDS = (
-    pa.types.is_string,
-    pa.types.is_large_string,
-    pa.types.is_string_view,
-    pa.types.is_binary,
-    pa.types.is_large_binary,
-    pa.types.is_binary_view,
-    pa.types.is_fixed_size_binary,
-)
 
 LARGEST_PLAIN_SCALE = 6
 ROWS_AT_ONCE = 50_000
 
 
-@dataclass(frozen=True)
-class Profile:
-    """The format of a CSV file.
-
-    Parameters
-    ----------
-    delimiter, decimal : str
-        Separator of cells; decimal separator.
-    encoding : str
-        Encoding of the file.
-    line_end : str
-        End of each line.
-    guarded : bool
-        Whether to prevent that a spreadsheet reads text as a formula, a number or a date.
-    """
+class Profile(NamedTuple):
+    """The format of a CSV file; one for a spreadsheet has a BOM, CRLF, and text that is no formula there."""
 
     delimiter: str
     decimal: str
-    encoding: str
-    line_end: str
-    guarded: bool
+    for_spreadsheet: bool
 
 
 PROFILES = {
-    "excel": Profile(",", ".", "utf-8-sig", "\r\n", guarded=True),
-    "excel-eu": Profile(";", ",", "utf-8-sig", "\r\n", guarded=True),
-    "machine": Profile(",", ".", "utf-8", "\n", guarded=False),
+    "excel": Profile(",", ".", for_spreadsheet=True),
+    "excel-eu": Profile(";", ",", for_spreadsheet=True),
+    "machine": Profile(",", ".", for_spreadsheet=False),
 }
 
 
@@ -156,17 +131,18 @@ def to_csv(
     table = to_arrow(frame)
     names = table.column_names
     columns = {name: as_text(column, form, name) for name, column in zip(names, table.columns, strict=True)}
-    if form.guarded:
+    headings = pa.chunked_array([pa.array(names, TEXT)])
+    first = as_text(headings, form, "").to_pylist()
+    encoding, line_end = ("utf-8-sig", "\r\n") if form.for_spreadsheet else ("utf-8", "\n")
+    if form.for_spreadsheet:
         columns |= _in_minor_units(table, columns, form.decimal)
-    headings = pa.chunked_array([pa.array(names, pa.large_string())])
-    first = (_guarded(headings) if form.guarded else headings).to_pylist()
     # Python's writer quotes only the characters of its own line end, but every reader ends a line at a CR.
-    is_split = "\r" not in form.line_end and any(map(_has_return, (headings, *columns.values())))
+    is_split = "\r" not in line_end and any(map(_has_return, (headings, *columns.values())))
 
     def write(file: IO[bytes]) -> None:
-        text = io.TextIOWrapper(file, form.encoding, newline="")
+        text = io.TextIOWrapper(file, encoding, newline="")
         lines = csv.writer(
-            text, delimiter=form.delimiter, lineterminator=form.line_end,
+            text, delimiter=form.delimiter, lineterminator=line_end,
             quoting=csv.QUOTE_ALL if is_split else csv.QUOTE_MINIMAL,
         )  # fmt: skip
         with progress_bar(f"write {name_of(path)}", total=len(table), shown=progress) as bar:
@@ -197,13 +173,7 @@ def name_of(target: object) -> str:
 
 
 def profile_named(name: str) -> Profile:
-    """Return the profile of a name.
-
-    Raises
-    ------
-    ArgumentError
-        When the profile is unknown.
-    """
+    """Return the profile of a name; raise `ArgumentError` for an unknown one."""
     if name not in PROFILES:
         raise ArgumentError("profile", f"must be one of {', '.join(PROFILES)}", name)
     return PROFILES[name]
@@ -218,13 +188,17 @@ def as_text(column: pa.ChunkedArray, form: Profile, name: str) -> pa.ChunkedArra
     if pa.types.is_decimal(kind) or pa.types.is_floating(kind):
         text = _plain(column) if pa.types.is_decimal(kind) else column.cast(pa.string())
         return text if form.decimal == "." else pc.replace_substring(text, ".", form.decimal)
-    if any(is_kind(kind) for is_kind in TEXT_KINDS):
-        text = _decoded(column, name)
-        return _guarded(text) if form.guarded else text
+    if kind in (*TEXTS, *BYTES) or pa.types.is_fixed_size_binary(kind):
+        try:
+            text = column.cast(TEXT)
+        except pa.ArrowInvalid:
+            message = f"the column {name} holds bytes that are not UTF-8: decode them first, or drop it"
+            raise InputError(message) from None
+        return _guarded(text) if form.for_spreadsheet else text
     if pa.types.is_dictionary(kind):
         return as_text(column.cast(kind.value_type), form, name)
     if any(is_kind(kind) for is_kind in WRITTEN_PLAINLY):
-        return column.cast(pa.large_string())
+        return column.cast(TEXT)
     raise InputError(
         f"the column {name} holds {kind}, which cannot be written as text: convert it to text or numbers first"
     )
@@ -232,13 +206,6 @@ def as_text(column: pa.ChunkedArray, form: Profile, name: str) -> pa.ChunkedArra
 
 def _has_return(text: pa.ChunkedArray) -> bool:
     return pc.any(pc.match_substring(text, "\r")).as_py() is True
-
-
-def _decoded(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    try:
-        return column.cast(pa.large_string())
-    except pa.ArrowInvalid:
-        raise InputError(f"the column {name} holds bytes that are not UTF-8: decode them first, or drop it") from None
 
 
 def _times(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -275,19 +242,16 @@ def _in_minor_units(
             continue
         text = columns[name]
         for code in pc.unique(table.column(currency)).to_pylist():
-            zeros = (
-                rf"(\{decimal}\d{{{units}}})0+$"
-                if (units := MINOR_UNITS.get(str(code), USUAL))
-                else rf"(\{decimal})0+$"
-            )
-            shorter = pc.replace_substring_regex(text, zeros, r"\1" if units else "")
+            units = MINOR_UNITS.get(str(code), USUAL)
+            zeros, kept = (rf"(\{decimal}\d{{{units}}})0+$", r"\1") if units else (rf"\{decimal}0+$", "")
+            shorter = pc.replace_substring_regex(text, zeros, kept)
             text = pc.if_else(pc.fill_null(pc.equal(table.column(currency), code), False), shorter, text)
         money[name] = text
     return money
 
 
 def _guarded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    apostrophe, equals, quote, nothing = (pa.scalar(text, pa.large_string()) for text in ("'", '="', '"', ""))
+    apostrophe, equals, quote, nothing = (pa.scalar(text, TEXT) for text in ("'", '="', '"', ""))
     led = pc.binary_join_element_wise(apostrophe, column, nothing)
     unchanged = pc.binary_join_element_wise(equals, column, quote, nothing)
     guarded = pc.if_else(pc.match_substring_regex(column, FORMULA), led, column)

@@ -22,7 +22,6 @@ import pyarrow.dataset as ds
 
 from bktools.errors import ArgumentError, InputError, OutOfMemoryError, StorageError
 from bktools.frames import schema
-from bktools.frames.schema import to_pandas
 
 Scannable: TypeAlias = pa.Table | ds.Dataset
 
@@ -47,24 +46,11 @@ _NUMBERS = itertools.count()
 
 
 def scannable(frame: Any, name: str = "frame", columns: Collection[str] | None = None) -> Scannable:
-    """Return a frame as Arrow, which DuckDB scans without a copy.
+    """Return a frame as Arrow, which DuckDB scans without a copy; for a path, a dataset that is read during the scan.
 
-    Text of pandas, Arrow and Polars is not copied. A Parquet file is read while it is scanned. Lazy frames of Polars
-    and relations of DuckDB are run once. Frames of PySpark are collected.
-
-    Parameters
-    ----------
-    frame : DataFrame, pyarrow.Table, Polars frame, DuckDB relation, PySpark frame, str or path
-        It is not changed; an index is left out. Text is the path of a Parquet file, or of a folder of them.
-    name : str
-        Name of the frame for error messages, such as "entries".
-    columns : collection of str, optional
-        The columns to keep, where the frame has them. Default: all. Other columns are neither copied nor computed.
-
-    Returns
-    -------
-    pyarrow.Table or pyarrow.dataset.Dataset
-        A dataset for a path.
+    `columns` are kept where the frame has them, by default all; others are neither copied nor computed. An index is
+    left out. Text of pandas, Arrow and Polars is not copied. Lazy frames of Polars and relations of DuckDB are run
+    once, frames of PySpark are collected. `name` is that of the frame in messages.
 
     Raises
     ------
@@ -80,9 +66,9 @@ def scannable(frame: Any, name: str = "frame", columns: Collection[str] | None =
     ...     connection.execute("SELECT code FROM accounts WHERE code IS NOT NULL").fetchall()
     [('0400',)]
     """
-    source = native(frame)
-    if isinstance(source, str | Path):
-        return _parquet(source, name)
+    if isinstance(frame, str | Path):
+        return _parquet(frame, name)
+    source = frame
     if is_spark(source):
         quoted = [f"`{column.replace('`', '``')}`" for column in _wanted(source.columns, columns)]
         source = source.select(*quoted).toArrow()
@@ -102,18 +88,8 @@ def scannable(frame: Any, name: str = "frame", columns: Collection[str] | None =
     return schema.to_arrow(source, name)
 
 
-def native(frame: Any) -> Any:
-    """Return the frame that narwhals wraps, or the frame itself."""
-    # A frame of Spark Connect has an attribute of every name.
-    return frame.to_native() if not _is_of_spark(frame) and hasattr(frame, "to_native") else frame
-
-
 def is_spark(frame: Any) -> bool:
-    """Whether a frame is of PySpark, classic or of Spark Connect."""
-    return _is_of_spark(native(frame))
-
-
-def _is_of_spark(frame: Any) -> bool:
+    """Whether a frame is of PySpark, classic or of Spark Connect, which has an attribute of every name."""
     return type(frame).__module__.startswith("pyspark.sql.")
 
 
@@ -121,14 +97,8 @@ def _is_of_spark(frame: Any) -> bool:
 def engine(task: str, functions: str = "", /, **frames: Scannable) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a database of DuckDB with each frame as a view of its keyword's name; drop it at the end of the block.
 
-    Parameters
-    ----------
-    task : str
-        Name of the task for error messages, such as "reconcile_accounts".
-    functions : str
-        SQL that creates the macros of the task's queries.
-    **frames : pyarrow.Table or pyarrow.dataset.Dataset
-        As `scannable` returns them.
+    `task` names the task in messages, such as "reconcile_accounts"; `functions` is SQL that creates the macros of its
+    queries.
 
     Raises
     ------
@@ -232,12 +202,15 @@ def engine_errors(task: str) -> Iterator[None]:
         ) from None
 
 
-def in_pandas(frame: Any) -> pd.DataFrame:
-    """Return a frame of any supported tool as a DataFrame; a lazy one is computed."""
-    if isinstance(frame, pd.DataFrame):
-        return frame
-    table = scannable(frame)
-    return to_pandas(table if isinstance(table, pa.Table) else table.to_table())
+def in_memory(frame: Any, name: str = "frame", columns: Collection[str] | None = None) -> pa.Table:
+    """Return a frame as `scannable` does; the rows of a Parquet file are read."""
+    source = scannable(frame, name, columns)
+    if isinstance(source, pa.Table):
+        return source
+    try:
+        return schema.plain(source.to_table(_wanted(source.schema.names, columns)), name)
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(frame, name, error) from None
 
 
 def source_of(frame: Any) -> dict[str, Any]:
@@ -266,7 +239,11 @@ def _parquet(path: str | Path, name: str) -> ds.Dataset:
     try:
         return ds.dataset(path, format="parquet")
     except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(f"cannot be read as Parquet ({_first_line(error)})", source=f"{name} {path}") from None
+        raise _unreadable(path, name, error) from None
+
+
+def _unreadable(path: object, name: str, error: Exception) -> InputError:
+    return InputError(f"cannot be read as Parquet ({_first_line(error)})", source=f"{name} {path}")
 
 
 def _first_line(error: Exception) -> str:

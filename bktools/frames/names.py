@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.frames.engine import scannable
-from bktools.frames.schema import TEXT, plain
+from bktools.frames.columns import text_of, with_column
+from bktools.frames.engine import in_memory
+from bktools.frames.schema import TEXT
 
 # What a person reads first, in this order; then come all other columns, what is to be done, and the identifiers.
 FIRST = (
@@ -26,40 +27,27 @@ IDENTIFIERS = (
 
 
 def with_names(entries: pa.Table, *, categories: Any = None, accounts: Any = None, employees: Any = None) -> pa.Table:
-    """Return entries with the names of their category, account and employee.
+    """Return entries with the names of their category, account and employee, as far as the frames are given.
 
-    Parameters
-    ----------
-    entries : pyarrow.Table
-        Any rows with `category_id`, `employee_id`, or both.
-    categories, accounts, employees : DataFrame, optional
-        As `load_categories`, `load_accounts` and `load_employees` return them, of any supported tool. The names of a
-        frame that is not given are not added.
-
-    Returns
-    -------
-    pyarrow.Table
-        The same rows and columns, then `category_name`; `account_code` and `account_name` of the category's account;
-        `employee_name` (the e-mail where the service has no name). Null where there is none. Such columns of the entries are
-        replaced; a category's or an employee's own name stays where the frames have no other.
+    The columns are `category_name`; `account_code` and `account_name` of the category's account; `employee_name` (the
+    e-mail where the service has no name). Null where there is none. Such columns of the entries are replaced; a
+    category's or an employee's own name stays where the frames have no other. The frames are as `load_categories`,
+    `load_accounts` and `load_employees` return them, of any supported tool.
     """
     if categories is not None and "category_id" in entries.column_names:
         known = _named(categories, "categories", ("name", "account_id"))
         positions = _places(entries.column("category_id"), known)
-        entries = _with(
-            entries, "category_name", _or_own(known.column("name").take(positions), entries, "category_name")
-        )
+        entries = _with_known(entries, "category_name", known.column("name").take(positions))
         if accounts is not None:
             others = _named(accounts, "accounts", ("code", "external_id", "name"))
             account = others.take(_places(known.column("account_id"), others).take(positions))
             code = pc.coalesce(account.column("code"), account.column("external_id"))
-            entries = _with(entries, "account_code", code)
-            entries = _with(entries, "account_name", account.column("name"))
+            entries = with_column(entries, "account_code", code)
+            entries = with_column(entries, "account_name", account.column("name"))
     if employees is not None and "employee_id" in entries.column_names:
         known = _named(employees, "employees", ("first_name", "last_name", "email"))
-        names = _full_name(known)
-        names = names.take(_places(entries.column("employee_id"), known))
-        entries = _with(entries, "employee_name", _or_own(names, entries, "employee_name"))
+        names = _full_name(known).take(_places(entries.column("employee_id"), known))
+        entries = _with_known(entries, "employee_name", names)
     return entries
 
 
@@ -115,13 +103,10 @@ def in_reading_order(columns: Iterable[str]) -> list[str]:
 
 def _named(frame: Any, noun: str, columns: tuple[str, ...]) -> pa.Table:
     """Return the columns of a frame as text, by `id`; a column that it lacks is null."""
-    table: Any = scannable(frame, noun, ("id", *columns))
-    table = plain(table if isinstance(table, pa.Table) else table.to_table(), noun)
-    there = {
-        name: pc.cast(table.column(name), TEXT) if name in table.column_names else pa.nulls(len(table), TEXT)
-        for name in ("id", *columns)
-    }
-    named = pa.table(there | {"id": pc.ascii_lower(there["id"])})
+    table = in_memory(frame, noun, ("id", *columns))
+    named = pa.table(
+        {name: text_of(table, name, noun) for name in columns} | {"id": pc.ascii_lower(text_of(table, "id", noun))}
+    )
     # A null would be found for an entry without an identifier.
     return named.filter(pc.is_valid(named.column("id")))
 
@@ -137,13 +122,6 @@ def _full_name(employees: pa.Table) -> pa.ChunkedArray:
     return pc.if_else(pc.equal(name, ""), employees.column("email"), name)
 
 
-def _or_own(names: pa.ChunkedArray, entries: pa.Table, column: str) -> pa.ChunkedArray:
-    """Return names, and those of the entries themselves where there is none."""
-    own = entries.column(column) if column in entries.column_names else None
-    return names if own is None else pc.coalesce(names, pc.cast(own, TEXT))
-
-
-def _with(table: pa.Table, name: str, column: pa.ChunkedArray) -> pa.Table:
-    if name in table.column_names:
-        return table.set_column(table.column_names.index(name), name, column)
-    return table.append_column(name, column)
+def _with_known(entries: pa.Table, column: str, names: pa.ChunkedArray) -> pa.Table:
+    """Return entries with names; where there is none, with their own."""
+    return with_column(entries, column, pc.coalesce(names, text_of(entries, column)))

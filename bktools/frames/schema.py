@@ -24,7 +24,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.contract.categories import Category
-from bktools.contract.employees import Employee
 from bktools.errors import InputError
 
 # Arguments: a moment such as 2026-10-31 or an ISO 8601 instant, where a month or a day means its end; a month such as
@@ -34,6 +33,9 @@ Month = Moment
 
 # Converting large_string to pandas `str` takes a third of the time of string.
 TEXT = pa.large_string()
+# The types that text, and its bytes, may have.
+TEXTS = (pa.string(), TEXT, pa.string_view())
+BYTES = (pa.binary(), pa.large_binary(), pa.binary_view())
 FLAG = pa.bool_()
 COUNT = pa.int64()
 _UTC = {"UTC", "Etc/UTC", "Z", "+00:00"}
@@ -48,9 +50,18 @@ MONEY = pa.decimal128(DIGITS, 2)
 CALCULABLE_DIGITS = 15
 
 
-def _schema(required: Mapping[str, pa.DataType], optional: Mapping[str, pa.DataType]) -> pa.Schema:
-    fields = [pa.field(name, kind, nullable=False) for name, kind in required.items()]
-    return pa.schema(fields + [pa.field(name, kind) for name, kind in optional.items()])
+# Types by their names in the descriptions of columns.
+TYPES = {"text": TEXT, "flag": FLAG, "count": COUNT, "date": DATE, "instant": INSTANT, "money": MONEY}
+
+
+def _columns(described: str) -> dict[str, pa.DataType]:
+    """Return the type of each column of a description such as "id text, amount money"."""
+    return {name: TYPES[kind] for name, kind in (column.split() for column in described.split(","))}
+
+
+def _schema(required: str, optional: str) -> pa.Schema:
+    fields = [pa.field(name, kind, nullable=False) for name, kind in _columns(required).items()]
+    return pa.schema(fields + [pa.field(name, kind) for name, kind in _columns(optional).items()])
 
 
 # Numbers of the service, such as rates, exact to this many decimals; a record with more of them is refused. With more
@@ -92,27 +103,18 @@ def schema_of(record: type[msgspec.Struct]) -> pa.Schema:
 
 
 CATEGORIES = schema_of(Category)
-EMPLOYEES = schema_of(Employee)
 
 # A chart of accounts as read from the ERP's file. `line` is the line of the file; the heading is line 1.
 CHART = _schema(
-    {"external_id": TEXT, "code": TEXT, "name": TEXT, "archived": FLAG},
-    {"tax_code_external_id": TEXT, "company_id": TEXT, "type": TEXT, "line": COUNT},
+    "external_id text, code text, name text, archived flag",
+    "tax_code_external_id text, company_id text, type text, line count",
 )
 
 # The accounts in the journal: created, matched or imported. `id` is null where it is unknown.
 ACCOUNTS = _schema(
-    {"company_id": TEXT, "external_id": TEXT, "state": TEXT},
-    {
-        "id": TEXT,
-        "name": TEXT,
-        "code": TEXT,
-        "tax_code_external_id": TEXT,
-        "archived": FLAG,
-        "metadata": TEXT,
-        "message": TEXT,
-        "updated_at": INSTANT,
-    },
+    "company_id text, external_id text, state text",
+    "id text, name text, code text, tax_code_external_id text, archived flag, metadata text, message text, "
+    "updated_at instant",
 )
 
 # States of an account that exists in the service. An account in another state was refused or may not have arrived, so it
@@ -120,54 +122,25 @@ ACCOUNTS = _schema(
 KNOWN_STATES = ("CREATED", "MATCHED", "EXISTS", "IMPORTED")
 
 # Accounting entries as read from a file. A file without an approval column gives a frame without `status`, `approved`.
+# `category_name` and `employee_name` are as the file writes them; the names of the service take their place where its
+# categories and employees are given. `split_line` is the number of a line of a split entry, from 1, and `split_lines`
+# how many lines the entry has; 0 for an entry of one line.
 ENTRIES = _schema(
-    {"id": TEXT, "company_id": TEXT},
-    {
-        "date": DATE,
-        "amount": MONEY,
-        "currency": TEXT,
-        "category_id": TEXT,
-        # As the file writes them; the names of the service take their place where its categories and employees are given.
-        "category_name": TEXT,
-        "employee_id": TEXT,
-        "employee_name": TEXT,
-        "status": TEXT,
-        "approved": FLAG,
-        "supplier": TEXT,
-        "description": TEXT,
-        "cost_centre": TEXT,
-        "tax_code": TEXT,
-        # The number of a line of a split entry, from 1, and how many lines the entry has; 0 for an entry of one line.
-        "split_line": COUNT,
-        "split_lines": COUNT,
-        "line": COUNT,
-    },
+    "id text, company_id text",
+    "date date, amount money, currency text, category_id text, category_name text, employee_id text, "
+    "employee_name text, status text, approved flag, supplier text, description text, cost_centre text, "
+    "tax_code text, split_line count, split_lines count, line count",
 )
 
 # Postings of a general ledger as read from a file: debit is positive.
 LEDGER = _schema(
-    {"account_code": TEXT, "date": DATE, "amount": MONEY},
-    {
-        "account_name": TEXT,
-        "currency": TEXT,
-        "text": TEXT,
-        "document_number": TEXT,
-        "voucher_id": TEXT,
-        "tax_code": TEXT,
-        "line": COUNT,
-    },
+    "account_code text, date date, amount money",
+    "account_name text, currency text, text text, document_number text, voucher_id text, tax_code text, line count",
 )
 
 EXPORT_JOBS = _schema(
-    {"batch_id": TEXT, "company_id": TEXT, "state": TEXT, "entries": COUNT},
-    {
-        "job_id": TEXT,
-        "job_status": TEXT,
-        "message": TEXT,
-        "planned_at": INSTANT,
-        "sent_at": INSTANT,
-        "settled_at": INSTANT,
-    },
+    "batch_id text, company_id text, state text, entries count",
+    "job_id text, job_status text, message text, planned_at instant, sent_at instant, settled_at instant",
 )
 
 # States of a batch that may be booked or not, and of one that was sent, or may have been.
@@ -175,55 +148,31 @@ IN_DOUBT = ("SENDING", "UNKNOWN")
 MAYBE_SENT = ("ACCEPTED", *IN_DOUBT)
 
 # What the journal keeps of each entry when it is sent. Null where it was unknown.
-ENTRY_DATA = {
-    "date": DATE,
-    "amount": MONEY,
-    "currency": TEXT,
-    "category_id": TEXT,
-    "category_name": TEXT,
-    "account_code": TEXT,
-    "account_name": TEXT,
-    "employee_id": TEXT,
-    "employee_name": TEXT,
-    "supplier": TEXT,
-    "description": TEXT,
-    "tax_code": TEXT,
-}
+_ENTRY_DATA = (
+    "date date, amount money, currency text, category_id text, category_name text, account_code text, "
+    "account_name text, employee_id text, employee_name text, supplier text, description text, tax_code text"
+)
+ENTRY_DATA = _columns(_ENTRY_DATA)
 
 # Of these, what is compared when an entry comes again.
 COMPARED = ("date", "amount", "currency", "category_id", "tax_code", "supplier")
 
 EXPORTED_ENTRIES = _schema(
-    {"entry_id": TEXT, "batch_id": TEXT, "company_id": TEXT, "state": TEXT},
-    {"job_id": TEXT, "sent_at": INSTANT, "split_line": COUNT, **ENTRY_DATA, "period": TEXT},
+    "entry_id text, batch_id text, company_id text, state text",
+    f"job_id text, sent_at instant, split_line count, {_ENTRY_DATA}, period text",
 )
 
 # The months of a company: one row per month and currency. The columns of the last close are null without one.
 PERIODS = _schema(
-    {"company_id": TEXT, "period": TEXT, "state": TEXT},
-    {
-        "currency": TEXT,
-        "exported": COUNT,
-        "exported_amount": MONEY,
-        "in_doubt": COUNT,
-        "in_doubt_amount": MONEY,
-        "held_back": COUNT,
-        "held_back_amount": MONEY,
-        "open": COUNT,
-        "open_amount": MONEY,
-        "prepared_by": TEXT,
-        "approved_by": TEXT,
-        "applied_at": INSTANT,
-        "changed_by": TEXT,
-        "changed_at": INSTANT,
-        "reason": TEXT,
-    },
+    "company_id text, period text, state text",
+    "currency text, exported count, exported_amount money, in_doubt count, in_doubt_amount money, held_back count, "
+    "held_back_amount money, open count, open_amount money, prepared_by text, approved_by text, applied_at instant, "
+    "changed_by text, changed_at instant, reason text",
 )
 
 # Changes of the states of batches. `before` is null for a new batch.
 EXPORT_EVENTS = _schema(
-    {"at": INSTANT, "batch_id": TEXT, "company_id": TEXT, "after": TEXT, "done_by": TEXT},
-    {"before": TEXT, "message": TEXT},
+    "at instant, batch_id text, company_id text, after text, done_by text", "before text, message text"
 )
 
 # The type of text in frames: pandas 3's `str`. pandas 2 has it under this name only, and would make objects of text.
@@ -231,7 +180,7 @@ STRINGS = pd.StringDtype("pyarrow", na_value=np.nan)
 
 
 def _pandas_type(kind: pa.DataType) -> Any:
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if kind in TEXTS:
         return STRINGS
     # Arrow's decimals stay exact in sums and groups; an object column of Decimal would be slow and lose its scale.
     return pd.ArrowDtype(kind) if pa.types.is_decimal(kind) else None
@@ -240,12 +189,7 @@ def _pandas_type(kind: pa.DataType) -> Any:
 def to_pandas(table: pa.Table, provenance: Mapping[str, Any] | None = None) -> pd.DataFrame:
     """Return an Arrow table as a DataFrame with the types above; money has 15 digits where its amounts have no more.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        Rows with the columns of one of the schemas.
-    provenance : mapping, optional
-        Source of the rows; kept in `frame.attrs["bktools"]`.
+    `provenance` is the source of the rows, which `frame.attrs["bktools"]` keeps.
     """
     for place, field in enumerate(table.schema):
         if pa.types.is_decimal128(field.type) and field.type.precision > CALCULABLE_DIGITS >= field.type.scale:
@@ -263,14 +207,7 @@ _NO_COLUMN = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 
 def to_arrow(frame: pd.DataFrame | pa.Table, name: str = "the frame") -> pa.Table:
-    """Return a DataFrame as an Arrow table; missing values become null.
-
-    Parameters
-    ----------
-    frame : DataFrame or pyarrow.Table
-        It is not changed; its index is left out.
-    name : str
-        Name of the frame for error messages, such as "the entries".
+    """Return a DataFrame as an Arrow table without its index; missing values become null.
 
     Raises
     ------

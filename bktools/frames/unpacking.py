@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import struct
+import sys
 import zipfile
 import zlib
+from collections.abc import Iterator
 from itertools import pairwise
 
 import pyarrow as pa
@@ -13,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from bktools.errors import InputError
+from bktools.frames.schema import BYTES, TEXTS
 
 MIB = 1 << 20
 
@@ -24,86 +28,50 @@ MEMBERS = 10_000
 ALWAYS = 256 * MIB
 PER_BYTE = 64
 
-_PIECE = 1 << 16
 _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 12, "BYTE_ARRAY": 8}
-_REPEATING = (
-    pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view,
-    pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view,
-)  # fmt: skip
 
-# Errors of reading a damaged archive or header.
+# Errors of reading a damaged archive or file.
 _DAMAGE = (
-    zipfile.BadZipFile, zlib.error, struct.error, EOFError, LookupError, NotImplementedError, OSError, OverflowError,
-    RecursionError, ValueError,
+    pa.ArrowException, zipfile.BadZipFile, zlib.error, struct.error, EOFError, LookupError, OSError, OverflowError,
+    RuntimeError, ValueError,
 )  # fmt: skip
 
 
 def archive_size(data: bytes, *, kind: str, source: str = "", most: int = UNPACKED) -> int:
     """Return the unpacked size of a zip archive in bytes. Members are unpacked in pieces that are not kept.
 
-    Parameters
-    ----------
-    data : bytes
-        The archive.
-    kind : str
-        Expected kind of file for error messages, such as "workbook".
-    source : str
-        The file, for the error.
-    most : int
-        Most bytes of all members together.
-
     Raises
     ------
     InputError
-        When it unpacks to more, its members overlap or have a wrong size, or it is damaged.
+        When all its members together have more than `most` bytes, they overlap or have a wrong size, or it is damaged.
     """
-    try:
-        return _archive_size(data, kind, source, most)
-    except InputError:
-        raise
-    except _DAMAGE as error:
-        raise InputError(f"is not a readable {kind} ({error})", source=source) from None
-
-
-def _archive_size(data: bytes, kind: str, source: str, most: int) -> int:
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+    with _readable(kind, source), zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = sorted(archive.infolist(), key=lambda member: member.header_offset)
-    if len(members) > MEMBERS:
-        raise InputError(f"holds {len(members):,} files, a {kind} has at most {MEMBERS:,}", source=source)
-    if any(one.header_offset + one.compress_size > other.header_offset for one, other in pairwise(members)):
-        raise zipfile.BadZipFile("its files overlap")
-    left = most if sum(member.file_size for member in members) <= most else -1
-    for member in members:
-        if left >= 0:
-            size = _size(data, member, left)
-            if size <= left and size != member.file_size:
-                raise zipfile.BadZipFile(f"{member.filename} has another size than the archive states")
-            left -= size
-    if left < 0:
-        raise InputError(
-            f"unpacks to more than {most // MIB:,} MB, too much for a {kind}: split it, by month or company",
-            source=source,
-        )
-    return most - left
+        if len(members) > MEMBERS:
+            raise InputError(f"holds {len(members):,} files, a {kind} has at most {MEMBERS:,}", source=source)
+        if any(one.header_offset + one.compress_size > other.header_offset for one, other in pairwise(members)):
+            raise zipfile.BadZipFile("its files overlap")
+        stated = sum(member.file_size for member in members)
+        if stated > most or any(_member_size(archive, member, most) > most for member in members):
+            raise InputError(
+                f"unpacks to more than {most // MIB:,} MB, too much for a {kind}: split it, by month or company",
+                source=source,
+            )
+        return stated
 
 
-def _size(data: bytes, member: zipfile.ZipInfo, most: int) -> int:
-    """Return the unpacked size of a member in bytes; stop counting above `most`."""
-    name, extra = struct.unpack_from("<HH", data, member.header_offset + 26)
-    begin = member.header_offset + 30 + name + extra
-    end = begin + member.compress_size
-    if end > len(data):
-        raise zipfile.BadZipFile(f"{member.filename} is cut off")
-    if member.compress_type == zipfile.ZIP_STORED:
-        return member.compress_size
-    if member.compress_type != zipfile.ZIP_DEFLATED:
+def _member_size(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> int:
+    """Return the unpacked size of a member in bytes, up to one above `most`; raise for one that is not as stated."""
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise zipfile.BadZipFile(f"{member.filename} has an unsupported compression")
-    inflate, size = zlib.decompressobj(-zlib.MAX_WBITS), 0
-    for at in range(begin, end, _PIECE):
-        piece = data[at : min(at + _PIECE, end)]
-        while piece and size <= most:
-            size += len(inflate.decompress(piece, MIB))
-            piece = inflate.unconsumed_tail
+    size, stated = 0, member.file_size
+    # Otherwise zipfile stops at the stated size, where other readers go on.
+    member.file_size = sys.maxsize
+    with archive.open(member) as file:
+        while size <= most and (piece := file.read(MIB)):
+            size += len(piece)
+    if size <= most and size != stated:
+        raise zipfile.BadZipFile(f"{member.filename} has another size than the archive states")
     return size
 
 
@@ -112,54 +80,51 @@ def parquet_table(
 ) -> tuple[pa.Table, list[str]]:
     """Return the table of a Parquet file of bounded size, and the names of the columns that were not read.
 
-    Parameters
-    ----------
-    data : bytes
-        The file.
-    kind, source : str
-        Expected kind of file, and the file, for error messages.
-    nested : bool
-        Whether to read columns of lists, structs and maps too.
+    Columns of lists, structs and maps are read with `nested` only.
 
     Raises
     ------
     InputError
         When its metadata or its texts amount to more than 256 MB plus 64 times its own size, or it is damaged.
     """
+    with _readable(kind, source):
+        file = pq.ParquetFile(pa.BufferReader(data))
+        left = ALWAYS + PER_BYTE * len(data) - _stated_size(file.metadata)
+        whole = file.schema_arrow
+        schema = pa.schema([field for field in whole if nested or not pa.types.is_nested(field.type)])
+        if left >= 0:
+            # Dictionaries keep each text once until the length of all texts is known.
+            repeating = [field.name for field in schema if field.type in (*TEXTS, *BYTES)]
+            file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=repeating)
+            table = file.read(columns=None if len(schema) == len(whole) else schema.names)
+            left -= sum(map(_text_size, table.columns))
+        if left < 0:
+            raise InputError(
+                f"unpacks to far more than its {len(data):,} bytes, too much for a {kind}: export it again from its "
+                "source",
+                source=source,
+            )
+        # Arrow before 21 reads the format's own UUIDs as bytes, unless Arrow wrote them.
+        leaves = (file.schema.column(place) for place in range(len(file.schema)))
+        uuids = {leaf.path for leaf in leaves if leaf.logical_type.type == "UUID"}
+        kinds = [pa.uuid() if field.name in uuids else field.type for field in schema]
+        columns = [_as_declared(column, kind) for column, kind in zip(table.columns, kinds, strict=True)]
+        read = pa.table(columns, names=schema.names)
+        # Invalid UTF-8 would otherwise fail in a later step.
+        read.validate(full=True)
+        return read, [field.name for field in whole if field not in list(schema)]
+
+
+@contextlib.contextmanager
+def _readable(kind: str, source: str) -> Iterator[None]:
+    """Turn errors of reading a damaged file into one line."""
     try:
-        return _parquet_table(data, kind, source, nested=nested)
+        yield
     except InputError:
         raise
-    except (pa.ArrowException, *_DAMAGE) as error:
+    except _DAMAGE as error:
         why = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"is not a readable {kind} ({why})", source=source) from None
-
-
-def _parquet_table(data: bytes, kind: str, source: str, *, nested: bool) -> tuple[pa.Table, list[str]]:
-    file = pq.ParquetFile(pa.BufferReader(data))
-    left = ALWAYS + PER_BYTE * len(data) - _stated_size(file.metadata)
-    whole = file.schema_arrow
-    schema = pa.schema([field for field in whole if nested or not pa.types.is_nested(field.type)])
-    if left >= 0:
-        # Dictionaries keep each text once until the length of all texts is known.
-        repeating = [field.name for field in schema if any(is_kind(field.type) for is_kind in _REPEATING)]
-        file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=repeating)
-        table = file.read(columns=None if len(schema) == len(whole) else schema.names)
-        left -= sum(map(_text_size, table.columns))
-    if left < 0:
-        raise InputError(
-            f"unpacks to far more than its {len(data):,} bytes, too much for a {kind}: export it again from its source",
-            source=source,
-        )
-    # Arrow before 21 reads the format's own UUIDs as bytes, unless Arrow wrote them.
-    leaves = (file.schema.column(place) for place in range(len(file.schema)))
-    uuids = {leaf.path for leaf in leaves if leaf.logical_type.type == "UUID"}
-    kinds = [pa.uuid() if field.name in uuids else field.type for field in schema]
-    columns = [_as_declared(column, kind) for column, kind in zip(table.columns, kinds, strict=True)]
-    read = pa.table(columns, names=schema.names)
-    # Invalid UTF-8 would otherwise fail in a later step.
-    read.validate(full=True)
-    return read, [field.name for field in whole if field not in list(schema)]
 
 
 def _as_declared(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:

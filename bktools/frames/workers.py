@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.errors import BktoolsError
-from bktools.frames.engine import native
 
 Tables: TypeAlias = Mapping[str, pa.Table]
 
@@ -26,21 +25,16 @@ PIECE = 50_000
 GROUP = "group of bktools"
 ERROR = "error of bktools"
 SENT, RETURNED = "`group` bigint, name string, rows binary", "name string, rows binary"
+PACKED = pa.schema([("name", pa.string()), ("rows", pa.binary())])
 SMALLER = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
 def on_workers(function: Callable[[Tables], Tables], frames: Mapping[str, Any], by: str) -> dict[str, pa.Table]:
     """Return the tables that a function returns for groups of rows, put together in any order; they must fit in memory here.
 
-    Parameters
-    ----------
-    function : callable
-        Gets Arrow tables by name and returns tables by name. It is called here without rows first, to fail early; then on
-        workers, which must have bktools, for one group at a time.
-    frames : mapping
-        PySpark frames by name. They are not changed.
-    by : str
-        A column of every frame. Rows with the same text in it, whatever its capitals, are in one group.
+    The function gets Arrow tables by name and returns tables by name. It is called here without rows first, to fail
+    early; then on workers, which must have bktools, for one group at a time. Rows with the same text in the column
+    `by`, whatever its capitals, are in one group.
 
     Raises
     ------
@@ -67,7 +61,7 @@ def in_order(frame: Any, name: str) -> Any:
     """Return a PySpark frame with a column of numbers that grow in the order in which it would be collected."""
     from pyspark.sql import functions as sql
 
-    return native(frame).withColumn(name, sql.monotonically_increasing_id())
+    return frame.withColumn(name, sql.monotonically_increasing_id())
 
 
 def _union(frames: Iterator[Any]) -> Any:
@@ -92,16 +86,11 @@ def _grouped(frame: Any, noun: str, by: str, groups: int) -> Any:
 def _packed(tables: Tables) -> pa.Table:
     """Return tables as rows of a name and bytes."""
     parts = [
-        (name, _bytes(table.slice(begin, PIECE)))
+        {"name": name, "rows": _bytes(table.slice(begin, PIECE))}
         for name, table in tables.items()
         for begin in range(0, len(table), PIECE)
     ]
-    return pa.table(
-        {
-            "name": pa.array([name for name, _ in parts], pa.string()),
-            "rows": pa.array([data for _, data in parts], pa.binary()),
-        }
-    )
+    return pa.Table.from_pylist(parts, schema=PACKED)
 
 
 def _unpacked(packed: pa.Table) -> dict[str, pa.Table]:

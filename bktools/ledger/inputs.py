@@ -19,7 +19,7 @@ from bktools.frames.columns import (
     tables_in_one_scale,
     with_column,
 )
-from bktools.frames.engine import scannable
+from bktools.frames.engine import in_memory
 
 # What each column that is used must be, by frame, in the words of `frames.columns.KINDS`.
 TEXTS = ("entry_id", "batch_id", "company_id", "state", "account_code", "currency", "supplier", "description")
@@ -104,8 +104,7 @@ def read(exported: Any, ledger: Any) -> Inputs:
 
 def _table(frame: Any, name: str) -> pa.Table:
     require_frame(name, frame)
-    table: Any = scannable(frame, name)
-    table = schema.plain(table if isinstance(table, pa.Table) else table.to_table(), name)
+    table = in_memory(frame, name)
     # Arrow takes no rows of the texts of Polars.
     is_view = pa.types.is_string_view
     return table.cast(

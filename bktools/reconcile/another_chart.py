@@ -18,9 +18,7 @@ def another_chart(matches: Iterable[Mapping[str, Any]], named: CompanyInFile | N
     Parameters
     ----------
     matches : iterable of mapping
-        For each company of the chart, as `tables.CHART_MATCH` counts them: its active accounts known here (`known`),
-        those that a category uses (`used`), how many of each the chart lacks (`known_missing`, `used_missing`), those
-        with a name on both sides (`matched`) and with another one there (`renamed`), with examples of each.
+        The rows of `tables.CHART_MATCH`, one for each company of the chart.
     named : CompanyInFile, optional
         The company that the chart's file names.
     before : mapping

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
 
 import duckdb
 
@@ -13,18 +12,6 @@ from bktools.frames.templates import quoted, sql
 
 # error: an export will fail, or money may be booked wrongly. warning: a person should act. info: no action is needed.
 SEVERITIES = ("error", "warning", "info")
-
-# Queries for single checks, by the name of what they return.
-UNIDENTIFIED = """(
-    SELECT company_id, external_id, named(code, 'an account', name) AS account
-    FROM {rows}
-    -- Where every row has an ID, as nearly always, no row is read.
-    SEMI JOIN (SELECT noun FROM seen WHERE noun = '{noun}' AND without_id > 0) AS gap ON gap.noun = '{noun}'
-    WHERE is_empty(external_id)
-)"""
-UNIDENTIFIED_CHART = UNIDENTIFIED.format(rows="chart", noun="chart")
-UNIDENTIFIED_ACCOUNTS = UNIDENTIFIED.format(rows="known", noun="accounts")
-UNCHARTED = "(SELECT company_id, count(*) AS rows FROM accounts WHERE NOT is_charted GROUP BY company_id)"
 
 # bktools cannot read the accounts of the service: it knows those that it created, met or imported, until a date.
 KNOWN = "not among the accounts bktools knows{known_since()}"
@@ -45,7 +32,7 @@ class Check:
     where : str
         SQL condition of the rows that fail the check.
     table : str
-        The table of `tables.py` to check, or a query in brackets.
+        The table of `tables.py` to check.
     action : str
         The action that makes the service agree with the chart: create, update, archive, unarchive or none.
     field, erp_value, service_value : str, optional
@@ -185,7 +172,8 @@ CHECKS: tuple[Check, ...] = (
         "external_id_empty",
         "error",
         "{account} of the chart has no external ID and cannot be matched: give it an external ID in the ERP",
-        table=UNIDENTIFIED_CHART,
+        where="side = 'chart'",
+        table="unidentified",
         field="external_id",
         who=ERP,
     ),
@@ -193,7 +181,8 @@ CHECKS: tuple[Check, ...] = (
         "external_id_empty",
         "error",
         "{account} of the accounts known here has no external ID and cannot be matched: import it with one",
-        table=UNIDENTIFIED_ACCOUNTS,
+        where="side = 'service'",
+        table="unidentified",
         field="external_id",
     ),
     _too_long("external_id_too_long", "external ID", "external_id", "external_id"),
@@ -270,7 +259,7 @@ CHECKS: tuple[Check, ...] = (
         "warning",
         "the chart has no account of company {company_id}, so its accounts known here ({rows}) were not "
         "compared: give its chart, or leave the company out",
-        table=UNCHARTED,
+        table="uncharted",
     ),
     _uncovered(
         "category_without_account", "no_account", "{category} has no account: give it an account in the service"
@@ -343,8 +332,8 @@ CHECKS: tuple[Check, ...] = (
 ABOUT = {
     "accounts": "coalesce(any_account, if(in_chart, erp_account, service_account))",
     "coverage": "coalesce(name, category_id)",
-    **dict.fromkeys((UNIDENTIFIED_CHART, UNIDENTIFIED_ACCOUNTS), "account"),
-    **dict.fromkeys(("charts", "unused", UNCHARTED), "concat('company ', company_id)"),
+    "unidentified": "account",
+    **dict.fromkeys(("charts", "unused", "uncharted"), "concat('company ', company_id)"),
 }
 NOTHING = "nothing to do"
 TEXTS = ("severity", "action", "field", "erp_value", "service_value", "fact", "to_do", "who")
@@ -373,17 +362,6 @@ WHERE false
 """
 
 
-def failing_rows(checks: Iterable[Check]) -> str:
-    """Return the query of all rows that fail one of the checks."""
-    return " UNION ALL BY NAME ".join([NONE, *map(_failing_rows, checks)])
-
-
-FAILING_ROWS = failing_rows(CHECKS)
-
-# Inside the queries a company is a value of an enumeration.
-COMPANY_AS_TEXT = "CAST(company_id AS VARCHAR) AS company_id"
-
-
 def findings(connection: duckdb.DuckDBPyConnection) -> str:
     """Return the query of the findings.
 
@@ -404,8 +382,8 @@ def findings(connection: duckdb.DuckDBPyConnection) -> str:
     # Line breaks in names become spaces.
     return f"""
         SELECT
-            "check", severity, action, {COMPANY_AS_TEXT}, external_id, account_id, category_id, field, erp_value,
+            "check", severity, action, company_id, external_id, account_id, category_id, field, erp_value,
             service_value, one_line(if(to_do = '{NOTHING}', fact, concat(fact, ': ', to_do))) AS message,
             one_line(about) AS about, to_do, who
-        FROM ({failing_rows(failing)})
+        FROM ({" UNION ALL BY NAME ".join([NONE, *map(_failing_rows, failing)])})
     """

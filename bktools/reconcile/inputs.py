@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 
 from bktools.errors import ArgumentError
@@ -32,9 +31,10 @@ USED: Mapping[str, tuple[str, ...]] = {
     "categories": ("id", "company_id", "name", "archived", "account_id", "tax_code_id"),
 }
 
-# Columns without gaps. The chart's external IDs may have gaps: each is a finding.
+# Columns without gaps. The chart's external IDs may have gaps: each is a finding. Its companies may have some where the
+# frames have exactly one company.
 FILLED: Mapping[str, tuple[str, ...]] = {
-    "chart": ("archived",),
+    "chart": ("archived", "company_id"),
     "accounts": ("company_id", "external_id", "state"),
     "categories": ("id", "company_id", "archived"),
 }
@@ -47,19 +47,16 @@ def read(frames: Mapping[str, Any]) -> dict[str, Scannable]:
     tables = {noun: scannable(frame, noun, USED[noun]) for noun, frame in frames.items()}
     for noun, table in tables.items():
         check_columns(noun, table.schema)
+        if noun == "chart" and isinstance(table, pa.Table):
+            tables[noun] = _without_unread_tax_codes(table, source_of(frames[noun]).get("columns"))
     return tables
 
 
-def without_unread_tax_codes(chart: Any) -> Any:
-    """Return a chart without the tax codes that its file does not tell: no column for them is not the same as none."""
-    columns = source_of(chart).get("columns")
-    if columns is None or TAX_CODE in columns:
+def _without_unread_tax_codes(chart: pa.Table, columns: Collection[str] | None) -> pa.Table:
+    """Return a chart without the tax codes that its file has no column for, which does not say that there are none."""
+    if columns is None or TAX_CODE in columns or TAX_CODE not in chart.column_names:
         return chart
-    if isinstance(chart, pa.Table) and TAX_CODE in chart.column_names:
-        is_empty = chart[TAX_CODE].null_count == len(chart)
-        return chart.drop_columns([TAX_CODE]) if is_empty else chart
-    is_empty = isinstance(chart, pd.DataFrame) and TAX_CODE in chart.columns and chart[TAX_CODE].isna().all()
-    return chart.drop(columns=TAX_CODE) if is_empty else chart
+    return chart if chart[TAX_CODE].null_count < len(chart) else chart.drop_columns([TAX_CODE])
 
 
 def unchecked(columns: Collection[str]) -> tuple[str, ...]:
@@ -75,15 +72,11 @@ def check_columns(noun: str, columns: pa.Schema) -> None:
     require_kinds(noun, columns, kinds)
 
 
-def check_gaps(gaps: Mapping[tuple[str, str], int]) -> None:
-    """Refuse gaps in columns that must be filled; `gaps` has the number of empty rows by (noun, column)."""
-    for (noun, name), count in gaps.items():
-        refuse_gaps(noun, {name: count})
-
-
-def check_companies(companies: int) -> None:
-    """Refuse chart rows without a company, unless the frames have exactly one company."""
-    if companies != 1:
+def check_gaps(empty: Mapping[str, dict[str, int]], companies: int) -> None:
+    """Refuse gaps in columns that must be filled; `empty` has the number of empty rows by noun and column of FILLED."""
+    for noun, counts in empty.items():
+        refuse_gaps(noun, {name: count for name, count in counts.items() if (noun, name) != ("chart", "company_id")})
+    if empty["chart"]["company_id"] and companies != 1:
         seen = f"{companies} companies" if companies else "no company"
         raise ArgumentError(
             "chart", f"has rows without a company, and the frames have {seen}: add a column company_id to the chart"

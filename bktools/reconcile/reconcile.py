@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from bktools.contract.accounts import CompanyInFile
-from bktools.frames.engine import are_few, has_order, is_spark, scannable, source_of
+from bktools.frames.engine import are_few, has_order, in_memory, is_spark, source_of
 from bktools.frames.names import last_import
 from bktools.reconcile import inputs, spark, tables
 from bktools.reconcile.reconciliation import Reconciliation
@@ -16,7 +15,7 @@ from bktools.reconcile.reconciliation import Reconciliation
 # The tables that every reconciliation makes, and those that one of few rows makes with them; the others are computed on
 # first use.
 FIRST = ("findings", "coverage")
-OF_FEW = (*FIRST, "actions", "chart_match")
+OF_FEW = (*FIRST, "actions", "action_counts", "chart_match")
 
 
 def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconciliation:
@@ -68,33 +67,28 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     >>> result.findings["message"].tolist()[1]
     '1200 Bank is in the chart and not among the accounts bktools knows: create it (bktools accounts create)'
     """
-    frames = {"chart": inputs.without_unread_tax_codes(chart), "accounts": accounts, "categories": categories}
-    companies: dict[str, Any] = {
-        "company_in_file": _company(source_of(chart).get("company_in_file")),
-        "companies_before": {
-            company: CompanyInFile(*named)
-            for company, named in source_of(accounts).get("companies_in_charts", {}).items()
-        },
-    }
+    frames = {"chart": chart, "accounts": accounts, "categories": categories}
     if any(is_spark(frame) for frame in frames.values()):
-        results = spark.results(frames, _last_import(accounts))
-        unchecked = inputs.unchecked(
-            chart.columns if is_spark(chart) else inputs.read({"chart": chart})["chart"].schema.names
-        )
-        return Reconciliation(results.__getitem__, unchecked=unchecked, **companies)
-    sides = inputs.read(frames)
-    names = OF_FEW if are_few(sides.values()) else FIRST
-    first = dict(zip(names, tables.results(sides, *names, known_since=_last_import(accounts)), strict=True))
+        results, columns = spark.results(frames, _last_import(accounts))
+        listed = results.__getitem__
+    else:
+        sides = inputs.read(frames)
+        columns = sides["chart"].schema.names
+        names = OF_FEW if are_few(sides.values()) else FIRST
+        results = tables.results(sides, names, _last_import(accounts))
 
-    def listed(name: str) -> pa.Table:
-        return first[name] if name in first else tables.results(sides, name)[0]
+        def listed(name: str) -> pa.Table:
+            return results[name] if name in results else tables.results(sides, [name])[name]
 
-    return Reconciliation(listed, unchecked=inputs.unchecked(sides["chart"].schema.names), **companies)
-
-
-def _company(named: Sequence[str] | None) -> CompanyInFile | None:
-    # A frame that was in a Parquet file has it as a list.
-    return None if named is None else CompanyInFile(*named)
+    # A frame that was in a Parquet file has them as lists.
+    named = source_of(chart).get("company_in_file")
+    before = source_of(accounts).get("companies_in_charts", {})
+    return Reconciliation(
+        listed,
+        unchecked=inputs.unchecked(columns),
+        company_in_file=None if named is None else CompanyInFile(*named),
+        companies_before={company: CompanyInFile(*names) for company, names in before.items()},
+    )
 
 
 def _last_import(accounts: Any) -> str:
@@ -104,5 +98,4 @@ def _last_import(accounts: Any) -> str:
     """
     if not (has_order(accounts) or is_spark(accounts)):
         return ""
-    table: Any = scannable(accounts, "accounts", ("state", "updated_at"))
-    return last_import(table)
+    return last_import(in_memory(accounts, "accounts", ("state", "updated_at")))

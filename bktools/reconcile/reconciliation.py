@@ -10,13 +10,17 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from bktools import views
 from bktools.consoles import readable
 from bktools.contract.accounts import CompanyInFile
+from bktools.frames.codes import counted
+from bktools.frames.findings import as_html, as_lines
 from bktools.frames.results import Result
-from bktools.frames.schema import to_pandas
-from bktools.reconcile import rendering
+from bktools.frames.schema import STRINGS, to_arrow, to_pandas
 from bktools.reconcile.another_chart import another_chart
+from bktools.reconcile.checks import SEVERITIES
 from bktools.reconcile.suggestions import suggest
+from bktools.reconcile.tables import RESULTS
 
 # Checks of lines of a chart that are never created.
 NOT_CREATED = ("name_missing", "total_in_chart")
@@ -62,6 +66,8 @@ class Reconciliation(Result):
 
     def table(self, name: str) -> pa.Table:
         """Return a table by its name: findings, coverage, actions, unused_accounts, summary."""
+        if name == "summary":
+            return to_arrow(self.summary)
         if name not in self._tables:
             self._tables[name] = self._listed(name)
         return self._tables[name]
@@ -108,7 +114,12 @@ class Reconciliation(Result):
 
         Rows of actions have the check "action: create" and so on, and no severity.
         """
-        return rendering.summarised(to_pandas(self.table("summary")))
+        # The most severe findings come first.
+        checks = self.findings.groupby(["check", "severity"], sort=False).size().reset_index(name="count")
+        actions = to_pandas(self.table("action_counts")).groupby("action")["count"].sum().reset_index()
+        none = pd.Series("", actions.index, STRINGS)
+        verbs = pd.DataFrame({"check": "action: " + actions["action"], "severity": none, "count": actions["count"]})
+        return pd.concat([checks, verbs], ignore_index=True)
 
     @functools.cached_property
     def another_chart(self) -> str:
@@ -146,17 +157,29 @@ class Reconciliation(Result):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all tables for pickle and copy, computed now, because the input frames are not copied."""
-        tables = {name: self.table(name) for name in (*self._TABLES, "unused_accounts", "summary", "chart_match")}
+        tables = {name: self.table(name) for name in RESULTS}
         return self.__dict__ | {"_tables": tables, "_listed": None}
 
     def __repr__(self) -> str:
-        return readable(rendering.text(self.findings, self.coverage, self.summary, self._notes))
+        return readable("\n  ".join(["; ".join(self._headings), *as_lines(self.findings)]))
 
     def _repr_html_(self) -> str:
-        return rendering.html(self.findings, self.coverage, self.summary, self._notes)
+        return "".join(map(views.heading, self._headings)) + as_html(self.findings, "findings", ".summary")
 
     @property
-    def _notes(self) -> list[str]:
-        """What a person reads beside the counts."""
+    def _headings(self) -> list[str]:
+        """The counts in one line, and what a person reads beside them."""
+        severities = self.findings["severity"].value_counts()
+        counts = ", ".join(f"{severities.get(name, 0):,} {name}" for name in SEVERITIES)
+        verbs = self.summary[self.summary["severity"] == ""]
+        accounts = [
+            f"{count:,} {check.removeprefix('action: ').replace('none', 'unchanged')}"
+            for check, count in zip(verbs["check"], verbs["count"], strict=True)
+        ]
+        covered = int((self.coverage["state"] == "covered").sum())
+        headline = (
+            f"Reconciliation: {counted(len(self.findings), 'finding')} ({counts}); "
+            f"accounts: {', '.join(accounts) or 'none'}; {covered:,} of {len(self.coverage):,} categories covered"
+        )
         doubt = [self.another_chart] if self.another_chart else []
-        return [*doubt, *(f"not compared: {phrase}" for phrase in self.unchecked)]
+        return [headline, *doubt, *(f"not compared: {phrase}" for phrase in self.unchecked)]

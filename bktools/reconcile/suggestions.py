@@ -14,13 +14,7 @@ COLUMNS = ["category_id", "company_id", "name", "external_id", "account_name", "
 
 
 def suggest(coverage: pd.DataFrame, actions: pd.DataFrame) -> pd.DataFrame:
-    """Return up to three accounts for each active category that has none, best first.
-
-    Parameters
-    ----------
-    coverage, actions : DataFrame
-        Tables of one reconciliation. Accounts that are archived, or to be archived, are not suggested.
-    """
+    """Return up to three accounts for each active category without one, best first; not those archived, or to be."""
     from rapidfuzz import fuzz, process, utils
 
     open_ = coverage[(coverage["state"] == "no_account") & ~coverage["archived"] & coverage["name"].notna()]

@@ -6,7 +6,8 @@ on their exact external ID within a company.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 
 import duckdb
 import pyarrow as pa
@@ -17,7 +18,7 @@ from bktools.frames.schema import KNOWN_STATES
 from bktools.frames.templates import quoted
 from bktools.inputs.words import TOTALS
 from bktools.reconcile import inputs
-from bktools.reconcile.checks import COMPANY_AS_TEXT, FAILING_ROWS, SEVERITIES, findings
+from bktools.reconcile.checks import SEVERITIES, findings
 from bktools.reconcile.verbs import ACTION, RULE, THE_SAME, WHY
 
 # Invisible characters that a spreadsheet or a person may add to a text. RE2's \s matches only those of ASCII.
@@ -33,40 +34,45 @@ TOTAL_WORDS = tuple(sorted(TOTALS))
 # Accounts that a message names.
 EXAMPLES = 3
 
+# In what texts that look alike may differ, and how a text is spelled without it.
+CAPITALS, ZERO = "capitals", "the letter O and the digit 0"
+SPELLINGS = {
+    "white space": f"regexp_replace({{}}, '{BLANKS}', '', 'g')",
+    CAPITALS: "lower({})",
+    "accents that are written in two ways": "nfc_normalize({})",
+    "letters of two alphabets that look the same": "latin({})",
+    ZERO: "replace(replace({}, 'O', '0'), 'o', '0')",
+}
+
+
+def _spelled(text: str, *but: str) -> str:
+    """Return the SQL of a text without what makes it look different, except for what is named."""
+    for words, spelling in SPELLINGS.items():
+        text = text if words in but else spelling.format(text)
+    return text
+
+
+def _differ(*in_words: str) -> str:
+    return f"{_spelled('one', *in_words)} <> {_spelled('other', *in_words)}"
+
+
+DIFFERING = {words: _differ(words) for words in SPELLINGS}
+# Both O and o are the digit 0, which hides that they differ.
+DIFFERING[CAPITALS] += f" OR ({_differ(CAPITALS, ZERO)} AND NOT {_differ(ZERO)})"
+
 # Functions for the queries below, the checks and the actions.
 MACROS = f"""
 CREATE MACRO is_empty(value) AS coalesce(value = '', true);
 CREATE MACRO is_long(value) AS coalesce(length(value) > {LONGEST_TEXT}, false);
--- Counting bytes is faster than counting characters; a text of few bytes is never too long.
-CREATE MACRO may_be_long(value) AS coalesce(strlen(value) > {LONGEST_TEXT}, false);
 -- coalesce keeps DuckDB from passing the filter to Arrow, which would copy the rows.
 CREATE MACRO is_known(state) AS coalesce(state IN {KNOWN_STATES}, false);
 CREATE MACRO is_number(value) AS value <> '' AND value NOT GLOB '*[!0-9]*';
-CREATE MACRO latin(value) AS translate(value, '{LOOK_ALIKE}', '{LATIN}');
-CREATE MACRO without_o(value) AS replace(replace(value, 'O', '0'), 'o', '0');
-CREATE MACRO bare(value) AS nfc_normalize(regexp_replace(value, '{BLANKS}', '', 'g'));
-CREATE MACRO is_ascii(value) AS strlen(value) = length(value);
--- Normalised again after lower: some capitals become two characters. ASCII, as nearly all IDs are, is normal already.
-CREATE MACRO without_blanks(value) AS CASE
-    WHEN is_ascii(value) THEN without_o(lower(regexp_replace(value, '{BLANKS}', '', 'g')))
-    ELSE without_o(latin(nfc_normalize(lower(bare(value)))))
-END;
-CREATE MACRO difference(one, other) AS concat_ws(
-    ' and ',
-    if(without_o(latin(lower(nfc_normalize(one)))) = without_o(latin(lower(nfc_normalize(other)))), NULL, 'white space'),
-    if(
-        without_o(latin(bare(one))) = without_o(latin(bare(other)))
-        AND (latin(bare(one)) = latin(bare(other)) OR latin(lower(bare(one))) <> latin(lower(bare(other)))),
-        NULL, 'capitals'
-    ),
-    if(
-        without_o(latin(lower(regexp_replace(one, '{BLANKS}', '', 'g'))))
-        = without_o(latin(lower(regexp_replace(other, '{BLANKS}', '', 'g')))),
-        NULL, 'accents that are written in two ways'
-    ),
-    if(without_o(lower(bare(one))) = without_o(lower(bare(other))), NULL, 'letters of two alphabets that look the same'),
-    if(latin(lower(bare(one))) = latin(lower(bare(other))), NULL, 'the letter O and the digit 0')
-);
+-- Nearly all texts are ASCII, and translate takes long.
+CREATE MACRO latin(value) AS
+    if(strlen(value) = length(value), value, translate(value, '{LOOK_ALIKE}', '{LATIN}'));
+CREATE MACRO spelled(value) AS {_spelled("value")};
+CREATE MACRO difference(one, other) AS
+    concat_ws(' and ', {", ".join(f"if({condition}, '{words}', NULL)" for words, condition in DIFFERING.items())});
 CREATE MACRO without_zeros(value) AS ltrim(value, '0');
 CREATE MACRO shown(value) AS coalesce('"' || value || '"', 'nothing');
 CREATE MACRO counted(number, noun) AS format('{{:,}} {{}}{{}}', number, noun, if(number = 1, '', 's'));
@@ -77,22 +83,7 @@ CREATE MACRO says_total(value) AS
 CREATE MACRO is_total(name, code) AS
     says_total(code) OR (says_total(name) AND NOT coalesce(regexp_matches(code, '[0-9]'), false));
 CREATE MACRO on_line(line) AS if(line IS NULL, '', concat(' (line ', line, ')'));
-CREATE MACRO one_line(value) AS
-    CASE WHEN regexp_matches(value, '[\\r\\n\\t]') THEN regexp_replace(value, '[\\r\\n\\t]+', ' ', 'g') ELSE value END;
-"""
-
-# One scan of each frame: its companies as they are written, the gaps in its columns, and lengths of codes.
-SEEN = """
-CREATE TABLE seen AS
-SELECT
-    'chart' AS noun, company_id, {chart} AS gaps, count_if(is_empty(external_id)) AS without_id,
-    min(strlen(code)) AS shortest, max(strlen(code)) AS longest
-FROM given_chart GROUP BY company_id
-UNION ALL BY NAME
-SELECT 'accounts' AS noun, company_id, {accounts} AS gaps, count_if(is_known(state) AND is_empty(external_id)) AS without_id
-FROM given_accounts GROUP BY company_id
-UNION ALL BY NAME
-SELECT 'categories' AS noun, company_id, {categories} AS gaps FROM given_categories GROUP BY company_id;
+CREATE MACRO one_line(value) AS regexp_replace(value, '[\\r\\n\\t]+', ' ', 'g');
 """
 
 # Every row has the long ID of a company; an enumeration replaces it by a small number. UUIDs are compared in lower case, but
@@ -133,38 +124,30 @@ ANTI JOIN categories ON known.company_id = categories.company_id AND known.id = 
 WHERE id IS NOT NULL AND archived IS NOT true
 """
 
-# The codes of a chart are read again only when they have several lengths.
+# The companies of the chart, with the lengths of their codes that are numbers.
 CHARTS = """
 CREATE TABLE charts AS
-WITH
-    charted AS (
-        SELECT
-            coalesce(company_of(company_id), CAST(enum_first(NULL::company) AS company)) AS company_id,
-            min(shortest) < max(longest) AS is_mixed
-        FROM seen WHERE noun = 'chart' GROUP BY ALL
-    ),
-    numbers AS (
-        SELECT
-            company_id, min(strlen(code)) AS shortest, max(strlen(code)) AS longest, bool_or(code LIKE '0%') AS has_zeros
-        FROM chart SEMI JOIN (FROM charted WHERE is_mixed) AS mixed USING (company_id)
-        WHERE is_number(code) GROUP BY company_id
-    )
-SELECT company_id, shortest, longest, has_zeros FROM charted LEFT JOIN numbers USING (company_id);
+SELECT
+    company_id,
+    min(strlen(code)) FILTER (is_number(code)) AS shortest, max(strlen(code)) FILTER (is_number(code)) AS longest,
+    bool_or(is_number(code) AND code LIKE '0%') AS has_zeros
+FROM chart GROUP BY company_id;
 """
 
 # External IDs that are repeated on one side, with the number of rows on each side. `repeated` has the candidates' digests.
 DOUBLED = """
+CREATE VIEW sides AS
+SELECT 'chart' AS side, company_id, external_id, code, name FROM chart
+UNION ALL
+SELECT 'service' AS side, company_id, external_id, code, name FROM known;
+
 CREATE TABLE doubled AS
-WITH keys AS (
-    SELECT 'chart' AS side, company_id, external_id, code, name FROM chart WHERE NOT is_empty(external_id)
-    UNION ALL
-    SELECT 'service' AS side, company_id, external_id, code, name FROM known WHERE NOT is_empty(external_id)
-)
 SELECT
     company_id, external_id,
     count(*) FILTER (side = 'chart') AS chart_rows, count(*) FILTER (side = 'service') AS service_rows,
     min(named(code, external_id, name)) AS any_account
-FROM keys SEMI JOIN repeated ON hash(company_id, external_id) = digest
+FROM sides SEMI JOIN repeated ON hash(company_id, external_id) = digest
+WHERE NOT is_empty(external_id)
 GROUP BY ALL
 HAVING chart_rows > 1 OR service_rows > 1;
 """
@@ -191,13 +174,19 @@ SELECT
     coalesce(service.is_read, false) AS is_from_service,
     {differences},
     NOT in_chart OR NOT in_service OR erp_name IS NULL OR account_id IS NULL OR {flags}
-    OR may_be_long(erp.external_id) OR may_be_long(erp_name) OR may_be_long(erp_code) AS is_remarkable
+    OR is_long(erp.external_id) OR is_long(erp_name) OR is_long(erp_code) AS is_remarkable
 FROM (FROM chart WHERE NOT is_empty(external_id)) AS erp
 FULL JOIN (
     SELECT * EXCLUDE (state), id IS NOT NULL AND state <> 'IMPORTED' AS is_read FROM known WHERE NOT is_empty(external_id)
 ) AS service
     ON erp.company_id = service.company_id AND erp.external_id = service.external_id;
 """
+
+# The first external ID of each side that has the same spelling on the other side.
+LIKES = """(
+    SELECT company_id, {0}, min(external_id) FILTER (is_new) AS erp_id, min(external_id) FILTER (is_gone) AS service_id
+    FROM sided WHERE {0} IS NOT NULL GROUP BY ALL HAVING erp_id IS NOT NULL AND service_id IS NOT NULL
+)"""
 
 # The few pairs that may have a finding. An account on only one side gets the first similar external ID of the other side.
 # A repeated external ID is ambiguous, so its row has no values.
@@ -220,23 +209,17 @@ WITH
             in_chart AND NOT in_service AS is_new,
             in_service AND NOT in_chart AND is_charted AS is_gone,
             chart_rows <= 1 AND service_rows <= 1 AS is_single,
-            if(is_new OR is_gone, without_blanks(external_id), NULL) AS bare_id,
+            if(is_new OR is_gone, spelled(external_id), NULL) AS bare_id,
             if(is_new OR is_gone, without_zeros(external_id), NULL) AS short_id
         FROM remarkable LEFT JOIN charts USING (company_id)
-    ),
-    looks AS (
-        SELECT company_id, bare_id, min(external_id) FILTER (is_new) AS erp_id, min(external_id) FILTER (is_gone) AS service_id
-        FROM sided WHERE bare_id IS NOT NULL GROUP BY ALL HAVING erp_id IS NOT NULL AND service_id IS NOT NULL
-    ),
-    zeros AS (
-        SELECT company_id, short_id, min(external_id) FILTER (is_new) AS erp_id, min(external_id) FILTER (is_gone) AS service_id
-        FROM sided WHERE short_id IS NOT NULL GROUP BY ALL HAVING erp_id IS NOT NULL AND service_id IS NOT NULL
     ),
     likened AS (
         SELECT
             sided.* EXCLUDE (bare_id, short_id),
             if(is_new, looks.service_id, looks.erp_id) AS looks_like, if(is_new, zeros.service_id, zeros.erp_id) AS zeros_like
-        FROM sided LEFT JOIN looks USING (company_id, bare_id) LEFT JOIN zeros USING (company_id, short_id)
+        FROM sided
+        LEFT JOIN {LIKES.format("bare_id")} AS looks USING (company_id, bare_id)
+        LEFT JOIN {LIKES.format("short_id")} AS zeros USING (company_id, short_id)
     ),
     -- A step of its own: DuckDB puts the whole expression where its name is used beside it.
     ruled AS (SELECT *, {RULE} AS rule FROM likened)
@@ -301,7 +284,7 @@ WITH
         SELECT
             company_id, in_chart, used.account_id IS NOT NULL AS is_used,
             in_chart AND name IS NOT NULL AND erp_name IS NOT NULL AS is_matched,
-            is_matched AND lower(bare(name)) <> lower(bare(erp_name)) AS is_renamed,
+            is_matched AND spelled(name) <> spelled(erp_name) AS is_renamed,
             named(coalesce(code, erp_code), external_id, name) AS account,
             concat(account, ' (', erp_name, ')') AS names
         FROM pairs
@@ -310,8 +293,7 @@ WITH
         WHERE in_service AND archived IS NOT true
     )
 SELECT
-    {COMPANY_AS_TEXT},
-    count(in_chart) AS known, count(*) FILTER (NOT in_chart) AS known_missing,
+    company_id, count(in_chart) AS known, count(*) FILTER (NOT in_chart) AS known_missing,
     min(account, {EXAMPLES}) FILTER (NOT in_chart) AS known_examples,
     count(*) FILTER (is_used) AS used, count(*) FILTER (is_used AND NOT in_chart) AS used_missing,
     min(account, {EXAMPLES}) FILTER (is_used AND NOT in_chart) AS used_examples,
@@ -321,8 +303,12 @@ FROM charts LEFT JOIN active USING (company_id)
 GROUP BY ALL
 """
 
-UNUSED = f"""
+# Further tables of checks: accounts that no category uses, those without an external ID, companies without a chart.
+OTHERS = f"""
 CREATE TABLE unused AS SELECT company_id, count(*) AS rows FROM ({UNUSED_ACCOUNTS}) GROUP BY company_id;
+CREATE VIEW unidentified AS
+SELECT side, company_id, external_id, named(code, 'an account', name) AS account FROM sides WHERE is_empty(external_id);
+CREATE VIEW uncharted AS SELECT company_id, count(*) AS rows FROM accounts WHERE NOT is_charted GROUP BY company_id;
 """
 
 ACTIONS = f"""
@@ -344,72 +330,68 @@ FROM chart
 WHERE is_empty(external_id)
 """
 
-SUMMARY = f"""
-SELECT "check", severity, count(*) AS count FROM ({FAILING_ROWS}) GROUP BY ALL
-UNION ALL
-SELECT concat('action: ', action), '', count(*) FROM ({ACTIONS}) GROUP BY ALL
-"""
-
-RESULTS: Mapping[str, str | Callable[[duckdb.DuckDBPyConnection], str]] = {
-    "findings": findings,
-    "summary": SUMMARY,
-    "coverage": f"""
-        SELECT
-            category_id, {COMPANY_AS_TEXT}, name, archived, account_id, external_id, account_name, tax_code_id, state
-        FROM coverage
-    """,
-    "actions": f"SELECT * REPLACE ({COMPANY_AS_TEXT}) FROM ({ACTIONS})",
-    "chart_match": CHART_MATCH,
-    "unused_accounts": f"SELECT * REPLACE ({COMPANY_AS_TEXT}) FROM ({UNUSED_ACCOUNTS})",
-}
-
-# Orders that depend only on the content. Findings: most severe first.
-ORDERS: Mapping[str, str] = {
-    "findings": f"""
+# Each table that is handed over: its query, and an order that depends only on the content.
+RESULTS: Mapping[str, tuple[str | Callable[[duckdb.DuckDBPyConnection], str], str]] = {
+    # The most severe first.
+    "findings": (
+        findings,
+        f"""
         list_position({list(SEVERITIES)}, severity), "check", company_id, external_id NULLS FIRST,
         category_id NULLS FIRST, account_id NULLS FIRST, field NULLS FIRST, erp_value NULLS FIRST, message
-    """,
-    "summary": "ALL",
-    "coverage": "company_id, name NULLS FIRST, category_id",
+        """,
+    ),
+    "coverage": (
+        """
+        SELECT category_id, company_id, name, archived, account_id, external_id, account_name, tax_code_id, state
+        FROM coverage
+        """,
+        "company_id, name NULLS FIRST, category_id",
+    ),
     # Every column that two rows may differ in, so that parts of the rows give the same order as all of them.
-    "actions": """
+    "actions": (
+        ACTIONS,
+        """
         company_id, external_id NULLS FIRST, code NULLS FIRST, name NULLS FIRST, archived, tax_code_external_id NULLS FIRST
-    """,
-    "chart_match": "ALL",
-    "unused_accounts": "ALL NULLS FIRST",
+        """,
+    ),
+    "action_counts": (f"SELECT company_id, action, count(*) AS count FROM ({ACTIONS}) GROUP BY ALL", "ALL"),
+    "chart_match": (CHART_MATCH, "ALL"),
+    "unused_accounts": (UNUSED_ACCOUNTS, "ALL NULLS FIRST"),
 }
 
 
-def results(frames: Mapping[str, Scannable], *names: str, known_since: str = "") -> list[pa.Table]:
+def results(frames: Mapping[str, Scannable], names: Iterable[str], known_since: str = "") -> dict[str, pa.Table]:
     """Return the named tables of RESULTS for frames from `inputs.read`.
 
     `known_since` says in messages until when the accounts are known, as `names.last_import` returns it.
     """
     named = {f"{noun}_frame": frame for noun, frame in frames.items()}
+    kind = "TABLE" if are_few(frames.values(), VERY_FEW_ROWS) else "VIEW"
     with engine("reconcile_accounts", MACROS, **named) as connection:
         connection.execute(f"CREATE MACRO known_since() AS {quoted(known_since)}")
         for noun, frame in frames.items():
             columns = ", ".join(_column(name, frame.schema) for name in inputs.USED[noun])
             connection.execute(f"CREATE VIEW given_{noun} AS SELECT {columns} FROM {noun}_frame")
-        _seen(connection)
-        kind = "TABLE" if are_few(frames.values(), VERY_FEW_ROWS) else "VIEW"
+        _refuse_gaps(connection)
         connection.execute(CLEAN.format(kind=kind))
         sides = [repeated_digests(connection, side, "company_id", "external_id") for side in ("chart", "known")]
         connection.register("repeated", pa.concat_tables(sides))
-        connection.execute(CHARTS + DOUBLED + _pairs(frames, kind) + ACCOUNTS + COVERAGE + UNUSED)
-        return [_kept(connection, name) for name in names]
+        connection.execute(CHARTS + DOUBLED + _pairs(frames, kind) + ACCOUNTS + COVERAGE + OTHERS)
+        return {name: _kept(connection, name) for name in names}
 
 
 def in_order(name: str, table: pa.Table) -> pa.Table:
     """Return a table of RESULTS, put together of parts, in its order."""
     with engine("reconcile_accounts", results=table) as connection:
-        return connection.sql(f"FROM results ORDER BY {ORDERS[name]}").to_arrow_table()
+        return connection.sql(f"FROM results ORDER BY {RESULTS[name][1]}").to_arrow_table()
 
 
 def _kept(connection: duckdb.DuckDBPyConnection, name: str) -> pa.Table:
-    query = RESULTS[name]
+    query, order = RESULTS[name]
     query = query if isinstance(query, str) else query(connection)
-    return kept(connection, f"result_{name}", f"{query} ORDER BY {ORDERS[name]}")
+    # Inside the queries a company is a value of an enumeration.
+    as_text = "* REPLACE (CAST(company_id AS VARCHAR) AS company_id)"
+    return kept(connection, f"result_{name}", f"SELECT {as_text} FROM ({query}) ORDER BY {order}")
 
 
 def _column(name: str, columns: pa.Schema) -> str:
@@ -419,21 +401,21 @@ def _column(name: str, columns: pa.Schema) -> str:
     return f"{cast}({name if name in columns.names else 'NULL'} AS {kind}) AS {name}"
 
 
-def _seen(connection: duckdb.DuckDBPyConnection) -> None:
-    """Scan each frame once; refuse gaps."""
-    filled = {**inputs.FILLED, "chart": (*inputs.FILLED["chart"], "company_id")}
-    gaps = {noun: f"[{', '.join(f'count(*) - count({name})' for name in names)}]" for noun, names in filled.items()}
-    connection.execute(SEEN.format(**gaps) + COMPANIES)
-    gaps_of = dict(connection.execute("SELECT noun, list(gaps) FROM seen GROUP BY noun").fetchall())
-    counts = {
-        (noun, name): sum(gaps[place] for gaps in gaps_of.get(noun, []))
-        for noun, names in filled.items()
-        for place, name in enumerate(names)
+def _refuse_gaps(connection: duckdb.DuckDBPyConnection) -> None:
+    """Scan each frame once for its companies as they are written, and for gaps."""
+    gaps = {
+        noun: ", ".join(f"'{name}': count(*) - count({name})" for name in names)
+        for noun, names in inputs.FILLED.items()
     }
-    has_nameless = counts.pop(("chart", "company_id"))
-    inputs.check_gaps(counts)
-    if has_nameless:
-        inputs.check_companies(*connection.execute("SELECT len(enum_range(NULL::company))").fetchall()[0])
+    scans = [
+        f"SELECT '{noun}' AS noun, company_id, MAP {{{counts}}} AS gaps FROM given_{noun} GROUP BY company_id"
+        for noun, counts in gaps.items()
+    ]
+    connection.execute(f"CREATE TABLE seen AS {' UNION ALL '.join(scans)}; {COMPANIES}")
+    empty = {noun: Counter[str]() for noun in gaps}
+    for noun, counts in connection.execute("SELECT noun, gaps FROM seen").fetchall():
+        empty[noun].update(counts)
+    inputs.check_gaps(empty, *connection.execute("SELECT len(enum_range(NULL::company))").fetchall()[0])
 
 
 def _pairs(frames: Mapping[str, Scannable], kind: str) -> str:

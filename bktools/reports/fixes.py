@@ -18,8 +18,8 @@ from bktools.close.actions import IDS, MAPPINGS, key_of
 from bktools.contract import rules
 from bktools.errors import InputError, StorageError
 from bktools.frames.columns import require_columns
-from bktools.frames.engine import in_pandas
-from bktools.frames.schema import COUNT, KNOWN_STATES, TEXT, Month, to_arrow, to_pandas
+from bktools.frames.engine import in_memory
+from bktools.frames.schema import COUNT, KNOWN_STATES, TEXT, Month, to_pandas
 from bktools.inputs.cells import refuse_broken
 from bktools.inputs.file import read_table
 from bktools.inputs.table import Table
@@ -185,7 +185,7 @@ def kept_fixes(settings: Settings, company: str, period: str | None = None) -> p
 
 
 def _records(frame: Any) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = to_arrow(in_pandas(frame)).to_pylist()
+    rows: list[dict[str, Any]] = in_memory(frame).to_pylist()
     return rows
 
 

@@ -49,25 +49,9 @@ def fetch(
     The first attempt is fast. When the service's count or the ids show that the table changed meanwhile, a second, slower
     attempt proves for each page that it joins the page before.
 
-    Parameters
-    ----------
-    noun : Noun
-        The kind of rows.
-    filters : mapping
-        The checked filters.
-    search : callable
-        Takes `after`, `offset` and `limit`, returns a page.
-    bar : Bar
-        Counts the rows.
-    threads : int
-        Concurrent requests, for a long table of a service that answers slowly.
-    begin : callable, optional
-        Used instead of `search` for the first page.
-    strict : bool
-        Whether a failed check is an error. Otherwise it is a complaint in the returned facts, except for repeated rows,
-        which are always an error.
-    way_out : str
-        The option that loads the table despite a failed check, for the messages of errors.
+    `begin` is used instead of `search` for the first page. Where not `strict`, a failed check is a complaint in the
+    returned facts, except for repeated rows, which are always an error. `way_out` is the option that loads the table
+    despite a failed check, for messages.
 
     Raises
     ------

@@ -57,23 +57,7 @@ ATTEMPTS_WITH_COPY = 2
 
 @dataclass(frozen=True)
 class Part:
-    """The rows of one query.
-
-    Parameters
-    ----------
-    query : Query
-        The query.
-    rows : pyarrow.Table
-        The rows.
-    facts : Facts
-        Their facts.
-    source : str
-        "snapshot" or "service".
-    snapshot : Snapshot, optional
-        The snapshot that holds them; None where nothing is kept.
-    problem : str
-        The reason why a stale snapshot was used.
-    """
+    """The rows of one query, from "snapshot" or "service", with the reason why a stale snapshot was used."""
 
     query: Query
     rows: pa.Table
@@ -116,19 +100,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Load:
-    """What the steps of one load share.
-
-    Parameters
-    ----------
-    noun : Noun
-        The kind of rows.
-    service : Service
-        The service to read from.
-    options : Options
-        The options of the load.
-    refused : list
-        The error that every further request would get, once there is one.
-    """
+    """What the steps of one load share; `refused` has the error that every further request would get."""
 
     noun: Noun[Any]
     service: Service

@@ -29,15 +29,7 @@ _NAME = re.compile(
 
 @dataclass(frozen=True)
 class Query:
-    """A search of the service with its filters.
-
-    Parameters
-    ----------
-    table : str
-        "categories" or "employees".
-    filters : mapping
-        Argument to checked value; only the filters that have one, with lists sorted.
-    """
+    """A search of the service: "categories" or "employees", and the filters that have a value, with lists sorted."""
 
     table: str
     filters: Mapping[str, Any]

@@ -16,7 +16,7 @@ from bktools.errors import ConfigurationError, InputError
 from bktools.export import ExportPlan
 from bktools.export.selection import as_ids, as_mask, refuse_missing
 from bktools.frames.codes import short
-from bktools.frames.columns import days_of
+from bktools.frames.columns import days_of, text_of
 from bktools.frames.currencies import shown
 from bktools.frames.names import FIRST, in_reading_order, with_names
 from bktools.frames.schema import TEXT, number_of_entries, to_arrow
@@ -58,7 +58,7 @@ class EntryPicker:
         self._displays: list[Any] = []
         columns = [
             {
-                "label": LABELS.get(name, name.replace("_", " ")),
+                "label": _label(name),
                 "kind": KINDS.get(name, "text"),
                 "hidden": name in HIDDEN,
                 "naming": name in NAMING,
@@ -116,15 +116,14 @@ class EntryPicker:
             self._tell()
 
     def _tell(self) -> None:
-        self._grid.told = _said(self.totals, len(self.entries))
+        self._grid.told = self._told + ("" if self._grid.selected else _ADVICE)
         for display in self._displays:
             display.update(self._static(), raw=True)
 
     @property
     def _told(self) -> str:
-        """The selection in one line; advice on clicks is for the grid alone."""
-        told: str = self._grid.told
-        return told.removesuffix(_ADVICE)
+        """The selection in one line."""
+        return _said(self.totals, len(self.entries))
 
     def _static(self) -> dict[str, str]:
         """Return what is shown where there is no grid: a table of the selection, and a line of text."""
@@ -135,8 +134,9 @@ class EntryPicker:
         # A reason is enough here; its message is in the plan.
         rows = ([text.split("\n")[0] for text in row] for row in cells)
         looks = [{"amount": views.TO_THE_RIGHT, "date": views.ON_ONE_LINE}.get(name, "") for name in names]
-        labels = [LABELS.get(name, name.replace("_", " ")) for name in names]
-        table = views.table(labels, rows, total=len(places), shown=KEPT_ROWS, where=".selection", looks=looks)
+        table = views.table(
+            [*map(_label, names)], rows, total=len(places), shown=KEPT_ROWS, where=".selection", looks=looks
+        )
         return instead_of(self._grid, views.heading(self._told) + table, repr(self))
 
     def __repr__(self) -> str:
@@ -221,6 +221,10 @@ def pick_entries(
     return EntryPicker(entries, _shown(entries, names, plan), selection)
 
 
+def _label(name: str) -> str:
+    return LABELS.get(name, name.replace("_", " "))
+
+
 def _entries_of(plan: ExportPlan) -> pd.DataFrame:
     """Return all entries of a plan, in the order of their file."""
     entries = pd.concat([plan.entries, plan.not_ready], ignore_index=True)
@@ -260,11 +264,10 @@ def _states(table: pa.Table, plan: ExportPlan) -> list[str]:
     warnings: dict[str, list[str]] = defaultdict(list)
     for id_, check, message in zip(found["id"], found["check"], found["message"], strict=True):
         warnings[id_].append(f"{short(check)}: {message}")
-    reasons = table.column("reason").to_pylist() if "reason" in table.column_names else [None] * len(table)
-    messages = table.column("message").to_pylist() if "message" in table.column_names else [None] * len(table)
+    columns = (text_of(table, name).to_pylist() for name in ("id", "reason", "message"))
     return [
         f"{short(reason)}\n{message}" if reason else "\n".join(filter(None, ["ready", "; ".join(warnings[id_])]))
-        for id_, reason, message in zip(table.column("id").to_pylist(), reasons, messages, strict=True)
+        for id_, reason, message in zip(*columns, strict=True)
     ]
 
 
@@ -307,7 +310,7 @@ def _totals(entries: pd.DataFrame) -> pd.DataFrame:
 def _said(totals: pd.DataFrame, of: int) -> str:
     count = int(totals["entries"].sum())
     if not count:
-        return f"none of {of:,} entries selected{_ADVICE}"
+        return f"none of {of:,} entries selected"
     sums = [
         f"{'without currency' if pd.isna(row['currency']) else row['currency']} "
         f"{shown(row['amount'], None if pd.isna(row['currency']) else row['currency'])} ({row['entries']:,})"

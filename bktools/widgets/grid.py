@@ -50,12 +50,9 @@ def grid_class() -> Any:
 
 def grid_of(columns: Sequence[dict[str, Any]], rows: Sequence[Sequence[str]], **traits: Any) -> Any:
     """Return a grid; each column has a label, a kind (number, date or text) and what else the page needs."""
-    return grid_class()(columns=list(columns), rows=[list(row) for row in rows], key=new_key(), **traits)
-
-
-def new_key() -> str:
-    """Return a class of the page that belongs to one grid."""
-    return f"bktools-{secrets.token_hex(4)}"
+    # A class of the page that belongs to this grid alone.
+    key = f"bktools-{secrets.token_hex(4)}"
+    return grid_class()(columns=list(columns), rows=[list(row) for row in rows], key=key, **traits)
 
 
 def instead_of(grid: Any, html: str, text: str) -> dict[str, str]:

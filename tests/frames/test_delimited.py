@@ -26,7 +26,7 @@ FULL_WIDTH = "\uff1d\uff0b\uff0d\uff20"
 
 def _cells(path: Path, profile: str) -> list[list[str]]:
     form = PROFILES[profile]
-    with path.open(encoding=form.encoding, newline="") as file:
+    with path.open(encoding="utf-8-sig" if form.for_spreadsheet else "utf-8", newline="") as file:
         return list(csv.reader(file, delimiter=form.delimiter))
 
 
@@ -44,7 +44,7 @@ def test_round_trip(awkward: pd.DataFrame, tmp_path: Path, profile: str):
     head, *rows = _cells(path, profile)
     assert head == list(awkward.columns)
     read = pd.DataFrame(rows, columns=head)
-    guarded = PROFILES[profile].guarded
+    guarded = PROFILES[profile].for_spreadsheet
     codes = [_as_meant(cell) if guarded else cell for cell in read["code"]]
     assert codes == [value if isinstance(value, str) else "" for value in awkward["code"]]
     amounts = [cell.replace(PROFILES[profile].decimal, ".") for cell in read["amount"]]
@@ -106,7 +106,7 @@ def test_each_sign_of_a_formula_is_guarded(tmp_path: Path, profile: str, sign: s
     """Text, bytes and headings led by any sign get one apostrophe for a spreadsheet, and none for a machine."""
     text = f"{sign}cmd|x"
     frame = pd.DataFrame({text: [text, f"'{text}"], "bytes": [text.encode()] * 2})
-    led = "'" if PROFILES[profile].guarded else ""
+    led = "'" if PROFILES[profile].for_spreadsheet else ""
     assert _cells(bktools.to_csv(frame, tmp_path / "signs.csv", profile), profile) == [
         [led + text, "bytes"],
         [led + text, led + text],
@@ -141,7 +141,7 @@ def test_amounts_have_the_decimals_of_their_currency(tmp_path: Path):
     for profile in PROFILES:
         _, *rows = _cells(bktools.to_csv(frame, tmp_path / "money.csv", profile), profile)
         written = [[cell.replace(PROFILES[profile].decimal, ".") for cell in row] for row in rows]
-        if PROFILES[profile].guarded:
+        if PROFILES[profile].for_spreadsheet:
             assert [row[0] for row in written] == ["3590", "-12.50", "100.000", "1.250", "0", "12.345", ""]
             assert [row[2] for row in written] == ["3590", "-12.500", "100", "1.250", "0", "12.345", ""]
         else:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bktools.errors import ArgumentError, InputError, OutOfMemoryError
-from bktools.frames.engine import engine, in_pandas, scannable
+from bktools.frames.engine import engine, scannable
 from bktools.frames.schema import to_pandas
 
 CODES = pa.table(
@@ -154,11 +154,3 @@ def test_forked_process_has_its_own_engine_and_each_removes_its_private_folder(t
     assert (done.returncode, done.stderr) == (0, "")
     assert sorted(done.stdout.splitlines()) == ["100000 700"] * 3
     assert list(tmp_path.iterdir()) == []
-
-
-def test_frames_of_any_engine_in_pandas():
-    """A relation is collected with the types that frames have here; a DataFrame is itself."""
-    frame = in_pandas(duckdb.connect(":memory:").from_arrow(CODES))
-    assert frame["code"].dtype == "str"
-    assert frame["code"].fillna("").to_list()[:2] == ["0400", ""]
-    assert in_pandas(frame) is frame

@@ -11,10 +11,11 @@ from caches import QUERY, rows_of
 
 from bktools.contract.categories import CATEGORIES as NOUN
 from bktools.contract.categories import Category
+from bktools.contract.employees import Employee
 from bktools.contract.paging import Page, Pagination
 from bktools.errors import DriftError, UnreadableAnswerError
 from bktools.frames.records import checked
-from bktools.frames.schema import CATEGORIES, EMPLOYEES
+from bktools.frames.schema import CATEGORIES, schema_of
 from bktools.progress import SILENT
 from bktools.snapshots.fetch import fetch
 
@@ -62,7 +63,7 @@ def test_the_columns_of_a_record_are_its_fields():
     optional = [pa.field(name, text) for name in ("account_id", "tax_code_id", "metadata")]
     assert pa.schema([*required, pa.field("archived", flag, nullable=False), *optional]) == CATEGORIES
     names = ["company_id", "email", "first_name", "last_name", "avatar_url", "code", "job_title", "phone", "role"]
-    assert pa.schema([required[0], *(pa.field(name, text) for name in names)]) == EMPLOYEES
+    assert pa.schema([required[0], *(pa.field(name, text) for name in names)]) == schema_of(Employee)
 
 
 def test_what_is_no_uuid_is_refused_by_its_column():
