@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -155,10 +156,12 @@ def world(tmp_path_factory, samples):
 
 
 @pytest.mark.parametrize("topic", [topic for topic in TOPICS if examples(topic)])
-def test_every_example_is_run(topic: str, world, monkeypatch):
+def test_every_example_is_run(topic: str, world, tmp_path, monkeypatch):
     """The commands and the Python of a page work as they stand there, in their order."""
     folder, variables = world
-    monkeypatch.chdir(folder)
+    for path in filter(Path.is_file, folder.iterdir()):
+        shutil.copy(path, tmp_path)
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
