@@ -115,11 +115,10 @@ def _shown(frame: pd.DataFrame, settings: Settings, rows: str) -> list[str]:
     about = frame.attrs["bktools"]
     sheet = f" of the sheet {about['sheet']!r}" if about["sheet"] else ""
     columns = ", ".join(f"{field} = {heading!r}" for field, heading in about["columns"].items())
-    places = [*range(min(_FIRST, len(frame)))]
-    places += [place for place in _odd(frame) if place not in places]
-    places += [place for place in range(max(0, len(frame) - _LAST), len(frame)) if place not in places]
+    places = range(len(frame))
+    shown = sorted({*places[:_FIRST], *_odd(frame), *places[-_LAST:]})
     lines = [f"With {as_options(settings)}, {rows}{sheet} would be read from {counted(len(frame), 'row')} ({columns}):"]
-    lines += [f"  line {frame['line'].iloc[place]}: {_row(frame, place)}" for place in sorted(places)]
+    lines += [f"  line {frame['line'].iloc[place]}: {_row(frame, place)}" for place in shown]
     lines += [f"  {note}" for note in about["notes"] if note.startswith("rows ")]
     return [*lines, *_sums(frame)]
 
@@ -153,9 +152,8 @@ def _odd(frame: pd.DataFrame) -> list[int]:
 def _sums(frame: pd.DataFrame) -> list[str]:
     lines = []
     if "amount" in frame:
-        amounts = [Decimal(str(amount)) for amount in frame["amount"] if not pd.isna(amount)]
-        positive = sum((amount for amount in amounts if amount > 0), Decimal())
-        negative = sum((amount for amount in amounts if amount < 0), Decimal())
+        amounts = [Decimal(str(amount)) for amount in frame["amount"].dropna()]
+        positive, negative = sum(max(amount, 0) for amount in amounts), sum(min(amount, 0) for amount in amounts)
         lines.append(f"  positive {positive}, negative {negative}")
     if "date" in frame and frame["date"].notna().any():
         lines.append(f"  from {frame['date'].min():%Y-%m-%d} to {frame['date'].max():%Y-%m-%d}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -67,11 +67,8 @@ def _file() -> Mapping[str, Any]:
 
 @cache
 def _table(kind: str, name: str) -> frozenset[str]:
-    texts = _file()[kind][name].values()
-    words = [word for text in texts for word in text.split("|")]
-    return frozenset(
-        filter(None, (normal(one) for word in words for one in (word, word.casefold().translate(_UMLAUTS))))
-    )
+    words = [word for text in _file()[kind][name].values() for word in text.casefold().split("|")]
+    return frozenset(map(normal, [*words, *(word.translate(_UMLAUTS) for word in words)])) - {""}
 
 
 def headings(name: str) -> frozenset[str]:
@@ -94,16 +91,12 @@ def pairs(name: str) -> list[tuple[str, str]]:
 def fields(kind: str) -> Mapping[str, tuple[Headings, ...]]:
     """Return the fields of a kind of file (chart, accounts, entries, ledger) with their headings, the most telling first."""
     by_cells = {*_file()["two_meanings"]["tables"]}
+
+    def words_of(tables: Iterable[str]) -> frozenset[str]:
+        return frozenset().union(*map(headings, tables))
+
     return {
-        field: tuple(
-            Headings(
-                *(
-                    frozenset().union(*map(headings, names))
-                    for names in ([*({*tier} - by_cells)], [*({*tier} & by_cells)])
-                )
-            )
-            for tier in tiers
-        )
+        field: tuple(Headings(words_of({*tier} - by_cells), words_of({*tier} & by_cells)) for tier in tiers)
         for field, tiers in _file()["fields"][kind].items()
     }
 
