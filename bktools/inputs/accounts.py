@@ -17,11 +17,37 @@ from bktools.inputs import cells, words
 from bktools.inputs.cells import leave_out, option, raise_all
 from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
 
+# The columns of a list of accounts, in their order.
+_FIELDS = ("id", "external_id", "name", "code", "archived", "tax_code_external_id", "company_id")
 # What a tax column holds when it is a rate in disguise: 10%, 0.25, 0,19.
 _RATE = r"^\s*(?:\d{1,3}(?:[.,]\d+)?\s*%|0?[.,]\d+)\s*$"
 
 
-def leave_rates(reading: Reading) -> None:
+def checked(reading: Reading, company: str | None, *, are_accounts: bool) -> dict[str, pa.ChunkedArray]:
+    """Return what charts and lists of accounts say of each account; problems of values are added to the reading's.
+
+    `are_accounts` says that no row is a title or a total, whose texts may be long or repeated.
+    """
+    _leave_rates(reading)
+    columns = {field: reading.or_null(field) for field in ("external_id", "code", "name")}
+    tax_codes = reading.or_null("tax_code_external_id")
+    # A cell such as N/A says that there is none.
+    says_none = words.are(tax_codes, words.values("none"))
+    columns["tax_code_external_id"] = pc.if_else(says_none, pa.scalar(None, schema.TEXT), tax_codes)
+    with reading.trying():
+        columns["company_id"] = _company_ids(reading, company)
+    with reading.trying():
+        columns["archived"] = _archived(reading)
+    if are_accounts:
+        with reading.trying():
+            _refuse_long_text(reading)
+        if reading.has("external_id") and "company_id" in columns:
+            with reading.trying():
+                _refuse_duplicates(reading, "external_id", columns["external_id"], columns["company_id"])
+    return columns
+
+
+def _leave_rates(reading: Reading) -> None:
     """Take no column of tax rates for the identifier of a tax code; a note tells of each, unless the caller named it."""
     if reading.has("tax_rate"):
         reading.notes.append(
@@ -40,14 +66,14 @@ def leave_rates(reading: Reading) -> None:
             reading.leave(field)
 
 
-def refuse_long_text(reading: Reading) -> None:
+def _refuse_long_text(reading: Reading) -> None:
     """Raise an error when an external ID, code or name is longer than the interface takes."""
     for place in {reading.places[field] for field in ("external_id", "code", "name") if field in reading.places}:
         long = cells.mask(pc.greater(pc.utf8_length(reading.table.columns[place]), LONGEST_TEXT))
         cells.refuse(reading.table, place, long, f"must have at most {LONGEST_TEXT} characters (shorten it)")
 
 
-def refuse_duplicates(reading: Reading, field: str, *keys: pa.ChunkedArray) -> None:
+def _refuse_duplicates(reading: Reading, field: str, *keys: pa.ChunkedArray) -> None:
     """Raise an error when a row repeats another one's keys; rows whose first key is null are not compared."""
     table = reading.table
     codes = [pc.dictionary_encode(key).combine_chunks().indices.to_pandas() for key in keys]
@@ -67,7 +93,7 @@ def refuse_duplicates(reading: Reading, field: str, *keys: pa.ChunkedArray) -> N
     )
 
 
-def company_ids(reading: Reading, company: str | None) -> pa.ChunkedArray:
+def _company_ids(reading: Reading, company: str | None) -> pa.ChunkedArray:
     """Return each row's company: the one asked for, the file's own, or null.
 
     Raises
@@ -87,13 +113,7 @@ def company_ids(reading: Reading, company: str | None) -> pa.ChunkedArray:
     return reading.constant(company, schema.TEXT)
 
 
-def tax_codes(reading: Reading) -> pa.ChunkedArray:
-    """Return the identifiers of tax codes; null where a cell is empty or says that there is none, such as N/A."""
-    column = reading.or_null("tax_code_external_id")
-    return pc.if_else(words.are(column, words.values("none")), pa.scalar(None, schema.TEXT), column)
-
-
-def archived(reading: Reading) -> pa.ChunkedArray:
+def _archived(reading: Reading) -> pa.ChunkedArray:
     """Return which rows are archived: by the archived column, the active column, or either; without one none is."""
     result = reading.constant(False, schema.FLAG)
     for field, yes in (("archived", True), ("active", False)):
@@ -169,25 +189,12 @@ def read_accounts(
     raise_all(reading.problems, reading.table)
     cells.refuse_broken(reading.table, reading.places.values())
     reading.table = cells.without_blank_rows(reading.table, reading.places.values())
-    leave_rates(reading)
+    fields = checked(reading, company, are_accounts=True)
+    with reading.trying():
+        fields["id"] = cells.uuids(reading.table, reading.places["id"], required=True)
+        _refuse_duplicates(reading, "id", fields["id"])
+    raise_all(reading.problems, reading.table)
     if not reading.has("external_id"):
         reading.notes.append("no column found for 'external_id': these accounts cannot be matched to a chart")
-    of_companies = company_ids(reading, company)
-    ids = cells.uuids(reading.table, reading.places["id"], required=True)
-    refuse_duplicates(reading, "id", ids)
-    refuse_long_text(reading)
-    external_ids = reading.or_null("external_id")
-    if reading.has("external_id"):
-        refuse_duplicates(reading, "external_id", external_ids, of_companies)
-    result = pa.table(
-        {
-            "id": ids,
-            "external_id": external_ids,
-            "name": reading.or_null("name"),
-            "code": reading.or_null("code"),
-            "archived": archived(reading),
-            "tax_code_external_id": tax_codes(reading),
-            "company_id": of_companies,
-        }
-    )
+    result = pa.table({field: fields[field] for field in _FIELDS})
     return schema.to_pandas(result, reading.table.provenance(result.num_rows, reading.places, reading.notes))

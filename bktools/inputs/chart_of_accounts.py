@@ -110,12 +110,17 @@ def read_chart_of_accounts(
             with reading.trying():
                 _ask_of_odd_rows(reading)
             problems += _ask_of_columns_in_parts(reading)
-    accounts.leave_rates(reading)
     if reading.has("code"):
         places.setdefault("external_id", places["code"])
-    columns_of_chart = _checked(reading, company)
+    has_accounts = reading.has("code", "name")
+    fields = accounts.checked(reading, company, are_accounts=has_accounts)
+    if has_accounts:
+        with reading.trying():
+            _refuse_empty_ids(reading)
     raise_all(problems, reading.table)
-    result = pa.table(columns_of_chart, schema=schema.CHART)
+    # A name is kept as it is, also where it is empty.
+    fields |= {"name": reading.column("name"), "type": reading.or_null("type"), "line": reading.lines()}
+    result = pa.table(fields, schema=schema.CHART)
     _note_doubts(reading)
     return schema.to_pandas(result, reading.table.provenance(result.num_rows, places, reading.notes))
 
@@ -210,30 +215,13 @@ def _ask_of_columns_in_parts(reading: Reading) -> Iterator[InputError]:
                 break
 
 
-def _checked(reading: Reading, company: str | None) -> dict[str, pa.ChunkedArray]:
-    """Return the columns of the chart; add problems of their values to the list."""
-    columns: dict[str, pa.ChunkedArray] = {}
-    with reading.trying():
-        columns["company_id"] = accounts.company_ids(reading, company)
-    with reading.trying():
-        columns["archived"] = accounts.archived(reading)
-    if reading.has("code", "name"):
-        if reading.places["external_id"] != reading.places["code"]:
-            has_all_codes = not reading.blank("code").any()
-            instead = dict.fromkeys(("external_id", "code"), reading.heading("code")) if has_all_codes else {}
-            rule = "is the external ID and must not be empty (fill it in)"
-            with reading.trying():
-                reading.refuse("external_id", reading.blank("external_id"), rule, instead=instead)
-        with reading.trying():
-            accounts.refuse_long_text(reading)
-        columns["external_id"] = reading.or_null("external_id")
-        if "company_id" in columns:
-            with reading.trying():
-                accounts.refuse_duplicates(reading, "external_id", columns["external_id"], columns["company_id"])
-        columns["code"], columns["name"] = reading.or_null("code"), reading.column("name")
-    columns["tax_code_external_id"] = accounts.tax_codes(reading)
-    columns["type"], columns["line"] = reading.or_null("type"), reading.lines()
-    return columns
+def _refuse_empty_ids(reading: Reading) -> None:
+    """Raise an error where an account lacks the external ID that others have; codes may be the IDs if all are there."""
+    if reading.places["external_id"] != reading.places["code"]:
+        has_all_codes = not reading.blank("code").any()
+        instead = dict.fromkeys(("external_id", "code"), reading.heading("code")) if has_all_codes else {}
+        rule = "is the external ID and must not be empty (fill it in)"
+        reading.refuse("external_id", reading.blank("external_id"), rule, instead=instead)
 
 
 def _note_doubts(reading: Reading) -> None:
