@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from os import PathLike
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -76,13 +75,13 @@ def _refuse_long_text(reading: Reading) -> None:
 def _refuse_duplicates(reading: Reading, field: str, *keys: pa.ChunkedArray) -> None:
     """Raise an error when a row repeats another one's keys; rows whose first key is null are not compared."""
     table = reading.table
-    codes = [pc.dictionary_encode(key).combine_chunks().indices.to_pandas() for key in keys]
-    again = pd.concat(codes, axis=1).duplicated().to_numpy() & ~cells.mask(pc.is_null(keys[0]))
+    encoded = (pc.dictionary_encode(key, null_encoding="encode").combine_chunks() for key in keys)
+    codes = pd.DataFrame({at: key.indices.to_numpy() for at, key in enumerate(encoded)})
+    again = codes.duplicated().to_numpy() & ~cells.mask(pc.is_null(keys[0]))
     if not again.any():
         return
-    second = int(np.argmax(again))
-    same = [(code == code.iloc[second]) | (code.isna() & pd.isna(code.iloc[second])) for code in codes]
-    first = int(np.argmax(np.logical_and.reduce(same)))
+    second = int(again.argmax())
+    first = int((codes == codes.iloc[second]).all(axis="columns").to_numpy().argmax())
     many = f"; {again.sum()} rows repeat one: {cells.lines_of(table, again)}" if again.sum() > 1 else ""
     what = {"external_id": "external ID"}.get(field, field)
     raise InputError(

@@ -103,7 +103,7 @@ class Vocabulary:
 
 
 class Reading:
-    """A file that is being read: its rows, the column of each field, what is wrong, and what a person should know.
+    """A file that is being read: its rows, the column of each field and its values, what is wrong, and what to know.
 
     Parameters
     ----------
@@ -123,6 +123,7 @@ class Reading:
         self.chosen = {**dict.fromkeys(self.places), **vocabulary.chosen}
         self.problems: list[InputError] = []
         self.notes: list[str] = []
+        self.result: dict[str, pa.ChunkedArray] = {}
         self._looks: Looks = {}
 
     def has(self, *fields: str) -> bool:
@@ -162,6 +163,12 @@ class Reading:
     def trying(self) -> AbstractContextManager[None]:
         """Add the error that is raised meanwhile to the problems and go on."""
         return cells.collected(self.problems)
+
+    def read(self, field: str, make: Callable[..., pa.ChunkedArray], *arguments: Any, **options: Any) -> None:
+        """Keep the values that a function makes of a table and the field's column, if it has one; an error is a problem."""
+        if field in self.places:
+            with self.trying():
+                self.result[field] = make(self.table, self.places[field], *arguments, **options)
 
     def refuse(self, field: str, wrong: cells.Mask, rule: str, *, instead: Mapping[str, str] | None = None) -> None:
         """Raise an error that names the first wrong cell of a field, as `cells.refuse` does."""

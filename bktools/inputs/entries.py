@@ -144,29 +144,22 @@ def read_entries(
     others = [place for place in reading.free() if reading.table.headings[place] and place not in own_names.values()]
     reading.table = rows_with(reading.table, rows_with_column, notes, "entries")
     _keep_entries(reading, others)
-    result = _identities(reading, company)
-    if "date" in places:
-        with reading.trying():
-            result["date"] = _dates(reading, date_format)
-    with reading.trying():
-        amount = _amounts(reading, decimal)
-        if amount is not None:
-            result["amount"] = amount
-            problems += _against(reading, amount)
-    if "currency" in places:
-        with reading.trying():
-            result["currency"] = _currencies(reading)
+    result = reading.result
+    result |= {"id": reading.constant(None, schema.TEXT), "company_id": reading.constant(company, schema.TEXT)}
+    for field in ("id", "company_id"):
+        # An empty cell is not left to some other company.
+        reading.read(field, cells.uuids, required=True)
+    _read_dates(reading, date_format)
+    _read_amounts(reading, decimal)
+    reading.read("currency", _currencies)
     for field, frame in frames.items():
-        if field in places:
-            with reading.trying():
-                result[field] = (
-                    cells.uuids(reading.table, places[field], required=False)
-                    if frame is None
-                    else names.identifiers(reading.table, places[field], field, frame, company, notes)
-                )
+        if frame is None:
+            reading.read(field, cells.uuids, required=False)
+        else:
+            reading.read(field, names.identifiers, field, frame, company, notes)
     table = reading.table
     raise_all(problems, table)
-    result |= _texts(reading)
+    _read_texts(reading)
     # The file's own names are kept beside the IDs.
     result |= {field: _without_ids(table.columns[place]) for field, place in own_names.items()}
     result["line"] = reading.lines()
@@ -270,31 +263,27 @@ def _keep_entries(reading: Reading, others: Sequence[int]) -> None:
     reading.table = table
 
 
-def _identities(reading: Reading, company: str | None) -> dict[str, pa.ChunkedArray]:
-    result = {"id": reading.constant(None, schema.TEXT), "company_id": reading.constant(company, schema.TEXT)}
-    for field in [field for field in result if field in reading.places]:
-        with reading.trying():
-            # An empty cell is not left to some other company.
-            result[field] = cells.uuids(reading.table, reading.places[field], required=True)
-    return result
-
-
-def _dates(reading: Reading, date_format: str | None) -> pa.ChunkedArray:
-    if "id" not in reading.places:
+def _read_dates(reading: Reading, date_format: str | None) -> None:
+    if reading.has("date") and not reading.has("id"):
         rule = "is the date and must not be empty (fill it in, or delete rows that are no entries)"
-        reading.refuse("date", reading.blank("date"), rule, instead={"rows_with": reading.heading("date")})
-    return dates.dates(reading.table, reading.places["date"], date_format, reading.notes)
-
-
-def _amounts(reading: Reading, decimal: str | None) -> pa.ChunkedArray | None:
-    """Return the amounts with their sign, None where the file has none or the problems say why not."""
-    wanted = [field for field in ("amount", "debit", "credit") if field in reading.places]
-    read: dict[str, pa.ChunkedArray] = {}
-    for field in wanted:
         with reading.trying():
-            read[field] = amounts.amounts(reading.table, reading.places[field], decimal)
-    if len(read) < len(wanted):
-        return None
+            reading.refuse("date", reading.blank("date"), rule, instead={"rows_with": reading.heading("date")})
+    reading.read("date", dates.dates, date_format, reading.notes)
+
+
+def _read_amounts(reading: Reading, decimal: str | None) -> None:
+    """Read the amounts with their sign, and hold them to the other columns."""
+    read = signed_amounts.read_columns(reading, amounts.amounts, decimal)
+    if read:
+        with reading.trying():
+            amount = _amounts(reading, read)
+            if amount is not None:
+                reading.result["amount"] = amount
+                reading.problems += _against(reading, amount)
+
+
+def _amounts(reading: Reading, read: Mapping[str, pa.ChunkedArray]) -> pa.ChunkedArray | None:
+    """Return the amounts with their sign, None where the file has one side alone."""
     alone = read.get("amount")
     if alone is not None and "sign" in reading.places:
         return signed_amounts.by_word(reading, alone, "sign")
@@ -339,16 +328,17 @@ def _against(reading: Reading, amount: pa.ChunkedArray) -> Iterator[InputError]:
         )
 
 
-def _currencies(reading: Reading) -> pa.ChunkedArray:
-    column = pc.ascii_upper(cells.or_null(cells.trimmed(reading.column("currency"))))
+def _currencies(table: Table, place: int) -> pa.ChunkedArray:
+    column = pc.ascii_upper(cells.or_null(cells.trimmed(table.columns[place])))
     rule = f"must hold currency codes of three letters such as EUR (or leave it out: {leave_out('currency')})"
-    reading.refuse("currency", ~cells.matches(column, "^[A-Z]{3}$"), rule)
+    cells.refuse(table, place, ~cells.matches(column, "^[A-Z]{3}$"), rule)
     return column
 
 
-def _texts(reading: Reading) -> dict[str, pa.ChunkedArray]:
-    """Return the columns that no rule can refuse."""
-    result = {field: reading.or_null(field) for field in _TEXTS if field in reading.places}
+def _read_texts(reading: Reading) -> None:
+    """Read the columns that no rule can refuse."""
+    result = reading.result
+    result |= {field: reading.or_null(field) for field in _TEXTS if field in reading.places}
     saying = next((field for field in ("approved", "status") if field in reading.places), None)
     if saying is not None:
         said = reading.column(saying)
@@ -356,7 +346,6 @@ def _texts(reading: Reading) -> dict[str, pa.ChunkedArray]:
         approving = words.values("approved") | (words.values("yes") if saying == "approved" else frozenset())
         result["approved"] = words.are(said, approving)
         reading.notes += _approvals(said, result["approved"])
-    return result
 
 
 def _without_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:

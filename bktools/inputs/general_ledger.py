@@ -22,6 +22,8 @@ from bktools.inputs.evidence import contradictions, lone_half, rows_with, withou
 from bktools.inputs.formats.format import File, Format, Ledger
 from bktools.inputs.formats.registry import recognised, refuse_arguments
 from bktools.inputs.proposals import proposing
+from bktools.inputs.signed_amounts import MONEY
+from bktools.inputs.table import Table
 from bktools.inputs.words import without_extras
 
 # Of one amount, so that the sum of any number of postings stays exact within 38.
@@ -34,7 +36,6 @@ _FEW, _MOST = 0.1, 0.5
 # Forms of dates that formats write, to the digit.
 _FORMS = ("%Y%m%d", "%Y-%m-%d")
 _TEXTS = ("account_code", "account_name", "text", "document_number", "voucher_id", "tax_code")
-_MONEY = ("amount", "debit", "credit")
 
 
 @proposing("postings")
@@ -159,7 +160,7 @@ def _find_postings(reading: Reading) -> None:
     elif reading.has("amount"):
         reading.problems += lone_half(reading.table, reading.places, reading.vocabulary)
         reading.leave("debit", "credit")
-    elif not {*_MONEY} & {error.field for error in reading.problems}:
+    elif not {*MONEY} & {error.field for error in reading.problems}:
         reading.problems.append(reading.missing("amount"))
     table = rows_with(reading.table, reading.places.pop("rows_with", None), reading.notes, "postings")
     places, notes = reading.places, reading.notes
@@ -179,31 +180,26 @@ def _find_postings(reading: Reading) -> None:
 
 def _postings(reading: Reading, ledger: Ledger) -> tuple[pa.Table, dict[str, Decimal]]:
     """Return the postings with their types, and the sums of the two sides as the file has them; raise all problems."""
-    table = reading.table
+    table, places, result = reading.table, reading.places, reading.result
     for field in ("account_code", "date"):
-        if field in reading.places:
+        if field in places:
             rule = f"is the {field.replace('_', ' ')} and must not be empty (delete rows that are no postings)"
             with reading.trying():
                 reading.refuse(field, reading.blank(field), rule, instead=_without_empty(reading, ledger, field))
-    columns = {field: reading.or_null(field) for field in _TEXTS if field in reading.places}
-    if "date" in reading.places:
-        form, is_of_format = ledger.date_format, ledger.is_whole and ledger.date_format in _FORMS
-        with reading.trying():
-            columns["date"] = dates.dates(table, reading.places["date"], form, reading.notes, is_of_format=is_of_format)
-    signed = _signed(reading, ledger)
-    if signed is not None and not ledger.is_whole:
-        reading.problems += contradictions(table, reading.places, signed[0], reading.vocabulary, side="side")
+    is_of_format = ledger.is_whole and ledger.date_format in _FORMS
+    reading.read("date", dates.dates, ledger.date_format, reading.notes, is_of_format=is_of_format)
+    sums = _read_amounts(reading, ledger)
+    if sums and not ledger.is_whole:
+        reading.problems += contradictions(table, places, result["amount"], reading.vocabulary, side="side")
     raise_all(reading.problems, table)
-    # Without a problem there are amounts.
-    assert signed is not None
-    columns["amount"], sums = signed
-    if "currency" in reading.places:
-        columns["currency"] = cells.or_null(cells.trimmed(reading.column("currency")))
+    result |= {field: reading.or_null(field) for field in _TEXTS if field in places}
+    if "currency" in places:
+        result["currency"] = cells.or_null(cells.trimmed(reading.column("currency")))
     if ledger.currency:
-        stated = columns.get("currency", reading.constant(None, schema.TEXT))
-        columns["currency"] = pc.fill_null(stated, ledger.currency)
-    columns["line"] = reading.lines()
-    return pa.table({field.name: columns[field.name] for field in schema.LEDGER if field.name in columns}), sums
+        stated = result.get("currency", reading.constant(None, schema.TEXT))
+        result["currency"] = pc.fill_null(stated, ledger.currency)
+    result["line"] = reading.lines()
+    return pa.table({field.name: result[field.name] for field in schema.LEDGER if field.name in result}), sums
 
 
 def _without_empty(reading: Reading, ledger: Ledger, field: str) -> Mapping[str, str]:
@@ -211,15 +207,11 @@ def _without_empty(reading: Reading, ledger: Ledger, field: str) -> Mapping[str,
     return {} if ledger.is_whole else {"rows_with": reading.heading(field)}
 
 
-def _signed(reading: Reading, ledger: Ledger) -> tuple[pa.ChunkedArray, dict[str, Decimal]] | None:
-    """Return the signed amounts and the sums of the two sides, None where the problems say why not."""
-    exact: dict[str, pa.ChunkedArray] = {}
-    for field in _MONEY:
-        if field in reading.places:
-            with reading.trying():
-                exact[field] = _exact(reading, field, ledger.decimal)
+def _read_amounts(reading: Reading, ledger: Ledger) -> dict[str, Decimal]:
+    """Read the signed amounts and return the sums of the two sides, none where the problems say why."""
+    exact = signed_amounts.read_columns(reading, _exact, ledger.decimal)
     if exact.keys() not in ({"amount"}, {"debit", "credit"}):
-        return None
+        return {}
     with reading.trying():
         if "amount" in exact:
             amount = _with_side(reading, ledger, exact["amount"])
@@ -228,9 +220,9 @@ def _signed(reading: Reading, ledger: Ledger) -> tuple[pa.ChunkedArray, dict[str
         else:
             both = (exact["debit"], exact["credit"])
             amount = _of_pair(reading, ledger, *both)
-        sums = {side: _sum(column) for side, column in zip(("debit", "credit"), both, strict=True)}
-        return amount.cast(pa.decimal128(_DIGITS + 10, amount.type.scale)), sums
-    return None
+        reading.result["amount"] = amount.cast(pa.decimal128(_DIGITS + 10, amount.type.scale))
+        return {side: _sum(column) for side, column in zip(("debit", "credit"), both, strict=True)}
+    return {}
 
 
 def _with_side(reading: Reading, ledger: Ledger, amount: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -258,17 +250,17 @@ def _of_pair(reading: Reading, ledger: Ledger, debit: pa.ChunkedArray, credit: p
     return signed_amounts.of_pair(reading, debit, credit)
 
 
-def _exact(reading: Reading, field: str, decimal: str | None) -> pa.ChunkedArray:
-    exact = amounts.amounts(reading.table, reading.places[field], decimal)
+def _exact(table: Table, place: int, decimal: str | None) -> pa.ChunkedArray:
+    exact = amounts.amounts(table, place, decimal)
     rule = f"must have at most {_DIGITS} digits, {_DECIMALS} of them decimals"
     if exact.type.scale > _DECIMALS:
-        column = reading.column(field)
+        column = table.columns[place]
         is_long = cells.matches(column, _LONG)
-        reading.refuse(field, is_long & ~cells.matches(column, _RESIDUE), f"{rule} (round it in the file)")
+        cells.refuse(table, place, is_long & ~cells.matches(column, _RESIDUE), f"{rule} (round it in the file)")
         exact = pc.if_else(pa.array(is_long), pc.round(exact, _MEANT), exact)
     narrow = pa.decimal128(_DIGITS, min(exact.type.scale, _DECIMALS))
     limit = pa.scalar(Decimal(10) ** (_DIGITS - narrow.scale), pa.decimal256(_DIGITS + 1, 0))
-    reading.refuse(field, cells.mask(pc.greater_equal(pc.abs(exact), limit)), rule)
+    cells.refuse(table, place, cells.mask(pc.greater_equal(pc.abs(exact), limit)), rule)
     return exact.cast(narrow)
 
 
@@ -321,7 +313,7 @@ def _failed_checks(reading: Reading, ledger: Ledger, postings: pa.Table, sums: M
 
 def _residues(reading: Reading) -> Iterator[str]:
     """Yield the columns whose amounts were read without the residue of sums in binary."""
-    for column, heading in ((reading.column(name), reading.heading(name)) for name in _MONEY if name in reading.places):
+    for column, heading in ((reading.column(name), reading.heading(name)) for name in MONEY if name in reading.places):
         rows = cells.matches(column, _LONG)
         if rows.any():
             first = column[int(rows.argmax())].as_py()

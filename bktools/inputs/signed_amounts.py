@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -10,6 +12,18 @@ from bktools.inputs import amounts, cells, sides, words
 from bktools.inputs.cells import leave_out, option, question
 from bktools.inputs.columns import Reading
 from bktools.inputs.words import normal
+
+MONEY = ("amount", "debit", "credit")
+
+
+def read_columns(
+    reading: Reading, read: Callable[..., pa.ChunkedArray], decimal: str | None
+) -> dict[str, pa.ChunkedArray]:
+    """Return the columns of amounts as a function reads them; none where one of them cannot be read."""
+    for field in MONEY:
+        reading.read(field, read, decimal)
+    are_read = all(field in reading.result for field in MONEY if field in reading.places)
+    return {field: reading.result[field] for field in MONEY if field in reading.places and are_read}
 
 
 def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedArray:
