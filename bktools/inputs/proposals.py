@@ -103,12 +103,10 @@ def _lacking(frame: pd.DataFrame) -> pd.Series:
 
 
 def _with(arguments: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
-    columns = dict(arguments.get("columns") or {})
+    merged = dict(arguments)
     for name, value in settings:
-        if name == "columns":
-            columns |= value
-    others = {name: value for name, value in settings if name != "columns"}
-    return {**arguments, **others, "columns": columns or None}
+        merged[name] = {**(merged.get(name) or {}), **value} if name == "columns" else value
+    return merged
 
 
 def _shown(frame: pd.DataFrame, settings: Settings, rows: str) -> list[str]:
@@ -118,15 +116,12 @@ def _shown(frame: pd.DataFrame, settings: Settings, rows: str) -> list[str]:
     places = range(len(frame))
     shown = sorted({*places[:_FIRST], *_odd(frame), *places[-_LAST:]})
     lines = [f"With {as_options(settings)}, {rows}{sheet} would be read from {counted(len(frame), 'row')} ({columns}):"]
-    lines += [f"  line {frame['line'].iloc[place]}: {_row(frame, place)}" for place in shown]
+    for _, row in frame.iloc[shown].iterrows():
+        lines.append(
+            f"  line {row['line']}: {', '.join(f'{name} {_cell(row[name])}' for name in _SHOWN if name in row)}"
+        )
     lines += [f"  {note}" for note in about["notes"] if note.startswith("rows ")]
     return [*lines, *_sums(frame)]
-
-
-def _row(frame: pd.DataFrame, place: int) -> str:
-    row = frame.iloc[place]
-    cells = ((name, row[name]) for name in _SHOWN if name in frame)
-    return ", ".join(f"{name} {_cell(value)}" for name, value in cells)
 
 
 def _cell(value: Any) -> str:
