@@ -311,7 +311,7 @@ def _against(reading: Reading, amount: pa.ChunkedArray) -> Iterator[InputError]:
     Signed amounts of a bank statement keep their signs, its debits are asked about.
     """
     table, places = reading.table, reading.places
-    pair = {field: reading.heading(field) for field in ("debit", "credit") if field in places}
+    pair: dict[str, str] = {field: reading.heading(field) for field in ("debit", "credit") if field in places}
     taken = {field: place for field, place in places.items() if not pair or field != "amount"}
     yield from contradictions(table, taken, amount, reading.vocabulary, side="sign")
     balance = running_balance(table, places, amount)

@@ -123,7 +123,7 @@ def read_general_ledger(
         ledger = Ledger(reading.table, reading.places, decimal=decimal, date_format=date_format, is_whole=False)
     else:
         of_tables = {"columns": columns, "delimiter": delimiter, "sheet": sheet}
-        ledger = _of_format(*form_of_file, of_tables, {"decimal": decimal, "date_format": date_format})
+        ledger = _of_format(*form_of_file, of_tables, decimal, date_format)
         reading = Reading(ledger.table, vocabulary, ledger.places)
     postings, sums = _postings(reading, ledger)
     failed = [*_failed_checks(reading, ledger, postings, sums)]
@@ -138,7 +138,7 @@ def read_general_ledger(
 
 
 def _of_format(
-    file: File, form: Format, of_tables: Mapping[str, object], of_amounts_and_dates: Mapping[str, str | None]
+    file: File, form: Format, of_tables: Mapping[str, object], decimal: str | None, date_format: str | None
 ) -> Ledger:
     """Return the postings of a file of a format; an argument that says what the format says itself is refused."""
     if isinstance(form.ledger, str):
@@ -146,9 +146,9 @@ def _of_format(
     ledger = form.ledger(file)
     refuse_arguments(form, of_tables)
     # Some formats write amounts and dates as the user's language has them.
-    unsaid = {name: value for name, value in of_amounts_and_dates.items() if getattr(ledger, name) is None}
-    refuse_arguments(form, {name: value for name, value in of_amounts_and_dates.items() if name not in unsaid})
-    return replace(ledger, **unsaid)
+    refuse_arguments(form, {"decimal": decimal} if ledger.decimal else {})
+    refuse_arguments(form, {"date_format": date_format} if ledger.date_format else {})
+    return replace(ledger, decimal=ledger.decimal or decimal, date_format=ledger.date_format or date_format)
 
 
 def _find_postings(reading: Reading) -> None:
@@ -210,19 +210,19 @@ def _without_empty(reading: Reading, ledger: Ledger, field: str) -> Mapping[str,
 def _read_amounts(reading: Reading, ledger: Ledger) -> dict[str, Decimal]:
     """Read the signed amounts and return the sums of the two sides, none where the problems say why."""
     exact = signed_amounts.read_columns(reading, _exact, ledger.decimal)
-    if exact.keys() not in ({"amount"}, {"debit", "credit"}):
-        return {}
-    with reading.trying():
-        if "amount" in exact:
-            amount = _with_side(reading, ledger, exact["amount"])
-            zero = pa.scalar(Decimal(), amount.type)
-            both = (pc.max_element_wise(amount, zero), pc.negate(pc.min_element_wise(amount, zero)))
-        else:
-            both = (exact["debit"], exact["credit"])
-            amount = _of_pair(reading, ledger, *both)
-        reading.result["amount"] = amount.cast(pa.decimal128(_DIGITS + 10, amount.type.scale))
-        return {side: _sum(column) for side, column in zip(("debit", "credit"), both, strict=True)}
-    return {}
+    sums: dict[str, Decimal] = {}
+    if exact.keys() in ({"amount"}, {"debit", "credit"}):
+        with reading.trying():
+            if "amount" in exact:
+                amount = _with_side(reading, ledger, exact["amount"])
+                zero = pa.scalar(Decimal(), amount.type)
+                both = (pc.max_element_wise(amount, zero), pc.negate(pc.min_element_wise(amount, zero)))
+            else:
+                both = (exact["debit"], exact["credit"])
+                amount = _of_pair(reading, ledger, *both)
+            reading.result["amount"] = amount.cast(pa.decimal128(_DIGITS + 10, amount.type.scale))
+            sums = {side: _sum(column) for side, column in zip(("debit", "credit"), both, strict=True)}
+    return sums
 
 
 def _with_side(reading: Reading, ledger: Ledger, amount: pa.ChunkedArray) -> pa.ChunkedArray:

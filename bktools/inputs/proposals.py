@@ -148,7 +148,8 @@ def _sums(frame: pd.DataFrame) -> list[str]:
     lines = []
     if "amount" in frame:
         amounts = [Decimal(str(amount)) for amount in frame["amount"].dropna()]
-        positive, negative = sum(max(amount, 0) for amount in amounts), sum(min(amount, 0) for amount in amounts)
+        positive = sum(amount for amount in amounts if amount > 0)
+        negative = sum(amount for amount in amounts if amount < 0)
         lines.append(f"  positive {positive}, negative {negative}")
     if "date" in frame and frame["date"].notna().any():
         lines.append(f"  from {frame['date'].min():%Y-%m-%d} to {frame['date'].max():%Y-%m-%d}")

@@ -88,7 +88,7 @@ def _numbered(lines: Sequence[_Line], *, are_split: bool) -> dict[int, int]:
 
 def _add_up(lines: Sequence[_Line]) -> bool:
     """Return whether the amounts of lines add up to the total beside each of them; signs may stand apart."""
-    amounts = [line.cells.get("amount") for line in lines]
+    amounts: list[Any] = [line.cells.get("amount") for line in lines]
     total, *others = {line.total for line in lines}
     is_known = total is not None and not others and None not in amounts
     return is_known and abs(sum(amounts)) == abs(total or 0)
