@@ -93,13 +93,7 @@ def _refuse_duplicates(reading: Reading, field: str, *keys: pa.ChunkedArray) -> 
 
 
 def _company_ids(reading: Reading, company: str | None) -> pa.ChunkedArray:
-    """Return each row's company: the one asked for, the file's own, or null.
-
-    Raises
-    ------
-    InputError
-        When a row belongs to another company than the one asked for.
-    """
+    """Return each row's company: the one asked for, the file's own, or null; a row of another one is an `InputError`."""
     if reading.has("company_id"):
         # One company of another system is the one asked for, or unknown; several are not.
         is_one = pc.count_distinct(reading.or_null("company_id")).as_py() == 1
@@ -119,7 +113,7 @@ def _archived(reading: Reading) -> pa.ChunkedArray:
         if reading.has(field):
             meanings = {"yes": yes, "no": not yes, "active": False, "archived": True}
             meant = {"": False} | {word: flag for name, flag in meanings.items() for word in words.values(name)}
-            flags = words.in_column(reading.column(field), meant, schema.FLAG)
+            flags = words.in_column(reading.column(field), meant)
             rule = "must say yes or no, active or archived in a known word (correct it, or leave the column out: "
             reading.refuse(field, cells.mask(pc.is_null(flags)), f"{rule}{leave_out(field)})")
             result = pc.or_(result, flags)

@@ -169,17 +169,7 @@ class Reading:
         required and have several columns, or one that only looks like it. A column without a value is taken where no
         other has the heading, and never as an identity.
 
-        Parameters
-        ----------
-        required : sequence of str
-            Fields that must have a column.
-        looks_of : mapping, optional
-            Field to a function that returns the columns whose values look like it, beside those known here.
-
-        Raises
-        ------
-        ArgumentError
-            When a field that is none is required.
+        `looks_of` has, by field, a function that returns the columns whose values look like it, beside those known here.
         """
         self._looks = looks_of or {}
         for field, heading in self.chosen.items():

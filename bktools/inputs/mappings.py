@@ -90,13 +90,7 @@ def all_mappings() -> list[FileMapping]:
 
 
 def read_mapping(path: Path) -> FileMapping:
-    """Return the mapping of a file.
-
-    Raises
-    ------
-    InputError
-        When the file is missing, damaged or no mapping.
-    """
+    """Return the mapping of a file; one that is missing, damaged or no mapping is an `InputError`."""
     try:
         if path.stat().st_size > _LARGEST:
             raise InputError("is too large for a mapping: delete it", source=str(path))
@@ -127,19 +121,8 @@ def write_mapping(mapping: FileMapping) -> Path:
 def mapping_for(path: str | PathLike[str], kind: str, reader_options: Mapping[str, Any]) -> FileMapping | None:
     """Return the mapping whose headings a file has; None without one.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    kind : str
-        One of KINDS.
-    reader_options : mapping
-        Arguments of the reader; those that are not None go before the mapping's.
-
-    Raises
-    ------
-    InputError
-        When a mapping is damaged, or several are for these headings.
+    Of the reader's arguments, those that are not None go before the mapping's. A damaged mapping, and several for these
+    headings, are an `InputError`.
     """
     # A pipe is not opened: the reader refuses it.
     known = all_mappings() if Path(path).is_file() else []

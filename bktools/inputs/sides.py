@@ -10,7 +10,6 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.frames import schema
 from bktools.inputs import cells, words
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal
@@ -42,29 +41,15 @@ def _conventions(of_money: bool) -> Sequence[tuple[frozenset[str], Sides]]:  # n
 
 
 def debits(table: Table, place: int, *, of_money: bool, way_out: str = "") -> pa.ChunkedArray:
-    """Return true for debit and false for credit, null where a cell is empty.
+    """Return true for debit and false for credit, null where a cell is empty; one that says neither is an `InputError`.
 
-    Parameters
-    ----------
-    table : Table
-        The file.
-    place : int
-        The column. It is read by the pair that its heading names, such as MD/D, else by the first one that has the most
-        of its words.
-    of_money : bool
-        Whether words for money that goes out and comes in are sides, too.
-    way_out : str
-        For errors: what else the user can do.
-
-    Raises
-    ------
-    InputError
-        When a cell says neither.
+    The column is read by the pair that its heading names, such as MD/D, else by the first one that has most of its words.
+    Words for money that goes out and comes in are sides, too, `of_money`; `way_out` is what else the user can do.
     """
     column = cells.or_null(cells.trimmed(table.columns[place]))
     best = _convention(table, place, of_money)
     meant = dict.fromkeys(best.credit, False) | dict.fromkeys(best.debit, True)
-    result = words.in_column(column, meant, schema.FLAG)
+    result = words.in_column(column, meant)
     neither = cells.mask(pc.and_(pc.is_null(result), pc.is_valid(column)))
     cells.refuse(table, place, neither, f"must say debit or credit, such as D and C, S and H{way_out}")
     return result

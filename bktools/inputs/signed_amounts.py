@@ -29,19 +29,8 @@ def read_columns(
 def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedArray:
     """Return amounts with the sign that a word beside them says; a note tells which way the sign goes.
 
-    Parameters
-    ----------
-    reading : Reading
-        The file.
-    amount : pyarrow.ChunkedArray
-        The amounts as they are written.
-    side : str
-        The field of the word: `sign` of entries, `side` of a ledger.
-
-    Raises
-    ------
-    InputError
-        When a cell says neither side, or words and signs contradict each other.
+    The field of the word is `sign` of entries, `side` of a ledger. A cell that says neither side is an `InputError`, and so
+    are words and signs that contradict each other.
     """
     table, heading = reading.table, reading.heading(side)
     is_entry, is_settled = side == "sign", side in reading.chosen
@@ -81,13 +70,7 @@ def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedA
 
 
 def of_pair(reading: Reading, debit: pa.ChunkedArray, credit: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return debits less credits; null where both are empty.
-
-    Raises
-    ------
-    InputError
-        When both columns have amounts and all of them come out with one sign.
-    """
+    """Return debits less credits, null where both are empty; an `InputError` where all come out with one sign."""
     scale = max(debit.type.scale, credit.type.scale)
     # Wide enough for a difference of the largest amounts.
     wide_kind = pa.decimal256(amounts.LONGEST + 2, scale)

@@ -35,17 +35,6 @@ def with_splits(
 
     Lines with one ID, company, date and currency are the parts of one entry when a column numbers them from 1 (or 0), or
     when they add up to the total that stands beside each, or when the caller says so. Equal lines are copies of one.
-
-    Parameters
-    ----------
-    entries : pyarrow.Table
-        As the file has them, with all columns.
-    numbers : pyarrow.ChunkedArray, optional
-        The number of each line in its entry, as text.
-    totals : pyarrow.ChunkedArray, optional
-        The amount of each line's whole entry.
-    are_split : bool
-        Whether the caller says that lines with one ID are the parts of one entry.
     """
     counts = entries["id"].value_counts()
     repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1)).drop_null()

@@ -23,6 +23,7 @@ CURRENCY_CODES = (
 )
 CURRENCY_SIGNS = "$€£¥₹₽₺₴₩₪฿"
 _SHORTEST_WORD = 2
+_MOST_WORDS = 4
 _PUNCTUATION = re.compile(r"[^\w%]|_")
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\uff08[^\uff08\uff09]*\uff09")
 _CURRENCY = re.compile(rf"(?:\bin\s+)?\b(?:{CURRENCY_CODES})\b|[{CURRENCY_SIGNS}]", re.IGNORECASE)
@@ -101,34 +102,31 @@ def fields(kind: str) -> Mapping[str, tuple[Headings, ...]]:
     }
 
 
-def in_column(column: pa.ChunkedArray, meanings: Mapping[str, Any], kind: pa.DataType) -> pa.ChunkedArray:
+def in_column(column: pa.ChunkedArray, meanings: Mapping[str, bool]) -> pa.ChunkedArray:
     """Return what each cell means; a cell whose word has no meaning is null."""
-    return _each(column, lambda text: meanings.get(normal(text)), kind)
+    return _each(column, lambda text: meanings.get(normal(text)))
 
 
 def are(column: pa.ChunkedArray, words: frozenset[str]) -> pa.ChunkedArray:
     """Return whether each cell is one of the words."""
-    return pc.fill_null(in_column(column, dict.fromkeys(words, True), schema.FLAG), False)
+    return pc.fill_null(in_column(column, dict.fromkeys(words, True)), False)
 
 
 def begin(column: pa.ChunkedArray, words: frozenset[str]) -> pa.ChunkedArray:
     """Return whether each cell begins with one of the words, such as `Total income` with total."""
-    return _each(column, lambda text: begins_with(text, words), schema.FLAG)
+
+    def begins(text: str) -> bool:
+        parts = re.split(r"[\s:;,.]+", text.strip()[:100])
+        # The first word of a text, or its first few together.
+        return any(normal(" ".join(parts[:count])) in words for count in range(1, _MOST_WORDS + 1))
+
+    return _each(column, begins)
 
 
-def _each(column: pa.ChunkedArray, meaning: Callable[[str], Any], kind: pa.DataType) -> pa.ChunkedArray:
+def _each(column: pa.ChunkedArray, meaning: Callable[[str], bool | None]) -> pa.ChunkedArray:
     encoded = pc.dictionary_encode(column).combine_chunks()
     meant = [meaning(text or "") for text in encoded.dictionary.to_pylist()]
-    return pa.chunked_array([pc.take(pa.array(meant, type=kind), encoded.indices)])
-
-
-_MOST_WORDS = 4
-
-
-def begins_with(text: str, words: frozenset[str]) -> bool:
-    """Whether the first word of a text, or its first few together, is one of the words."""
-    parts = re.split(r"[\s:;,.]+", text.strip()[:100])
-    return any(normal(" ".join(parts[:count])) in words for count in range(1, min(len(parts), _MOST_WORDS) + 1))
+    return pa.chunked_array([pc.take(pa.array(meant, type=schema.FLAG), encoded.indices)])
 
 
 TOTALS = values("total")
