@@ -47,7 +47,7 @@ def checked(reading: Reading, company: str | None, *, are_accounts: bool) -> dic
 
 
 def _leave_rates(reading: Reading) -> None:
-    """Take no column of tax rates for the identifier of a tax code; a note tells of each, unless the caller named it."""
+    """Take no column of tax rates for the one of tax codes, unless the caller named it; a note tells of each."""
     if reading.has("tax_rate"):
         reading.notes.append(
             f"{reading.heading('tax_rate')!r} is a tax rate, not the identifier of a tax code: not read"
@@ -93,7 +93,7 @@ def _refuse_duplicates(reading: Reading, field: str, *keys: pa.ChunkedArray) -> 
 
 
 def _company_ids(reading: Reading, company: str | None) -> pa.ChunkedArray:
-    """Return each row's company: the one asked for, the file's own, or null; a row of another one is an `InputError`."""
+    """Return each row's company: the one asked for, the file's own, or null; another one is an `InputError`."""
     if reading.has("company_id"):
         # One company of another system is the one asked for, or unknown; several are not.
         is_one = pc.count_distinct(reading.or_null("company_id")).as_py() == 1

@@ -144,7 +144,7 @@ class Reading:
         return cells.collected(self.problems)
 
     def read(self, field: str, make: Callable[..., pa.ChunkedArray], *arguments: Any, **options: Any) -> None:
-        """Keep the values that a function makes of a table and the field's column, if it has one; an error is a problem."""
+        """Keep the values that a function reads from the field's column, if it has one; an error is a problem."""
         if field in self.places:
             with self.trying():
                 self.result[field] = make(self.table, self.places[field], *arguments, **options)
@@ -169,7 +169,7 @@ class Reading:
         required and have several columns, or one that only looks like it. A column without a value is taken where no
         other has the heading, and never as an identity.
 
-        `looks_of` has, by field, a function that returns the columns whose values look like it, beside those known here.
+        `looks_of` has functions by field, which return the columns whose values look like it.
         """
         self._looks = looks_of or {}
         for field, heading in self.chosen.items():

@@ -250,7 +250,7 @@ def _missing(reading: Reading) -> list[InputError]:
 
 
 def _keep_entries(reading: Reading, others: Sequence[int]) -> None:
-    """Leave out the rows that hold nothing, those of a report, and those with neither an ID nor a date nor an amount."""
+    """Leave out rows that hold nothing, those of a report, and those with neither ID nor date nor amount."""
     places, notes = reading.places, reading.notes
     table = cells.without_broken(reading.table, places.values(), reading.problems)
     table = cells.without_blank_rows(table, places.values(), others=others)
@@ -296,8 +296,8 @@ def _amounts(reading: Reading, read: Mapping[str, pa.ChunkedArray]) -> pa.Chunke
     if alone is not None and not signed_amounts.agree(whole, alone):
         amount = reading.heading("amount")
         raise question(
-            f"{amount!r} differs from {debit!r} less {credit!r} beside it: take it with {option('amount', amount)}, or take"
-            " the two with",
+            f"{amount!r} differs from {debit!r} less {credit!r} beside it: take it with"
+            f" {option('amount', amount)}, or take the two with",
             reading.table.source,
             {"amount": ""},
         )

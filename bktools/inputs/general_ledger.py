@@ -283,7 +283,7 @@ def _tell(failed: list[str], reading: Reading, ledger: Ledger, verify: str) -> N
 
 
 def _failed_checks(reading: Reading, ledger: Ledger, postings: pa.Table, sums: Mapping[str, Decimal]) -> Iterator[str]:
-    """Yield what the postings contradict: of the file's own totals where a format states them, of any ledger elsewhere."""
+    """Yield what the postings contradict: totals that a format states, and what holds of any whole ledger."""
     yield from ledger.doubts
     yield from _residues(reading)
     if not ledger.is_whole:

@@ -43,8 +43,8 @@ class Head(NamedTuple):
 def read_head(text: bytes, score: Score, *, delimiter: str | None, prefer: str, source: str) -> Head:
     """Return the headings of a delimited text: the row with most headings that are known, else the first with cells.
 
-    Without a delimiter it is the one that makes most of the headings, of equals the one to `prefer`. `score` says how many
-    cells of a row are known headings; `source` is the file, for errors.
+    Without a delimiter it is the one that makes most of the headings, of equals the one to `prefer`. `score` says how
+    many cells of a row are known headings; `source` is the file, for errors.
     """
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n\0'):
         raise ArgumentError(name_of("delimiter"), "must be one character such as ; or a tab", delimiter)

@@ -43,8 +43,8 @@ def _conventions(of_money: bool) -> Sequence[tuple[frozenset[str], Sides]]:  # n
 def debits(table: Table, place: int, *, of_money: bool, way_out: str = "") -> pa.ChunkedArray:
     """Return true for debit and false for credit, null where a cell is empty; one that says neither is an `InputError`.
 
-    The column is read by the pair that its heading names, such as MD/D, else by the first one that has most of its words.
-    Words for money that goes out and comes in are sides, too, `of_money`; `way_out` is what else the user can do.
+    The column is read by the pair that its heading names, such as MD/D, else by the first that has most of its words.
+    With `of_money`, words for money that goes out and comes in are sides, too; `way_out` is what else the user can do.
     """
     column = cells.or_null(cells.trimmed(table.columns[place]))
     best = _convention(table, place, of_money)

@@ -29,8 +29,8 @@ def read_columns(
 def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedArray:
     """Return amounts with the sign that a word beside them says; a note tells which way the sign goes.
 
-    The field of the word is `sign` of entries, `side` of a ledger. A cell that says neither side is an `InputError`, and so
-    are words and signs that contradict each other.
+    The field of the word is `sign` of entries, `side` of a ledger. A cell that says neither side is an `InputError`,
+    and so are words and signs that contradict each other.
     """
     table, heading = reading.table, reading.heading(side)
     is_entry, is_settled = side == "sign", side in reading.chosen
@@ -81,8 +81,8 @@ def of_pair(reading: Reading, debit: pa.ChunkedArray, credit: pa.ChunkedArray) -
     has_both = all(are_not_zero(side).any() for side in (debit, credit))
     if has_both and sides.is_one_sided(result):
         raise InputError(
-            f"{reading.heading('debit')!r} and {reading.heading('credit')!r} have signs of their own, with which all amounts"
-            " are on one side: write both columns without signs, or name one column of signed amounts with"
+            f"{reading.heading('debit')!r} and {reading.heading('credit')!r} have signs of their own, with which all"
+            " amounts are on one side: write both columns without signs, or name one column of signed amounts with"
             f" {option('amount')}",
             source=reading.table.source,
         )
