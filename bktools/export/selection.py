@@ -18,8 +18,7 @@ from bktools.export.tables import typed, with_lines
 from bktools.frames.engine import has_order, in_memory
 from bktools.frames.schema import TEXT, split_lines
 from bktools.inputs import cells
-from bktools.inputs.columns import Vocabulary
-from bktools.inputs.file import read_table
+from bktools.inputs.columns import Vocabulary, opened
 
 SHOWN = 3
 
@@ -158,12 +157,12 @@ def _ids_of_file(path: Path) -> pa.ChunkedArray:
         raise InputError(f"the selection {path} cannot be read: {error.strerror}") from error
     if listed is not None:
         return listed
-    vocabulary = Vocabulary("entries")
-    table = read_table(path, vocabulary.score)
-    columns = vocabulary.assign(table, required=("id",))
-    cells.refuse_broken(table, [columns["id"]])
-    table = cells.without_blank_rows(table, [columns["id"]])
-    return cells.uuids(table, columns["id"], required=True)
+    reading = opened(path, Vocabulary("entries"))
+    reading.assign(required=("id",))
+    cells.raise_all(reading.problems, reading.table)
+    place = reading.places["id"]
+    cells.refuse_broken(reading.table, [place])
+    return cells.uuids(cells.without_blank_rows(reading.table, [place]), place, required=True)
 
 
 def _listed(path: Path) -> pa.ChunkedArray | None:

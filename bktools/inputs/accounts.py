@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from os import PathLike
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,125 +14,109 @@ from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.inputs import cells, words
 from bktools.inputs.cells import leave_out, option, raise_all
-from bktools.inputs.columns import Columns, Vocabulary
-from bktools.inputs.file import read_table
-from bktools.inputs.table import Table
+from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
 
+# The columns of a list of accounts, in their order.
+_FIELDS = ("id", "external_id", "name", "code", "archived", "tax_code_external_id", "company_id")
 # What a tax column holds when it is a rate in disguise: 10%, 0.25, 0,19.
 _RATE = r"^\s*(?:\d{1,3}(?:[.,]\d+)?\s*%|0?[.,]\d+)\s*$"
 
 
-def without_rates(table: Table, places: Mapping[str, int], notes: list[str], *, said: bool) -> dict[str, int]:
-    """Return the columns without those that hold a tax rate, which is never the identifier of a tax code.
+def checked(reading: Reading, company: str | None, *, are_accounts: bool) -> dict[str, pa.ChunkedArray]:
+    """Return what charts and lists of accounts say of each account; problems of values are added to the reading's.
 
-    Parameters
-    ----------
-    table : Table
-        The file.
-    places : mapping
-        Field to column.
-    notes : list of str
-        Gets a line for each column that is left out.
-    said : bool
-        The caller named the tax code's column: then it is taken whatever it holds.
+    `are_accounts` says that no row is a title or a total, whose texts may be long or repeated.
     """
-    taken = dict(places)
-    rate = taken.pop("tax_rate", None)
-    if rate is not None:
-        notes.append(f"{table.headings[rate]!r} is a tax rate, not the identifier of a tax code: not read")
-    place = taken.get("tax_code_external_id")
-    if place is not None and not said:
-        column = cells.or_null(table.columns[place])
+    _leave_rates(reading)
+    columns = {field: reading.or_null(field) for field in ("external_id", "code", "name")}
+    tax_codes = reading.or_null("tax_code_external_id")
+    # A cell such as N/A says that there is none.
+    says_none = words.are(tax_codes, words.values("none"))
+    columns["tax_code_external_id"] = pc.if_else(says_none, pa.scalar(None, schema.TEXT), tax_codes)
+    with reading.trying():
+        columns["company_id"] = _company_ids(reading, company)
+    with reading.trying():
+        columns["archived"] = _archived(reading)
+    if are_accounts:
+        with reading.trying():
+            _refuse_long_text(reading)
+        if reading.has("external_id") and "company_id" in columns:
+            with reading.trying():
+                _refuse_duplicates(reading, "external_id", columns["external_id"], columns["company_id"])
+    return columns
+
+
+def _leave_rates(reading: Reading) -> None:
+    """Take no column of tax rates for the one of tax codes, unless the caller named it; a note tells of each."""
+    if reading.has("tax_rate"):
+        reading.notes.append(
+            f"{reading.heading('tax_rate')!r} is a tax rate, not the identifier of a tax code: not read"
+        )
+        reading.leave("tax_rate")
+    field = "tax_code_external_id"
+    if reading.has(field) and not reading.is_settled(field):
+        column = reading.or_null(field)
         if column.null_count < len(column) and cells.matches(column, _RATE).all():
-            del taken["tax_code_external_id"]
-            notes.append(
-                f"{table.headings[place]!r} holds tax rates, not identifiers of tax codes: not read; take it all the"
-                f" same with {option('tax_code_external_id', table.headings[place])}"
+            heading = reading.heading(field)
+            reading.notes.append(
+                f"{heading!r} holds tax rates, not identifiers of tax codes: not read; take it all the same with"
+                f" {option(field, heading)}"
             )
-    return taken
+            reading.leave(field)
 
 
-def optional(table: Table, places: Mapping[str, int], field: str) -> pa.ChunkedArray:
-    """Return a column's text with nulls for empty cells, or nulls alone where the file has no such column."""
-    if field in places:
-        return cells.or_null(table.columns[places[field]])
-    return cells.constant(None, schema.TEXT, len(table.lines))
-
-
-def refuse_long_text(table: Table, places: Mapping[str, int]) -> None:
+def _refuse_long_text(reading: Reading) -> None:
     """Raise an error when an external ID, code or name is longer than the interface takes."""
-    for place in {places[field] for field in ("external_id", "code", "name") if field in places}:
-        long = cells.mask(pc.greater(pc.utf8_length(table.columns[place]), LONGEST_TEXT))
-        cells.refuse(table, place, long, f"must have at most {LONGEST_TEXT} characters (shorten it)")
+    for place in {reading.places[field] for field in ("external_id", "code", "name") if field in reading.places}:
+        long = cells.mask(pc.greater(pc.utf8_length(reading.table.columns[place]), LONGEST_TEXT))
+        cells.refuse(reading.table, place, long, f"must have at most {LONGEST_TEXT} characters (shorten it)")
 
 
-def refuse_duplicates(table: Table, place: int, what: str, keys: Sequence[pa.ChunkedArray]) -> None:
+def _refuse_duplicates(reading: Reading, field: str, *keys: pa.ChunkedArray) -> None:
     """Raise an error when a row repeats another one's keys; rows whose first key is null are not compared."""
-    codes = [pc.dictionary_encode(key).combine_chunks().indices.to_pandas() for key in keys]
-    again = pd.concat(codes, axis=1).duplicated().to_numpy() & ~cells.mask(pc.is_null(keys[0]))
+    table = reading.table
+    encoded = (pc.dictionary_encode(key, null_encoding="encode").combine_chunks() for key in keys)
+    codes = pd.DataFrame({at: key.indices.to_numpy() for at, key in enumerate(encoded)})
+    again = codes.duplicated().to_numpy() & ~cells.mask(pc.is_null(keys[0]))
     if not again.any():
         return
-    second = int(np.argmax(again))
-    same = [(code == code.iloc[second]) | (code.isna() & pd.isna(code.iloc[second])) for code in codes]
-    first = int(np.argmax(np.logical_and.reduce(same)))
+    second = int(again.argmax())
+    first = int((codes == codes.iloc[second]).all(axis="columns").to_numpy().argmax())
     many = f"; {again.sum()} rows repeat one: {cells.lines_of(table, again)}" if again.sum() > 1 else ""
+    what = {"external_id": "external ID"}.get(field, field)
     raise InputError(
-        f"{what} {cells.quoted(table.columns[place][second].as_py())} is on line {table.lines[first]} already, it must be"
+        f"{what} {cells.quoted(reading.column(field)[second].as_py())} is on line {table.lines[first]} already, it must be"
         f" unique{many}; correct the file",
         source=table.source,
         line=int(table.lines[second]),
     )
 
 
-def company_ids(table: Table, places: Mapping[str, int], company: str | None) -> pa.ChunkedArray:
-    """Return each row's company: the one asked for, the file's own, or null.
-
-    Raises
-    ------
-    InputError
-        When a row belongs to another company than the one asked for.
-    """
-    rows = len(table.lines)
-    if "company_id" not in places:
-        return cells.constant(company, schema.TEXT, rows)
-    # One company of another system is the one asked for, or unknown; several are not.
-    is_one = pc.count_distinct(cells.or_null(table.columns[places["company_id"]])).as_py() == 1
-    written = cells.uuids(table, places["company_id"], required=False, instead={"company_id": ""} if is_one else {})
-    if company is None:
-        return written
-    cells.refuse(
-        table,
-        places["company_id"],
-        cells.mask(pc.not_equal(written, company)),
-        f"must be the company asked for, {company} (split the file, or ask for its own)",
-    )
-    return cells.constant(company, schema.TEXT, rows)
+def _company_ids(reading: Reading, company: str | None) -> pa.ChunkedArray:
+    """Return each row's company: the one asked for, the file's own, or null; another one is an `InputError`."""
+    if reading.has("company_id"):
+        # One company of another system is the one asked for, or unknown; several are not.
+        is_one = pc.count_distinct(reading.or_null("company_id")).as_py() == 1
+        instead = {"company_id": ""} if is_one else {}
+        written = cells.uuids(reading.table, reading.places["company_id"], required=False, instead=instead)
+        if company is None:
+            return written
+        rule = f"must be the company asked for, {company} (split the file, or ask for its own)"
+        reading.refuse("company_id", cells.mask(pc.not_equal(written, company)), rule)
+    return reading.constant(company, schema.TEXT)
 
 
-def tax_codes(table: Table, places: Mapping[str, int]) -> pa.ChunkedArray:
-    """Return the identifiers of tax codes; null where a cell is empty or says that there is none, such as N/A."""
-    column = optional(table, places, "tax_code_external_id")
-    return pc.if_else(words.are(column, words.values("none")), pa.scalar(None, schema.TEXT), column)
-
-
-def archived(table: Table, places: Mapping[str, int]) -> pa.ChunkedArray:
+def _archived(reading: Reading) -> pa.ChunkedArray:
     """Return which rows are archived: by the archived column, the active column, or either; without one none is."""
-    flags = [
-        _archived(table, places[field], field, yes=yes)
-        for field, yes in (("archived", True), ("active", False))
-        if field in places
-    ]
-    if not flags:
-        return cells.constant(False, schema.FLAG, len(table.lines))
-    return flags[0] if len(flags) == 1 else pc.or_(*flags)
-
-
-def _archived(table: Table, place: int, field: str, *, yes: bool) -> pa.ChunkedArray:
-    meanings = {"yes": yes, "no": not yes, "active": False, "archived": True}
-    meant = {"": False} | {word: flag for name, flag in meanings.items() for word in words.values(name)}
-    result = words.in_column(table.columns[place], meant, schema.FLAG)
-    rule = f"must say yes or no, active or archived in a known word (correct it, or leave the column out: {leave_out(field)})"
-    cells.refuse(table, place, cells.mask(pc.is_null(result)), rule)
+    result = reading.constant(False, schema.FLAG)
+    for field, yes in (("archived", True), ("active", False)):
+        if reading.has(field):
+            meanings = {"yes": yes, "no": not yes, "active": False, "archived": True}
+            meant = {"": False} | {word: flag for name, flag in meanings.items() for word in words.values(name)}
+            flags = words.in_column(reading.column(field), meant)
+            rule = "must say yes or no, active or archived in a known word (correct it, or leave the column out: "
+            reading.refuse(field, cells.mask(pc.is_null(flags)), f"{rule}{leave_out(field)})")
+            result = pc.or_(result, flags)
     return result
 
 
@@ -195,33 +177,17 @@ def read_accounts(
     [['0400', 'Machines']]
     """
     company = None if company is None else rules.uuid_text("company", company)
-    vocabulary = Vocabulary("accounts", columns)
-    table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
-    problems: list[InputError] = []
-    places = vocabulary.assign(table, required=("id",), problems=problems)
-    raise_all(problems, table)
-    cells.refuse_broken(table, places.values())
-    table = cells.without_blank_rows(table, places.values())
-    notes: list[str] = []
-    places = without_rates(table, places, notes, said="tax_code_external_id" in vocabulary.chosen)
-    if "external_id" not in places:
-        notes.append("no column found for 'external_id': these accounts cannot be matched to a chart")
-    of_companies = company_ids(table, places, company)
-    ids = cells.uuids(table, places["id"], required=True)
-    refuse_duplicates(table, places["id"], "id", [ids])
-    refuse_long_text(table, places)
-    external_ids = optional(table, places, "external_id")
-    if "external_id" in places:
-        refuse_duplicates(table, places["external_id"], "external ID", [external_ids, of_companies])
-    result = pa.table(
-        {
-            "id": ids,
-            "external_id": external_ids,
-            "name": optional(table, places, "name"),
-            "code": optional(table, places, "code"),
-            "archived": archived(table, places),
-            "tax_code_external_id": tax_codes(table, places),
-            "company_id": of_companies,
-        }
-    )
-    return schema.to_pandas(result, table.provenance(result.num_rows, places, notes))
+    reading = opened(path, Vocabulary("accounts", columns), delimiter=delimiter, encoding=encoding, sheet=sheet)
+    reading.assign(required=("id",))
+    raise_all(reading.problems, reading.table)
+    cells.refuse_broken(reading.table, reading.places.values())
+    reading.table = cells.without_blank_rows(reading.table, reading.places.values())
+    fields = checked(reading, company, are_accounts=True)
+    with reading.trying():
+        fields["id"] = cells.uuids(reading.table, reading.places["id"], required=True)
+        _refuse_duplicates(reading, "id", fields["id"])
+    raise_all(reading.problems, reading.table)
+    if not reading.has("external_id"):
+        reading.notes.append("no column found for 'external_id': these accounts cannot be matched to a chart")
+    result = pa.table({field: fields[field] for field in _FIELDS})
+    return schema.to_pandas(result, reading.table.provenance(result.num_rows, reading.places, reading.notes))

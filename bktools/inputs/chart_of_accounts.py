@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from os import PathLike
 
 import numpy as np
@@ -14,11 +14,11 @@ from bktools.contract import rules
 from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.inputs import accounts, cells, words
-from bktools.inputs.cells import collected, question, raise_all
-from bktools.inputs.columns import Columns, Vocabulary, fits
+from bktools.inputs.cells import question, raise_all
+from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
 from bktools.inputs.evidence import are_headings, says_report
-from bktools.inputs.file import read_table
 from bktools.inputs.formats.registry import chart_of_format
+from bktools.inputs.looks import fits
 from bktools.inputs.proposals import proposing
 from bktools.inputs.table import Table
 
@@ -94,57 +94,57 @@ def read_chart_of_accounts(
     company = None if company is None else rules.uuid_text("company", company)
     vocabulary = Vocabulary("chart", columns)
     chart = chart_of_format(path, encoding, delimiter=delimiter, sheet=sheet)
-    problems: list[InputError] = []
-    notes: list[str] = []
     if chart and not columns:
         # A format says which column is which.
-        table, places = chart.table, dict(chart.places)
+        reading = Reading(chart.table, vocabulary, chart.places)
     else:
-        table = (
-            chart.table
-            if chart
-            else read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
-        )
-        places = vocabulary.assign(table, required=("code", "name"), problems=problems, notes=notes)
-    table = cells.without_broken(table, places.values(), problems)
-    if {"code", "name"} <= places.keys():
-        with collected(problems):
-            table = _accounts_only(table, places, notes)
-        if chart is None and not vocabulary.is_settled("code", "name"):
-            with collected(problems):
-                _ask_of_odd_rows(table, places)
-            problems += _ask_of_columns_in_parts(table, places)
-    places = accounts.without_rates(table, places, notes, said="tax_code_external_id" in vocabulary.chosen)
-    if "code" in places:
+        form = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
+        reading = Reading(chart.table, vocabulary) if chart else opened(path, vocabulary, **form)
+        reading.assign(required=("code", "name"))
+    places, problems = reading.places, reading.problems
+    reading.table = cells.without_broken(reading.table, places.values(), problems)
+    if reading.has("code", "name"):
+        with reading.trying():
+            reading.table = _accounts_only(reading)
+        if chart is None and not reading.is_settled("code", "name"):
+            with reading.trying():
+                _ask_of_odd_rows(reading)
+            problems += _ask_of_columns_in_parts(reading)
+    if reading.has("code"):
         places.setdefault("external_id", places["code"])
-    checked = _checked(table, places, company, problems)
-    raise_all(problems, table)
-    result = pa.table(checked, schema=schema.CHART)
-    notes += _doubts(table, places)
-    return schema.to_pandas(result, table.provenance(result.num_rows, places, notes))
+    has_accounts = reading.has("code", "name")
+    fields = accounts.checked(reading, company, are_accounts=has_accounts)
+    if has_accounts:
+        with reading.trying():
+            _refuse_empty_ids(reading)
+    raise_all(problems, reading.table)
+    # A name is kept as it is, also where it is empty.
+    fields |= {"name": reading.column("name"), "type": reading.or_null("type"), "line": reading.lines()}
+    result = pa.table(fields, schema=schema.CHART)
+    _note_doubts(reading)
+    return schema.to_pandas(result, reading.table.provenance(result.num_rows, places, reading.notes))
 
 
-def _accounts_only(table: Table, places: Mapping[str, int], notes: list[str]) -> Table:
+def _accounts_only(reading: Reading) -> Table:
     """Return the rows that are accounts: neither blank, nor headings again, nor titles of sections, nor totals.
 
     A title has nothing but its words in the whole row. An account without a code has more, and is kept.
     """
-    code, name = (table.columns[places[field]] for field in ("code", "name"))
+    table, places = reading.table, reading.places
+    code, name = reading.column("code"), reading.column("name")
     no_code, no_name = cells.blank(code), cells.blank(name)
-    no_identity = no_code
-    if "external_id" in places:
-        no_identity = no_code & cells.blank(table.columns[places["external_id"]])
+    no_identity = no_code & reading.blank("external_id") if reading.has("external_id") else no_code
     headings_again = are_headings(table, [places["code"], places["name"]])
-    named = {places.get(field) for field in ("external_id", "code", "name")}
-    rest = [cells.blank(column) for place, column in enumerate(table.columns) if place not in named]
-    is_alone = np.logical_and.reduce([np.ones(len(no_code), dtype=bool), *rest])
-    titles = (no_identity & ~no_name & is_alone) | _titles_in_code_column(table, places, no_code)
-    totals = (
-        cells.mask(words.begin(name, words.TOTALS)) & no_identity | cells.mask(words.are(code, words.TOTALS)) & no_name
-    )
-    titles &= ~totals
+    # A title has no code, or stands in the column of codes where the others have digits.
+    wordy = _are_wordy(code) & ~no_code
+    wordy &= wordy.sum() <= (~no_code).sum() / 2
+    is_title = no_identity & ~no_name & _are_blank_but(reading, "external_id", "code", "name")
+    is_title |= wordy & _are_blank_but(reading, "code")
+    totals = cells.mask(words.begin(name, words.TOTALS)) & no_identity
+    totals |= cells.mask(words.are(code, words.TOTALS)) & no_name
+    titles = is_title & ~totals
     lines_of_report = says_report(code) & no_name & ~titles & ~totals
-    notes += cells.counted(
+    reading.notes += cells.counted(
         table,
         {
             "rows skipped as headings that are repeated": headings_again,
@@ -159,12 +159,28 @@ def _accounts_only(table: Table, places: Mapping[str, int], notes: list[str]) ->
     return table.rows(is_account)
 
 
-def _ask_of_odd_rows(table: Table, places: Mapping[str, int]) -> None:
+def _are_wordy(code: pa.ChunkedArray) -> cells.Mask:
+    """Return where a code has no digit, or is a word with more behind it."""
+    return ~cells.matches(code, r"\d") | cells.matches(code, _WORDS)
+
+
+def _are_blank_but(reading: Reading, *fields: str) -> cells.Mask:
+    """Return the rows that hold nothing in any other column than those of the fields."""
+    named = {reading.places.get(field) for field in fields}
+    blank = np.ones(len(reading.table.lines), dtype=bool)
+    for place, column in enumerate(reading.table.columns):
+        if place not in named:
+            blank &= cells.blank(column)
+    return blank
+
+
+def _ask_of_odd_rows(reading: Reading) -> None:
     """Raise an error for rows that may be lines of a report: nearly all codes have digits and no words, theirs have not."""
-    code, name = (table.columns[places[field]] for field in ("code", "name"))
+    table, code, name = reading.table, reading.column("code"), reading.column("name")
     no_code = cells.blank(code)
-    unlike = ~no_code & (~cells.matches(code, r"\d") | cells.matches(code, _WORDS))
-    unlike &= unlike.sum() <= max(1, _FEW * (~no_code).sum()) and (~no_code).sum() > _LEAST_CODES
+    codes = (~no_code).sum()
+    unlike = ~no_code & _are_wordy(code)
+    unlike &= unlike.sum() <= max(1, _FEW * codes) and codes > _LEAST_CODES
     unlike |= ~no_code & ~cells.matches(code, r"^\s*\d") & says_report(code)
     odd = unlike | no_code & says_report(name)
     if odd.any():
@@ -174,105 +190,62 @@ def _ask_of_odd_rows(table: Table, places: Mapping[str, int]) -> None:
             f"{shown} is unlike the other accounts ({cells.lines_of(table, odd)}): delete such lines if they are no accounts;"
             " if they are, name the columns with",
             table.source,
-            {field: table.headings[places[field]] for field in ("code", "name")},
+            {field: reading.heading(field) for field in ("code", "name")},
             int(table.lines[row]),
         )
 
 
-def _ask_of_columns_in_parts(table: Table, places: Mapping[str, int]) -> Iterator[InputError]:
+def _ask_of_columns_in_parts(reading: Reading) -> Iterator[InputError]:
     """Yield a problem where rows without a code, or without a name, have one in another column, as in a chart by levels."""
+    table = reading.table
     for field in ("code", "name"):
-        empty = cells.blank(table.columns[places[field]])
-        for other, column in enumerate(table.columns):
-            if other in places.values() or empty.sum() < _LEAST_PARTS or not fits(field, table, other):
+        empty = reading.blank(field)
+        for other in reading.free() if empty.sum() >= _LEAST_PARTS else ():
+            in_part = ~cells.blank(table.columns[other])
+            if not fits(field, table, other):
                 continue
-            in_part = ~cells.blank(column)
             if in_part[empty].mean() >= _HALF and in_part[~empty].mean() <= 1 - _MOST:
                 yield question(
-                    f"{table.headings[other]!r} has a {field} in rows where {table.headings[places[field]]!r} has none"
+                    f"{table.headings[other]!r} has a {field} in rows where {reading.heading(field)!r} has none"
                     f" ({cells.lines_of(table, empty)}), as in a chart by levels: put all of them into one column, or leave"
                     " the others out with",
                     table.source,
-                    {each: table.headings[places[each]] for each in ("code", "name")},
+                    {each: reading.heading(each) for each in ("code", "name")},
                 )
                 break
 
 
-def _titles_in_code_column(table: Table, places: Mapping[str, int], no_code: cells.Mask) -> cells.Mask:
-    """Return rows with a word, or words, as code and nothing else, in a chart whose other codes have digits."""
-    code = table.columns[places["code"]]
-    wordy = (~cells.matches(code, r"\d") | cells.matches(code, _WORDS)) & ~no_code
-    if not wordy.any() or wordy.sum() > (~no_code).sum() / 2:
-        return np.zeros(len(no_code), dtype=bool)
-    rest = [column for place, column in enumerate(table.columns) if place != places["code"]]
-    titles: cells.Mask = np.logical_and.reduce([wordy, *(cells.blank(column) for column in rest)])
-    return titles
+def _refuse_empty_ids(reading: Reading) -> None:
+    """Raise an error where an account lacks the external ID that others have; codes may be the IDs if all are there."""
+    if reading.places["external_id"] != reading.places["code"]:
+        has_all_codes = not reading.blank("code").any()
+        instead = dict.fromkeys(("external_id", "code"), reading.heading("code")) if has_all_codes else {}
+        rule = "is the external ID and must not be empty (fill it in)"
+        reading.refuse("external_id", reading.blank("external_id"), rule, instead=instead)
 
 
-def _checked(
-    table: Table, places: Mapping[str, int], company: str | None, problems: list[InputError]
-) -> dict[str, pa.ChunkedArray]:
-    """Return the columns of the chart; add problems of their values to the list."""
-    columns: dict[str, pa.ChunkedArray] = {}
-    with collected(problems):
-        columns["company_id"] = accounts.company_ids(table, places, company)
-    with collected(problems):
-        columns["archived"] = accounts.archived(table, places)
-    if {"code", "name"} <= places.keys():
-        own = places["external_id"]
-        if own != places["code"]:
-            with collected(problems):
-                code = places["code"]
-                whole = (
-                    {}
-                    if cells.blank(table.columns[code]).any()
-                    else dict.fromkeys(("external_id", "code"), table.headings[code])
-                )
-                rule = "is the external ID and must not be empty (fill it in)"
-                cells.refuse(table, own, cells.blank(table.columns[own]), rule, instead=whole)
-        with collected(problems):
-            accounts.refuse_long_text(table, places)
-        columns["external_id"] = cells.or_null(table.columns[own])
-        if "company_id" in columns:
-            with collected(problems):
-                keys = [columns["external_id"], columns["company_id"]]
-                accounts.refuse_duplicates(table, own, "external ID", keys)
-        without_code = cells.blank(table.columns[places["code"]])
-        columns["code"] = pc.if_else(
-            pa.array(without_code), pa.scalar(None, schema.TEXT), table.columns[places["code"]]
-        )
-        columns["name"] = table.columns[places["name"]]
-    columns["tax_code_external_id"] = accounts.tax_codes(table, places)
-    columns["type"] = accounts.optional(table, places, "type")
-    columns["line"] = pa.chunked_array([pa.array(table.lines, type=schema.COUNT)])
-    return columns
-
-
-def _doubts(table: Table, places: Mapping[str, int]) -> list[str]:
-    """Return notes of values that look wrong and are kept to the letter."""
-    code, name, own = (table.columns[places[field]] for field in ("code", "name", "external_id"))
-    notes = cells.counted(
-        table,
+def _note_doubts(reading: Reading) -> None:
+    """Note values that look wrong and are kept to the letter."""
+    code, own = reading.column("code"), reading.column("external_id")
+    reading.notes += cells.counted(
+        reading.table,
         {
-            "accounts without a name": cells.blank(name),
+            "accounts without a name": reading.blank("name"),
             "accounts without a code, kept": cells.blank(code),
             "external IDs with white space at an end, which is kept": ~cells.mask(pc.equal(own, cells.trimmed(own))),
             "codes that seem to have lost leading zeros which others still have, kept as they are": _lost_zeros(code),
         },
     )
-    if places["code"] in table.numeric and pc.count_distinct(pc.utf8_length(code)).as_py() > 1:
-        notes.append("codes are numbers of different lengths in the file: leading zeros, if they had any, are lost")
-    return notes
+    if reading.places["code"] in reading.table.numeric and pc.count_distinct(pc.utf8_length(code)).as_py() > 1:
+        reading.notes.append(
+            "codes are numbers of different lengths in the file: leading zeros, if they had any, are lost"
+        )
 
 
 def _lost_zeros(code: pa.ChunkedArray) -> cells.Mask:
     """Return codes shorter than the one length that every code with a leading zero has."""
-    digits = cells.matches(code, r"^\d+$")
-    length = pc.utf8_length(code).to_numpy()
-    if not digits.any():
-        return np.zeros(len(length), dtype=bool)
-    zero = digits & cells.mask(pc.starts_with(code, "0"))
-    fixed = np.unique(length[zero])
+    digits, length = cells.matches(code, r"^\d+$"), pc.utf8_length(code).to_numpy()
+    fixed = np.unique(length[digits & cells.mask(pc.starts_with(code, "0"))])
     if len(fixed) != 1 or length[digits].max() != fixed[0]:
         return np.zeros(len(length), dtype=bool)
     short: cells.Mask = digits & (length < fixed[0])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from os import PathLike
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,9 +14,9 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
-from bktools.inputs import amounts, cells, dates, names, sides, words
-from bktools.inputs.cells import collected, leave_out, option, question, raise_all
-from bktools.inputs.columns import Columns, Vocabulary, columns_like
+from bktools.inputs import amounts, cells, dates, names, signed_amounts, words
+from bktools.inputs.cells import leave_out, option, question, raise_all
+from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
 from bktools.inputs.evidence import (
     contradictions,
     lone_half,
@@ -26,8 +25,8 @@ from bktools.inputs.evidence import (
     some_rows,
     without_report_rows,
 )
-from bktools.inputs.file import read_table
 from bktools.inputs.formats.registry import refuse_ledgers
+from bktools.inputs.looks import columns_like
 from bktools.inputs.proposals import proposing
 from bktools.inputs.splits import with_splits
 from bktools.inputs.table import Table
@@ -38,6 +37,9 @@ _SPLITS = ("split_line", "entry_total")
 _LIKE_A_UUID = r"^\s*[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}"
 _TEXTS = ("supplier", "description", "cost_centre", "tax_code")
 _SHOWN_WORDS = 8
+
+# Categories and employees by the field that names them, None where they were not given.
+Frames = Mapping[str, pd.DataFrame | None]
 
 
 @proposing("entries")
@@ -131,139 +133,102 @@ def read_entries(
     company = None if company is None else rules.uuid_text("company", company)
     vocabulary = Vocabulary("entries", columns)
     refuse_ledgers(path, encoding)
-    table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
-    frames = {"category_id": categories, "employee_id": employees}
-    problems: list[InputError] = []
-    notes: list[str] = []
-    recognised = _columns(table, vocabulary, frames, company, required, problems, notes)
-    places = recognised.places
-    table = rows_with(table, recognised.rows_with, notes, "entries")
-    table = cells.without_broken(table, places.values(), problems)
-    table = cells.without_blank_rows(table, places.values(), others=recognised.passed_through)
-    table = without_report_rows(table, places, ("id", "date"), notes, what="entries", lacks_all=True)
-    table = _without_texts(table, places, notes)
-    result = _identities(table, places, company, problems)
-    if "date" in places:
-        with collected(problems):
-            if "id" not in places:
-                rule = "is the date and must not be empty (fill it in, or delete rows that are no entries)"
-                dated = {"rows_with": table.headings[places["date"]]}
-                cells.refuse(table, places["date"], cells.blank(table.columns[places["date"]]), rule, instead=dated)
-            result["date"] = dates.dates(table, places["date"], date_format, notes)
-    with collected(problems):
-        amount = _amounts(table, places, decimal, vocabulary, notes, problems)
-        if amount is not None:
-            result["amount"] = amount
-            problems += _against(table, places, amount, vocabulary, notes)
-    if "currency" in places:
-        with collected(problems):
-            result["currency"] = _currencies(table, places["currency"])
-    for field in frames.keys() & places.keys():
-        with collected(problems):
-            frame = frames[field]
-            result[field] = (
-                cells.uuids(table, places[field], required=False)
-                if frame is None
-                else names.identifiers(table, places[field], field, frame, company, notes)
-            )
+    reading = opened(path, vocabulary, delimiter=delimiter, encoding=encoding, sheet=sheet)
+    places, problems, notes = reading.places, reading.problems, reading.notes
+    frames: Frames = {"category_id": categories, "employee_id": employees}
+    own_names = _find_columns(reading, frames, company, required)
+    rows_with_column = places.pop("rows_with", None)
+    problems += _missing(reading)
+    # Columns that say which entries are split stay among the others, too: they may say something else.
+    splits = {field: places.pop(field) for field in _SPLITS if field in places}
+    others = [place for place in reading.free() if reading.table.headings[place] and place not in own_names.values()]
+    reading.table = rows_with(reading.table, rows_with_column, notes, "entries")
+    _keep_entries(reading, others)
+    result = reading.result
+    result |= {"id": reading.constant(None, schema.TEXT), "company_id": reading.constant(company, schema.TEXT)}
+    for field in ("id", "company_id"):
+        # An empty cell is not left to some other company.
+        reading.read(field, cells.uuids, required=True)
+    _read_dates(reading, date_format)
+    _read_amounts(reading, decimal)
+    reading.read("currency", _currencies)
+    for field, frame in frames.items():
+        if frame is None:
+            reading.read(field, cells.uuids, required=False)
+        else:
+            reading.read(field, names.identifiers, field, frame, company, notes)
+    table = reading.table
     raise_all(problems, table)
-    result |= _texts(table, recognised, notes)
+    _read_texts(reading)
+    # The file's own names are kept beside the IDs.
+    result |= {field: _without_ids(table.columns[place]) for field, place in own_names.items()}
+    result["line"] = reading.lines()
     if "id" not in places:
         notes.append(
             "the file has no entry IDs of the service: its entries can be analysed and checked, not exported; export them"
             f" from the service with their IDs, or name the column that holds them with {option('id')}"
         )
     ordered = {field.name: result[field.name] for field in schema.ENTRIES if field.name in result}
-    read = pa.table(ordered | _passed_through(table, recognised.passed_through))
-    if rules.flag("split_lines", split_lines) or recognised.splits:
-        read = _with_splits(read, table, recognised.splits, decimal, are_split=split_lines)
-    about = table.provenance(len(table.lines), recognised.own_names | places, notes, others="columns kept as text")
+    read = pa.table(ordered | _passed_through(table, others))
+    if rules.flag("split_lines", split_lines) or splits:
+        numbers = cells.trimmed(table.columns[splits["split_line"]]) if "split_line" in splits else None
+        totals = amounts.amounts(table, splits["entry_total"], decimal) if "entry_total" in splits else None
+        read = with_splits(read, numbers, totals, are_split=split_lines)
+    about = table.provenance(len(table.lines), own_names | places, notes, others="columns kept as text")
     entries = schema.to_pandas(read, about)
     return entries.astype({"amount": "float64"}) if money == "float" and "amount" in entries else entries
 
 
-class _Columns(NamedTuple):
-    """Field to column; `own_names` are those of the file's category and employee names, `passed_through` are no field."""
+def _find_columns(reading: Reading, frames: Frames, company: str | None, required: Sequence[str]) -> dict[str, int]:
+    """Find the columns of a file, and return those of its own names of categories and employees.
 
-    places: dict[str, int]
-    own_names: dict[str, int]
-    splits: dict[str, int]
-    passed_through: dict[int, str]
-    rows_with: int | None
-
-
-def _columns(
-    table: Table,
-    vocabulary: Vocabulary,
-    frames: Mapping[str, pd.DataFrame | None],
-    company: str | None,
-    required: Sequence[str],
-    problems: list[InputError],
-    notes: list[str],
-) -> _Columns:
+    Columns whose values are of another kind pass through: IDs of another system are none of the service, and names of
+    categories and employees say nothing without the frames that know them.
+    """
+    table, places = reading.table, reading.places
     looks = {
         field: partial(_columns_of, table, field, frame, company)
         for field, frame in frames.items()
         if frame is not None
     }
-    places = vocabulary.assign(table, required, looks=looks, problems=problems, notes=notes)
-    rows_with_place = places.pop("rows_with", None)
-    if "amount" in places and not {"debit", "credit"} <= places.keys():
-        problems += lone_half(table, places, vocabulary)
+    reading.assign(required, looks)
+    if reading.has("amount") and not reading.has("debit", "credit"):
+        reading.problems += lone_half(table, places, reading.vocabulary)
     own_names = {
         field.replace("_id", "_name"): place
         for field, place in places.items()
         if field in frames
-        and not _are_ids(table, place)
-        and (frames[field] is not None or not _is_headed_id(table, vocabulary, field, place))
+        and not _are_ids(reading, field)
+        and (frames[field] is not None or not _is_headed_id(reading, field))
     }
-    unnamed = {field for field, frame in frames.items() if frame is None} - {*required}
-    places = _usable(table, vocabulary, places, unnamed, notes)
-    problems += _missing(table, vocabulary, places, problems)
-    # Columns that say which entries are split stay among the others, too: they may say something else.
-    splits = {field: places.pop(field) for field in _SPLITS if field in places}
-    taken = {*places.values(), *own_names.values()}
-    passed_through = {place: heading for place, heading in enumerate(table.headings) if heading and place not in taken}
-    return _Columns(places, own_names, splits, passed_through, rows_with_place)
+    for field in [field for field in places if field not in reading.chosen]:
+        is_name = field in frames and frames[field] is None and field not in required
+        if _is_unusable(reading, field, is_name=is_name):
+            if field == "id" or (is_name and _is_headed_id(reading, field)):
+                example = cells.quoted(reading.column(field)[0].as_py())
+                shown = f"{reading.heading(field)!r} holds IDs such as {example}"
+                reading.notes.append(f"{shown}, which are none of the service")
+            reading.leave(field)
+    return own_names
 
 
-def _identities(
-    table: Table, places: Mapping[str, int], company: str | None, problems: list[InputError]
-) -> dict[str, pa.ChunkedArray]:
-    result = {"id": cells.constant(None, schema.TEXT, len(table.lines))}
-    if "id" in places:
-        with collected(problems):
-            result["id"] = cells.uuids(table, places["id"], required=True)
-    result["company_id"] = cells.constant(company, schema.TEXT, len(table.lines))
-    if "company_id" in places:
-        with collected(problems):
-            # An empty cell is not left to some other company.
-            result["company_id"] = cells.uuids(table, places["company_id"], required=True)
-    return result
+def _is_unusable(reading: Reading, field: str, *, is_name: bool) -> bool:
+    """Whether a column passes through; `is_name` says that nobody knows the names that it may hold."""
+    if field in ("debit", "credit"):
+        return not reading.has("debit", "credit")
+    if field == "sign":
+        return bool(reading.blank("sign").all())
+    if field == "id":
+        return not _has_uuids(reading, field)
+    return is_name and not (_are_ids(reading, field) or (_is_headed_id(reading, field) and _has_uuids(reading, field)))
 
 
-def _texts(table: Table, recognised: _Columns, notes: list[str]) -> dict[str, pa.ChunkedArray]:
-    """Return the columns that no rule can refuse."""
-    places = recognised.places
-    result = {field: cells.or_null(table.columns[places[field]]) for field in _TEXTS if field in places}
-    # The file's own names are kept beside the IDs.
-    result |= {field: _without_ids(table.columns[place]) for field, place in recognised.own_names.items()}
-    saying = places.get("approved", places.get("status"))
-    if saying is not None:
-        result["status"] = cells.or_null(table.columns[places.get("status", saying)])
-        approving = words.values("approved") | (words.values("yes") if "approved" in places else frozenset())
-        result["approved"] = words.are(table.columns[saying], approving)
-        notes += _approvals(table.columns[saying], result["approved"])
-    return result | {"line": pa.chunked_array([pa.array(table.lines, type=schema.COUNT)])}
+def _has_uuids(reading: Reading, field: str) -> bool:
+    return bool(cells.matches(reading.column(field), _LIKE_A_UUID).any())
 
 
-def _with_splits(
-    read: pa.Table, table: Table, saying: Mapping[str, int], decimal: str | None, *, are_split: bool
-) -> pa.Table:
-    """Return entries with the numbers of the lines of split entries, where the file has any."""
-    numbers = cells.trimmed(table.columns[saying["split_line"]]) if "split_line" in saying else None
-    totals = amounts.amounts(table, saying["entry_total"], decimal) if "entry_total" in saying else None
-    return with_splits(read, numbers, totals, are_split=are_split)
+def _are_ids(reading: Reading, field: str) -> bool:
+    return bool(cells.matches(reading.or_null(field), rules.UUID_REGEX).all())
 
 
 def _columns_of(table: Table, field: str, frame: pd.DataFrame, company: str | None) -> Sequence[int]:
@@ -271,127 +236,86 @@ def _columns_of(table: Table, field: str, frame: pd.DataFrame, company: str | No
     return names.columns_of(table, field, frame, company) or columns_like(field, table, range(len(table.headings)))
 
 
-def _without_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    is_id = cells.matches(column, rules.UUID_REGEX)
-    return cells.or_null(pc.if_else(pa.array(is_id), pa.scalar("", column.type), column))
+def _is_headed_id(reading: Reading, field: str) -> bool:
+    return normal(reading.heading(field)) in reading.vocabulary.fields[field][0].words
 
 
-def _are_ids(table: Table, place: int) -> bool:
-    return bool(cells.matches(cells.or_null(table.columns[place]), rules.UUID_REGEX).all())
-
-
-def _usable(
-    table: Table, vocabulary: Vocabulary, places: Mapping[str, int], unnamed: set[str], notes: list[str]
-) -> dict[str, int]:
-    """Return the columns without those that pass through, because their values are of another kind.
-
-    IDs of another system are none of the service, and names of categories and employees say nothing without the frames that know them.
-    """
-    left: set[str] = set()
-    for field in unnamed & places.keys():
-        is_id = _is_headed_id(table, vocabulary, field, places[field])
-        column = table.columns[places[field]]
-        if not _are_ids(table, places[field]) and not (is_id and cells.matches(column, _LIKE_A_UUID).any()):
-            left.add(field)
-            if is_id and field not in vocabulary.chosen:
-                notes.append(_other_ids(table, places[field]))
-    if "sign" in places and cells.blank(table.columns[places["sign"]]).all():
-        left.add("sign")
-    if "id" in places and not cells.matches(table.columns[places["id"]], _LIKE_A_UUID).any():
-        left.add("id")
-        if "id" not in vocabulary.chosen:
-            notes.append(_other_ids(table, places["id"]))
-    if not {"debit", "credit"} <= set(places):
-        left |= {"debit", "credit"}
-    return {field: place for field, place in places.items() if field not in left or field in vocabulary.chosen}
-
-
-def _other_ids(table: Table, place: int) -> str:
-    example = cells.quoted(table.columns[place][0].as_py())
-    return f"{table.headings[place]!r} holds IDs such as {example}, which are none of the service"
-
-
-def _is_headed_id(table: Table, vocabulary: Vocabulary, field: str, place: int) -> bool:
-    return normal(table.headings[place]) in vocabulary.fields[field][0].words
-
-
-def _missing(
-    table: Table, vocabulary: Vocabulary, places: Mapping[str, int], problems: Sequence[InputError]
-) -> list[InputError]:
+def _missing(reading: Reading) -> list[InputError]:
     """Return the problems that a date or an amount has no column though a column could hold it."""
-    named = places.keys() | {error.field for error in problems} | ({"amount"} if "debit" in places else set())
+    named = reading.places.keys() | {error.field for error in reading.problems}
+    named |= {"amount"} if reading.has("debit") else set()
     return [
-        vocabulary.missing(field, table, places)
-        for field in ("date", "amount")
-        if field not in named and not vocabulary.may_lack(field, table, places)
+        reading.missing(field) for field in ("date", "amount") if field not in named and not reading.may_lack(field)
     ]
 
 
-def _without_texts(table: Table, places: Mapping[str, int], notes: list[str]) -> Table:
-    """Return the rows without those that have neither an ID nor a date nor an amount."""
-    needed = [places[field] for field in ("id", "date", "amount", "debit", "credit") if field in places]
-    if not {"date", "amount"} <= places.keys():
-        return table
-    texts = np.logical_and.reduce([cells.blank(table.columns[place]) for place in needed])
-    notes += cells.counted(table, {"rows skipped that have neither a date nor an amount": texts})
-    return some_rows(table, ~texts, "entries")
+def _keep_entries(reading: Reading, others: Sequence[int]) -> None:
+    """Leave out rows that hold nothing, those of a report, and those with neither ID nor date nor amount."""
+    places, notes = reading.places, reading.notes
+    table = cells.without_broken(reading.table, places.values(), reading.problems)
+    table = cells.without_blank_rows(table, places.values(), others=others)
+    table = without_report_rows(table, places, ("id", "date"), notes, what="entries", lacks_all=True)
+    if reading.has("date", "amount"):
+        needed = [places[field] for field in ("id", "date", "amount", "debit", "credit") if field in places]
+        texts = np.logical_and.reduce([cells.blank(table.columns[place]) for place in needed])
+        notes += cells.counted(table, {"rows skipped that have neither a date nor an amount": texts})
+        table = some_rows(table, ~texts, "entries")
+    reading.table = table
 
 
-def _amounts(
-    table: Table,
-    places: Mapping[str, int],
-    decimal: str | None,
-    vocabulary: Vocabulary,
-    notes: list[str],
-    problems: list[InputError],
-) -> pa.ChunkedArray | None:
-    """Return the amounts with their sign, None where the file has none or the problems say why not."""
-    read: dict[str, pa.ChunkedArray] = {}
-    wanted = [field for field in ("amount", "debit", "credit") if field in places]
-    for field in wanted:
-        with collected(problems):
-            read[field] = amounts.amounts(table, places[field], decimal)
-    if len(read) < len(wanted) or not wanted:
-        return None
+def _read_dates(reading: Reading, date_format: str | None) -> None:
+    if reading.has("date") and not reading.has("id"):
+        rule = "is the date and must not be empty (fill it in, or delete rows that are no entries)"
+        with reading.trying():
+            reading.refuse("date", reading.blank("date"), rule, instead={"rows_with": reading.heading("date")})
+    reading.read("date", dates.dates, date_format, reading.notes)
+
+
+def _read_amounts(reading: Reading, decimal: str | None) -> None:
+    """Read the amounts with their sign, and hold them to the other columns."""
+    read = signed_amounts.read_columns(reading, amounts.amounts, decimal)
+    if read:
+        with reading.trying():
+            amount = _amounts(reading, read)
+            if amount is not None:
+                reading.result["amount"] = amount
+                reading.problems += _against(reading, amount)
+
+
+def _amounts(reading: Reading, read: Mapping[str, pa.ChunkedArray]) -> pa.ChunkedArray | None:
+    """Return the amounts with their sign, None where the file has one side alone."""
     alone = read.get("amount")
-    if alone is not None and "sign" in places:
-        return sides.signed(table, places, alone, notes, side="sign", chosen=vocabulary.chosen)
-    if len({"debit", "credit"} & read.keys()) < len(("debit", "credit")):
+    if alone is not None and "sign" in reading.places:
+        return signed_amounts.by_word(reading, alone, "sign")
+    if not {"debit", "credit"} <= read.keys() or (alone is not None and "amount" in reading.chosen):
         return alone
-    if alone is not None and "amount" in vocabulary.chosen:
-        return alone
-    debit, credit = read["debit"], read["credit"]
-    both = cells.mask(
-        pc.and_(*(pc.not_equal(pc.fill_null(side, 0), pa.scalar(0, side.type)) for side in (debit, credit)))
-    )
-    cells.refuse(table, places["debit"], both, f"and {table.headings[places['credit']]!r} must not both hold an amount")
-    whole = sides.of_pair(table, places, debit, credit)
-    if alone is not None and not sides.agree(whole, alone):
+    debit, credit = reading.heading("debit"), reading.heading("credit")
+    both = signed_amounts.are_not_zero(read["debit"]) & signed_amounts.are_not_zero(read["credit"])
+    reading.refuse("debit", both, f"and {credit!r} must not both hold an amount")
+    whole = signed_amounts.of_pair(reading, read["debit"], read["credit"])
+    if alone is not None and not signed_amounts.agree(whole, alone):
+        amount = reading.heading("amount")
         raise question(
-            f"{table.headings[places['amount']]!r} differs from {table.headings[places['debit']]!r} less"
-            f" {table.headings[places['credit']]!r} beside it: take it with"
-            f" {option('amount', table.headings[places['amount']])}, or take the two with",
-            table.source,
+            f"{amount!r} differs from {debit!r} less {credit!r} beside it: take it with"
+            f" {option('amount', amount)}, or take the two with",
+            reading.table.source,
             {"amount": ""},
         )
-    notes.append(
-        f"one amount of {table.headings[places['debit']]!r} (positive) and {table.headings[places['credit']]!r} (negative)"
-    )
+    reading.notes.append(f"one amount of {debit!r} (positive) and {credit!r} (negative)")
     return whole
 
 
-def _against(
-    table: Table, places: Mapping[str, int], amount: pa.ChunkedArray, vocabulary: Vocabulary, notes: list[str]
-) -> Iterator[InputError]:
+def _against(reading: Reading, amount: pa.ChunkedArray) -> Iterator[InputError]:
     """Yield what the file says against its amounts; a bank statement is named by its running balance.
 
     Signed amounts of a bank statement keep their signs, its debits are asked about.
     """
-    pair = {field: table.headings[places[field]] for field in ("debit", "credit") if field in places}
+    table, places = reading.table, reading.places
+    pair: dict[str, str] = {field: reading.heading(field) for field in ("debit", "credit") if field in places}
     taken = {field: place for field, place in places.items() if not pair or field != "amount"}
-    yield from contradictions(table, taken, amount, vocabulary, side="sign")
+    yield from contradictions(table, taken, amount, reading.vocabulary, side="sign")
     balance = running_balance(table, places, amount)
-    if balance is not None and pair and not vocabulary.is_settled(*pair):
+    if balance is not None and pair and not reading.is_settled(*pair):
         yield question(
             f"is a bank statement, as its running balance {balance!r} shows: there a debit is money that leaves the account."
             " To read debits as positive, name the columns",
@@ -399,20 +323,9 @@ def _against(
             pair,
         )
     elif balance is not None and not pair:
-        notes.append(f"is a bank statement, as its running balance {balance!r} shows: amounts keep the bank's signs")
-
-
-def _passed_through(table: Table, columns: Mapping[int, str]) -> dict[str, pa.ChunkedArray]:
-    """Return the columns that are no field under their headings, each of which is there once."""
-    taken = {*(name.casefold() for name in schema.ENTRIES.names), "batch_id", "reason", "message"}
-    passed: dict[str, pa.ChunkedArray] = {}
-    for place, heading in columns.items():
-        name = heading.strip()
-        if name.casefold() in taken:
-            name = f"{name} (column {place + 1})"
-        taken.add(name.casefold())
-        passed[name] = cells.or_null(table.columns[place])
-    return passed
+        reading.notes.append(
+            f"is a bank statement, as its running balance {balance!r} shows: amounts keep the bank's signs"
+        )
 
 
 def _currencies(table: Table, place: int) -> pa.ChunkedArray:
@@ -420,6 +333,37 @@ def _currencies(table: Table, place: int) -> pa.ChunkedArray:
     rule = f"must hold currency codes of three letters such as EUR (or leave it out: {leave_out('currency')})"
     cells.refuse(table, place, ~cells.matches(column, "^[A-Z]{3}$"), rule)
     return column
+
+
+def _read_texts(reading: Reading) -> None:
+    """Read the columns that no rule can refuse."""
+    result = reading.result
+    result |= {field: reading.or_null(field) for field in _TEXTS if field in reading.places}
+    saying = next((field for field in ("approved", "status") if field in reading.places), None)
+    if saying is not None:
+        said = reading.column(saying)
+        result["status"] = reading.or_null("status" if reading.has("status") else saying)
+        approving = words.values("approved") | (words.values("yes") if saying == "approved" else frozenset())
+        result["approved"] = words.are(said, approving)
+        reading.notes += _approvals(said, result["approved"])
+
+
+def _without_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    is_id = cells.matches(column, rules.UUID_REGEX)
+    return cells.or_null(pc.if_else(pa.array(is_id), pa.scalar("", column.type), column))
+
+
+def _passed_through(table: Table, others: Sequence[int]) -> dict[str, pa.ChunkedArray]:
+    """Return the columns that are no field under their headings, each of which is there once."""
+    taken = {*(name.casefold() for name in schema.ENTRIES.names), "batch_id", "reason", "message"}
+    passed: dict[str, pa.ChunkedArray] = {}
+    for place in others:
+        name = table.headings[place].strip()
+        if name.casefold() in taken:
+            name = f"{name} (column {place + 1})"
+        taken.add(name.casefold())
+        passed[name] = cells.or_null(table.columns[place])
+    return passed
 
 
 def _approvals(column: pa.ChunkedArray, approved: pa.ChunkedArray) -> list[str]:

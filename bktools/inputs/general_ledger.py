@@ -8,7 +8,6 @@ from dataclasses import replace
 from decimal import Decimal
 from os import PathLike
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,14 +15,14 @@ import pyarrow.compute as pc
 from bktools.caller import can_set, name_of, setting
 from bktools.errors import ArgumentError, InputError, UnverifiedTableWarning
 from bktools.frames import schema
-from bktools.inputs import amounts, cells, dates, sides, words
-from bktools.inputs.cells import collected, raise_all
-from bktools.inputs.columns import Columns, Vocabulary
+from bktools.inputs import amounts, cells, dates, sides, signed_amounts, words
+from bktools.inputs.cells import raise_all
+from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
 from bktools.inputs.evidence import contradictions, lone_half, rows_with, without_report_rows
-from bktools.inputs.file import read_table
-from bktools.inputs.formats.format import Ledger
+from bktools.inputs.formats.format import File, Format, Ledger
 from bktools.inputs.formats.registry import recognised, refuse_arguments
 from bktools.inputs.proposals import proposing
+from bktools.inputs.signed_amounts import MONEY
 from bktools.inputs.table import Table
 from bktools.inputs.words import without_extras
 
@@ -116,176 +115,149 @@ def read_general_ledger(
     """
     if verify not in ("strict", "warn"):
         raise ArgumentError(name_of("verify"), 'must be "strict" or "warn"', verify)
-    problems: list[InputError] = []
-    notes: list[str] = []
     form_of_file = recognised(path, encoding)
     vocabulary = Vocabulary("ledger", columns)
     if form_of_file is None:
-        table = read_table(path, vocabulary.score, delimiter=delimiter, encoding=encoding, sheet=sheet)
-        ledger = _of_table(table, vocabulary, decimal, date_format, problems, notes)
+        reading = opened(path, vocabulary, delimiter=delimiter, encoding=encoding, sheet=sheet)
+        _find_postings(reading)
+        ledger = Ledger(reading.table, reading.places, decimal=decimal, date_format=date_format, is_whole=False)
     else:
-        file, form = form_of_file
-        if isinstance(form.ledger, str):
-            raise InputError(form.ledger, source=file.source)
-        ledger = form.ledger(file)
-        refuse_arguments(form, {"columns": columns, "delimiter": delimiter, "sheet": sheet})
-        # Some formats write amounts and dates as the user's language has them.
-        for argument, value in (("decimal", decimal), ("date_format", date_format)):
-            if value is not None and getattr(ledger, argument) is not None:
-                refuse_arguments(form, {argument: value})
-        ledger = replace(ledger, decimal=ledger.decimal or decimal, date_format=ledger.date_format or date_format)
-    postings, sums = _postings(ledger, vocabulary, problems, notes)
-    failed = _held(ledger, _problems(ledger, postings, sums), verify)
-    notes += failed or _verified(ledger)
-    provenance = ledger.table.provenance(postings.num_rows, ledger.places, [*notes, *_part(ledger, postings)])
+        of_tables = {"columns": columns, "delimiter": delimiter, "sheet": sheet}
+        ledger = _of_format(*form_of_file, of_tables, decimal, date_format)
+        reading = Reading(ledger.table, vocabulary, ledger.places)
+    postings, sums = _postings(reading, ledger)
+    failed = [*_failed_checks(reading, ledger, postings, sums)]
+    if failed:
+        _tell(failed, reading, ledger, verify)
+    notes = [*reading.notes, *(failed or _verified(ledger)), *_part(ledger, postings)]
+    provenance = reading.table.provenance(postings.num_rows, reading.places, notes)
     # As text: pandas keeps what JSON can hold when a frame is copied or written.
-    provenance |= {"format": form.name if form_of_file else None, **{side: str(total) for side, total in sums.items()}}
+    provenance |= {"format": form_of_file[1].name if form_of_file else None}
+    provenance |= {side: str(total) for side, total in sums.items()}
     return schema.to_pandas(postings, provenance)
 
 
-def _of_table(
-    table: Table,
-    vocabulary: Vocabulary,
-    decimal: str | None,
-    date_format: str | None,
-    problems: list[InputError],
-    notes: list[str],
+def _of_format(
+    file: File, form: Format, of_tables: Mapping[str, object], decimal: str | None, date_format: str | None
 ) -> Ledger:
-    places = vocabulary.assign(table, ("account_code", "date"), problems=problems, notes=notes)
-    if {"debit", "credit"} <= set(places):
+    """Return the postings of a file of a format; an argument that says what the format says itself is refused."""
+    if isinstance(form.ledger, str):
+        raise InputError(form.ledger, source=file.source)
+    ledger = form.ledger(file)
+    refuse_arguments(form, of_tables)
+    # Some formats write amounts and dates as the user's language has them.
+    refuse_arguments(form, {"decimal": decimal} if ledger.decimal else {})
+    refuse_arguments(form, {"date_format": date_format} if ledger.date_format else {})
+    return replace(ledger, decimal=ledger.decimal or decimal, date_format=ledger.date_format or date_format)
+
+
+def _find_postings(reading: Reading) -> None:
+    """Find the columns of a table, and leave out the rows that are no postings."""
+    reading.assign(("account_code", "date"))
+    if reading.has("debit", "credit"):
         # The amount beside them says the same once more, in whatever sign and currency.
-        places = {name: place for name, place in places.items() if name not in ("amount", "side")}
-    elif "amount" in places:
-        problems += lone_half(table, places, vocabulary)
-        places = {name: place for name, place in places.items() if name not in ("debit", "credit")}
-    elif not {"amount", "debit", "credit"} & {error.field for error in problems}:
-        problems.append(vocabulary.missing("amount", table, places))
-    table = rows_with(table, places.pop("rows_with", None), notes, "postings")
-    table = cells.without_broken(table, places.values(), problems)
+        reading.leave("amount", "side")
+    elif reading.has("amount"):
+        reading.problems += lone_half(reading.table, reading.places, reading.vocabulary)
+        reading.leave("debit", "credit")
+    elif not {*MONEY} & {error.field for error in reading.problems}:
+        reading.problems.append(reading.missing("amount"))
+    table = rows_with(reading.table, reading.places.pop("rows_with", None), reading.notes, "postings")
+    places, notes = reading.places, reading.notes
+    table = cells.without_broken(table, places.values(), reading.problems)
     if places:
         table = cells.without_blank_rows(table, places.values())
-    if {"account_code", "date"} <= places.keys():
+    if reading.has("account_code", "date"):
         table = without_report_rows(table, places, ("account_code", "date"), notes, what="postings", lacks_all=False)
-    if {"debit", "credit"} <= places.keys():
-        table = _with_amounts(table, places, notes)
-    return Ledger(table, places, decimal=decimal, date_format=date_format, is_whole=False)
+    reading.table = table
+    if reading.has("debit", "credit"):
+        neither = reading.blank("debit") & reading.blank("credit")
+        # Rows such as opening balances post nothing, if they are few.
+        if neither.mean() <= _FEW:
+            notes += cells.counted(table, {"rows skipped that have neither a debit nor a credit": neither})
+            reading.table = table.rows(~neither)
 
 
-def _with_amounts(table: Table, places: Mapping[str, int], notes: list[str]) -> Table:
-    """Return the rows with a debit or a credit; the others, such as opening balances, post nothing if they are few."""
-    neither = np.logical_and(*(cells.blank(table.columns[places[side]]) for side in ("debit", "credit")))
-    if neither.mean() > _FEW:
-        return table
-    notes += cells.counted(table, {"rows skipped that have neither a debit nor a credit": neither})
-    return table.rows(~neither)
-
-
-def _postings(
-    ledger: Ledger, vocabulary: Vocabulary, problems: list[InputError], notes: list[str]
-) -> tuple[pa.Table, dict[str, Decimal]]:
+def _postings(reading: Reading, ledger: Ledger) -> tuple[pa.Table, dict[str, Decimal]]:
     """Return the postings with their types, and the sums of the two sides as the file has them; raise all problems."""
-    table, places = ledger.table, ledger.places
+    table, places, result = reading.table, reading.places, reading.result
     for field in ("account_code", "date"):
         if field in places:
             rule = f"is the {field.replace('_', ' ')} and must not be empty (delete rows that are no postings)"
-            with collected(problems):
-                cells.refuse(
-                    table, places[field], cells.blank(table.columns[places[field]]), rule, instead=_only(ledger, field)
-                )
-    columns = {field: cells.or_null(table.columns[places[field]]) for field in _TEXTS if field in places}
-    if "date" in places:
-        with collected(problems):
-            columns["date"] = dates.dates(
-                table,
-                places["date"],
-                ledger.date_format,
-                notes,
-                is_of_format=ledger.is_whole and ledger.date_format in _FORMS,
-            )
-    signed = _signed(ledger, vocabulary, problems, notes)
-    if signed is not None and not ledger.is_whole:
-        problems += contradictions(table, places, signed[0], vocabulary, side="side")
-    raise_all(problems, table)
-    # Without a problem there are amounts.
-    assert signed is not None
-    columns["amount"], sums = signed
+            with reading.trying():
+                reading.refuse(field, reading.blank(field), rule, instead=_without_empty(reading, ledger, field))
+    is_of_format = ledger.is_whole and ledger.date_format in _FORMS
+    reading.read("date", dates.dates, ledger.date_format, reading.notes, is_of_format=is_of_format)
+    sums = _read_amounts(reading, ledger)
+    if sums and not ledger.is_whole:
+        reading.problems += contradictions(table, places, result["amount"], reading.vocabulary, side="side")
+    raise_all(reading.problems, table)
+    result |= {field: reading.or_null(field) for field in _TEXTS if field in places}
     if "currency" in places:
-        columns["currency"] = cells.or_null(cells.trimmed(table.columns[places["currency"]]))
+        result["currency"] = cells.or_null(cells.trimmed(reading.column("currency")))
     if ledger.currency:
-        stated = columns.get("currency", cells.constant(None, schema.TEXT, len(table.lines)))
-        columns["currency"] = pc.fill_null(stated, ledger.currency)
-    columns["line"] = pa.chunked_array([pa.array(table.lines, schema.COUNT)])
-    return pa.table({field.name: columns[field.name] for field in schema.LEDGER if field.name in columns}), sums
+        stated = result.get("currency", reading.constant(None, schema.TEXT))
+        result["currency"] = pc.fill_null(stated, ledger.currency)
+    result["line"] = reading.lines()
+    return pa.table({field.name: result[field.name] for field in schema.LEDGER if field.name in result}), sums
 
 
-def _only(ledger: Ledger, field: str) -> Mapping[str, str]:
+def _without_empty(reading: Reading, ledger: Ledger, field: str) -> Mapping[str, str]:
     """Return the option that leaves rows out in which a field is empty; a format has none."""
-    return {} if ledger.is_whole else {"rows_with": ledger.table.headings[ledger.places[field]]}
+    return {} if ledger.is_whole else {"rows_with": reading.heading(field)}
 
 
-def _signed(
-    ledger: Ledger, vocabulary: Vocabulary, problems: list[InputError], notes: list[str]
-) -> tuple[pa.ChunkedArray, dict[str, Decimal]] | None:
-    """Return the signed amounts and the sums of the two sides, None where the problems say why not."""
-    exact: dict[str, pa.ChunkedArray] = {}
-    wanted = [name for name in ("amount", "debit", "credit") if name in ledger.places]
-    for name in wanted:
-        with collected(problems):
-            exact[name] = _exact(ledger, ledger.places[name])
-    if wanted in (["amount"], ["debit", "credit"]) and len(exact) == len(wanted):
-        with collected(problems):
-            return _by_side(ledger, vocabulary, exact, notes)
-    return None
+def _read_amounts(reading: Reading, ledger: Ledger) -> dict[str, Decimal]:
+    """Read the signed amounts and return the sums of the two sides, none where the problems say why."""
+    exact = signed_amounts.read_columns(reading, _exact, ledger.decimal)
+    sums: dict[str, Decimal] = {}
+    if exact.keys() in ({"amount"}, {"debit", "credit"}):
+        with reading.trying():
+            if "amount" in exact:
+                amount = _with_side(reading, ledger, exact["amount"])
+                zero = pa.scalar(Decimal(), amount.type)
+                both = (pc.max_element_wise(amount, zero), pc.negate(pc.min_element_wise(amount, zero)))
+            else:
+                both = (exact["debit"], exact["credit"])
+                amount = _of_pair(reading, ledger, *both)
+            reading.result["amount"] = amount.cast(pa.decimal128(_DIGITS + 10, amount.type.scale))
+            sums = {side: _sum(column) for side, column in zip(("debit", "credit"), both, strict=True)}
+    return sums
 
 
-def _by_side(
-    ledger: Ledger, vocabulary: Vocabulary, exact: Mapping[str, pa.ChunkedArray], notes: list[str]
-) -> tuple[pa.ChunkedArray, dict[str, Decimal]]:
-    table, places = ledger.table, ledger.places
-    if "amount" not in places:
-        debit, credit = exact["debit"], exact["credit"]
-        amount = _of_pair(table, places, debit, credit, is_whole=ledger.is_whole)
-        sums = {"debit": _sum(debit), "credit": _sum(credit)}
-    else:
-        amount = exact["amount"]
-        empty, rule = cells.mask(pc.is_null(amount)), "is the amount and must not be empty"
-        cells.refuse(table, places["amount"], empty, rule, instead=_only(ledger, "amount"))
-        if "side" in places:
-            rule = "says whether the amount is debit or credit and must not be empty"
-            cells.refuse(table, places["side"], cells.blank(table.columns[places["side"]]), rule)
-            chosen = {"side"} if ledger.is_whole else {*vocabulary.chosen}
-            amount = sides.signed(table, places, amount, notes, side="side", chosen=chosen)
-        zero = pa.scalar(Decimal(), amount.type)
-        debit, credit = pc.max_element_wise(amount, zero), pc.min_element_wise(amount, zero)
-        sums = {"debit": _sum(debit), "credit": -_sum(credit)}
-    return amount.cast(pa.decimal128(_DIGITS + 10, amount.type.scale)), sums
+def _with_side(reading: Reading, ledger: Ledger, amount: pa.ChunkedArray) -> pa.ChunkedArray:
+    empty = cells.mask(pc.is_null(amount))
+    rule = "is the amount and must not be empty"
+    reading.refuse("amount", empty, rule, instead=_without_empty(reading, ledger, "amount"))
+    if "side" not in reading.places:
+        return amount
+    rule = "says whether the amount is debit or credit and must not be empty"
+    reading.refuse("side", reading.blank("side"), rule)
+    return signed_amounts.by_word(reading, amount, "side")
 
 
-def _of_pair(
-    table: Table, places: Mapping[str, int], debit: pa.ChunkedArray, credit: pa.ChunkedArray, *, is_whole: bool
-) -> pa.ChunkedArray:
+def _of_pair(reading: Reading, ledger: Ledger, debit: pa.ChunkedArray, credit: pa.ChunkedArray) -> pa.ChunkedArray:
     neither = cells.mask(pc.and_(pc.is_null(debit), pc.is_null(credit)))
-    cells.refuse(table, places["debit"], neither, "and the credit beside it must not both be empty")
-    both = np.logical_and(*(cells.mask(pc.not_equal(side, pa.scalar(0, side.type))) for side in (debit, credit)))
-    if not is_whole and both.mean() > _MOST:
-        rule = f"and {table.headings[places['credit']]!r} hold an amount in the same rows, as no debit and credit do"
-        cells.refuse(table, places["debit"], both, rule)
-    if not is_whole and _sum(debit) and _sum(debit) == -_sum(credit):
-        # Credits are negative and add up to the debits: their column has its sign.
-        return sides.of_pair(table, places, debit, pc.negate(credit))
-    return sides.of_pair(table, places, debit, credit)
+    reading.refuse("debit", neither, "and the credit beside it must not both be empty")
+    if not ledger.is_whole:
+        both = signed_amounts.are_not_zero(debit) & signed_amounts.are_not_zero(credit)
+        if both.mean() > _MOST:
+            rule = f"and {reading.heading('credit')!r} hold an amount in the same rows, as no debit and credit do"
+            reading.refuse("debit", both, rule)
+        if _sum(debit) and _sum(debit) == -_sum(credit):
+            # Credits are negative and add up to the debits: their column has its sign.
+            credit = pc.negate(credit)
+    return signed_amounts.of_pair(reading, debit, credit)
 
 
-def _exact(ledger: Ledger, place: int) -> pa.ChunkedArray:
-    table = ledger.table
-    exact = amounts.amounts(table, place, ledger.decimal)
+def _exact(table: Table, place: int, decimal: str | None) -> pa.ChunkedArray:
+    exact = amounts.amounts(table, place, decimal)
     rule = f"must have at most {_DIGITS} digits, {_DECIMALS} of them decimals"
     if exact.type.scale > _DECIMALS:
-        long = cells.matches(table.columns[place], _LONG)
-        cells.refuse(
-            table, place, long & ~cells.matches(table.columns[place], _RESIDUE), f"{rule} (round it in the file)"
-        )
-        exact = pc.if_else(pa.array(long), pc.round(exact, _MEANT), exact)
+        column = table.columns[place]
+        is_long = cells.matches(column, _LONG)
+        cells.refuse(table, place, is_long & ~cells.matches(column, _RESIDUE), f"{rule} (round it in the file)")
+        exact = pc.if_else(pa.array(is_long), pc.round(exact, _MEANT), exact)
     narrow = pa.decimal128(_DIGITS, min(exact.type.scale, _DECIMALS))
     limit = pa.scalar(Decimal(10) ** (_DIGITS - narrow.scale), pa.decimal256(_DIGITS + 1, 0))
     cells.refuse(table, place, cells.mask(pc.greater_equal(pc.abs(exact), limit)), rule)
@@ -296,42 +268,39 @@ def _sum(column: pa.ChunkedArray) -> Decimal:
     return pc.sum(column.cast(pa.decimal128(_DIGITS + 10, column.type.scale))).as_py() or Decimal()
 
 
-def _held(ledger: Ledger, problems: Iterator[str], verify: str) -> list[str]:
-    """Return failed checks as notes; with "strict" the first one is an error."""
-    failed = list(problems)
-    if not failed:
-        return []
+def _tell(failed: list[str], reading: Reading, ledger: Ledger, verify: str) -> None:
+    """Raise the first failed check as an error, or warn of it."""
     more = f" ({len(failed)} such findings)" if len(failed) > 1 else ""
-    if verify == "strict":
-        way_out = f", or read it anyway with {setting('verify', 'warn')}" if can_set("verify") else ""
-        error = InputError(
-            f"{failed[0]}{more}: correct it in the accounting system and export again{way_out}",
-            source=ledger.table.source,
-        )
-        error.settings = (("verify", "warn"),) if can_set("verify") and not ledger.is_whole else ()
-        raise error
-    warnings.warn(f"{ledger.table.source}: {failed[0]}{more}", UnverifiedTableWarning, stacklevel=4)
-    return failed
+    if verify == "warn":
+        warnings.warn(f"{reading.table.source}: {failed[0]}{more}", UnverifiedTableWarning, stacklevel=4)
+        return
+    way_out = f", or read it anyway with {setting('verify', 'warn')}" if can_set("verify") else ""
+    error = InputError(
+        f"{failed[0]}{more}: correct it in the accounting system and export again{way_out}", source=reading.table.source
+    )
+    error.settings = (("verify", "warn"),) if can_set("verify") and not ledger.is_whole else ()
+    raise error
 
 
-def _problems(ledger: Ledger, table: pa.Table, sums: Mapping[str, Decimal]) -> Iterator[str]:
+def _failed_checks(reading: Reading, ledger: Ledger, postings: pa.Table, sums: Mapping[str, Decimal]) -> Iterator[str]:
+    """Yield what the postings contradict: totals that a format states, and what holds of any whole ledger."""
     yield from ledger.doubts
-    yield from _residues(ledger)
+    yield from _residues(reading)
     if not ledger.is_whole:
-        yield from _doubts_of_table(ledger.table, table)
-    if ledger.is_whole and "voucher_id" in table.column_names:
-        for voucher, line, debit, credit in _unbalanced(table):
+        yield from _doubts_of_table(reading, postings)
+    elif "voucher_id" in postings.column_names:
+        for voucher, line, debit, credit in _unbalanced(postings):
             yield (
                 f"the voucher {cells.quoted(voucher)} (line {line}) does not balance: debit {debit}, credit {credit},"
                 f" difference {debit - credit}"
             )
-    counted = {**sums, "rows": Decimal(table.num_rows)}
+    counted = {**sums, "rows": Decimal(postings.num_rows)}
     for total in ledger.totals:
         summed = counted[total.counted] if isinstance(total.counted, str) else total.counted
         if summed != total.stated:
             yield f"{total.name} is {total.stated} in the file, but {summed} by its postings"
     if ledger.movements:
-        moved = table.group_by("account_code").aggregate([("amount", "sum")])
+        moved = postings.group_by("account_code").aggregate([("amount", "sum")])
         moves = dict(zip(moved["account_code"].to_pylist(), moved["amount_sum"].to_pylist(), strict=True))
         for account, stated in ledger.movements.items():
             summed = moves.get(account, Decimal())
@@ -342,32 +311,31 @@ def _problems(ledger: Ledger, table: pa.Table, sums: Mapping[str, Decimal]) -> I
                 )
 
 
-def _residues(ledger: Ledger) -> Iterator[str]:
+def _residues(reading: Reading) -> Iterator[str]:
     """Yield the columns whose amounts were read without the residue of sums in binary."""
-    table = ledger.table
-    for place in (ledger.places[name] for name in ("amount", "debit", "credit") if name in ledger.places):
-        rows = cells.matches(table.columns[place], _LONG)
+    for column, heading in ((reading.column(name), reading.heading(name)) for name in MONEY if name in reading.places):
+        rows = cells.matches(column, _LONG)
         if rows.any():
-            first = table.columns[place][int(rows.argmax())].as_py()
+            first = column[int(rows.argmax())].as_py()
             yield (
-                f"{table.headings[place]!r} holds amounts such as {first} ({cells.lines_of(table, rows)}), whose last digits"
+                f"{heading!r} holds amounts such as {first} ({cells.lines_of(reading.table, rows)}), whose last digits"
                 f" sums in binary have left: they are read with {_MEANT} decimals"
             )
 
 
-def _doubts_of_table(source: Table, table: pa.Table) -> Iterator[str]:
+def _doubts_of_table(reading: Reading, postings: pa.Table) -> Iterator[str]:
     """Yield what a whole ledger does not have: half of each voucher, one side alone, vouchers of which most do not balance."""
-    contra = [text for text in source.headings if without_extras(text) in words.headings("contra_account")]
-    if contra and _sum(table["amount"]):
+    contra = [text for text in reading.table.headings if without_extras(text) in words.headings("contra_account")]
+    is_balanced = not _sum(postings["amount"])
+    if contra and not is_balanced:
         yield f"the postings of {contra[0]!r}, the account on the other side of each row, are not in its amounts"
-    elif sides.is_one_sided(table["amount"]):
-        yield f"all {table.num_rows:,} amounts are on one side, which no whole ledger is"
-    elif _sum(table["amount"]):
+    elif sides.is_one_sided(postings["amount"]):
+        yield f"all {postings.num_rows:,} amounts are on one side, which no whole ledger is"
+    elif not is_balanced:
         # Without vouchers those of a day are one; a few days show nothing.
-        vouchers, what, few = (
-            ("voucher_id", "vouchers", 1) if "voucher_id" in table.column_names else ("date", "days", 2)
-        )
-        wrong, count = len(_unbalanced(table, vouchers)), pc.count_distinct(table[vouchers]).as_py()
+        has_vouchers = "voucher_id" in postings.column_names
+        by, what, few = ("voucher_id", "vouchers", 1) if has_vouchers else ("date", "days", 2)
+        wrong, count = len(_unbalanced(postings, by)), pc.count_distinct(postings[by]).as_py()
         if wrong > max(few, count / 2):
             yield f"{wrong:,} of {count:,} {what} do not balance, as in a part of a ledger or where amounts are read wrongly"
 
@@ -380,31 +348,21 @@ def _verified(ledger: Ledger) -> list[str]:
     return [f"the file's own figures agree with its postings: {', '.join(figures)}"] * bool(figures)
 
 
-def _unbalanced(table: pa.Table, vouchers: str = "voucher_id") -> list[tuple[str, int, Decimal, Decimal]]:
+def _unbalanced(postings: pa.Table, by: str = "voucher_id") -> list[tuple[str, int, Decimal, Decimal]]:
     """Return the vouchers, or days, whose postings do not add up to zero: id, first line, sums of debit and credit."""
-    sums = table.group_by(vouchers).aggregate([("amount", "sum")])
-    wrong = sums.filter(pc.not_equal(sums["amount_sum"], Decimal()))[vouchers]
-    if not len(wrong):
-        return []
-    rows = table.filter(pc.is_in(table[vouchers], wrong))
-    rows = rows.append_column("credit", pc.min_element_wise(rows["amount"], pa.scalar(Decimal(), rows["amount"].type)))
-    unbalanced = rows.group_by(vouchers, use_threads=False).aggregate(
-        [("line", "min"), ("amount", "sum"), ("credit", "sum")]
-    )
+    credit = pc.min_element_wise(postings["amount"], pa.scalar(Decimal(), postings["amount"].type))
+    groups = postings.append_column("credit", credit).group_by(by, use_threads=False)
+    sums = groups.aggregate([("line", "min"), ("amount", "sum"), ("credit", "sum")])
+    wrong = sums.filter(pc.not_equal(sums["amount_sum"], Decimal()))
     return [
-        (
-            voucher[vouchers],
-            voucher["line_min"],
-            voucher["amount_sum"] - voucher["credit_sum"],
-            -voucher["credit_sum"],
-        )
-        for voucher in unbalanced.to_pylist()
+        (row[by], row["line_min"], row["amount_sum"] - row["credit_sum"], -row["credit_sum"])
+        for row in wrong.to_pylist()
     ]
 
 
-def _part(ledger: Ledger, table: pa.Table) -> list[str]:
+def _part(ledger: Ledger, postings: pa.Table) -> list[str]:
     """Return a note where the vouchers of a table do not balance: it may be a part of the ledger."""
-    if ledger.is_whole or "voucher_id" not in table.column_names:
+    if ledger.is_whole or "voucher_id" not in postings.column_names:
         return []
-    wrong = _unbalanced(table)
+    wrong = _unbalanced(postings)
     return [f"vouchers that do not balance, as in a part of a ledger: {len(wrong)}"] * bool(wrong)

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from bktools.caller import name_of, setting
@@ -42,18 +43,8 @@ class Head(NamedTuple):
 def read_head(text: bytes, score: Score, *, delimiter: str | None, prefer: str, source: str) -> Head:
     """Return the headings of a delimited text: the row with most headings that are known, else the first with cells.
 
-    Parameters
-    ----------
-    text : bytes
-        UTF-8.
-    score : callable
-        How many cells of a row are known headings.
-    delimiter : str, optional
-        One character; without it the one that makes most of the headings.
-    prefer : str
-        The delimiter of equals.
-    source : str
-        The file, for errors.
+    Without a delimiter it is the one that makes most of the headings, of equals the one to `prefer`. `score` says how
+    many cells of a row are known headings; `source` is the file, for errors.
     """
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n\0'):
         raise ArgumentError(name_of("delimiter"), "must be one character such as ; or a tab", delimiter)
@@ -71,7 +62,12 @@ def read_head(text: bytes, score: Score, *, delimiter: str | None, prefer: str, 
     _refuse_wide(rows_of, source)
     scores = {one: [score(row.cells) for row in rows] for one, rows in rows_of.items()}
     best = max(rows_of, key=lambda one: _quality(rows_of[one], scores[one]))
-    return _head(rows_of[best], scores[best], best)
+    rows = rows_of[best]
+    at, points = heading_at([row.cells for row in rows], scores[best])
+    row = rows[at]
+    if not points and is_data([row.cells for row in rows[at:]]):
+        return Head(best, made_headings(len(row.cells)), row.line, row.line, row.cells)
+    return Head(best, row.cells, row.line, row.next_line)
 
 
 def _refuse_wide(rows_of: Mapping[str, Sequence[_Row]], source: str) -> None:
@@ -96,16 +92,14 @@ def _rows(sample: str, delimiter: str, skip: int) -> list[_Row]:
     reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
     rows: list[_Row] = []
     line = 1
-    try:
+    # What is wrong below is told when the body is read.
+    with suppress(csv.Error):
         for cells in reader:
             if line > skip and any(cell.strip() for cell in cells):
                 rows.append(_Row(line, reader.line_num + 1, tuple(cells)))
             line = reader.line_num + 1
             if len(rows) == _SAMPLE_ROWS:
                 break
-    except csv.Error:
-        # What is wrong below is told when the body is read.
-        pass
     return rows
 
 
@@ -113,15 +107,6 @@ def _quality(rows: list[_Row], scores: list[int]) -> tuple[int, int, int]:
     widths = [len(row.cells) for row in rows]
     usual = max(set(widths), key=widths.count)
     return max(scores), int(usual > 1) * widths.count(usual), usual
-
-
-def _head(rows: list[_Row], scores: list[int], delimiter: str) -> Head:
-    cells = [row.cells for row in rows]
-    at, points = heading_at(cells, scores)
-    row = rows[at]
-    if not points and is_data(cells[at:]):
-        return Head(delimiter, made_headings(len(row.cells)), row.line, row.line, row.cells)
-    return Head(delimiter, row.cells, row.line, row.next_line)
 
 
 def heading_at(rows: Sequence[Sequence[str]], known: Sequence[int]) -> tuple[int, int]:

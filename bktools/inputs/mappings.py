@@ -8,10 +8,11 @@ import tomllib
 import unicodedata
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from bktools.disk import PRIVATE_FOLDER, file_name, storage_errors, write_whole
 from bktools.errors import ArgumentError, GuessedEncodingWarning, InputError
@@ -22,16 +23,16 @@ from bktools.inputs.heading_row import made_headings
 from bktools.inputs.table import Score
 from bktools.settings import config_path
 
-# Fields by the kind of file that has them.
-KINDS = {kind: tuple(words.fields(kind)) for kind in ("chart", "entries", "accounts", "ledger")}
+KINDS = ("chart", "entries", "accounts", "ledger")
 OPTIONS = ("delimiter", "encoding", "sheet", "decimal", "date_format", "split_lines")
 
 _NAME = re.compile(r"\w[\w -]{0,62}", re.ASCII)
 _LARGEST = 1 << 20
+_Kind = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(KINDS)})$")]
+_Option = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(OPTIONS)})$")]
 
 
-@dataclass(frozen=True)
-class FileMapping:
+class FileMapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How files with the same headings are read.
 
     Parameters
@@ -49,24 +50,22 @@ class FileMapping:
     """
 
     name: str
-    kind: str
-    headings: tuple[str, ...]
-    columns: Mapping[str, str] = field(default_factory=dict)
-    options: Mapping[str, str] = field(default_factory=dict)
+    kind: _Kind
+    headings: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    columns: dict[str, str] = msgspec.field(default_factory=dict)
+    options: dict[_Option, str] = msgspec.field(default_factory=dict)
 
     def toml(self) -> str:
         """Return the mapping as its file has it."""
         lines = [
             f"kind = {_quoted(self.kind)}",
             "headings = [",
-            *(f"    {_quoted(heading)}," for heading in self.headings),
+            *(f"    {_quoted(text)}," for text in self.headings),
             "]",
         ]
-        for table in ("columns", "options"):
-            values = getattr(self, table)
-            lines += (
-                ["", f"[{table}]", *(f"{name} = {_quoted(value)}" for name, value in values.items())] if values else []
-            )
+        for table, values in (("columns", self.columns), ("options", self.options)):
+            if values:
+                lines += ["", f"[{table}]", *(f"{name} = {_quoted(value)}" for name, value in values.items())]
         return "\n".join([*lines, ""])
 
 
@@ -91,23 +90,24 @@ def all_mappings() -> list[FileMapping]:
 
 
 def read_mapping(path: Path) -> FileMapping:
-    """Return the mapping of a file.
-
-    Raises
-    ------
-    InputError
-        When the file is missing, damaged or no mapping.
-    """
+    """Return the mapping of a file; one that is missing, damaged or no mapping is an `InputError`."""
     try:
         if path.stat().st_size > _LARGEST:
             raise InputError("is too large for a mapping: delete it", source=str(path))
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-        return _checked(path.stem, content)
+        mapping = msgspec.convert({**content, "name": path.stem}, FileMapping)
     except FileNotFoundError:
         raise InputError("there is no such mapping; see: bktools mappings list", source=str(path)) from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, _DamagedError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"is not a readable mapping ({why}): correct it or delete it", source=str(path)) from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise _unreadable(path, error.strerror if isinstance(error, OSError) else error) from None
+    fields = words.fields(mapping.kind)
+    for field in mapping.columns.keys() - fields.keys():
+        raise _unreadable(path, f"[columns] has {field!r}; there are {', '.join(fields)}")
+    return mapping
+
+
+def _unreadable(path: Path, why: object) -> InputError:
+    return InputError(f"is not a readable mapping ({why}): correct it or delete it", source=str(path))
 
 
 def write_mapping(mapping: FileMapping) -> Path:
@@ -121,19 +121,8 @@ def write_mapping(mapping: FileMapping) -> Path:
 def mapping_for(path: str | PathLike[str], kind: str, reader_options: Mapping[str, Any]) -> FileMapping | None:
     """Return the mapping whose headings a file has; None without one.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    kind : str
-        One of KINDS.
-    reader_options : mapping
-        Arguments of the reader; those that are not None go before the mapping's.
-
-    Raises
-    ------
-    InputError
-        When a mapping is damaged, or several are for these headings.
+    Of the reader's arguments, those that are not None go before the mapping's. A damaged mapping, and several for these
+    headings, are an `InputError`.
     """
     # A pipe is not opened: the reader refuses it.
     known = all_mappings() if Path(path).is_file() else []
@@ -197,37 +186,6 @@ def _headings(path: str | PathLike[str], score: Score, reader_options: Mapping[s
 def _comparable(texts: Iterable[str]) -> list[str]:
     spaced = (" ".join(unicodedata.normalize("NFC", text).split()) for text in texts)
     return sorted(filter(None, spaced))
-
-
-class _DamagedError(ValueError):
-    pass
-
-
-def _checked(name: str, content: Mapping[str, Any]) -> FileMapping:
-    unknown = sorted(set(content) - {"kind", "headings", "columns", "options"})
-    if unknown:
-        raise _DamagedError(f"it has {unknown[0]!r}, which no mapping has")
-    kind, headings = content.get("kind"), content.get("headings")
-    if kind not in KINDS:
-        raise _DamagedError(f"its kind must be one of {', '.join(KINDS)}")
-    if (
-        not isinstance(headings, list)
-        or not headings
-        or not all(isinstance(heading, str) and heading.strip() for heading in headings)
-    ):
-        raise _DamagedError("its headings must be a list of texts")
-    columns = _texts(content, "columns", KINDS[kind])
-    return FileMapping(name, kind, tuple(headings), columns, _texts(content, "options", OPTIONS))
-
-
-def _texts(content: Mapping[str, Any], table: str, allowed: Iterable[str]) -> dict[str, str]:
-    values = content.get(table, {})
-    if not isinstance(values, dict) or not all(isinstance(value, str) for value in values.values()):
-        raise _DamagedError(f"[{table}] must be a table of texts")
-    wrong = sorted(set(values) - set(allowed))
-    if wrong:
-        raise _DamagedError(f"[{table}] has {wrong[0]!r}; there are {', '.join(allowed)}")
-    return values
 
 
 def _quoted(text: str) -> str:

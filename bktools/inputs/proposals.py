@@ -103,31 +103,25 @@ def _lacking(frame: pd.DataFrame) -> pd.Series:
 
 
 def _with(arguments: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
-    columns = dict(arguments.get("columns") or {})
+    merged = dict(arguments)
     for name, value in settings:
-        if name == "columns":
-            columns |= value
-    others = {name: value for name, value in settings if name != "columns"}
-    return {**arguments, **others, "columns": columns or None}
+        merged[name] = {**(merged.get(name) or {}), **value} if name == "columns" else value
+    return merged
 
 
 def _shown(frame: pd.DataFrame, settings: Settings, rows: str) -> list[str]:
     about = frame.attrs["bktools"]
     sheet = f" of the sheet {about['sheet']!r}" if about["sheet"] else ""
     columns = ", ".join(f"{field} = {heading!r}" for field, heading in about["columns"].items())
-    places = [*range(min(_FIRST, len(frame)))]
-    places += [place for place in _odd(frame) if place not in places]
-    places += [place for place in range(max(0, len(frame) - _LAST), len(frame)) if place not in places]
+    places = range(len(frame))
+    shown = sorted({*places[:_FIRST], *_odd(frame), *places[-_LAST:]})
     lines = [f"With {as_options(settings)}, {rows}{sheet} would be read from {counted(len(frame), 'row')} ({columns}):"]
-    lines += [f"  line {frame['line'].iloc[place]}: {_row(frame, place)}" for place in sorted(places)]
+    for _, row in frame.iloc[shown].iterrows():
+        lines.append(
+            f"  line {row['line']}: {', '.join(f'{name} {_cell(row[name])}' for name in _SHOWN if name in row)}"
+        )
     lines += [f"  {note}" for note in about["notes"] if note.startswith("rows ")]
     return [*lines, *_sums(frame)]
-
-
-def _row(frame: pd.DataFrame, place: int) -> str:
-    row = frame.iloc[place]
-    cells = ((name, row[name]) for name in _SHOWN if name in frame)
-    return ", ".join(f"{name} {_cell(value)}" for name, value in cells)
 
 
 def _cell(value: Any) -> str:
@@ -153,9 +147,9 @@ def _odd(frame: pd.DataFrame) -> list[int]:
 def _sums(frame: pd.DataFrame) -> list[str]:
     lines = []
     if "amount" in frame:
-        amounts = [Decimal(str(amount)) for amount in frame["amount"] if not pd.isna(amount)]
-        positive = sum((amount for amount in amounts if amount > 0), Decimal())
-        negative = sum((amount for amount in amounts if amount < 0), Decimal())
+        amounts = [Decimal(str(amount)) for amount in frame["amount"].dropna()]
+        positive = sum(amount for amount in amounts if amount > 0)
+        negative = sum(amount for amount in amounts if amount < 0)
         lines.append(f"  positive {positive}, negative {negative}")
     if "date" in frame and frame["date"].notna().any():
         lines.append(f"  from {frame['date'].min():%Y-%m-%d} to {frame['date'].max():%Y-%m-%d}")

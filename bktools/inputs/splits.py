@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,16 +14,18 @@ import pyarrow.compute as pc
 from bktools.frames import schema
 
 
-@dataclass(frozen=True)
-class _Line:
-    """A line of the file, with what says that it is a part of an entry."""
+class _Line(NamedTuple):
+    """A line of the file, with the number and the total that say that it is a part of an entry."""
 
     place: int
-    whole: tuple[Any, ...]
-    content: tuple[Any, ...]
-    amount: Decimal | None
+    cells: dict[str, Any]
     number: str | None
     total: Decimal | None
+
+    @property
+    def content(self) -> tuple[Any, ...]:
+        """All that it says; lines with equal content are copies of one."""
+        return (*self.cells.values(), self.number, self.total)
 
 
 def with_splits(
@@ -34,24 +35,17 @@ def with_splits(
 
     Lines with one ID, company, date and currency are the parts of one entry when a column numbers them from 1 (or 0), or
     when they add up to the total that stands beside each, or when the caller says so. Equal lines are copies of one.
-
-    Parameters
-    ----------
-    entries : pyarrow.Table
-        As the file has them, with all columns.
-    numbers : pyarrow.ChunkedArray, optional
-        The number of each line in its entry, as text.
-    totals : pyarrow.ChunkedArray, optional
-        The amount of each line's whole entry.
-    are_split : bool
-        Whether the caller says that lines with one ID are the parts of one entry.
     """
-    ids = pc.ascii_lower(entries.column("id"))
-    counts = ids.value_counts()
+    counts = entries["id"].value_counts()
     repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1)).drop_null()
-    places = np.flatnonzero(pc.is_in(ids, value_set=repeated))
+    places = np.flatnonzero(pc.is_in(entries["id"], value_set=repeated))
+    rows = entries.drop_columns(["line"]).take(places).to_pylist()
+    said = ([None] * len(rows) if column is None else column.take(places).to_pylist() for column in (numbers, totals))
+    lines_of: dict[str, list[_Line]] = defaultdict(list)
+    for line in map(_Line, places.tolist(), rows, *said):
+        lines_of[line.cells["id"]].append(line)
     numbered = np.zeros((2, len(entries)), np.int64)
-    for lines in _by_id(entries, ids, places, numbers, totals).values():
+    for lines in lines_of.values():
         of_place = _numbered(lines, are_split=are_split)
         for place, number in of_place.items():
             numbered[:, place] = number, max(of_place.values())
@@ -63,30 +57,9 @@ def with_splits(
     return entries
 
 
-def _by_id(
-    entries: pa.Table,
-    ids: pa.ChunkedArray,
-    places: np.ndarray[Any, np.dtype[Any]],
-    numbers: pa.ChunkedArray | None,
-    totals: pa.ChunkedArray | None,
-) -> Mapping[str, Sequence[_Line]]:
-    texts, sums = (
-        [None] * len(places) if column is None else column.take(places).to_pylist() for column in (numbers, totals)
-    )
-    rows = entries.drop_columns(["line"]).take(places).to_pylist()
-    lines = defaultdict(list)
-    for place, of_id, row, number, total in zip(
-        places.tolist(), ids.take(places).to_pylist(), rows, texts, sums, strict=True
-    ):
-        whole = (row["company_id"], row.get("date"), row.get("currency"))
-        content = (*row.values(), number, total)
-        lines[of_id].append(_Line(place, whole, content, row.get("amount"), number, total))
-    return lines
-
-
 def _numbered(lines: Sequence[_Line], *, are_split: bool) -> dict[int, int]:
     """Return the number of each line in its entry by its place in the file; empty where nothing says that it is split."""
-    if len({line.whole for line in lines}) > 1:
+    if len({tuple(map(line.cells.get, ("company_id", "date", "currency"))) for line in lines}) > 1:
         return {}
     different = list({line.content: line for line in lines}.values())
     said = [line.number for line in different]
@@ -104,7 +77,7 @@ def _numbered(lines: Sequence[_Line], *, are_split: bool) -> dict[int, int]:
 
 def _add_up(lines: Sequence[_Line]) -> bool:
     """Return whether the amounts of lines add up to the total beside each of them; signs may stand apart."""
-    amounts = [line.amount for line in lines if line.amount is not None]
+    amounts: list[Any] = [line.cells.get("amount") for line in lines]
     total, *others = {line.total for line in lines}
-    is_known = total is not None and not others and len(amounts) == len(lines)
+    is_known = total is not None and not others and None not in amounts
     return is_known and abs(sum(amounts)) == abs(total or 0)

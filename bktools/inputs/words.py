@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -23,6 +23,7 @@ CURRENCY_CODES = (
 )
 CURRENCY_SIGNS = "$€£¥₹₽₺₴₩₪฿"
 _SHORTEST_WORD = 2
+_MOST_WORDS = 4
 _PUNCTUATION = re.compile(r"[^\w%]|_")
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\uff08[^\uff08\uff09]*\uff09")
 _CURRENCY = re.compile(rf"(?:\bin\s+)?\b(?:{CURRENCY_CODES})\b|[{CURRENCY_SIGNS}]", re.IGNORECASE)
@@ -67,11 +68,8 @@ def _file() -> Mapping[str, Any]:
 
 @cache
 def _table(kind: str, name: str) -> frozenset[str]:
-    texts = _file()[kind][name].values()
-    words = [word for text in texts for word in text.split("|")]
-    return frozenset(
-        filter(None, (normal(one) for word in words for one in (word, word.casefold().translate(_UMLAUTS))))
-    )
+    words = [word for text in _file()[kind][name].values() for word in text.casefold().split("|")]
+    return frozenset(map(normal, [*words, *(word.translate(_UMLAUTS) for word in words)])) - {""}
 
 
 def headings(name: str) -> frozenset[str]:
@@ -94,48 +92,41 @@ def pairs(name: str) -> list[tuple[str, str]]:
 def fields(kind: str) -> Mapping[str, tuple[Headings, ...]]:
     """Return the fields of a kind of file (chart, accounts, entries, ledger) with their headings, the most telling first."""
     by_cells = {*_file()["two_meanings"]["tables"]}
+
+    def words_of(tables: Iterable[str]) -> frozenset[str]:
+        return frozenset().union(*map(headings, tables))
+
     return {
-        field: tuple(
-            Headings(
-                *(
-                    frozenset().union(*map(headings, names))
-                    for names in ([*({*tier} - by_cells)], [*({*tier} & by_cells)])
-                )
-            )
-            for tier in tiers
-        )
+        field: tuple(Headings(words_of({*tier} - by_cells), words_of({*tier} & by_cells)) for tier in tiers)
         for field, tiers in _file()["fields"][kind].items()
     }
 
 
-def in_column(column: pa.ChunkedArray, meanings: Mapping[str, Any], kind: pa.DataType) -> pa.ChunkedArray:
+def in_column(column: pa.ChunkedArray, meanings: Mapping[str, bool]) -> pa.ChunkedArray:
     """Return what each cell means; a cell whose word has no meaning is null."""
-    return _each(column, lambda text: meanings.get(normal(text)), kind)
+    return _each(column, lambda text: meanings.get(normal(text)))
 
 
 def are(column: pa.ChunkedArray, words: frozenset[str]) -> pa.ChunkedArray:
     """Return whether each cell is one of the words."""
-    return pc.fill_null(in_column(column, dict.fromkeys(words, True), schema.FLAG), False)
+    return pc.fill_null(in_column(column, dict.fromkeys(words, True)), False)
 
 
 def begin(column: pa.ChunkedArray, words: frozenset[str]) -> pa.ChunkedArray:
     """Return whether each cell begins with one of the words, such as `Total income` with total."""
-    return _each(column, lambda text: begins_with(text, words), schema.FLAG)
+
+    def begins(text: str) -> bool:
+        parts = re.split(r"[\s:;,.]+", text.strip()[:100])
+        # The first word of a text, or its first few together.
+        return any(normal(" ".join(parts[:count])) in words for count in range(1, _MOST_WORDS + 1))
+
+    return _each(column, begins)
 
 
-def _each(column: pa.ChunkedArray, meaning: Callable[[str], Any], kind: pa.DataType) -> pa.ChunkedArray:
+def _each(column: pa.ChunkedArray, meaning: Callable[[str], bool | None]) -> pa.ChunkedArray:
     encoded = pc.dictionary_encode(column).combine_chunks()
     meant = [meaning(text or "") for text in encoded.dictionary.to_pylist()]
-    return pa.chunked_array([pc.take(pa.array(meant, type=kind), encoded.indices)])
-
-
-_MOST_WORDS = 4
-
-
-def begins_with(text: str, words: frozenset[str]) -> bool:
-    """Whether the first word of a text, or its first few together, is one of the words."""
-    parts = re.split(r"[\s:;,.]+", text.strip()[:100])
-    return any(normal(" ".join(parts[:count])) in words for count in range(1, min(len(parts), _MOST_WORDS) + 1))
+    return pa.chunked_array([pc.take(pa.array(meant, type=schema.FLAG), encoded.indices)])
 
 
 TOTALS = values("total")

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from bktools.inputs import words
-from bktools.inputs.columns import TOLD_BY_CELLS, Vocabulary
+from bktools.inputs.columns import Reading, Vocabulary
+from bktools.inputs.looks import FITS
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal, without_extras
 
@@ -21,6 +22,13 @@ KINDS = sorted(FILE["fields"])
 def table_of(headings, *rows):
     columns = [pa.chunked_array([list(cells)], pa.large_string()) for cells in zip(*rows, strict=True)]
     return Table("f.csv", tuple(headings), columns, np.arange(2, 2 + len(rows)), 1)
+
+
+def assigned(table, **chosen):
+    reading = Reading(table, Vocabulary("chart", chosen))
+    reading.assign(("code", "name"))
+    assert reading.problems == []
+    return reading.places
 
 
 def test_no_word_is_there_twice():
@@ -59,7 +67,7 @@ def test_words_that_mean_two_things_are_told_apart_by_cells(kind):
                 by_cells.setdefault(word, set()).add(field)
     assert {word: fields for word, fields in certain.items() if len(fields) > 1} == {}
     assert certain.keys() & by_cells.keys() == set()
-    assert set().union(*by_cells.values()) <= TOLD_BY_CELLS
+    assert set().union(*by_cells.values()) <= FITS.keys() | {"external_id", "id"}
 
 
 def test_values_that_mean_two_things():
@@ -140,13 +148,13 @@ def test_headings_of_common_systems(headings, expected):
     cells = headings.split(",")
     is_name = ["name" in cell.lower() or cell in expected.get("name", "") for cell in cells]
     rows = [[NAMES[row] if name else CODES[row] for name in is_name] for row in range(2)]
-    places = Vocabulary("chart").assign(table_of(cells, *rows), ("code", "name"))
+    places = assigned(table_of(cells, *rows))
     assert {field: cells[places[field]] for field in expected} == expected
 
 
 def test_a_chosen_column_may_serve_twice():
     """The caller who names the code's column as the external ID needs not name it again."""
     table = table_of(["Konto", "Name"], ["1", "a"])
-    assert Vocabulary("chart", {"external_id": "Konto"}).assign(table, ("code", "name"))["code"] == 0
+    assert assigned(table, external_id="Konto")["code"] == 0
     table = table_of(["Konto", "Code", "Name"], ["1", "2", "a"])
-    assert Vocabulary("chart", {"external_id": "Konto"}).assign(table, ("code", "name"))["code"] == 1
+    assert assigned(table, external_id="Konto")["code"] == 1

@@ -1,0 +1,184 @@
+"""What cells look like: whether a column could hold a field, whatever its heading says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from itertools import combinations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.contract.rules import UUID_REGEX
+from bktools.errors import InputError
+from bktools.inputs import amounts, cells, dates, sides, words
+from bktools.inputs.table import Table
+
+_MOST, _HALF, _FEW = 0.9, 0.5, 0.1
+_FIRST_ROWS, _FEW_ROWS = 1000, 3
+_LONG_NAMES = 60
+_CODE = r"^\s*\d[0-9A-Za-z]*(?:[.\-/ ]\d[0-9A-Za-z]*)*\s*$"
+_CURRENCY = rf"^\s*(?:[A-Za-z]{{3}}|[{words.CURRENCY_SIGNS}])\s*$"
+_EMAIL = r"^[^@\s]+@[^@\s]+\.[^@\s]+$"
+# Days without a year, and codes with zeros in front, have the look of amounts.
+_DAY = r"^(?:0?[1-9]|[12]\d|3[01])\.(?:0[1-9]|1[0-2])\.?$"
+_ZEROS = r"^0\d"
+_CENTS = r"[.,]\d\d\D*$"
+_FIGURES = r"^[-+]?[1-9][\d ,.]*$"
+_NUMBERED = frozenset({"id", "no", "nr", "year", "month"})
+
+
+def fits(field: str, table: Table, place: int) -> bool:
+    """Whether the cells of a column can be those of a field; of a field that may hold anything, and without cells, they can."""
+    check = FITS.get(field)
+    return check is None or not len(filled(table, place)) or check(table, place)
+
+
+def columns_like(field: str, table: Table, free: Sequence[int]) -> list[int]:
+    """Return the columns whose cells look like a field, though their headings do not say it."""
+    head = table.head(_FIRST_ROWS)
+    alike = [place for place in free if _looks(field, head, place)]
+    if field == "amount":
+        # Amounts without cents are looked for where no column has any.
+        alike = alike or [place for place in free if _are_figures(head, place)]
+    # Codes stand before names.
+    return alike[:1] if field in ("code", "account_code") else likeliest_first(field, head, alike)
+
+
+def likeliest_first(field: str, table: Table, candidates: Sequence[int], *, beside_currency: bool = False) -> list[int]:
+    """Return candidates in their order, but last long texts as names, and amounts in one currency beside a currency's column."""
+
+    def is_unlikely(place: int) -> bool:
+        if field == "name":
+            return bool(pc.mean(pc.utf8_length(table.columns[place])).as_py() > _LONG_NAMES)
+        heading = table.headings[place]
+        return beside_currency and field == "amount" and words.normal(heading) != words.without_extras(heading)
+
+    return sorted(candidates, key=is_unlikely)
+
+
+def debit_and_credit(table: Table, free: Collection[int]) -> tuple[int, int] | None:
+    """Return the only two columns of numbers of which each row has one, as columns for debit and credit do."""
+    has_amount = {place: cells.matches(table.columns[place], "[1-9]") for place in free if _are_amounts(table, place)}
+    pairs = [
+        (one, other)
+        for one, other in combinations(has_amount, 2)
+        if (has_amount[one] ^ has_amount[other]).mean() >= _MOST and has_amount[one].any() and has_amount[other].any()
+    ]
+    if len(pairs) != 1:
+        return None
+    one, other = pairs[0]
+    is_credit_first = words.are_inside(table.headings[one], words.headings("money_in"))
+    return (other, one) if is_credit_first else (one, other)
+
+
+def count_rows(table: Table, place: int) -> bool:
+    """Whether a column numbers the rows from 1, or from 0."""
+    texts = filled(table, place).to_pylist()
+    return len(texts) > _FEW_ROWS and any(texts == [str(row + first) for row in range(len(texts))] for first in (0, 1))
+
+
+def filled(table: Table, place: int) -> pa.ChunkedArray:
+    """Return the cells of a column that hold something, without white space at their ends."""
+    column = cells.trimmed(table.columns[place])
+    return column.filter(pc.not_equal(column, ""))
+
+
+def _share(column: pa.ChunkedArray, pattern: str) -> float:
+    return float(cells.matches(column, pattern).mean())
+
+
+def _are_codes(table: Table, place: int) -> bool:
+    """Whether most cells have a digit and hardly any has words behind it; they are neither UUIDs nor dates.
+
+    Titles of sections may stand among codes. Words such as loans_receivable, once each, are codes, too.
+    """
+    column = filled(table, place)
+    if dates.are_dates(column) or cells.matches(column, UUID_REGEX).any():
+        return False
+    if _share(column, r"\d") >= _HALF and _share(column, r"\d\S*\s.*\pL{2}") <= _FEW:
+        return True
+    is_one_word = cells.matches(column, r"^[a-z0-9]+(?:_[a-z0-9]+)*$").all()
+    is_varied = pc.count_distinct(column).as_py() == len(column)
+    return bool(is_one_word and is_varied and cells.matches(column, "_").any())
+
+
+def _are_names(table: Table, place: int) -> bool:
+    column = filled(table, place)
+    has_words = _share(column, r"\pL") >= _MOST and _share(column, r"^\s*\d{2}") <= _FEW
+    return has_words and not _are_codes(table, place)
+
+
+def _are_dates(table: Table, place: int) -> bool:
+    return dates.are_dates(filled(table, place), short=True)
+
+
+def _are_currencies(table: Table, place: int) -> bool:
+    return _share(filled(table, place), _CURRENCY) >= _MOST
+
+
+def _say_approval(table: Table, place: int) -> bool:
+    known = frozenset().union(*map(words.values, ("approved", "not_approved", "yes", "no")))
+    return bool(cells.mask(words.are(filled(table, place), known)).any())
+
+
+def _are_no_words(table: Table, place: int) -> bool:
+    return not cells.matches(filled(table, place), r"^\D*\pL{3}\D*$").all()
+
+
+def _are_amounts(table: Table, place: int) -> bool:
+    column = filled(table, place)
+    if dates.are_dates(column, short=True) or cells.matches(column, _DAY).all():
+        return False
+    try:
+        amounts.amounts(table, place, None)
+    except InputError as unread:
+        # An amount that could be read in two ways is one.
+        return bool(unread.settings)
+    return True
+
+
+# Fields that not every cell can be of; other fields may hold anything.
+FITS: Mapping[str, Callable[[Table, int], bool]] = {
+    "code": _are_codes,
+    "account_code": _are_codes,
+    "name": _are_names,
+    "account_name": _are_names,
+    "date": _are_dates,
+    "currency": _are_currencies,
+    "amount": _are_amounts,
+    # Names of accounts may stand under debit and credit.
+    "debit": _are_no_words,
+    "credit": _are_no_words,
+    "approved": _say_approval,
+    "sign": sides.say_sides,
+    "side": partial(sides.say_sides, of_money=False),
+}
+
+
+def _looks(field: str, table: Table, place: int) -> bool:
+    column = filled(table, place)
+    is_full = len(column) >= max(1, (_HALF if field in ("code", "name") else _MOST) * len(table.lines))
+    # Codes and names of a chart are there once each, but for a few; one row shows nothing.
+    least = (_HALF if field == "name" else _MOST) * len(column)
+    is_varied = len(column) > 1 and pc.count_distinct(column).as_py() >= least
+    looks: Mapping[str, Callable[[], bool]] = {
+        "code": lambda: is_varied and _share(column, _CODE) >= _MOST and not dates.are_dates(column),
+        "account_code": lambda: _share(column, _CODE) >= _MOST and not dates.are_dates(column),
+        "name": lambda: is_varied and _share(column, r"\pL{2}") >= _MOST and _share(column, UUID_REGEX) < _MOST,
+        "date": lambda: dates.are_dates(column),
+        "amount": lambda: _have_cents(column) and _are_amounts(table, place),
+        "employee_id": lambda: bool(cells.matches(column, _EMAIL).all()),
+    }
+    return is_full and field in looks and looks[field]()
+
+
+def _have_cents(column: pa.ChunkedArray) -> bool:
+    return bool(cells.matches(column, _CENTS).any() and not cells.matches(column, _ZEROS).any())
+
+
+def _are_figures(table: Table, place: int) -> bool:
+    column = filled(table, place)
+    is_full = len(column) >= max(1, _MOST * len(table.lines))
+    is_number = words.are_inside(table.headings[place], _NUMBERED) or count_rows(table, place)
+    return is_full and not is_number and _share(column, _FIGURES) >= _MOST

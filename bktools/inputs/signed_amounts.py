@@ -1,0 +1,101 @@
+"""Amounts with their sign, debit positive: by a word beside each, or from a column for debit and one for credit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.errors import InputError
+from bktools.inputs import amounts, cells, sides, words
+from bktools.inputs.cells import leave_out, option, question
+from bktools.inputs.columns import Reading
+from bktools.inputs.words import normal
+
+MONEY = ("amount", "debit", "credit")
+
+
+def read_columns(
+    reading: Reading, read: Callable[..., pa.ChunkedArray], decimal: str | None
+) -> dict[str, pa.ChunkedArray]:
+    """Return the columns of amounts as a function reads them; none where one of them cannot be read."""
+    for field in MONEY:
+        reading.read(field, read, decimal)
+    are_read = all(field in reading.result for field in MONEY if field in reading.places)
+    return {field: reading.result[field] for field in MONEY if field in reading.places and are_read}
+
+
+def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedArray:
+    """Return amounts with the sign that a word beside them says; a note tells which way the sign goes.
+
+    The field of the word is `sign` of entries, `side` of a ledger. A cell that says neither side is an `InputError`,
+    and so are words and signs that contradict each other.
+    """
+    table, heading = reading.table, reading.heading(side)
+    is_entry, is_settled = side == "sign", side in reading.chosen
+    if is_entry and not is_settled and normal(heading) in words.headings("of_a_bank"):
+        raise question(
+            f"{heading!r} is a column of bank statements, where a debit is money that leaves the account; entries are those"
+            " of the service, of cards and expenses. To read debits as positive, name the column",
+            table.source,
+            {side: heading},
+        )
+    way_out = f" (or leave it out: {leave_out(side)})" if is_entry else ""
+    is_debit_or_null = sides.debits(table, reading.places[side], of_money=is_entry, way_out=way_out)
+    unsaid = cells.mask(pc.and_(pc.is_null(is_debit_or_null), pc.is_valid(amount)))
+    reading.refuse(side, unsaid, f"must say debit or credit beside an amount{way_out}")
+    is_debit, zero = cells.mask(is_debit_or_null), pa.scalar(0, amount.type)
+    is_negative, is_zero = cells.mask(pc.less(amount, zero)), cells.mask(pc.equal(amount, zero), null=True)
+    wrong = ~is_zero & (is_negative == is_debit)
+    if is_negative.any():
+        if not wrong.any():
+            reading.notes.append(f"amounts have the sign that {heading!r} says already")
+            return amount
+        disagree = f"{heading!r} says debit or credit, and amounts have signs of their own, which do not agree"
+        line = int(table.lines[wrong][0])
+        if (is_zero | wrong).all():
+            raise question(f"{disagree} in any row: keep the signs as they are with", table.source, {side: ""}, line)
+        if not is_settled:
+            raise question(
+                f"{disagree} ({cells.lines_of(table, wrong)}): keep the signs as they are with {leave_out(side)}, or read"
+                " negative amounts as reversals with",
+                table.source,
+                {side: heading},
+                line,
+            )
+        reading.notes.append(f"negative amounts read as reversals of the side that {heading!r} says")
+    reading.notes.append(f"{heading!r} gives amounts their sign: debit is positive, credit negative")
+    return pc.if_else(pa.array(is_debit), amount, pc.negate(amount))
+
+
+def of_pair(reading: Reading, debit: pa.ChunkedArray, credit: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return debits less credits, null where both are empty; an `InputError` where all come out with one sign."""
+    scale = max(debit.type.scale, credit.type.scale)
+    # Wide enough for a difference of the largest amounts.
+    wide_kind = pa.decimal256(amounts.LONGEST + 2, scale)
+    wide = [pc.fill_null(side, 0).cast(wide_kind) for side in (debit, credit)]
+    neither = pc.and_(pc.is_null(debit), pc.is_null(credit))
+    kind = pa.decimal128(amounts.LONGEST, scale)
+    result = pc.if_else(neither, pa.scalar(None, kind), pc.subtract(*wide).cast(kind))
+    has_both = all(are_not_zero(side).any() for side in (debit, credit))
+    if has_both and sides.is_one_sided(result):
+        raise InputError(
+            f"{reading.heading('debit')!r} and {reading.heading('credit')!r} have signs of their own, with which all"
+            " amounts are on one side: write both columns without signs, or name one column of signed amounts with"
+            f" {option('amount')}",
+            source=reading.table.source,
+        )
+    return result
+
+
+def are_not_zero(amount: pa.ChunkedArray) -> cells.Mask:
+    """Return where an amount is neither empty nor zero."""
+    return cells.mask(pc.not_equal(amount, pa.scalar(0, amount.type)))
+
+
+def agree(signed_amount: pa.ChunkedArray, amount: pa.ChunkedArray) -> bool:
+    """Whether two columns say the same amounts, whatever signs the second one has."""
+    kind = pa.decimal256(2 * amounts.LONGEST, max(signed_amount.type.scale, amount.type.scale))
+    left, right = (pc.abs(pc.fill_null(side, 0).cast(kind)) for side in (signed_amount, amount))
+    return bool(pc.all(pc.equal(left, right)).as_py())
