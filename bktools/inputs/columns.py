@@ -202,6 +202,10 @@ class Reading:
         if field == "amount" and len(candidates) != 1 and (pair := looks.debit_and_credit(self.table, self.free())):
             columns = {side: self.table.headings[place] for side, place in zip(("debit", "credit"), pair, strict=True)}
             alike = f" ({' and '.join(map(repr, columns.values()))} could be debit and credit)"
+        headings = self.table.headings
+        joined = [text for place, text in enumerate(headings) if looks.hold_codes_and_names(self.table, place)]
+        if joined and field in ("code", "account_code"):
+            alike += f" ({joined[0]!r} holds a code and a name in one cell: split it into two columns)"
         instead = ", nor for both 'debit' and 'credit'" if field == "amount" else ""
         is_needed = self.vocabulary.kind != "entries" or field not in ("date", "amount")
         way_out = "" if is_needed else f", or read the file without with {leave_out(field)}"

@@ -25,6 +25,7 @@ _DAY = r"^(?:0?[1-9]|[12]\d|3[01])\.(?:0[1-9]|1[0-2])\.?$"
 _ZEROS = r"^0\d"
 _CENTS = r"[.,]\d\d\D*$"
 _FIGURES = r"^[-+]?[1-9][\d ,.]*$"
+_CODE_AND_NAME = r"^\s*\d[\d.-]*[\s:\x{B7}-]+\pL{2}"
 _NUMBERED = frozenset({"id", "no", "nr", "year", "month"})
 
 
@@ -76,6 +77,12 @@ def count_rows(table: Table, place: int) -> bool:
     """Whether a column numbers the rows from 1, or from 0."""
     texts = filled(table, place).to_pylist()
     return len(texts) > _FEW_ROWS and any(texts == [str(row + first) for row in range(len(texts))] for first in (0, 1))
+
+
+def hold_codes_and_names(table: Table, place: int) -> bool:
+    """Whether a column holds a code and a name in each of its cells."""
+    column = filled(table, place)
+    return len(column) > 0 and _share(column, _CODE_AND_NAME) >= _HALF
 
 
 def filled(table: Table, place: int) -> pa.ChunkedArray:

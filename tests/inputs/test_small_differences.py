@@ -126,7 +126,7 @@ TABLES = {
     "an encoding that is none": (chart, THREE, ["must be an encoding such as utf-8 or cp1252, got 'utf-9'"], {"encoding": "utf-9"}),
     "codes and names in one cell, under a heading of both": (
         chart, "Account;Description\n1000 Kasse;of the shop\n1200 Bank;of the house\n4930 Büro;of the office\n",
-        ["no column found for 'code'"], {},
+        ["'Account' holds a code and a name in one cell"], {},
     ),
     "a decimal mark that is none": (entries, "Date,Amount\n2026-10-01,5\n", ["decimal must be . or ,, got ';'"], {"decimal": ";"}),
     "vouchers of which two balance": (
@@ -245,7 +245,7 @@ TABLES = {
         chart, "No.,Name\n1,a\n2,b\n3,c\n4,d\n", ["'No.' only counts the rows, so that it may not be 'code'"], {},
     ),
     "codes and names in one cell": (
-        chart, "Aaa\n1000 Kasse\n1200 Bank\n", ["no column found for 'code'; found: 'Aaa'"], {},
+        chart, "Aaa\n1000 Kasse\n1200 Bank\n", ["'Aaa' holds a code and a name in one cell: split it into two columns"], {},
     ),
     "a heading that is there twice": (
         chart, "Konto;Konto;Name\n1;2;a\n", ["could both be 'code': rename one of them in the file"], {"columns": {"code": "Konto"}},
