@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from difflib import get_close_matches
 from functools import cached_property
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from bktools.caller import name_of
+from bktools.caller import is_command, name_of
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
 from bktools.inputs import cells, looks, words
-from bktools.inputs.cells import as_options, leave_out, option, question
+from bktools.inputs.cells import as_options, leave_out, option, question, raise_all
 from bktools.inputs.file import read_table
 from bktools.inputs.heading_row import NAMED
 from bktools.inputs.table import Table
@@ -35,6 +35,27 @@ _SHOWN_HEADINGS = 20
 _MONEY = ("balance", "amount", "debit", "credit", "total_amount")
 # What would turn every account round.
 _OPPOSITES = {"archived": "active", "active": "archived"}
+
+
+class _OtherKind(NamedTuple):
+    """The kind of file that one of another kind may be instead, and how it is read.
+
+    `own` are the fields of which one settles that a file is what it is wanted to be; `shown_by` those of the other kind.
+    """
+
+    own: set[str]
+    kind: str
+    shown_by: tuple[str, str]
+    what: str
+    command: str
+    function: str
+
+
+_ENTRIES = ("entries", ("date", "amount"), "holds entries", "bktools spend", "read_entries")
+_CHART = ("chart", ("code", "name"), "is a chart of accounts", "bktools reconcile", "read_chart_of_accounts")
+_OTHER_KINDS = {"chart": _OtherKind({"code"}, *_ENTRIES)} | dict.fromkeys(
+    ("entries", "ledger"), _OtherKind({"id", "date", "amount", "debit", "credit"}, *_CHART)
+)
 
 
 class Vocabulary:
@@ -169,7 +190,8 @@ class Reading:
         required and have several columns, or one that only looks like it. A column without a value is taken where no
         other has the heading, and never as an identity.
 
-        `looks_of` has functions by field, which return the columns whose values look like it.
+        `looks_of` has functions by field, which return the columns whose values look like it. Headings of another kind of
+        file are an error.
         """
         self._looks = looks_of or {}
         for field, heading in self.chosen.items():
@@ -180,6 +202,7 @@ class Reading:
             if field not in self.chosen:
                 self._take(field, is_required=field in required)
         self.problems += self._doubts(required)
+        self._refuse_other_kind()
         settled = self.places.keys() | {error.field for error in self.problems}
         for field in dict.fromkeys([*required, *self._looks]):
             if field not in self.vocabulary.fields:
@@ -229,7 +252,7 @@ class Reading:
             # A column that the caller gave to another field may serve twice: the code is an external ID, too.
             passed_over += [self._empty, set()]
         try:
-            places = (self._recognised(field, others) for others in passed_over)
+            places = (self.recognised(field, others) for others in passed_over)
             place = next((place for place in places if place is not None), None)
         except InputError as error:
             if field in TEXTS and not is_required:
@@ -239,7 +262,7 @@ class Reading:
         else:
             self.places |= {} if place is None else {field: place}
 
-    def _recognised(self, field: str, passed_over: Collection[int]) -> int | None:
+    def recognised(self, field: str, passed_over: Collection[int] = ()) -> int | None:
         """Return the column whose heading says a field, None without one; several are an `InputError`."""
         headings = self.table.headings
         free = [place for place in range(len(headings)) if place not in passed_over]
@@ -293,6 +316,20 @@ class Reading:
             if alike:
                 both = looks.likeliest_first(field, table, [place, *alike], beside_currency=self.has("currency"))
                 yield self._ambiguous(field, both)
+
+    def _refuse_other_kind(self) -> None:
+        """Raise an error where a chart is wanted and the headings are those of entries, or the other way round."""
+        other = _OTHER_KINDS.get(self.vocabulary.kind)
+        if other is None or other.own & {*self.places, *self.chosen}:
+            return
+        known: list[int | None] = [None]
+        with suppress(InputError):
+            known = [*map(Reading(self.table, Vocabulary(other.kind)).recognised, other.shown_by)]
+        if None not in known and ("date" in other.shown_by or not self._candidates("date")):
+            shown = " and ".join(repr(self.table.headings[place]) for place in known if place is not None)
+            reader = other.command if is_command() else other.function
+            error = InputError(f"{other.what}, as {shown} show: read it with {reader}", source=self.table.source)
+            raise_all([error], self.table)
 
     def _candidates(self, field: str) -> list[int]:
         """Return the columns that could be a field, the likeliest first: by a word in their headings, and by their cells."""

@@ -289,9 +289,13 @@ REFUSED = {
     "decimals that no sum leaves": (
         ledger, table("account,date,amount", "10,2026-10-01,5", "20,2026-10-01,0.123456781234"), r"10 of them decimals \(round it",
     ),
-    "a chart instead of entries": (entries, table("Konto;Name", "10;Kasse", "20;Bank"), "no column found for 'date'"),
-    "a chart instead of a ledger": (ledger, table("Konto;Name", "10;Kasse", "20;Bank"), "no column found for 'date'"),
-    "entries instead of a chart": (chart, table("Date;Amount;Text", "2026-10-01;5;a"), "no column found for 'code'"),
+    "a chart instead of entries": (
+        entries, table("Konto;Name", "10;Kasse", "20;Bank"), "is a chart of accounts, as 'Konto' and 'Name' show: read it with read_ch",
+    ),
+    "a chart instead of a ledger": (ledger, table("Konto;Name", "10;Kasse", "20;Bank"), "read it with read_chart_of_accounts$"),
+    "entries instead of a chart": (
+        chart, table("Date;Amount;Text", "2026-10-01;5;a"), "holds entries, as 'Date' and 'Amount' show: read it with read_entries$",
+    ),
     "a column of days beside code and name": (
         entries, table("Kod;Name;Wann", "10;a;2026-10-01", "20;b;2026-10-02"), "no column found for 'date'.*'Wann' looks like it",
     ),
