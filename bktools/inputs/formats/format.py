@@ -144,11 +144,15 @@ class File:
         for number, line in enumerate(io.BytesIO(self.data()), 1):
             yield number, line.rstrip(b"\r\n")
 
-    def table(self, rows: Rows, nothing: str, *notes: str, **about: Any) -> Table:
-        """Return rows as the table of this file; `nothing` is the error where there are none."""
+    def table(self, rows: Rows, nothing: str, *notes: str, **about: Any) -> tuple[Table, dict[str, int]]:
+        """Return rows headed by fields as the table of this file, and where each field is.
+
+        `nothing` is the error where there are no rows.
+        """
         if not rows:
             raise InputError(nothing, source=self.source)
-        return rows.table(self.source, notes=notes, sha256=self.sha256, **{"heading_line": 0, **about})
+        table = rows.table(self.source, notes=notes, sha256=self.sha256, **{"heading_line": 0, **about})
+        return table, {field: place for place, field in enumerate(rows.headings)}
 
 
 def _beginning(path: Path) -> bytes:
@@ -222,11 +226,6 @@ class Chart(NamedTuple):
     places: Mapping[str, int]
 
 
-def headed_by_fields(table: Table) -> dict[str, int]:
-    """Return the column of each field of a table whose headings are fields."""
-    return {field: place for place, field in enumerate(table.headings)}
-
-
 Reader = Callable[[File], Chart]
 LedgerReader = Callable[[File], Ledger]
 
@@ -248,11 +247,37 @@ def company_in_file(number: str, name: str) -> CompanyInFile | None:
     return CompanyInFile(number.strip(), name.strip()) if number.strip() or name.strip() else None
 
 
-def number(text: str, name: str, file: File, line: int) -> Decimal:
-    """Return a number of the form 1234.50; anything else is an `InputError` that names it."""
-    if not _NUMBER.fullmatch(text):
-        raise InputError(f"{name} is {text[:40]!r}, must be a number such as 1234.50", source=file.source, line=line)
-    return Decimal(text)
+class Record(NamedTuple):
+    """A record of a file with its texts by their names, and the records around it, outermost first."""
+
+    name: str
+    source: str
+    line: int
+    texts: dict[str, str]
+    around: tuple[Record, ...] = ()
+
+    def text(self, *names: str) -> str:
+        """Return the first of these texts that is not empty."""
+        return next((self.texts[name] for name in names if self.texts.get(name)), "")
+
+    def text_around(self, record: str, *names: str) -> str:
+        """Return a text of the record of that name around this one."""
+        return next((one.text(*names) for one in self.around if one.name == record), "")
+
+    def number(self, name: str, called: str = "") -> Decimal:
+        """Return a text of the form 1234.50; anything else is an `InputError` that names it."""
+        text = self.text(name)
+        if not _NUMBER.fullmatch(text):
+            raise self.error(f"{called or name} is {text[:40]!r}, must be a number such as 1234.50")
+        return Decimal(text)
+
+    def totals(self, **counted: str | Decimal) -> list[Total]:
+        """Return those of these totals that the record states."""
+        return [Total(name, self.number(name), value) for name, value in counted.items() if self.text(name)]
+
+    def error(self, why: str) -> InputError:
+        """Return an error that names the record's line."""
+        return InputError(why, source=self.source, line=self.line)
 
 
 POSTING = ("account_code", "account_name", "date", "currency", "text", "document_number", "voucher_id", "tax_code")

@@ -56,7 +56,7 @@ def test_every_format_is_met():
 
 
 INVENTED = """
-from bktools.inputs.formats.format import Chart, Format, Ledger, headed_by_fields
+from bktools.inputs.formats.format import Chart, Format, Ledger
 from bktools.inputs.table import Rows
 
 def rows(file, *headings):
@@ -69,11 +69,10 @@ def rows(file, *headings):
 
 def chart(file):
     # Headings that say nothing, and that say something else: `places` is what counts.
-    return Chart(rows(file, "Code", "Rubbish"), {"name": 0, "code": 1})
+    return Chart(rows(file, "Code", "Rubbish")[0], {"name": 0, "code": 1})
 
 def ledger(file):
-    table = rows(file, "account_code", "date", "amount")
-    return Ledger(table, headed_by_fields(table))
+    return Ledger(*rows(file, "account_code", "date", "amount"))
 
 FORMATS = (Format("Invented", lambda file: file.head.startswith(b"INVENTED"), chart, ledger),)
 """
