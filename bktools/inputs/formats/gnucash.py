@@ -1,4 +1,4 @@
-"""GnuCash: its XML file, gzipped or plain, and the CSV files that it exports.
+"""GnuCash: its XML file, gzipped or plain.
 
 An account is named by its code, or where it has none by its full name, such as `Assets:Current Assets:Bank`.
 """
@@ -9,14 +9,6 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from bktools.errors import InputError
-from bktools.inputs import cells
-from bktools.inputs.formats.delimited_text import Column, chosen, has_headings, place_of, required, table_of
 from bktools.inputs.formats.format import POSTING, Chart, File, Format, Ledger, Record, Total
 from bktools.inputs.formats.xml_records import from_first_element, records
 from bktools.inputs.table import Rows
@@ -26,10 +18,6 @@ _SKIPPED = frozenset({"template-transactions", "schedxaction", "pricedb", "budge
 _VALUE = re.compile(r"(-?)([0-9]{1,28})/(10{0,9})", re.ASCII)
 
 _DEEPEST = 64
-
-_TRANSACTIONS = ("Transaction ID", "Full Account Name", "Value Num.")
-_TREE = ("Type", "Full Account Name", "Account Code", "Placeholder")
-_OLDER_TREE = ("type", "full_name", "code", "commoditym", "placeholder")
 
 
 def recognises(file: File) -> bool:
@@ -112,82 +100,4 @@ def _decimal(split: Record) -> str:
     return f"{sign}{Decimal(digits).scaleb(1 - len(denominator)):f}"
 
 
-def recognises_transactions(file: File) -> bool:
-    """Whether the headings are those of GnuCash's export of transactions in English."""
-    return has_headings(file, *_TRANSACTIONS)
-
-
-def transactions(file: File) -> Ledger:
-    """Return the splits of a CSV export; only the first one of a transaction holds its date, number and text."""
-    table = table_of(file, _TRANSACTIONS, None)
-    own = table.columns[required(table, "Transaction ID")]
-    starts = ~cells.blank(own)
-    if not starts[0]:
-        raise InputError(
-            "the first row has no Transaction ID: export it again", source=table.source, line=int(table.lines[0])
-        )
-
-    def above(*headings: str) -> pa.ChunkedArray:
-        return _from_row_above(table.columns[required(table, *headings)], starts)
-
-    memo, description = table.columns[required(table, "Memo")], above("Description")
-    currency = pc.replace_substring_regex(above("Commodity/Currency"), r"^CURRENCY::", "")
-    fields: dict[str, Column] = {
-        "account_code": "Full Account Name",
-        "account_name": "Account Name",
-        "date": above("Date"),
-        "currency": currency,
-        "text": pc.if_else(pc.equal(pc.utf8_trim_whitespace(memo), ""), description, memo),
-        "document_number": above("Number", "Transaction Number"),
-        "voucher_id": above("Transaction ID"),
-        "amount": "Value Num.",
-    }
-    selected, places = chosen(table, fields, "read as GnuCash's export of transactions")
-    return Ledger(selected, places, decimal=None, date_format=None)
-
-
-def _from_row_above(column: pa.ChunkedArray, starts: npt.NDArray[np.bool_]) -> pa.ChunkedArray:
-    """Return cells where an empty one below a row that starts a voucher has the value of that row."""
-    at = np.maximum.accumulate(np.where(starts, np.arange(len(starts)), 0))
-    above = column.take(pa.array(at))
-    empty = pc.equal(pc.utf8_trim_whitespace(column), "")
-    return pc.if_else(empty, above, column)
-
-
-def recognises_tree(file: File) -> bool:
-    """Whether the headings are those of GnuCash's export of the account tree."""
-    return has_headings(file, *_TREE) or has_headings(file, *_OLDER_TREE)
-
-
-def tree(file: File) -> Chart:
-    """Return the accounts of a CSV export of the account tree."""
-    table = table_of(file, (*_TREE, *_OLDER_TREE), None)
-    code, full_name = (
-        table.columns[required(table, *names)]
-        for names in (("Account Code", "code"), ("Full Account Name", "full_name"))
-    )
-    fields: dict[str, Column] = {
-        "code": pc.if_else(pc.equal(pc.utf8_trim_whitespace(code), ""), full_name, code),
-        "name": ("Account Name", "name"),
-        "type": "Type",
-    }
-    if place_of(table, "Hidden") is not None:
-        fields["archived"] = "Hidden"
-    return Chart(*chosen(table, fields, "read as GnuCash's export of the account tree"))
-
-
-FORMATS = (
-    Format("GnuCash", recognises, chart, ledger),
-    Format(
-        "GnuCash transactions",
-        recognises_transactions,
-        "is GnuCash's export of transactions: for a chart, export the account tree, or read the GnuCash file itself",
-        transactions,
-    ),
-    Format(
-        "GnuCash account tree",
-        recognises_tree,
-        tree,
-        "is GnuCash's export of the account tree: for the ledger, export the transactions, or read the GnuCash file itself",
-    ),
-)
+FORMATS = (Format("GnuCash", recognises, chart, ledger),)
