@@ -157,7 +157,6 @@ NOT_READ = [
     ("a.gz", gzip.compress(b"code,name\n1,Bank\n"), "a gzip archive"),
     ("a.7z", b"7z\xbc\xaf\x27\x1c\x00\x04", "a 7z archive"),
     ("a.accdb", b"\x00\x01\x00\x00Standard ACE DB\x00", "a Microsoft Access database"),
-    ("a.dbf", b"\x03\x7e\x0a\x1f" + bytes(60), "a dBase table"),
     ("a.sqlite", b"SQLite format 3\x00" + bytes(84), "a SQLite database"),
     ("a.eml", b"Return-Path: <a@example.com>\r\nSubject: chart\r\n", "a mail"),
     ("a.docx", zipped("[Content_Types].xml", "word/document.xml"), "a Word document"),
