@@ -16,6 +16,7 @@ from bktools.inputs.formats.format import File, Record
 _DEEPEST = 64
 _MOST_NAMES = 50_000
 _LONGEST_TEXT = 1 << 20
+_MOST_TEXT = 1 << 24
 _LONGEST_TAG = 1 << 23
 _ROOT = re.compile(r"<(?![?!])(?:[\w.-]+:)?(?=[\w.-])")
 _COMMENT = re.compile(r"(?s)<!--.*?-->")
@@ -64,8 +65,8 @@ def records(file: File, wanted: frozenset[str], *, skipped: frozenset[str] = fro
                 raise reader.error("a tag has more than 8 MB: the file is damaged")
             if len(parser.intern) > _MOST_NAMES:
                 raise reader.error(f"more than {_MOST_NAMES:,} kinds of elements: the file is damaged")
-            if reader.kept() > _LONGEST_TEXT:
-                raise reader.error("a text has more than 1 MB: the file is damaged")
+            if reader.kept() > _MOST_TEXT:
+                raise reader.error("an element has more than 16 MB of texts: the file is damaged")
             yield from reader.ended
             reader.ended.clear()
         parser.Parse(b"", True)
@@ -93,7 +94,7 @@ class _Reader:
         self._records: list[Record] = []
         # The open elements, each by its path below its record; none for a record itself.
         self._paths: list[str] = []
-        self._text: list[str] = []
+        self._text = ""
         self._depth_skipped = 0
         self.parser = parser = expat.ParserCreate(file.encoding)
         parser.buffer_text = True
@@ -107,8 +108,7 @@ class _Reader:
 
     def kept(self) -> int:
         """Return how many characters the open records hold."""
-        texts = (text for record in self._records for text in record.texts.values())
-        return sum(map(len, texts)) + sum(map(len, self._text))
+        return sum(len(text) for record in self._records for text in record.texts.values())
 
     def _refuse_doctype(self, *_: object) -> None:
         raise self.error(
@@ -130,23 +130,24 @@ class _Reader:
             around = tuple(self._records)
             self._records.append(Record(kind, self._source, self.parser.CurrentLineNumber, {}, around))
         self._paths.append(path)
-        self._text = []
+        self._text = ""
         if self._records:
             for attribute, value in attributes.items():
                 self._records[-1].texts.setdefault(f"{path}@{attribute.rpartition(':')[2]}", value)
 
     def _data(self, text: str) -> None:
         if self._records and not self._depth_skipped:
-            self._text.append(text)
+            self._text += text
+            if len(self._text) > _LONGEST_TEXT:
+                raise self.error("a text has more than 1 MB: the file is damaged")
 
     def _end(self, _: str) -> None:
         if self._depth_skipped:
             self._depth_skipped -= 1
             return
         path = self._paths.pop()
-        text = "".join(self._text).strip()
-        self._text = []
-        if text:
+        if text := self._text.strip():
             self._records[-1].texts.setdefault(path, text)
+        self._text = ""
         if not path:
             self.ended.append(self._records.pop())
