@@ -62,7 +62,9 @@ def read_table(
         raise InputError(
             f"has none of the suffixes {' '.join(_SUFFIXES)}: save it as CSV (UTF-8), XLSX or Parquet", source=source
         )
-    _refuse_options_of_another_kind(kind, source, {"delimiter": delimiter, "encoding": encoding, "sheet": sheet})
+    for argument, value in {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}.items():
+        if value is not None and argument not in OPTIONS_OF[kind]:
+            raise ArgumentError(name_of(argument), f"does not apply to {source}, a {kind} file by its content", value)
     data = file.data()
     if not data or data.isspace():
         raise InputError("the file is empty: export it again", source=source)
@@ -75,9 +77,8 @@ def read_table(
 
         table = read_parquet(data, source)
     else:
-        table = read_delimited(
-            data, score, delimiter=delimiter, encoding=encoding, prefer=_usual_delimiter(path), source=source
-        )
+        prefer = _usual_delimiter(path)
+        table = read_delimited(data, score, delimiter=delimiter, encoding=encoding, prefer=prefer, source=source)
     if not len(table.lines):
         raise InputError("the file has headings but no rows below them", source=source)
     notes = [f"read as a {kind} file by its content, despite its suffix {suffix}"] * (kind != _SUFFIXES[suffix])
@@ -113,9 +114,3 @@ def is_unicode(path: str | PathLike[str]) -> bool:
 def _usual_delimiter(path: str | PathLike[str]) -> str:
     # ERPs name text with tabs .txt or .xls.
     return "," if Path(path).suffix.casefold() == ".csv" else "\t"
-
-
-def _refuse_options_of_another_kind(kind: str, source: str, options: Mapping[str, object]) -> None:
-    for argument, value in options.items():
-        if value is not None and argument not in OPTIONS_OF[kind]:
-            raise ArgumentError(name_of(argument), f"does not apply to {source}, a {kind} file by its content", value)

@@ -59,19 +59,18 @@ class File:
             # A pipe would be waited for until somebody writes to it, and cannot be looked through first.
             is_special = path.exists() and not path.is_file()
             head = b"" if is_special else _beginning(path)
-        except FileNotFoundError:
-            raise InputError("there is no such file", source=str(path)) from None
         except (OSError, ValueError) as error:
             raise _unreadable(path, error) from None
         if is_special:
             what = "a directory, not a file" if path.is_dir() else "a device or a pipe, not a file: save it first"
             raise InputError(f"is {what}", source=str(path))
-        if not head.startswith(_GZIP):
-            return cls(path, head, encoding)
-        try:
-            return cls(path, zlib.decompressobj(31).decompress(head, HEAD), encoding, is_packed=True)
-        except zlib.error:
-            return cls(path, b"", encoding, is_packed=True)
+        is_packed = head.startswith(_GZIP)
+        if is_packed:
+            try:
+                head = zlib.decompressobj(31).decompress(head, HEAD)
+            except zlib.error:
+                head = b""
+        return cls(path, head, encoding, is_packed)
 
     @property
     def source(self) -> str:
@@ -126,17 +125,16 @@ class File:
         line, length = 1, 0
         for piece in self.pieces():
             pieces.append(piece)
-            # Lines within a piece are shorter than it.
-            begin, end = piece.rfind(b"\n") + 1, piece.find(b"\n")
-            if self.kind == "text" and length + (end if begin else len(piece)) > LONGEST_LINE:
+            ends = piece.count(b"\n")
+            length = len(piece) - piece.rfind(b"\n") - 1 + (0 if ends else length)
+            line += ends
+            if self.kind == "text" and length > LONGEST_LINE:
                 raise InputError(
                     f"the line has more than {LONGEST_LINE // MIB} MB: the file is damaged, or its lines end in a way that is"
                     " not known here",
                     source=self.source,
                     line=line,
                 )
-            length = len(piece) - begin + (0 if begin else length)
-            line += piece.count(b"\n")
         return b"".join(pieces)
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
@@ -161,6 +159,8 @@ def _beginning(path: Path) -> bytes:
 
 
 def _unreadable(path: Path, error: OSError | ValueError) -> InputError:
+    if isinstance(error, FileNotFoundError):
+        return InputError("there is no such file", source=str(path))
     # A path with a NUL byte is a ValueError.
     return InputError(f"cannot be read ({getattr(error, 'strerror', None) or error})", source=str(path))
 
