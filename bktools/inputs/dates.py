@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -32,16 +32,19 @@ _YEARS = re.compile("%[YyGcxD]")
 _ADJACENT = re.compile("%[Yymd]%[Yymd]")
 _CLOCKS = re.compile("%[HIMSfpXTRcr]")
 _YEAR, _MONTH, _DAY = r"(?P<year>\d{4})", r"(?P<month>\d{1,2})", r"(?P<day>\d{1,2})"
-_ORDERS = (
-    rf"{_YEAR}-{_MONTH}-{_DAY}",
-    r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})",
-    rf"{_YEAR}/{_MONTH}/{_DAY}",
-    rf"{_YEAR}\. ?{_MONTH}\. ?{_DAY}\.?",
-    rf"{_YEAR}年{_MONTH}月{_DAY}日",
-    rf"{_DAY}\. ?{_MONTH}\. ?{_YEAR}\.?",
-    rf"{_DAY}[/-]{_MONTH}[/-]{_YEAR}",
-    rf"{_MONTH}[/-]{_DAY}[/-]{_YEAR}",
-)
+_ORDERS = [
+    re.compile(order, re.ASCII)
+    for order in (
+        rf"{_YEAR}-{_MONTH}-{_DAY}",
+        r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})",
+        rf"{_YEAR}/{_MONTH}/{_DAY}",
+        rf"{_YEAR}\. ?{_MONTH}\. ?{_DAY}\.?",
+        rf"{_YEAR}年{_MONTH}月{_DAY}日",
+        rf"{_DAY}\. ?{_MONTH}\. ?{_YEAR}\.?",
+        rf"{_DAY}[/-]{_MONTH}[/-]{_YEAR}",
+        rf"{_MONTH}[/-]{_DAY}[/-]{_YEAR}",
+    )
+]
 
 # Forms that are proposed where they fit all cells of a column, and are never taken by themselves.
 _PROPOSED = (
@@ -132,21 +135,16 @@ def _parsed(text: str, date_format: str, *, to_the_digit: bool = False) -> dt.da
     return None if to_the_digit and f"{day:{date_format}}" != text else day
 
 
-def _reader(pattern: str) -> Callable[[str], dt.date | None]:
-    compiled = re.compile(pattern, re.ASCII)
-
-    def read(text: str) -> dt.date | None:
-        match = compiled.fullmatch(text)
-        try:
-            return match and dt.date(int(match["year"]), int(match["month"]), int(match["day"]))
-        except ValueError:
-            return None
-
-    return read
+def _in_order(text: str, order: re.Pattern[str]) -> dt.date | None:
+    match = order.fullmatch(text)
+    try:
+        return match and dt.date(int(match["year"]), int(match["month"]), int(match["day"]))
+    except ValueError:
+        return None
 
 
 def _by_evidence(table: Table, place: int, texts: list[str], notes: list[str]) -> list[dt.date | None]:
-    readings = [[read(text) for text in texts] for read in map(_reader, _ORDERS)]
+    readings = [[_in_order(text, order) for text in texts] for order in _ORDERS]
     whole = [reading for reading in readings if None not in reading]
     if not whole:
         _propose(table, place, texts, repr(texts[0]))

@@ -19,7 +19,7 @@ from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.encoding import utf8_error
-from bktools.inputs.formats.delimited_text import accounts_of, chosen, first_cells, place_of, required, table_of
+from bktools.inputs.formats.delimited_text import Column, accounts_of, chosen, first_cells, place_of, required, table_of
 from bktools.inputs.formats.format import Chart, File, Format, Ledger, company_in_file
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal
@@ -76,16 +76,31 @@ def ledger(file: File) -> Ledger:
     contra, _ = _codes(table, _CONTRA, header.length)
     days = _days(table, header.year_begins)
     doubts += _doubts(table, header, days)
-    notes += _remarks(table)
+    # DATEV books these when it imports the rows; such postings are missing here.
+    remarks = {
+        "rows with a BU-Schlüssel, whose amounts include the tax that DATEV takes out of them": _KEY,
+        "rows with a cash discount (Skonto), which DATEV books itself": _DISCOUNT,
+    }
+    rows = {remark: cells.matches(table.columns[place], "[1-9]") for remark, place in remarks.items()}
+    notes += cells.counted(table, rows)
+    fields = _both_sides(table, account, contra, days, header.cells[_CURRENCY] or "EUR")
+    twice = replace(table, lines=np.repeat(table.lines, 2))
+    return Ledger(*chosen(twice, fields, *notes), decimal=",", doubts=doubts)
+
+
+def _both_sides(
+    table: Table, account: pa.ChunkedArray, contra: pa.ChunkedArray, days: list[dt.date], currency: str
+) -> dict[str, Column]:
+    """Return each row's posting to its account, and behind it the opposite one to its contra account."""
     amount, wkz, base, wkz_base = (cells.trimmed(table.columns[at]) for at in (_AMOUNT, _WKZ, _BASE, _WKZ_BASE))
     # A row of another currency than the books' may have the amount of the books, too.
     in_books = pa.array(cells.matches(base, "[1-9]") & ~cells.blank(wkz_base))
-    wkz = pc.if_else(pc.equal(wkz, ""), header.cells[_CURRENCY] or "EUR", wkz)
+    wkz = pc.if_else(pc.equal(wkz, ""), currency, wkz)
     row = np.repeat(np.arange(len(days)), 2)
     is_contra = np.tile([False, True], len(days))
     # DATEV takes an empty cell for S.
     is_credit = cells.matches(table.columns[_SIDE], "H")[row] ^ is_contra
-    fields = {
+    return {
         "account_code": pc.if_else(pa.array(is_contra), contra.take(row), account.take(row)),
         "date": _texts([day.isoformat() for day in days]).take(row),
         "currency": pc.if_else(in_books, wkz_base, wkz).take(row),
@@ -96,7 +111,6 @@ def ledger(file: File) -> Ledger:
         "amount": pc.if_else(in_books, base, amount).take(row),
         "side": _texts(np.where(is_credit, "H", "S")),
     }
-    return Ledger(*chosen(replace(table, lines=table.lines[row]), fields, *notes), decimal=",", doubts=doubts)
 
 
 def _texts(texts: Iterable[str]) -> pa.ChunkedArray:
@@ -180,21 +194,6 @@ def _doubts(table: Table, header: _Header, days: list[dt.date]) -> list[str]:
             f"rows dated outside of {first} to {last}, the period in the header, such as opening balances": outside,
             "rows marked as general reversals (Generalumkehr), whose Soll/Haben is read as written though it may be meant"
             " the other way round": is_reversal,
-        },
-    )
-
-
-def _remarks(table: Table) -> list[str]:
-    """Return notes of the postings that DATEV adds when it imports the rows, which are missing here."""
-    return cells.counted(
-        table,
-        {
-            "rows with a BU-Schlüssel, whose amounts include the tax that DATEV takes out of them": cells.matches(
-                table.columns[_KEY], "[1-9]"
-            ),
-            "rows with a cash discount (Skonto), which DATEV books itself": cells.matches(
-                table.columns[_DISCOUNT], "[1-9]"
-            ),
         },
     )
 
