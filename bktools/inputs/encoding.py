@@ -1,7 +1,7 @@
 """Bytes of a text file → UTF-8, with the encoding named or found.
 
 Without a mark, bytes that are not UTF-8 are read with every encoding in `_CHANCES`, and each reading is weighed by
-`letters.likelihood`. One reading must be far more likely than every other one; else the file is refused, and the message
+`letters.weighed`. One reading must be far more likely than every other one; else the file is refused, and the message
 shows the likeliest readings of one line with the option that chooses each.
 """
 
@@ -10,12 +10,11 @@ from __future__ import annotations
 import codecs
 import re
 import warnings
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from bktools.caller import name_of, setting
 from bktools.errors import ArgumentError, GuessedEncodingWarning, InputError
-from bktools.inputs.letters import costs_of_ascii, likelihood
+from bktools.inputs.letters import Reading, costs_of_ascii, weighed
 
 # A longer mark stands before the shorter one that it starts with.
 _MARKS = (
@@ -57,13 +56,6 @@ _ESCAPES = {b"\x1b$B": "iso2022_jp", b"\x1b$@": "iso2022_jp", b"\x1b$)C": "iso20
 _LINE_WITH_HIGH = re.compile(rb"[^\r\n]*[\x80-\xff][^\r\n]*")
 
 _PART = 1 << 24
-
-
-class _Reading(NamedTuple):
-    encoding: str
-    text: str
-    likelihood: float
-    beyond_ascii: float
 
 
 def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str]:
@@ -124,7 +116,7 @@ def _unmarked_utf16(body: bytes) -> str | None:
     for name in ("utf-16-le", "utf-16-be"):
         # Line ends tell the order of bytes, in any alphabet.
         lines = sample.decode(name, errors="ignore").count("\n")
-        if 2 * lines > sample.count(b"\n") and _fits(body, name):
+        if 2 * lines > sample.count(b"\n") and _decoded(body, name) is not None:
             return name
     return None
 
@@ -167,9 +159,9 @@ def _by_evidence(body: bytes, at: int, source: str) -> str:
         When no reading makes words, when several are about as likely, or when some lines are UTF-8 and others are not.
     """
     lines = _sample(body)
-    readings = sorted(_readings(b"\n".join(lines)), key=lambda reading: reading.likelihood, reverse=True)
+    readings = sorted(_readings(b"\n".join(lines)), key=_chance, reverse=True)
     # What was seen in the sample alone may not fit the rest.
-    readings = [reading for reading in readings if _fits(body, reading.encoding)]
+    readings = [reading for reading in readings if _decoded(body, reading.encoding) is not None]
 
     def refusal(why: str) -> InputError:
         line = body.count(b"\n", 0, at) + 1
@@ -182,7 +174,7 @@ def _by_evidence(body: bytes, at: int, source: str) -> str:
     best = readings[0] if readings else None
     if best is None or -best.beyond_ascii > _WORDLESS * sum(not character.isascii() for character in best.text):
         raise refusal(f"and no other encoding known here makes words of the text; set {setting('encoding')}")
-    ahead = best.likelihood - readings[1].likelihood if len(readings) > 1 else _CERTAIN
+    ahead = _chance(best) - _chance(readings[1]) if len(readings) > 1 else _CERTAIN
     if ahead < _CLEAR:
         raise refusal(f"and it could be in several encodings: {_shown(readings)}")
     if ahead < _CERTAIN:
@@ -213,40 +205,39 @@ def _sample(body: bytes) -> list[bytes]:
     return list(lines)
 
 
-def _readings(sample: bytes) -> Iterator[_Reading]:
-    """Yield the different texts that the bytes are, each with the first encoding that makes it."""
-    texts: set[str] = set()
+def _readings(sample: bytes) -> list[Reading]:
+    """Return the different texts that the bytes are, each with the first encoding that makes it."""
+    texts: dict[str, str] = {}
+    for encoding in _CHANCES:
+        text = _decoded(sample, encoding)
+        if text is not None:
+            texts.setdefault(text, encoding)
     ascii_costs = costs_of_ascii(sample)
-    for encoding, chance in _CHANCES.items():
-        try:
-            text = sample.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        if text not in texts:
-            texts.add(text)
-            likely = likelihood(text, encoding, ascii_costs)
-            yield _Reading(encoding, text, chance + likely.whole, likely.beyond_ascii)
+    return [weighed(text, encoding, ascii_costs) for text, encoding in texts.items()]
 
 
-def _fits(body: bytes, encoding: str) -> bool:
+def _chance(reading: Reading) -> float:
+    return _CHANCES[reading.encoding] + reading.whole
+
+
+def _decoded(body: bytes, encoding: str) -> str | None:
     try:
-        body.decode(encoding)
+        return body.decode(encoding)
     except UnicodeDecodeError:
-        return False
-    return True
+        return None
 
 
-def _is_mixed(lines: Sequence[bytes], best: _Reading) -> bool:
+def _is_mixed(lines: Sequence[bytes], best: Reading) -> bool:
     """Whether lines that are UTF-8 are far more likely so than in the encoding that the others are in."""
     whole = b"\n".join(line for line in lines if utf8_error(line) is None and not line.isascii())
     costs = costs_of_ascii(whole)
-    as_utf8, as_best = (likelihood(whole.decode(name), name, costs).whole for name in ("utf-8", best.encoding))
+    as_utf8, as_best = (weighed(whole.decode(name), name, costs).whole for name in ("utf-8", best.encoding))
     return as_utf8 - as_best > _CLEAR
 
 
-def _shown(readings: Sequence[_Reading]) -> str:
+def _shown(readings: Sequence[Reading]) -> str:
     """Return one line as the likeliest encodings read it, with the option that chooses each."""
-    likeliest = [one for one in readings if one.likelihood > readings[0].likelihood - _CLEAR * 2][:_SHOWN_READINGS]
+    likeliest = [one for one in readings if _chance(one) > _chance(readings[0]) - _CLEAR * 2][:_SHOWN_READINGS]
     columns = [reading.text.split("\n") for reading in likeliest]
     # A line in which they all differ shows most.
     rows = [row for row in zip(*columns, strict=False) if len(set(row)) > 1]

@@ -60,9 +60,11 @@ _SAME_LETTER = str.maketrans("șț", "şţ")
 _ASCII_WORD = re.compile(rb"(?<![A-Za-z\x80-\xff])[A-Za-z]+(?![A-Za-z\x80-\xff])")
 
 
-class Likelihood(NamedTuple):
-    """Logarithms of how likely a text is in the language it is most likely in: all of it, and what is beyond ASCII."""
+class Reading(NamedTuple):
+    """A text in an encoding, and logarithms of how likely it is in its likeliest language: all of it, and what is beyond ASCII."""
 
+    encoding: str
+    text: str
     whole: float
     beyond_ascii: float
 
@@ -78,7 +80,7 @@ def costs_of_ascii(data: bytes) -> Costs:
     return above_least
 
 
-def likelihood(text: str, encoding: str, ascii_costs: Costs) -> Likelihood:
+def weighed(text: str, encoding: str, ascii_costs: Costs) -> Reading:
     """Return how likely a text is; readings of the same bytes compare.
 
     Parameters
@@ -116,7 +118,7 @@ def likelihood(text: str, encoding: str, ascii_costs: Costs) -> Likelihood:
     # No language with ideographs is among those of the pairs.
     least = np.median(of_ascii) if ideographs else of_ascii[language]
     beyond_ascii = -cost - float(of_pairs[language])
-    return Likelihood(beyond_ascii - float(least), beyond_ascii)
+    return Reading(encoding, text, beyond_ascii - float(least), beyond_ascii)
 
 
 def _costs(pairs: Mapping[str, int]) -> Costs:
