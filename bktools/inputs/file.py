@@ -37,16 +37,8 @@ def read_table(
 ) -> Table:
     """Return the cells of a CSV, TSV, Excel or Parquet file as text; the kind is recognised by the bytes.
 
-    Parameters
-    ----------
-    path : str or path
-        The file.
-    score : callable
-        How many cells of a row are known headings.
-    delimiter, encoding : str, optional
-        Of a text; found where they are not given.
-    sheet : str or int, optional
-        Of a workbook; the one with most known headings where it is not given.
+    Delimiter and encoding are of a text, the sheet (its name, or its position from 0) is of a workbook. Without them, they
+    are found: the sheet is the one with most known headings, which `score` counts in a row.
 
     Raises
     ------
@@ -59,9 +51,8 @@ def read_table(
     refuse_not_read(file)
     source, suffix, kind = file.source, file.path.suffix.casefold(), file.kind
     if suffix not in _SUFFIXES:
-        raise InputError(
-            f"has none of the suffixes {' '.join(_SUFFIXES)}: save it as CSV (UTF-8), XLSX or Parquet", source=source
-        )
+        why = f"has none of the suffixes {' '.join(_SUFFIXES)}: save it as CSV (UTF-8), XLSX or Parquet"
+        raise InputError(why, source=source)
     for argument, value in {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}.items():
         if value is not None and argument not in OPTIONS_OF[kind]:
             raise ArgumentError(name_of(argument), f"does not apply to {source}, a {kind} file by its content", value)

@@ -34,17 +34,7 @@ _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 
 @dataclass(frozen=True)
 class File:
-    """A file that was looked into but not read.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        Where it is.
-    head : bytes
-        Its first 64 KiB, unpacked where it is a gzip archive.
-    encoding : str, optional
-        What the caller said.
-    """
+    """A file that was looked into but not read: its first 64 KiB, unpacked from gzip, and the encoding that the caller said."""
 
     path: Path
     head: bytes
@@ -175,7 +165,7 @@ class Total(NamedTuple):
     stated : Decimal
         What the file says.
     counted : str or Decimal
-        What it is held to: `"debit"`, `"credit"`, `"rows"` or `"vouchers"`, or the reader's own count.
+        What it is held to: `"debit"`, `"credit"` or `"rows"`, or the reader's own count.
     """
 
     name: str
