@@ -198,7 +198,7 @@ def leave_out(field: str) -> str:
 
 
 def question(message: str, source: str, columns: Mapping[str, str], line: int | None = None) -> InputError:
-    """Return a problem that naming columns settles, with the options behind its message; an empty heading leaves a field out."""
+    """Return a problem that naming columns settles, with the options behind its message; "" leaves a field out."""
     settings = (("columns", columns),)
     return settled_by(f"{message}: {as_options(settings)}", source, settings, line)
 

@@ -80,8 +80,8 @@ def read_body(text: bytes, head: Head, source: str) -> Rows:
             if line >= head.body_line and own:
                 if any(cell.strip() for cell in own[width:]):
                     why = (
-                        f"{len(own)} cells, but {width} headings (line {head.line}): put a cell that holds the delimiter"
-                        f" {head.delimiter!r} in quotes, or name another one with {setting('delimiter')}"
+                        f"{len(own)} cells, but {width} headings (line {head.line}): put a cell that holds the"
+                        f" delimiter {head.delimiter!r} in quotes, or name another one with {setting('delimiter')}"
                     )
                     raise InputError(why, source=source, line=line)
                 rows.add(line, *own[:width], *[""] * (width - len(own)))

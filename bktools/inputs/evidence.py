@@ -25,8 +25,8 @@ def contradictions(
 ) -> Iterator[InputError]:
     """Yield the problems that the file's other columns show with its amounts.
 
-    What the caller said is not asked again. `side` is the field of the word for debit or credit: `sign` of entries, `side`
-    of a ledger.
+    What the caller said is not asked again. `side` is the field of the word for debit or credit: `sign` of entries,
+    `side` of a ledger.
     """
     if "amount" not in places:
         return
@@ -36,8 +36,8 @@ def contradictions(
         beside = (table.headings[place] for place in unread if sides.mention_both(table, place, of_money=of_money))
         if (heading := next(beside, None)) is not None:
             yield question(
-                f"all amounts of {taken!r} have one sign, and {heading!r} beside them says debit or credit (if it does not,"
-                f" set {leave_out(side)}): name it with",
+                f"all amounts of {taken!r} have one sign, and {heading!r} beside them says debit or credit (if it does"
+                f" not, set {leave_out(side)}): name it with",
                 table.source,
                 {side: heading},
             )
@@ -111,8 +111,8 @@ def without_report_rows(
 ) -> Table:
     """Return the rows without headings that are repeated, totals, balances and lines of a report; a note counts them.
 
-    Such a row lacks all of the needed fields, or without `lacks_all` one of them, and has a cell that begins with a word
-    for it, such as Total. `what` the other rows are is for the note.
+    Such a row lacks all of the needed fields, or without `lacks_all` one of them, and has a cell that begins with a
+    word for it, such as Total. `what` says what the other rows are, for the note.
     """
     if not places:
         return table

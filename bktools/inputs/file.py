@@ -37,8 +37,8 @@ def read_table(
 ) -> Table:
     """Return the cells of a CSV, TSV, Excel or Parquet file as text; the kind is recognised by the bytes.
 
-    Delimiter and encoding are of a text, the sheet (its name, or its position from 0) is of a workbook. Without them, they
-    are found: the sheet is the one with most known headings, which `score` counts in a row.
+    Delimiter and encoding are of a text, the sheet (its name, or its position from 0) is of a workbook. Without them,
+    they are found: the sheet is the one with most known headings, which `score` counts in a row.
 
     Raises
     ------

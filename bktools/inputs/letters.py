@@ -61,7 +61,7 @@ _ASCII_WORD = re.compile(rb"(?<![A-Za-z\x80-\xff])[A-Za-z]+(?![A-Za-z\x80-\xff])
 
 
 class Reading(NamedTuple):
-    """A text in an encoding, and logarithms of how likely it is in its likeliest language: all of it, and what is beyond ASCII."""
+    """A text in an encoding, with logarithms of how likely it is in its language: all, and what is beyond ASCII."""
 
     encoding: str
     text: str

@@ -120,7 +120,7 @@ def _name(element: Element) -> str:
 
 
 def _in_tables(xml: bytes) -> dict[str, Broken]:
-    """Return the broken cells of each table of an ODS workbook, or of the one sheet of an XLSX file: row and column (from 0)."""
+    """Return the broken cells of each table of ODS, or of the one sheet of XLSX: row and column (from 0), and why."""
     from xlsxwriter.utility import xl_cell_to_rowcol
 
     tables: dict[str, Broken] = {"": []}

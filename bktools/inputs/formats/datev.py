@@ -118,7 +118,7 @@ def _texts(texts: Iterable[str]) -> pa.ChunkedArray:
 
 
 def _read(file: File, category: str, lacking: str) -> tuple[_Header, Table]:
-    """Return the header, and the rows of a file of this category; another one is an `InputError` that says what it lacks."""
+    """Return the header and the rows; a file of another category is an `InputError` that says what it lacks."""
     head = [cell.strip() for cell in first_cells(file)] + [""] * _CURRENCY
     begins, length = _day(head[_YEAR_BEGINS]), head[_LENGTH]
     if begins is None or not (length.isdecimal() and 4 <= int(length) <= 9):  # noqa: PLR2004 - DATEV's lengths
@@ -192,8 +192,8 @@ def _doubts(table: Table, header: _Header, days: list[dt.date]) -> list[str]:
         table,
         {
             f"rows dated outside of {first} to {last}, the period in the header, such as opening balances": outside,
-            "rows marked as general reversals (Generalumkehr), whose Soll/Haben is read as written though it may be meant"
-            " the other way round": is_reversal,
+            "rows marked as general reversals (Generalumkehr), whose Soll/Haben is read as written though it may be"
+            " meant the other way round": is_reversal,
         },
     )
 

@@ -34,7 +34,7 @@ _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 
 @dataclass(frozen=True)
 class File:
-    """A file that was looked into but not read: its first 64 KiB, unpacked from gzip, and the encoding that the caller said."""
+    """A file that was looked into but not read: its first 64 KiB, unpacked, and the encoding that the caller said."""
 
     path: Path
     head: bytes
