@@ -182,7 +182,7 @@ def _date(text: str, begins: dt.date) -> dt.date | None:
 def _doubts(table: Table, header: _Header, days: list[dt.date]) -> list[str]:
     """Return the rows of other days than those the header is about, and those that reverse others."""
     first, last = _day(header.cells[_FROM]), _day(header.cells[_TO])
-    outside = np.array([bool(first and last) and not first <= day <= last for day in days])
+    outside = np.array([first is not None and last is not None and not first <= day <= last for day in days])
     # Some programs turn Soll/Haben for a reversal, others leave it to its mark; the older one is a key such as 20.
     is_reversal = cells.matches(cells.trimmed(table.columns[_KEY]), r"^[23]\d$")
     place = place_of(table, "Generalumkehr (GU)", "Generalumkehr")

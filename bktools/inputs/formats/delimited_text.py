@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,7 @@ from bktools.inputs.words import normal
 
 _DELIMITERS = "\t|;,"
 # A heading, headings of which a file has one, or new cells.
-Column = str | tuple[str, ...] | pa.ChunkedArray
+Column: TypeAlias = str | tuple[str, ...] | pa.ChunkedArray
 
 
 def first_cells(file: File) -> list[str]:
