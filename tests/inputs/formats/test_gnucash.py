@@ -95,6 +95,7 @@ def test_splits_are_postings(write, packed):
             "the account '9999.* is not in the file",
         ),
         (f'<act:parent type="guid">{ROOT}', f'<act:parent type="guid">{BANK}', "the account .* is not in the file"),
+        ("<act:type>ROOT<", f'<act:parent type="guid">{ROOT}</act:parent><act:type>ROOT<', "is not in the file"),
     ],
 )
 def test_a_damaged_book(write, old, new, why):
