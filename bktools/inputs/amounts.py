@@ -47,19 +47,7 @@ _PLAIN = r"^-?\d+(?:\.\d+)?$"
 def amounts(table: Table, place: int, decimal: str | None) -> pa.ChunkedArray:
     """Return a column of exact amounts, with the largest scale in the column; empty cells are null.
 
-    Parameters
-    ----------
-    table : Table
-        The file.
-    place : int
-        The column.
-    decimal : str, optional
-        `"."` or `","`; without it the column must show which it is.
-
-    Raises
-    ------
-    InputError
-        When a value is no amount, or the column could be read in both ways.
+    Without the decimal mark, the column must show which it is. A value that is no amount is an `InputError`.
     """
     if decimal not in (None, ".", ","):
         raise ArgumentError(name_of("decimal"), "must be . or ,", decimal)
@@ -113,14 +101,13 @@ def _decimal_mark(table: Table, place: int, unsigned: pa.ChunkedArray) -> str:
     marked = cells.mask(pc.match_substring_regex(unsigned, "[.,]"))
     if point.all() and comma.all() and marked.any():
         first = int(marked.argmax())
-        error = InputError(
+        raise cells.settled_by(
             f"{table.headings[place]!r} holds amounts such as {unsigned[first].as_py()!r} that could be thousands or"
             f" decimals: set {setting('decimal', '.')} or {setting('decimal', ',')}",
-            source=table.source,
-            line=int(table.lines[first]),
+            table.source,
+            (("decimal", "."),),
+            int(table.lines[first]),
         )
-        error.settings = (("decimal", "."),)
-        raise error
     if point.all() or comma.all():
         return "." if point.all() else ","
     cells.refuse(table, place, ~point & ~comma, "must hold amounts")
@@ -132,13 +119,9 @@ def _decimal_mark(table: Table, place: int, unsigned: pa.ChunkedArray) -> str:
 
 
 def _exact(table: Table, place: int, numbers: pa.ChunkedArray) -> pa.ChunkedArray:
-    at = pc.find_substring(numbers, ".")
-    fraction = pc.if_else(pc.less(at, 0), 0, pc.subtract(pc.subtract(pc.binary_length(numbers), at), 1))
-    scale = pc.max(fraction).as_py() or 0
-    digits = pc.utf8_ltrim(numbers, "-0")
-    point = pc.find_substring(digits, ".")
-    whole = pc.if_else(pc.less(point, 0), pc.binary_length(digits), point)
+    scale = pc.max(pc.utf8_length(pc.replace_substring_regex(numbers, r"^[^.]*\.?", ""))).as_py() or 0
     # Arrow's cast overflows without a word.
-    too_long = pc.greater(pc.add(whole, scale), LONGEST)
-    cells.refuse(table, place, cells.mask(too_long), f"must have at most {LONGEST} digits at a scale of {scale}")
+    fitting = rf"^-?0*\d{{0,{LONGEST - scale}}}(?:\.|$)" if scale <= LONGEST else "^$"
+    rule = f"must have at most {LONGEST} digits at a scale of {scale}"
+    cells.refuse(table, place, ~cells.matches(numbers, fitting), rule)
     return pc.cast(numbers, pa.decimal128(LONGEST, scale))

@@ -88,10 +88,8 @@ def refuse(table: Table, place: int, wrong: Mask, rule: str, *, instead: Mapping
 
     Parameters
     ----------
-    table : Table
-        The file.
-    place : int
-        The column.
+    table, place : Table, int
+        The file and the column.
     wrong : numpy.ndarray of bool
         One flag per row.
     rule : str
@@ -112,18 +110,11 @@ def refuse(table: Table, place: int, wrong: Mask, rule: str, *, instead: Mapping
 
 def uuids(table: Table, place: int, *, required: bool, instead: Mapping[str, str] | None = None) -> pa.ChunkedArray:
     """Return a column of UUIDs in lower case; empty cells are null where they may be."""
-    column = table.columns[place]
     if required:
-        refuse(table, place, blank(column), "must not be empty")
-    else:
-        column = or_null(column)
-    refuse(
-        table,
-        place,
-        ~matches(column, rules.UUID_REGEX),
-        "must hold UUIDs such as 123e4567-e89b-42d3-a456-426614174000",
-        instead=instead,
-    )
+        refuse(table, place, blank(table.columns[place]), "must not be empty")
+    column = table.columns[place] if required else or_null(table.columns[place])
+    rule = "must hold UUIDs such as 123e4567-e89b-42d3-a456-426614174000"
+    refuse(table, place, ~matches(column, rules.UUID_REGEX), rule, instead=instead)
     return pc.ascii_lower(column)
 
 
@@ -163,33 +154,24 @@ def collected(problems: list[InputError]) -> Iterator[None]:
 def raise_all(problems: Sequence[InputError], table: Table) -> None:
     """Raise the one problem as it is, or several as one error; do nothing when there is none.
 
-    Parameters
-    ----------
-    problems : sequence of InputError
-        What is wrong.
-    table : Table
-        The file. The other sheets of a workbook are told where a column was not found, which may be on another one.
+    The other sheets of a workbook are told where a column was not found, which may be on another one.
     """
     if not problems:
         return
-    source, sheets = table.source, ""
-    if table.other_sheets and any("columns" in dict(error.settings) for error in problems):
-        sheets = f"; {table.why_not_others}"
+    settings = [one for error in problems for one in error.settings]
+    sheets = f"; {table.why_not_others}" if table.other_sheets and "columns" in dict(settings) else ""
     if len(problems) == 1:
         # The error stays what it is, with its fields.
-        problems[0].args = (f"{problems[0]}{sheets}",)
-        problems[0].sheets = table.other_sheets
-        raise problems[0]
-    listed = "; ".join(
-        f"({number}) {str(error).removeprefix(f'{source}: ').removeprefix(f'{source}, ')}"
-        for number, error in enumerate(problems, 1)
-    )
-    settings = [one for error in problems for one in error.settings]
-    settled = [f"({number})" for number, error in enumerate(problems, 1) if error.settings]
-    which = "all" if len(settled) == len(problems) else " and ".join(settled)
-    way = f"; settle {which} with: {as_options(settings)}" if settings else ""
-    error = InputError(f"{len(problems)} problems: {listed}{way}{sheets}", source=source)
-    error.settings, error.sheets = tuple(settings), table.other_sheets
+        error = problems[0]
+        error.args = (f"{error}{sheets}",)
+    else:
+        texts = [str(each).removeprefix(f"{table.source}: ").removeprefix(f"{table.source}, ") for each in problems]
+        listed = "; ".join(f"({number}) {text}" for number, text in enumerate(texts, 1))
+        settled = [f"({number})" for number, each in enumerate(problems, 1) if each.settings]
+        which = "all" if len(settled) == len(problems) else " and ".join(settled)
+        way = f"; settle {which} with: {as_options(settings)}" if settings else ""
+        error = settled_by(f"{len(problems)} problems: {listed}{way}{sheets}", table.source, settings)
+    error.sheets = table.other_sheets
     raise error
 
 
@@ -216,20 +198,15 @@ def leave_out(field: str) -> str:
 
 
 def question(message: str, source: str, columns: Mapping[str, str], line: int | None = None) -> InputError:
-    """Return a problem that naming columns settles.
-
-    Parameters
-    ----------
-    message : str
-        The problem; the options that settle it follow.
-    source : str
-        The file.
-    columns : mapping
-        Field to heading; an empty one leaves the field out.
-    line : int, optional
-        Line of the file.
-    """
+    """Return a problem that naming columns settles, with the options behind its message; "" leaves a field out."""
     settings = (("columns", columns),)
-    error = InputError(f"{message}: {as_options(settings)}", source=source, line=line)
-    error.settings = settings
+    return settled_by(f"{message}: {as_options(settings)}", source, settings, line)
+
+
+def settled_by(
+    message: str, source: str, settings: Sequence[tuple[str, Any]], line: int | None = None, *, field: str = ""
+) -> InputError:
+    """Return a problem with the arguments of the reader that settle it."""
+    error = InputError(message, source=source, line=line)
+    error.field, error.settings = field, tuple(settings)
     return error

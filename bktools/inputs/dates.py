@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -32,16 +32,19 @@ _YEARS = re.compile("%[YyGcxD]")
 _ADJACENT = re.compile("%[Yymd]%[Yymd]")
 _CLOCKS = re.compile("%[HIMSfpXTRcr]")
 _YEAR, _MONTH, _DAY = r"(?P<year>\d{4})", r"(?P<month>\d{1,2})", r"(?P<day>\d{1,2})"
-_ORDERS = (
-    rf"{_YEAR}-{_MONTH}-{_DAY}",
-    r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})",
-    rf"{_YEAR}/{_MONTH}/{_DAY}",
-    rf"{_YEAR}\. ?{_MONTH}\. ?{_DAY}\.?",
-    rf"{_YEAR}年{_MONTH}月{_DAY}日",
-    rf"{_DAY}\. ?{_MONTH}\. ?{_YEAR}\.?",
-    rf"{_DAY}[/-]{_MONTH}[/-]{_YEAR}",
-    rf"{_MONTH}[/-]{_DAY}[/-]{_YEAR}",
-)
+_ORDERS = [
+    re.compile(order, re.ASCII)
+    for order in (
+        rf"{_YEAR}-{_MONTH}-{_DAY}",
+        r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})",
+        rf"{_YEAR}/{_MONTH}/{_DAY}",
+        rf"{_YEAR}\. ?{_MONTH}\. ?{_DAY}\.?",
+        rf"{_YEAR}年{_MONTH}月{_DAY}日",
+        rf"{_DAY}\. ?{_MONTH}\. ?{_YEAR}\.?",
+        rf"{_DAY}[/-]{_MONTH}[/-]{_YEAR}",
+        rf"{_MONTH}[/-]{_DAY}[/-]{_YEAR}",
+    )
+]
 
 # Forms that are proposed where they fit all cells of a column, and are never taken by themselves.
 _PROPOSED = (
@@ -71,10 +74,8 @@ def dates(
 
     Parameters
     ----------
-    table : Table
-        The file.
-    place : int
-        The column.
+    table, place : Table, int
+        The file and the column.
     date_format : str, optional
         As `strptime` takes it; without it the column must show the order of day and month.
     notes : list of str
@@ -96,18 +97,16 @@ def dates(
         column = pc.replace_substring_regex(column, _TIME, r"\1")
     encoded = pc.dictionary_encode(column).combine_chunks()
     texts = encoded.dictionary.to_pylist()
-    days = (
-        [_parsed(text, date_format, to_the_digit=is_of_format) for text in texts]
-        if date_format
-        else _by_evidence(table, place, texts, notes)
-    )
-    result = pa.chunked_array([pc.take(pa.array(days, type=schema.DATE), encoded.indices)])
-    wrong = cells.mask(pc.and_(pc.is_null(result), pc.is_valid(encoded.indices)))
-    rule = f"such as 2026-10-31 in one order of day and month (set {setting('date_format')})"
-    if date_format is not None:
+    if date_format is None:
+        days = _by_evidence(table, place, texts, notes)
+        rule = f"such as 2026-10-31 in one order of day and month (set {setting('date_format')})"
+    else:
+        days = [_parsed(text, date_format, to_the_digit=is_of_format) for text in texts]
         rule = f"of the form {date_format} (set {setting('date_format')})"
         if is_of_format:
             rule = f"such as {dt.date(2026, 10, 31):{date_format}}: export the file again"
+    result = pa.chunked_array([pc.take(pa.array(days, type=schema.DATE), encoded.indices)])
+    wrong = cells.mask(pc.and_(pc.is_null(result), pc.is_valid(encoded.indices)))
     cells.refuse(table, place, wrong, f"must hold dates {rule}")
     return result
 
@@ -136,37 +135,32 @@ def _parsed(text: str, date_format: str, *, to_the_digit: bool = False) -> dt.da
     return None if to_the_digit and f"{day:{date_format}}" != text else day
 
 
-def _reader(pattern: str) -> Callable[[str], dt.date | None]:
-    compiled = re.compile(pattern, re.ASCII)
-
-    def read(text: str) -> dt.date | None:
-        match = compiled.fullmatch(text)
-        try:
-            return match and dt.date(int(match["year"]), int(match["month"]), int(match["day"]))
-        except ValueError:
-            return None
-
-    return read
+def _in_order(text: str, order: re.Pattern[str]) -> dt.date | None:
+    match = order.fullmatch(text)
+    try:
+        return match and dt.date(int(match["year"]), int(match["month"]), int(match["day"]))
+    except ValueError:
+        return None
 
 
 def _by_evidence(table: Table, place: int, texts: list[str], notes: list[str]) -> list[dt.date | None]:
-    readings = [[read(text) for text in texts] for read in map(_reader, _ORDERS)]
+    readings = [[_in_order(text, order) for text in texts] for order in _ORDERS]
     whole = [reading for reading in readings if None not in reading]
-    if table.delimiter == ";" and any(other != whole[0] for other in whole[1:]):
+    if not whole:
+        _propose(table, place, texts, repr(texts[0]))
+        # Where no order reads all, the one that reads most shows which values are wrong.
+        return max(readings, key=lambda reading: sum(day is not None for day in reading))
+    other = next((reading for reading in whole if reading != whole[0]), None)
+    if other and table.delimiter == ";":
         # A semicolon stands between cells where the comma is the decimal mark: there the day comes first.
         notes.append(
             f"{table.headings[place]!r} read with the day first, as in files with semicolons; else set"
             f" {setting('date_format', '%m/%d/%Y')}"
         )
-        return whole[0]
-    for other in whole[1:]:
-        if other != whole[0]:
-            differs = next(text for text, one, two in zip(texts, whole[0], other, strict=True) if one != two)
-            _propose(table, place, texts, f"{differs!r} whose day could be the month")
-    if not whole:
-        _propose(table, place, texts, repr(texts[0]))
-    # Where no order reads all, the one that reads most shows which values are wrong.
-    return whole[0] if whole else max(readings, key=lambda reading: sum(one is not None for one in reading))
+    elif other:
+        differs = next(text for text, one, two in zip(texts, whole[0], other, strict=True) if one != two)
+        _propose(table, place, texts, f"{differs!r} whose day could be the month")
+    return whole[0]
 
 
 def _propose(table: Table, place: int, texts: list[str], example: str) -> None:
@@ -174,13 +168,9 @@ def _propose(table: Table, place: int, texts: list[str], example: str) -> None:
     readings = {form: days for form in _PROPOSED if all(days := [_parsed(text, form) for text in texts])}
     forms = sorted(readings, key=lambda form: _gaps(readings[form]))
     if forms:
-        error = InputError(
-            f"{table.headings[place]!r} holds dates such as {example}: set"
-            f" {' or '.join(setting('date_format', form) for form in forms)}",
-            source=table.source,
-        )
-        error.settings = (("date_format", forms[0]),)
-        raise error
+        ways = " or ".join(setting("date_format", form) for form in forms)
+        why = f"{table.headings[place]!r} holds dates such as {example}: set {ways}"
+        raise cells.settled_by(why, table.source, (("date_format", forms[0]),))
 
 
 def _gaps(days: Sequence[dt.date | None]) -> tuple[int, bool]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +23,7 @@ _LONGEST_TITLE = 1 << 12
 # ="0400" keeps a spreadsheet from reading a number; a quote inside is doubled.
 _KEPT = r'(?s)^="((?:[^"]|"")+)"$'
 # `to_csv` leads by an apostrophe what a spreadsheet takes for a formula, whatever apostrophes are there already.
-_LED = f"^'+{SIGNS}"
+_LED = f"^'('*{SIGNS})"
 _FORMULA = f"^{SIGNS}"
 _NUMBER = r"^[+-][\d.,]+$"
 
@@ -70,24 +69,22 @@ def _refuse_cut_off(text: bytes, head: Head, source: str) -> None:
 
 
 def read_body(text: bytes, head: Head, source: str) -> Rows:
-    """Return the rows below the headings, to the letter.
-
-    Raises
-    ------
-    InputError
-        When a row has more cells than there are headings, or a quote is not closed.
-    """
+    """Return the rows below the headings, to the letter; a row with more cells than headings is an `InputError`."""
     rows = Rows(*head.cells)
     width = len(head.cells)
     line = 1
     lines = io.TextIOWrapper(io.BytesIO(text), "utf-8", newline="")
     reader = csv.reader(lines, delimiter=head.delimiter, strict=True)
     try:
-        for cells_of_row in reader:
-            if line >= head.body_line and cells_of_row:
-                if len(cells_of_row) > width:
-                    _refuse_surplus(cells_of_row, head, source, line)
-                rows.add(line, *cells_of_row[:width], *[""] * (width - len(cells_of_row)))
+        for own in reader:
+            if line >= head.body_line and own:
+                if any(cell.strip() for cell in own[width:]):
+                    why = (
+                        f"{len(own)} cells, but {width} headings (line {head.line}): put a cell that holds the"
+                        f" delimiter {head.delimiter!r} in quotes, or name another one with {setting('delimiter')}"
+                    )
+                    raise InputError(why, source=source, line=line)
+                rows.add(line, *own[:width], *[""] * (width - len(own)))
             line = reader.line_num + 1
     except csv.Error as error:
         why = f"a quoted cell that starts here is not closed properly ({error}); double the quotes inside it"
@@ -97,43 +94,21 @@ def read_body(text: bytes, head: Head, source: str) -> Rows:
     return rows
 
 
-def _refuse_surplus(cells: Sequence[str], head: Head, source: str, line: int) -> None:
-    if any(cell.strip() for cell in cells[len(head.cells) :]):
-        raise InputError(
-            f"{len(cells)} cells, but {len(head.cells)} headings (line {head.line}): put a cell that holds the delimiter"
-            f" {head.delimiter!r} in quotes, or name another one with {setting('delimiter')}",
-            source=source,
-            line=line,
-        )
-
-
 def _as_shown(table: Table, text: bytes) -> Table:
     """Return the table with ="0400" as 0400, and without the apostrophes by which `to_csv` leads formulas.
 
     An apostrophe is taken away only where the whole file is as `to_csv` writes it for spreadsheets, and where one leads
     every formula. Anywhere else it may belong to the text.
-
-    Parameters
-    ----------
-    table : Table
-        Cells to the letter.
-    text : bytes
-        The file they are from, as UTF-8 without a mark.
     """
-    is_for_spreadsheets = b"'" in text and _is_for_spreadsheets(table, text)
+    is_of_to_csv = table.encoding == "utf-8-sig" and table.delimiter in {",", ";"} and not text.startswith(b'"')
+    is_led = is_of_to_csv and b"'" in text and b"\r\n" in text and not any(map(_has_formula, table.columns))
     if b'="' in text:
-        table = _replaced(table, _KEPT, _inside, 'rows with cells such as ="0400", read as the text in it')
-    if is_for_spreadsheets:
-        table = _replaced(
-            table, _LED, _after_apostrophe, "rows with text led by an apostrophe for a spreadsheet, read without"
-        )
+        remark = 'rows with cells such as ="0400", read as the text in it'
+        table = _replaced(table, _KEPT, remark, doubled='"')
+    if is_led:
+        remark = "rows with text led by an apostrophe for a spreadsheet, read without"
+        table = _replaced(table, _LED, remark)
     return table
-
-
-def _is_for_spreadsheets(table: Table, text: bytes) -> bool:
-    """Whether a file may be one that `to_csv` wrote, by its mark, line ends, quotes and apostrophes."""
-    form = table.encoding == "utf-8-sig" and table.delimiter in {",", ";"} and not text.startswith(b'"')
-    return form and b"\r\n" in text and not any(map(_has_formula, table.columns))
 
 
 def _has_formula(column: pa.ChunkedArray) -> bool:
@@ -141,19 +116,14 @@ def _has_formula(column: pa.ChunkedArray) -> bool:
     return bool(is_bare.any())
 
 
-def _inside(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.replace_substring(pc.replace_substring_regex(column, _KEPT, r"\1"), '""', '"')
-
-
-def _after_apostrophe(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.utf8_slice_codeunits(column, 1)
-
-
-def _replaced(table: Table, pattern: str, meant: Callable[[pa.ChunkedArray], pa.ChunkedArray], remark: str) -> Table:
+def _replaced(table: Table, pattern: str, remark: str, *, doubled: str = "") -> Table:
+    """Return the table with what the pattern's group holds in place of the cells that it matches."""
     matches = [cells.matches(column, pattern) for column in table.columns]
-    columns = [
-        pc.if_else(pa.array(rows), meant(column), column) if rows.any() else column
-        for column, rows in zip(table.columns, matches, strict=True)
-    ]
+    columns = [*table.columns]
+    for place, rows in enumerate(matches):
+        if rows.any():
+            meant = pc.replace_substring_regex(columns[place], pattern, r"\1")
+            meant = pc.replace_substring(meant, doubled * 2, doubled) if doubled else meant
+            columns[place] = pc.if_else(pa.array(rows), meant, columns[place])
     notes = cells.counted(table, {remark: np.logical_or.reduce(matches)})
     return replace(table, columns=columns, notes=(*table.notes, *notes))

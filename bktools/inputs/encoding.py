@@ -1,7 +1,7 @@
 """Bytes of a text file → UTF-8, with the encoding named or found.
 
 Without a mark, bytes that are not UTF-8 are read with every encoding in `_CHANCES`, and each reading is weighed by
-`letters.likelihood`. One reading must be far more likely than every other one; else the file is refused, and the message
+`letters.weighed`. One reading must be far more likely than every other one; else the file is refused, and the message
 shows the likeliest readings of one line with the option that chooses each.
 """
 
@@ -10,14 +10,11 @@ from __future__ import annotations
 import codecs
 import re
 import warnings
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
-
-import numpy as np
+from collections.abc import Sequence
 
 from bktools.caller import name_of, setting
 from bktools.errors import ArgumentError, GuessedEncodingWarning, InputError
-from bktools.inputs.letters import costs_of_ascii, likelihood
+from bktools.inputs.letters import Reading, costs_of_ascii, weighed
 
 # A longer mark stands before the shorter one that it starts with.
 _MARKS = (
@@ -61,13 +58,6 @@ _LINE_WITH_HIGH = re.compile(rb"[^\r\n]*[\x80-\xff][^\r\n]*")
 _PART = 1 << 24
 
 
-class _Reading(NamedTuple):
-    encoding: str
-    text: str
-    likelihood: float
-    beyond_ascii: float
-
-
 def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str]:
     """Return the text as UTF-8 without a mark, and the encoding it was in.
 
@@ -95,49 +85,40 @@ def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str]
         # A mark says the order of bytes that utf-16 and utf-32 leave open.
         if of_mark.startswith(name.removesuffix("-sig")):
             name = of_mark
+        elif of_mark and name.startswith("utf-"):
+            raise InputError(
+                f"begins with the mark of {of_mark}, not of {name}: leave {setting('encoding')} out", source=source
+            )
         else:
-            _refuse_other_mark(name, of_mark, source)
             mark = b""
     body = data[len(mark) :]
     name = name or _unmarked_utf16(body) or "utf-8"
-    if name == "utf-8":
-        error = utf8_error(body)
-        if error is not None and (encoding is not None or mark):
-            raise _undecodable(body, error, name, source)
-        if error is not None:
+    error = utf8_error(body) if name == "utf-8" else None
+    if encoding is None and name == "utf-8":
+        if error is not None and not mark:
             name = _by_evidence(body, error, source)
-        elif encoding is None and b"\x1b$" in body:
+        elif error is None and b"\x1b$" in body:
             name = next((of_escape for escape, of_escape in _ESCAPES.items() if escape in body), name)
-    text = body if name == "utf-8" else _recoded(body, name, source)
+    text = body if name == "utf-8" and error is None else _recoded(body, name, source)
     if b"\0" in text:
-        line = text.count(b"\n", 0, text.index(b"\0")) + 1
         raise InputError(
             f"the text has a NUL byte: the file is damaged, or in another encoding (set {setting('encoding')})",
             source=source,
-            line=line,
+            line=text.count(b"\n", 0, text.index(b"\0")) + 1,
         )
     return text, "utf-8-sig" if mark == codecs.BOM_UTF8 else name
-
-
-def _refuse_other_mark(encoding: str, of_mark: str, source: str) -> None:
-    """Raise an error where the file's mark says Unicode of another form than the one that was chosen."""
-    if of_mark and encoding.startswith("utf-"):
-        raise InputError(
-            f"begins with the mark of {of_mark}, not of {encoding}: leave {setting('encoding')} out", source=source
-        )
 
 
 def _unmarked_utf16(body: bytes) -> str | None:
     sample = body[: 1 << 16]
     if b"\0" not in sample or len(body) % 2:
         return None
-    # Line ends tell the order of bytes, in any alphabet.
-    fitting = (name for name in ("utf-16-le", "utf-16-be") if _fits(body, name))
-    return next((name for name in fitting if 2 * _lines_in(sample, name) > sample.count(b"\n")), None)
-
-
-def _lines_in(sample: bytes, encoding: str) -> int:
-    return sample.decode(encoding, errors="ignore").count("\n")
+    for name in ("utf-16-le", "utf-16-be"):
+        # Line ends tell the order of bytes, in any alphabet.
+        lines = sample.decode(name, errors="ignore").count("\n")
+        if 2 * lines > sample.count(b"\n") and _decoded(body, name) is not None:
+            return name
+    return None
 
 
 def utf8_error(body: bytes) -> int | None:
@@ -159,22 +140,14 @@ def utf8_error(body: bytes) -> int | None:
 def _recoded(body: bytes, encoding: str, source: str) -> bytes:
     try:
         return body.decode(encoding).encode()
-    except UnicodeDecodeError as error:
-        raise _undecodable(body, error.start, encoding, source) from None
-    except UnicodeError:
-        # Codecs that do not say where, and those that take half a character for a whole one.
-        raise InputError(
-            f"is not valid {encoding}; set {setting('encoding')}, or save the file as UTF-8", source=source
-        ) from None
-
-
-def _undecodable(body: bytes, at: int, encoding: str, source: str) -> InputError:
-    before = body[:at].decode(encoding, errors="ignore")
-    return InputError(
-        f"byte 0x{body[at]:02X} is not valid {encoding}; set {setting('encoding')}, or save the file as UTF-8",
-        source=source,
-        line=before.count("\n") + 1,
-    )
+    except UnicodeError as error:
+        line, why = None, f"is not valid {encoding}"
+        # Some codecs do not say where, and some take half a character for a whole one.
+        if isinstance(error, UnicodeDecodeError):
+            line = body[: error.start].decode(encoding, errors="ignore").count("\n") + 1
+            why = f"byte 0x{body[error.start]:02X} {why}"
+        way_out = f"set {setting('encoding')}, or save the file as UTF-8"
+        raise InputError(f"{why}; {way_out}", source=source, line=line) from None
 
 
 def _by_evidence(body: bytes, at: int, source: str) -> str:
@@ -186,28 +159,24 @@ def _by_evidence(body: bytes, at: int, source: str) -> str:
         When no reading makes words, when several are about as likely, or when some lines are UTF-8 and others are not.
     """
     lines = _sample(body)
-    readings = sorted(_readings(b"\n".join(lines)), key=lambda reading: reading.likelihood, reverse=True)
+    readings = sorted(_readings(b"\n".join(lines)), key=_chance, reverse=True)
     # What was seen in the sample alone may not fit the rest.
-    readings = [reading for reading in readings if _fits(body, reading.encoding)]
-    line = body.count(b"\n", 0, at) + 1
-    byte = f"byte 0x{body[at]:02X} is not valid UTF-8"
+    readings = [reading for reading in readings if _decoded(body, reading.encoding) is not None]
+
+    def refusal(why: str) -> InputError:
+        line = body.count(b"\n", 0, at) + 1
+        return InputError(f"byte 0x{body[at]:02X} is not valid UTF-8, {why}", source=source, line=line)
+
     if readings and _is_mixed(lines, readings[0]):
-        raise InputError(
-            f"{byte}, other characters are: encodings are mixed; save the file in one encoding, or set"
-            f" {setting('encoding')}",
-            source=source,
-            line=line,
+        raise refusal(
+            f"other characters are: encodings are mixed; save the file in one encoding, or set {setting('encoding')}"
         )
     best = readings[0] if readings else None
     if best is None or -best.beyond_ascii > _WORDLESS * sum(not character.isascii() for character in best.text):
-        raise InputError(
-            f"{byte}, and no other encoding known here makes words of the text; set {setting('encoding')}",
-            source=source,
-            line=line,
-        )
-    ahead = best.likelihood - readings[1].likelihood if len(readings) > 1 else _CERTAIN
+        raise refusal(f"and no other encoding known here makes words of the text; set {setting('encoding')}")
+    ahead = _chance(best) - _chance(readings[1]) if len(readings) > 1 else _CERTAIN
     if ahead < _CLEAR:
-        raise InputError(f"{byte}, and it could be in several encodings: {_shown(readings)}", source=source, line=line)
+        raise refusal(f"and it could be in several encodings: {_shown(readings)}")
     if ahead < _CERTAIN:
         warnings.warn(
             f"{source}: read as {best.encoding}, which is likely but not certain: check the names, or set"
@@ -228,51 +197,47 @@ def _sample(body: bytes) -> list[bytes]:
         lines[line[0][:_LONGEST_SAMPLE]] = None
         if len(lines) >= 2 * _SAMPLE_LINES:
             break
-    seen = frozenset(b"".join(lines))
-    values = np.frombuffer(body, dtype=np.uint8)
-    there = {int(byte) for at in range(0, len(values), _PART) for byte in np.unique(values[at : at + _PART])}
-    for byte in there - seen:
-        at = body.index(byte)
-        if byte > 127:  # noqa: PLR2004 - where ASCII ends
+    for byte in frozenset(range(128, 256)).difference(b"".join(lines)):
+        at = body.find(byte)
+        if at >= 0:
             begin = max(body.rfind(b"\n", 0, at) + 1, at - _LONGEST_SAMPLE)
             lines[body[begin : at + _LONGEST_SAMPLE].split(b"\n", 1)[0]] = None
     return list(lines)
 
 
-def _readings(sample: bytes) -> Iterator[_Reading]:
-    """Yield the different texts that the bytes are, each with the first encoding that makes it."""
-    texts: set[str] = set()
+def _readings(sample: bytes) -> list[Reading]:
+    """Return the different texts that the bytes are, each with the first encoding that makes it."""
+    texts: dict[str, str] = {}
+    for encoding in _CHANCES:
+        text = _decoded(sample, encoding)
+        if text is not None:
+            texts.setdefault(text, encoding)
     ascii_costs = costs_of_ascii(sample)
-    for encoding, chance in _CHANCES.items():
-        try:
-            text = sample.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        if text not in texts:
-            texts.add(text)
-            likely = likelihood(text, encoding, ascii_costs)
-            yield _Reading(encoding, text, chance + likely.whole, likely.beyond_ascii)
+    return [weighed(text, encoding, ascii_costs) for text, encoding in texts.items()]
 
 
-def _fits(body: bytes, encoding: str) -> bool:
+def _chance(reading: Reading) -> float:
+    return _CHANCES[reading.encoding] + reading.whole
+
+
+def _decoded(body: bytes, encoding: str) -> str | None:
     try:
-        body.decode(encoding)
+        return body.decode(encoding)
     except UnicodeDecodeError:
-        return False
-    return True
+        return None
 
 
-def _is_mixed(lines: Sequence[bytes], best: _Reading) -> bool:
+def _is_mixed(lines: Sequence[bytes], best: Reading) -> bool:
     """Whether lines that are UTF-8 are far more likely so than in the encoding that the others are in."""
     whole = b"\n".join(line for line in lines if utf8_error(line) is None and not line.isascii())
     costs = costs_of_ascii(whole)
-    as_utf8, as_best = (likelihood(whole.decode(name), name, costs).whole for name in ("utf-8", best.encoding))
+    as_utf8, as_best = (weighed(whole.decode(name), name, costs).whole for name in ("utf-8", best.encoding))
     return as_utf8 - as_best > _CLEAR
 
 
-def _shown(readings: Sequence[_Reading]) -> str:
+def _shown(readings: Sequence[Reading]) -> str:
     """Return one line as the likeliest encodings read it, with the option that chooses each."""
-    likeliest = [one for one in readings if one.likelihood > readings[0].likelihood - _CLEAR * 2][:_SHOWN_READINGS]
+    likeliest = [one for one in readings if _chance(one) > _chance(readings[0]) - _CLEAR * 2][:_SHOWN_READINGS]
     columns = [reading.text.split("\n") for reading in likeliest]
     # A line in which they all differ shows most.
     rows = [row for row in zip(*columns, strict=False) if len(set(row)) > 1]

@@ -25,41 +25,29 @@ def contradictions(
 ) -> Iterator[InputError]:
     """Yield the problems that the file's other columns show with its amounts.
 
-    Parameters
-    ----------
-    table : Table
-        The file.
-    places : mapping
-        Field to column, as they were taken.
-    amount : pyarrow.ChunkedArray
-        The amounts with their sign.
-    vocabulary : Vocabulary
-        What the caller said: what is settled there is not asked again.
-    side : str
-        The field of the word for debit or credit: `sign` of entries, `side` of a ledger.
+    What the caller said is not asked again. `side` is the field of the word for debit or credit: `sign` of entries,
+    `side` of a ledger.
     """
-    unread = [place for place in range(len(table.headings)) if place not in places.values()]
-    if "amount" in places and side not in places and side not in vocabulary.chosen and sides.is_one_sided(amount):
-        for place in unread:
-            if sides.mention_both(table, place, of_money=side == "sign"):
-                heading = table.headings[place]
-                yield question(
-                    f"all amounts of {table.headings[places['amount']]!r} have one sign, and {heading!r} beside them says debit"
-                    f" or credit (if it does not, set {leave_out(side)}): name it with",
-                    table.source,
-                    {side: heading},
-                )
-                break
-    if "amount" in places:
-        for place in unread:
-            if _is_running_sum(table, places["amount"], of=place):
-                taken, heading = table.headings[places["amount"]], table.headings[place]
-                yield question(
-                    f"{taken!r} is the running sum of {heading!r}, not the amount: name the amount with",
-                    table.source,
-                    {"amount": heading},
-                )
-                break
+    if "amount" not in places:
+        return
+    unread, taken = _unread(table, places), table.headings[places["amount"]]
+    if side not in places and side not in vocabulary.chosen and sides.is_one_sided(amount):
+        of_money = side == "sign"
+        beside = (table.headings[place] for place in unread if sides.mention_both(table, place, of_money=of_money))
+        if (heading := next(beside, None)) is not None:
+            yield question(
+                f"all amounts of {taken!r} have one sign, and {heading!r} beside them says debit or credit (if it does"
+                f" not, set {leave_out(side)}): name it with",
+                table.source,
+                {side: heading},
+            )
+    added_up = (table.headings[place] for place in unread if _is_running_sum(table, places["amount"], of=place))
+    if (heading := next(added_up, None)) is not None:
+        yield question(
+            f"{taken!r} is the running sum of {heading!r}, not the amount: name the amount with",
+            table.source,
+            {"amount": heading},
+        )
 
 
 def lone_half(table: Table, places: Mapping[str, int], vocabulary: Vocabulary) -> Iterator[InputError]:
@@ -81,8 +69,11 @@ def lone_half(table: Table, places: Mapping[str, int], vocabulary: Vocabulary) -
 def running_balance(table: Table, places: Mapping[str, int], amount: pa.ChunkedArray) -> str | None:
     """Return the heading of the column that adds the amounts up, in whatever sign, None without one."""
     steps = amount.slice(0, _FIRST_ROWS).to_pylist()
-    unread = [place for place in range(len(table.headings)) if place not in places.values()]
-    return next((table.headings[place] for place in unread if _adds_up(table, place, steps)), None)
+    return next((table.headings[place] for place in _unread(table, places) if _adds_up(table, place, steps)), None)
+
+
+def _unread(table: Table, places: Mapping[str, int]) -> list[int]:
+    return [place for place in range(len(table.headings)) if place not in places.values()]
 
 
 def _is_running_sum(table: Table, place: int, *, of: int) -> bool:
@@ -118,24 +109,10 @@ def _numbers(table: Table, place: int) -> Sequence[Decimal] | None:
 def without_report_rows(
     table: Table, places: Mapping[str, int], needed: Collection[str], notes: list[str], *, what: str, lacks_all: bool
 ) -> Table:
-    """Return the rows without headings that are repeated, totals, balances and lines of a report.
+    """Return the rows without headings that are repeated, totals, balances and lines of a report; a note counts them.
 
-    Such a row lacks needed fields and has a cell that begins with a word for it, such as Total.
-
-    Parameters
-    ----------
-    table : Table
-        The file.
-    places : mapping
-        Field to column.
-    needed : collection of str
-        Fields of the other rows.
-    notes : list of str
-        Gets a line with the rows.
-    what : str
-        What the other rows are, for the note.
-    lacks_all : bool
-        Whether it lacks all needed fields, or at least one.
+    Such a row lacks all of the needed fields, or without `lacks_all` one of them, and has a cell that begins with a
+    word for it, such as Total. `what` says what the other rows are, for the note.
     """
     if not places:
         return table

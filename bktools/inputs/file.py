@@ -37,16 +37,8 @@ def read_table(
 ) -> Table:
     """Return the cells of a CSV, TSV, Excel or Parquet file as text; the kind is recognised by the bytes.
 
-    Parameters
-    ----------
-    path : str or path
-        The file.
-    score : callable
-        How many cells of a row are known headings.
-    delimiter, encoding : str, optional
-        Of a text; found where they are not given.
-    sheet : str or int, optional
-        Of a workbook; the one with most known headings where it is not given.
+    Delimiter and encoding are of a text, the sheet (its name, or its position from 0) is of a workbook. Without them,
+    they are found: the sheet is the one with most known headings, which `score` counts in a row.
 
     Raises
     ------
@@ -59,10 +51,11 @@ def read_table(
     refuse_not_read(file)
     source, suffix, kind = file.source, file.path.suffix.casefold(), file.kind
     if suffix not in _SUFFIXES:
-        raise InputError(
-            f"has none of the suffixes {' '.join(_SUFFIXES)}: save it as CSV (UTF-8), XLSX or Parquet", source=source
-        )
-    _refuse_options_of_another_kind(kind, source, {"delimiter": delimiter, "encoding": encoding, "sheet": sheet})
+        why = f"has none of the suffixes {' '.join(_SUFFIXES)}: save it as CSV (UTF-8), XLSX or Parquet"
+        raise InputError(why, source=source)
+    for argument, value in {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}.items():
+        if value is not None and argument not in OPTIONS_OF[kind]:
+            raise ArgumentError(name_of(argument), f"does not apply to {source}, a {kind} file by its content", value)
     data = file.data()
     if not data or data.isspace():
         raise InputError("the file is empty: export it again", source=source)
@@ -75,9 +68,8 @@ def read_table(
 
         table = read_parquet(data, source)
     else:
-        table = read_delimited(
-            data, score, delimiter=delimiter, encoding=encoding, prefer=_usual_delimiter(path), source=source
-        )
+        prefer = _usual_delimiter(path)
+        table = read_delimited(data, score, delimiter=delimiter, encoding=encoding, prefer=prefer, source=source)
     if not len(table.lines):
         raise InputError("the file has headings but no rows below them", source=source)
     notes = [f"read as a {kind} file by its content, despite its suffix {suffix}"] * (kind != _SUFFIXES[suffix])
@@ -113,9 +105,3 @@ def is_unicode(path: str | PathLike[str]) -> bool:
 def _usual_delimiter(path: str | PathLike[str]) -> str:
     # ERPs name text with tabs .txt or .xls.
     return "," if Path(path).suffix.casefold() == ".csv" else "\t"
-
-
-def _refuse_options_of_another_kind(kind: str, source: str, options: Mapping[str, object]) -> None:
-    for argument, value in options.items():
-        if value is not None and argument not in OPTIONS_OF[kind]:
-            raise ArgumentError(name_of(argument), f"does not apply to {source}, a {kind} file by its content", value)

@@ -60,9 +60,11 @@ _SAME_LETTER = str.maketrans("șț", "şţ")
 _ASCII_WORD = re.compile(rb"(?<![A-Za-z\x80-\xff])[A-Za-z]+(?![A-Za-z\x80-\xff])")
 
 
-class Likelihood(NamedTuple):
-    """Logarithms of how likely a text is in the language it is most likely in: all of it, and what is beyond ASCII."""
+class Reading(NamedTuple):
+    """A text in an encoding, with logarithms of how likely it is in its language: all, and what is beyond ASCII."""
 
+    encoding: str
+    text: str
     whole: float
     beyond_ascii: float
 
@@ -78,7 +80,7 @@ def costs_of_ascii(data: bytes) -> Costs:
     return above_least
 
 
-def likelihood(text: str, encoding: str, ascii_costs: Costs) -> Likelihood:
+def weighed(text: str, encoding: str, ascii_costs: Costs) -> Reading:
     """Return how likely a text is; readings of the same bytes compare.
 
     Parameters
@@ -116,7 +118,7 @@ def likelihood(text: str, encoding: str, ascii_costs: Costs) -> Likelihood:
     # No language with ideographs is among those of the pairs.
     least = np.median(of_ascii) if ideographs else of_ascii[language]
     beyond_ascii = -cost - float(of_pairs[language])
-    return Likelihood(beyond_ascii - float(least), beyond_ascii)
+    return Reading(encoding, text, beyond_ascii - float(least), beyond_ascii)
 
 
 def _costs(pairs: Mapping[str, int]) -> Costs:
@@ -129,6 +131,7 @@ def _costs(pairs: Mapping[str, int]) -> Costs:
     return of_languages
 
 
+@cache
 def _lines() -> dict[str, list[str]]:
     text = resources.files(__package__).joinpath("letters.txt").read_text(encoding="utf-8")
     return {line.split("\t", 1)[0]: line.split("\t")[1:] for line in text.splitlines()}
@@ -138,23 +141,14 @@ def _lines() -> dict[str, list[str]]:
 def _pairs_of_languages() -> tuple[dict[str, int], Costs]:
     """Return the row of each pair of letters, and its cost in each language; the last row is of all other pairs."""
     signs = {common for common, _, _ in _DAILY.values()}
-    languages = [groups for language, groups in _lines().items() if language not in signs]
-    costs = [
-        {
-            group[0] + second: float(digit)
-            for group in groups
-            for second, digit in zip(group[1::2], group[2::2], strict=True)
-        }
-        for groups in languages
-    ]
+    costs: list[dict[str, float]] = []
+    for groups in (groups for language, groups in _lines().items() if language not in signs):
+        costs.append({})
+        for group in groups:
+            costs[-1] |= {group[0] + group[at]: float(group[at + 1]) for at in range(1, len(group), 2)}
     pairs = sorted(set().union(*costs))
     table = [[of_language.get(pair, _UNKNOWN) for of_language in costs] for pair in [*pairs, ""]]
     return {pair: row for row, pair in enumerate(pairs)}, np.array(table)
-
-
-@cache
-def _common(language: str) -> frozenset[str]:
-    return frozenset(_lines()[language][0])
 
 
 @cache
@@ -207,7 +201,7 @@ def _ideographic(character: str, encoding: str) -> float:  # noqa: PLR0911 - a t
         return _COMMON
     if code in _HALF_WIDTH_KANA:
         return _KNOWN
-    if code in _FULL_WIDTH or character in _common(language):
+    if code in _FULL_WIDTH or character in _lines()[language][0]:
         return _COMMON + (code in _FULL_WIDTH)
     try:
         row = character.encode(older)[0]

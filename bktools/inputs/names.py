@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 from rapidfuzz import process
 
 from bktools.contract.rules import UUID_PATTERN
-from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.cells import leave_out
@@ -42,10 +41,8 @@ def identifiers(
 
     Parameters
     ----------
-    table : Table
-        The file.
-    place : int
-        The column.
+    table, place : Table, int
+        The file and the column.
     field : str
         `category_id` or `employee_id`.
     frame : DataFrame
@@ -63,30 +60,26 @@ def identifiers(
     known, named = _known(frame, field, company)
     column = cells.or_null(cells.trimmed(table.columns[place]))
     encoded = pc.dictionary_encode(column).combine_chunks()
-    matches = [_ids_of(text, known) for text in encoded.dictionary.to_pylist()]
-    wrong = {
-        text: ids
-        for text, ids in zip(encoded.dictionary.to_pylist(), matches, strict=True)
-        if len(ids) != 1 and not (not ids and UUID_PATTERN.match(text))
-    }
+    ids_of = {text: _ids_of(text, known) for text in encoded.dictionary.to_pylist()}
+    # An ID that is not among them stays: the plan says why it cannot be exported.
+    wrong = [text for text, ids in ids_of.items() if len(ids) > 1 or (not ids and not UUID_PATTERN.match(text))]
     if wrong:
-        listed = "; ".join(_remark(text, ids, named) for text, ids in list(wrong.items())[:_SHOWN])
+        listed = "; ".join(_remark(text, ids_of[text], named) for text in wrong[:_SHOWN])
         more = f"; and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
-        first = cells.mask(pc.is_in(column, value_set=pa.array(list(wrong), schema.TEXT)))
+        rows = cells.mask(pc.is_in(column, value_set=pa.array(wrong, schema.TEXT)))
         unknown = f"{table.headings[place]!r} holds unknown or ambiguous names: {listed}{more}"
-        if len(wrong) == len(matches):
-            error = InputError(
+        if len(wrong) == len(ids_of):
+            raise cells.settled_by(
                 f"{unknown}; correct the file, or leave the column out: {leave_out(field)}",
-                source=table.source,
-                line=int(table.lines[first][0]),
+                table.source,
+                (("columns", {field: ""}),),
+                int(table.lines[rows][0]),
+                field=field,
             )
-            error.field, error.settings = field, (("columns", {field: ""}),)
-            raise error
-        notes.append(f"{unknown}; their entries are not ready ({cells.lines_of(table, first)})")
-    # What is not among them stays: the plan says why it cannot be exported.
+        notes.append(f"{unknown}; their entries are not ready ({cells.lines_of(table, rows)})")
     values = [
         next(iter(ids)) if len(ids) == 1 else text.lower() if UUID_PATTERN.match(text) else text
-        for text, ids in zip(encoded.dictionary.to_pylist(), matches, strict=True)
+        for text, ids in ids_of.items()
     ]
     return pa.chunked_array([pc.take(pa.array(values, schema.TEXT), encoded.indices)])
 
@@ -113,14 +106,12 @@ def _known(frame: pd.DataFrame, field: str, company: str | None) -> tuple[list[d
         rows = rows.assign(name=rows["first_name"].fillna("") + " " + rows["last_name"].fillna(""))
     kinds: list[dict[str, set[str]]] = []
     written: dict[str, str] = {}
-    for name in KEYS[field]:
-        if name in rows.columns:
-            kind: dict[str, set[str]] = {}
-            for text, identifier in zip(rows[name], rows["id"], strict=True):
-                if isinstance(text, str) and text.strip():
-                    kind.setdefault(key(text), set()).add(identifier.lower())
-                    written |= {key(text): text} if name != "id" else {}
-            kinds.append(kind)
+    for name in (name for name in KEYS[field] if name in rows.columns):
+        kinds.append({})
+        for text, identifier in zip(rows[name], rows["id"], strict=True):
+            if isinstance(text, str) and text.strip():
+                kinds[-1].setdefault(key(text), set()).add(identifier.lower())
+                written |= {key(text): text} if name != "id" else {}
     return kinds, written
 
 
@@ -130,9 +121,8 @@ def _ids_of(text: str, kinds: list[dict[str, set[str]]]) -> set[str]:
 
 def _remark(text: str, ids: set[str], named: Mapping[str, str]) -> str:
     if ids:
-        return (
-            f"{cells.quoted(text)} could be {len(ids)} of them ({', '.join(sorted(ids)[:_SUGGESTIONS])}): give the ID"
-        )
+        shown = ", ".join(sorted(ids)[:_SUGGESTIONS])
+        return f"{cells.quoted(text)} could be {len(ids)} of them ({shown}): give the ID"
     close = process.extract(key(text), list(named), limit=_SUGGESTIONS, score_cutoff=_SIMILAR)
     suggested = " or ".join(repr(named[match]) for match, _, _ in close)
     return f"{cells.quoted(text)}{f' (did you mean {suggested}?)' if suggested else ''}"

@@ -24,29 +24,25 @@ def read_parquet(data: bytes, source: str) -> Table:
         When the file is damaged, or unpacks to more than it may.
     """
     table, left_out = parquet_table(data, source=source)
-    table = pa.table([_plain(column) for column in table.columns], names=table.column_names)
-    texts = {place: _as_text(column) for place, column in enumerate(table.columns)}
-    read = [place for place, text in texts.items() if text is not None]
-    left_out += [name for place, name in enumerate(table.column_names) if place not in read]
-    columns = [table.column(place) for place in read]
     # Lines as if the headings stood above the rows, as in every other kind of file.
     lines = np.arange(2, table.num_rows + 2, dtype=np.int64)
-    return Table(
-        source=source,
-        headings=tuple(table.column_names[place] for place in read),
-        columns=[text for text in texts.values() if text is not None],
-        lines=lines,
-        heading_line=1,
-        numeric=frozenset(place for place, column in enumerate(columns) if _is_number(column.type)),
-        notes=(f"columns that are no text are not read: {', '.join(left_out)}",) if left_out else (),
-        broken=tuple(
-            Broken(
-                place, int(lines[row]), f"{table.column_names[read[place]]!r} holds {value}: write a null or a number"
-            )
-            for place, column in enumerate(columns)
-            for row, value in _no_numbers(column)
-        ),
-    )
+    headings: list[str] = []
+    columns: list[pa.ChunkedArray] = []
+    numeric: set[int] = set()
+    broken: list[Broken] = []
+    for name, column in zip(table.column_names, map(_plain, table.columns), strict=True):
+        text = _as_text(column)
+        if text is None:
+            left_out.append(name)
+            continue
+        for row, value in _no_numbers(column):
+            broken.append(Broken(len(columns), int(lines[row]), f"{name!r} holds {value}: write a null or a number"))
+        if _is_number(column.type):
+            numeric.add(len(columns))
+        headings.append(name)
+        columns.append(text)
+    notes = (f"columns that are no text are not read: {', '.join(left_out)}",) if left_out else ()
+    return Table(source, tuple(headings), columns, lines, 1, numeric=frozenset(numeric), notes=notes, broken=broken)
 
 
 def _is_number(kind: pa.DataType) -> bool:

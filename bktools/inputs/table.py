@@ -51,7 +51,7 @@ class Table:
         What a person should know.
     sha256 : str
         Of the file's bytes.
-    broken : tuple of Broken
+    broken : sequence of Broken
         Cells below the headings that hold no value though something was meant to be there.
     other_sheets : tuple of str
         The workbook's other sheets, the likeliest first, where the caller named none.
@@ -74,7 +74,7 @@ class Table:
     numeric: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
     sha256: str = ""
-    broken: tuple[Broken, ...] = ()
+    broken: Sequence[Broken] = ()
     other_sheets: tuple[str, ...] = ()
     why_not_others: str = ""
     title: str = ""

@@ -49,66 +49,58 @@ def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source:
     if isinstance(sheet, bool) or not isinstance(sheet, str | int | None):
         raise ArgumentError("sheet", "must be the name of a sheet, or its position from 0", sheet)
     book = _parsed(data, sheet, source)
-    _refuse_missing(book["names"], sheet, source)
+    names: list[str] = book["names"]
+    _refuse_missing(names, sheet, source)
     sheets: dict[str, list[list[Any]]] = book["sheets"]
-    heads = {
-        name: _head([[_text(cell) for cell in row] for row in rows[:_SAMPLE_ROWS]], score)
-        for name, rows in sheets.items()
-    }
+    heads = {name: _head([[*map(_text, row)] for row in rows[:_SAMPLE_ROWS]], score) for name, rows in sheets.items()}
     name = max(sheets, key=lambda one: heads[one][0])
     points, at = heads[name]
     if points < 0:
-        hidden = [other for other in book["names"] if other not in sheets]
+        hidden = [other for other in names if other not in sheets]
         way = f" on a sheet that is shown: read a hidden one with {setting('sheet', hidden[0])}" if hidden else ""
         raise InputError(f"the workbook has no cells{way}", source=source)
-    sample = [[_text(cell) for cell in row] for row in sheets[name][at:][:_SAMPLE_ROWS]]
+    sample = [[*map(_text, row)] for row in sheets[name][at:][:_SAMPLE_ROWS]]
     is_headless = not points and is_data([row for row in sample if any(cell.strip() for cell in row)])
     first = at if is_headless else at + 1
     below = {line: row for line, row in enumerate(sheets[name][first:], first + 1) if any(cell != "" for cell in row)}
-    others = [other for other in book["names"] if other != name]
-    likely = tuple(sorted(others, key=lambda other: -heads.get(other, (-1, 0))[0]))
     rows = Rows(*(made_headings(len(sample[0])) if is_headless else sample[0]))
     for line, row in below.items():
         rows.add(line, *map(_text, row))
+    others = [other for other in names if other != name]
+    likely = sorted(others, key=lambda other: -heads.get(other, (-1, 0))[0])
     notes = [f"read the sheet {name!r}; not read: {', '.join(map(repr, others))}"] * bool(others)
     notes += [without_headings(sample[0])] * is_headless
+    notes += [_UNSEEN] * (book["broken"] is None)
     return rows.table(
         source,
         heading_line=at + 1,
         sheet=name,
         numeric=_numeric([*below.values()]),
         title=" ".join(_text(cell) for row in sheets[name][:at] for cell in row),
-        other_sheets=likely if sheet is None else (),
-        why_not_others=_not_taken(name, others, heads, likely) if likely else "",
-        notes=(*notes, *([_UNSEEN] if book["broken"] is None else [])),
-        broken=tuple(
-            Broken(place, row + 1, f"the cell {_reference(row, place)} of the sheet {name!r} holds {what}")
-            for row, place, what in (book["broken"] or {}).get(name, ())
-            if row >= first
-        ),
+        other_sheets=tuple(likely) if sheet is None else (),
+        why_not_others=_not_taken(name, others, heads, likely[0]) if likely else "",
+        notes=tuple(notes),
+        broken=[_broken(name, *cell) for cell in (book["broken"] or {}).get(name, ()) if cell[0] >= first],
     )
 
 
-def _not_taken(name: str, others: Sequence[str], heads: Mapping[str, tuple[int, int]], likely: Sequence[str]) -> str:
+def _not_taken(name: str, others: Sequence[str], heads: Mapping[str, tuple[int, int]], likeliest: str) -> str:
     """Return why the other sheets were not taken, and the option that chooses the likeliest of them."""
-    # Headings that the caller named count a hundred.
-    counts = {one: max(points % 100, points // 100) for one, (points, _) in heads.items()}
-    known = {one: f"{count or 'no'} known heading{'s' * (count != 1)}" for one, count in counts.items()}
-    listed = [
-        f"{other!r} "
-        + (
-            "is hidden or no table"
-            if other not in heads
-            else "is empty"
-            if heads[other][0] < 0
-            else f"has {known[other]}"
-        )
-        for other in others[:_SHOWN_SHEETS]
-    ]
+
+    def known(sheet: str) -> str:
+        # Headings that the caller named count a hundred.
+        count = max(heads[sheet][0] % 100, heads[sheet][0] // 100)
+        return f"{count or 'no'} known heading{'s' * (count != 1)}"
+
+    listed = []
+    for other in others[:_SHOWN_SHEETS]:
+        is_empty = other in heads and heads[other][0] < 0
+        why = "is empty" if is_empty else f"has {known(other)}" if other in heads else "is hidden or no table"
+        listed.append(f"{other!r} {why}")
     more = f", and {len(others) - _SHOWN_SHEETS} more" if len(others) > _SHOWN_SHEETS else ""
     return (
-        f"read the sheet {name!r} with {known[name]}; {', '.join(listed)}{more}: choose one with"
-        f" {setting('sheet', likely[0])}"
+        f"read the sheet {name!r} with {known(name)}; {', '.join(listed)}{more}: choose one with"
+        f" {setting('sheet', likeliest)}"
     )
 
 
@@ -153,14 +145,10 @@ def _refuse_missing(names: Sequence[str], sheet: str | int | None, source: str) 
         raise InputError(f"there is no sheet {sheet!r}; found: {', '.join(map(repr, names))}", source=source)
 
 
-def _reference(row: int, place: int) -> str:
-    """Return where a cell is as spreadsheets name it, from positions that count from 0."""
-    letters = ""
-    column = place + 1
-    while column:
-        column, letter = divmod(column - 1, 26)
-        letters = chr(ord("A") + letter) + letters
-    return f"{letters}{row + 1}"
+def _broken(sheet: str, row: int, place: int, what: str) -> Broken:
+    from xlsxwriter.utility import xl_rowcol_to_cell
+
+    return Broken(place, row + 1, f"the cell {xl_rowcol_to_cell(row, place)} of the sheet {sheet!r} holds {what}")
 
 
 def _head(rows: list[list[str]], score: Score) -> tuple[int, int]:

@@ -26,7 +26,8 @@ import python_calamine as calamine
 Broken = list[tuple[int, int, str]]
 
 _EMPTY_FORMULA = "a formula whose value was not saved: open the workbook in a spreadsheet and save it"
-_REFERENCE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})\Z")
+# Elements whose attributes say where a cell is, and what it holds.
+_TELLING = {"table", "row", "table-row", "c", "table-cell", "covered-table-cell"}
 # A sheet without any of these has no broken cell, and is not read a second time.
 _SUSPECT = re.compile(rb"""\bt\s*=\s*["']e["']|<(?:\w+:)?f[\s/>]""")
 
@@ -61,17 +62,10 @@ def _limit(memory: int, seconds: int) -> None:
 def _answer(data: bytes, sheet: str | int | None) -> dict[str, Any]:
     book = calamine.load_workbook(io.BytesIO(data))
     names = book.sheet_names
-    if isinstance(sheet, int):
-        asked = [names[sheet]] if 0 <= sheet < len(names) else []
-    elif sheet is not None:
-        asked = [sheet] if sheet in names else []
-    else:
-        visible = [
-            one.name
-            for one in book.sheets_metadata
-            if one.visible == calamine.SheetVisibleEnum.Visible and one.typ == calamine.SheetTypeEnum.WorkSheet
-        ]
-        asked = visible or names
+    kind = (calamine.SheetVisibleEnum.Visible, calamine.SheetTypeEnum.WorkSheet)
+    asked = [one.name for one in book.sheets_metadata if (one.visible, one.typ) == kind] or names
+    if sheet is not None:
+        asked = [name for at, name in enumerate(names) if sheet in (at, name)]
     sheets = {
         name: [list(map(_plain, row)) for row in book.get_sheet_by_name(name).to_python(skip_empty_area=False)]
         for name in asked
@@ -94,11 +88,12 @@ def _broken(data: bytes, asked: list[str]) -> dict[str, Broken] | None:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         files = set(archive.namelist())
         if "content.xml" in files:
-            return _in_open_document(archive.read("content.xml"))
+            return _in_tables(archive.read("content.xml"))
         if "xl/workbook.xml" not in files:
             return None
         parts = _parts(archive)
-        return {name: _in_sheet(archive.read(parts[name])) for name in asked if parts.get(name) in files}
+        sheets = {name: archive.read(parts[name]) for name in asked if parts.get(name) in files}
+        return {name: _in_tables(xml)[""] for name, xml in sheets.items() if _SUSPECT.search(xml)}
 
 
 def _parts(archive: zipfile.ZipFile) -> dict[str, str]:
@@ -124,80 +119,43 @@ def _name(element: Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
-def _own(element: Element) -> dict[str, str]:
-    """Return attributes by their names without namespaces."""
-    return {key.rpartition("}")[2]: value for key, value in element.items()}
+def _in_tables(xml: bytes) -> dict[str, Broken]:
+    """Return the broken cells of each table of ODS, or of the one sheet of XLSX: row and column (from 0), and why."""
+    from xlsxwriter.utility import xl_cell_to_rowcol
 
-
-def _in_sheet(xml: bytes) -> Broken:
-    """Return the broken cells of an XLSX sheet: row and column (from 0), and the problem."""
-    broken: Broken = []
-    if not _SUSPECT.search(xml):
-        return broken
-    row = column = -1
-    for event, one in _elements(xml):
-        match event, _name(one):
-            case "start", "row":
-                row, column = int(one.get("r", row + 2)) - 1, -1
-            case "start", "c":
-                place = _REFERENCE.match(one.get("r", ""))
-                row, column = (int(place[2]) - 1, _column(place[1])) if place else (row, column + 1)
-            case "end", "c":
-                wrong = _wrong_in_sheet(one)
-                broken += [(row, column, wrong)] if wrong else []
-            case "end", "row":
-                one.clear()
-    return broken
-
-
-def _column(letters: str) -> int:
-    column = 0
-    for letter in letters:
-        column = column * 26 + ord(letter) - ord("A") + 1
-    return column - 1
-
-
-def _wrong_in_sheet(cell: Element) -> str | None:
-    parts = {_name(part): "".join(part.itertext()).strip() for part in cell}
-    if cell.get("t") == "e":
-        return _error(parts.get("v", ""))
-    # A formula may have made an empty text.
-    is_text = cell.get("t") in {"str", "s", "inlineStr"}
-    return _EMPTY_FORMULA if "f" in parts and not parts.get("v") and not is_text else None
-
-
-def _error(shown: str) -> str:
-    return f"the error {shown[:20]}: correct its formula and save the workbook"
-
-
-def _in_open_document(xml: bytes) -> dict[str, Broken]:
-    """Return the broken cells of each sheet of an ODS workbook: row and column (from 0), and the problem."""
-    sheets: dict[str, Broken] = {}
-    broken: Broken = []
+    tables: dict[str, Broken] = {"": []}
+    broken = tables[""]
     row = column = 0
-    for event, one in _elements(xml):
-        own = _own(one)
-        match event, _name(one):
+    for event, element in _elements(xml):
+        name = _name(element)
+        own = {key.rpartition("}")[2]: value for key, value in element.items()} if name in _TELLING else {}
+        match event, name:
             case "start", "table":
-                broken, row = sheets.setdefault(own.get("name", ""), []), 0
-            case "start", "table-row":
-                column = 0
-            case "end", "table-cell" | "covered-table-cell":
-                wrong = _wrong_in_open_document(one)
-                broken += [(row, column, wrong)] if wrong else []
+                broken, row = tables.setdefault(own.get("name", ""), []), 0
+            case "start", "row" | "table-row":
+                row, column = int(own.get("r", row + 1)) - 1, 0
+            case "end", "c" | "table-cell" | "covered-table-cell":
+                row, column = xl_cell_to_rowcol(own["r"]) if "r" in own else (row, column)
+                if wrong := _wrong(element, own):
+                    broken.append((row, column, wrong))
                 column += int(own.get("number-columns-repeated", 1))
-            case "end", "table-row":
+            case "end", "row" | "table-row":
                 row += int(own.get("number-rows-repeated", 1))
-                one.clear()
-    return sheets
+                element.clear()
+    return tables
 
 
-def _wrong_in_open_document(cell: Element) -> str | None:
-    own, text = _own(cell), [part for part in cell if _name(part) == "p"]
+def _wrong(cell: Element, own: dict[str, str]) -> str | None:
+    """Return the problem with a cell of XLSX (type `t`, formula `f`, value `v`) or of ODS (attributes, text `p`)."""
+    parts = {_name(part): "".join(part.itertext()).strip() for part in cell}
     # LibreOffice says that an error is a text for others, and an error for itself.
-    if any(key.endswith("calcext:1.0}value-type") and value == "error" for key, value in cell.items()):
-        return _error("".join(piece for part in text for piece in part.itertext()))
-    return _EMPTY_FORMULA if "formula" in own and "value-type" not in own and not text else None
+    of_libreoffice = (value for key, value in cell.items() if key.endswith("calcext:1.0}value-type"))
+    if own.get("t") == "e" or "error" in of_libreoffice:
+        shown = parts.get("v") or parts.get("p", "")
+        return f"the error {shown[:20]}: correct its formula and save the workbook"
+    # A formula may have made an empty text.
+    has_value = parts.get("v") or own.get("t") in {"str", "s", "inlineStr"} or "value-type" in own or "p" in parts
+    return None if has_value or not ("f" in parts or "formula" in own) else _EMPTY_FORMULA
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from bktools.errors import InputError
@@ -18,6 +18,8 @@ from bktools.inputs.table import Table
 from bktools.inputs.words import normal
 
 _DELIMITERS = "\t|;,"
+# A heading, headings of which a file has one, or new cells.
+Column: TypeAlias = str | tuple[str, ...] | pa.ChunkedArray
 
 
 def first_cells(file: File) -> list[str]:
@@ -31,11 +33,12 @@ def has_headings(file: File, *headings: str) -> bool:
     return {normal(heading) for heading in headings} <= {normal(cell) for cell in first_cells(file)}
 
 
-def table_of(file: File, headings: frozenset[str], encoding: str | None, *notes: str) -> Table:
-    """Return the rows that hold something, below the row with most of these headings (as `normal` gives them)."""
+def table_of(file: File, headings: Sequence[str], encoding: str | None, *notes: str) -> Table:
+    """Return the rows that hold something, below the row with most of these headings."""
+    known = {normal(heading) for heading in headings}
 
     def score(row: Sequence[str]) -> int:
-        return len({normal(cell) for cell in row} & headings)
+        return len({normal(cell) for cell in row} & known)
 
     table = read_delimited(
         file.data(), score, delimiter=None, encoding=file.encoding or encoding, prefer=",", source=file.source
@@ -64,28 +67,27 @@ def required(table: Table, *headings: str) -> int:
     return place
 
 
-def chosen(table: Table, fields: Mapping[str, pa.ChunkedArray | int], *notes: str) -> tuple[Table, dict[str, int]]:
-    """Return a table of some columns of another one, headed as there, and where each field is.
-
-    Parameters
-    ----------
-    table : Table
-        The file.
-    fields : mapping
-        Field to a column of the table, or to new cells.
-    notes : str
-        Added to the table's.
-    """
-    headings = [table.headings[place] if isinstance(place, int) else name for name, place in fields.items()]
-    columns = [table.columns[place] if isinstance(place, int) else place for place in fields.values()]
+def chosen(table: Table, fields: Mapping[str, Column], *notes: str) -> tuple[Table, dict[str, int]]:
+    """Return a table of some columns of another one, headed as there, and where each field is; the notes are added."""
+    headings, columns = [], []
+    for field, column in fields.items():
+        if isinstance(column, pa.ChunkedArray):
+            headings.append(field)
+            columns.append(column)
+        else:
+            place = required(table, *([column] if isinstance(column, str) else column))
+            headings.append(table.headings[place])
+            columns.append(table.columns[place])
     selected = replace(table, headings=tuple(headings), columns=columns, notes=(*table.notes, *notes))
-    return selected, {name: place for place, name in enumerate(fields)}
+    return selected, {field: place for place, field in enumerate(fields)}
 
 
-def first_of_each(codes: pa.ChunkedArray, names: pa.ChunkedArray) -> tuple[npt.NDArray[np.bool_], list[str]]:
-    """Return the rows that show an account first, and a note where an account has several names."""
-    pairs = list(zip(codes.to_pylist(), names.to_pylist(), strict=True))
-    first = {code: row for row, (code, _) in reversed([*enumerate(pairs)])}
-    kept = np.isin(np.arange(len(pairs)), [*first.values()])
-    renamed = len({*pairs}) - len(first)
-    return kept, [f"accounts with several names in the file, of which the first is kept: {renamed}"] * bool(renamed)
+def accounts_of(table: Table, code: Column, name: Column, *notes: str) -> tuple[Table, dict[str, int]]:
+    """Return the rows that show an account first, and where its code and name are."""
+    accounts, places = chosen(table, {"code": code, "name": name}, *notes)
+    pairs = list(zip(*(column.to_pylist() for column in accounts.columns), strict=True))
+    first = {own: row for row, (own, _) in reversed([*enumerate(pairs)])}
+    if renamed := len({*pairs}) - len(first):
+        note = f"accounts with several names in the file, of which the first is kept: {renamed}"
+        accounts = replace(accounts, notes=(*accounts.notes, note))
+    return accounts.rows(np.isin(np.arange(len(pairs)), [*first.values()])), places

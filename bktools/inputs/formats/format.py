@@ -34,17 +34,7 @@ _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 
 @dataclass(frozen=True)
 class File:
-    """A file that was looked into but not read.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        Where it is.
-    head : bytes
-        Its first 64 KiB, unpacked where it is a gzip archive.
-    encoding : str, optional
-        What the caller said.
-    """
+    """A file that was looked into but not read: its first 64 KiB, unpacked, and the encoding that the caller said."""
 
     path: Path
     head: bytes
@@ -59,19 +49,18 @@ class File:
             # A pipe would be waited for until somebody writes to it, and cannot be looked through first.
             is_special = path.exists() and not path.is_file()
             head = b"" if is_special else _beginning(path)
-        except FileNotFoundError:
-            raise InputError("there is no such file", source=str(path)) from None
         except (OSError, ValueError) as error:
             raise _unreadable(path, error) from None
         if is_special:
             what = "a directory, not a file" if path.is_dir() else "a device or a pipe, not a file: save it first"
             raise InputError(f"is {what}", source=str(path))
-        if not head.startswith(_GZIP):
-            return cls(path, head, encoding)
-        try:
-            return cls(path, zlib.decompressobj(31).decompress(head, HEAD), encoding, is_packed=True)
-        except zlib.error:
-            return cls(path, b"", encoding, is_packed=True)
+        is_packed = head.startswith(_GZIP)
+        if is_packed:
+            try:
+                head = zlib.decompressobj(31).decompress(head, HEAD)
+            except zlib.error:
+                head = b""
+        return cls(path, head, encoding, is_packed)
 
     @property
     def source(self) -> str:
@@ -126,17 +115,16 @@ class File:
         line, length = 1, 0
         for piece in self.pieces():
             pieces.append(piece)
-            # Lines within a piece are shorter than it.
-            begin, end = piece.rfind(b"\n") + 1, piece.find(b"\n")
-            if self.kind == "text" and length + (end if begin else len(piece)) > LONGEST_LINE:
+            ends = piece.count(b"\n")
+            length = len(piece) - piece.rfind(b"\n") - 1 + (0 if ends else length)
+            line += ends
+            if self.kind == "text" and length > LONGEST_LINE:
                 raise InputError(
                     f"the line has more than {LONGEST_LINE // MIB} MB: the file is damaged, or its lines end in a way that is"
                     " not known here",
                     source=self.source,
                     line=line,
                 )
-            length = len(piece) - begin + (0 if begin else length)
-            line += piece.count(b"\n")
         return b"".join(pieces)
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
@@ -144,11 +132,15 @@ class File:
         for number, line in enumerate(io.BytesIO(self.data()), 1):
             yield number, line.rstrip(b"\r\n")
 
-    def table(self, rows: Rows, nothing: str, *notes: str, **about: Any) -> Table:
-        """Return rows as the table of this file; `nothing` is the error where there are none."""
+    def table(self, rows: Rows, nothing: str, *notes: str, **about: Any) -> tuple[Table, dict[str, int]]:
+        """Return rows headed by fields as the table of this file, and where each field is.
+
+        `nothing` is the error where there are no rows.
+        """
         if not rows:
             raise InputError(nothing, source=self.source)
-        return rows.table(self.source, notes=notes, sha256=self.sha256, **{"heading_line": 0, **about})
+        table = rows.table(self.source, notes=notes, sha256=self.sha256, **{"heading_line": 0, **about})
+        return table, {field: place for place, field in enumerate(rows.headings)}
 
 
 def _beginning(path: Path) -> bytes:
@@ -157,6 +149,8 @@ def _beginning(path: Path) -> bytes:
 
 
 def _unreadable(path: Path, error: OSError | ValueError) -> InputError:
+    if isinstance(error, FileNotFoundError):
+        return InputError("there is no such file", source=str(path))
     # A path with a NUL byte is a ValueError.
     return InputError(f"cannot be read ({getattr(error, 'strerror', None) or error})", source=str(path))
 
@@ -171,7 +165,7 @@ class Total(NamedTuple):
     stated : Decimal
         What the file says.
     counted : str or Decimal
-        What it is held to: `"debit"`, `"credit"`, `"rows"` or `"vouchers"`, or the reader's own count.
+        What it is held to: `"debit"`, `"credit"` or `"rows"`, or the reader's own count.
     """
 
     name: str
@@ -222,11 +216,6 @@ class Chart(NamedTuple):
     places: Mapping[str, int]
 
 
-def headed_by_fields(table: Table) -> dict[str, int]:
-    """Return the column of each field of a table whose headings are fields."""
-    return {field: place for place, field in enumerate(table.headings)}
-
-
 Reader = Callable[[File], Chart]
 LedgerReader = Callable[[File], Ledger]
 
@@ -248,11 +237,37 @@ def company_in_file(number: str, name: str) -> CompanyInFile | None:
     return CompanyInFile(number.strip(), name.strip()) if number.strip() or name.strip() else None
 
 
-def number(text: str, name: str, file: File, line: int) -> Decimal:
-    """Return a number of the form 1234.50; anything else is an `InputError` that names it."""
-    if not _NUMBER.fullmatch(text):
-        raise InputError(f"{name} is {text[:40]!r}, must be a number such as 1234.50", source=file.source, line=line)
-    return Decimal(text)
+class Record(NamedTuple):
+    """A record of a file with its texts by their names, and the records around it, outermost first."""
+
+    name: str
+    source: str
+    line: int
+    texts: dict[str, str]
+    around: tuple[Record, ...] = ()
+
+    def text(self, *names: str) -> str:
+        """Return the first of these texts that is not empty."""
+        return next((self.texts[name] for name in names if self.texts.get(name)), "")
+
+    def text_around(self, record: str, *names: str) -> str:
+        """Return a text of the record of that name around this one."""
+        return next((one.text(*names) for one in self.around if one.name == record), "")
+
+    def number(self, name: str, called: str = "") -> Decimal:
+        """Return a text of the form 1234.50; anything else is an `InputError` that names it."""
+        text = self.text(name)
+        if not _NUMBER.fullmatch(text):
+            raise self.error(f"{called or name} is {text[:40]!r}, must be a number such as 1234.50")
+        return Decimal(text)
+
+    def totals(self, **counted: str | Decimal) -> list[Total]:
+        """Return those of these totals that the record states."""
+        return [Total(name, self.number(name), value) for name, value in counted.items() if self.text(name)]
+
+    def error(self, why: str) -> InputError:
+        """Return an error that names the record's line."""
+        return InputError(why, source=self.source, line=self.line)
 
 
 POSTING = ("account_code", "account_name", "date", "currency", "text", "document_number", "voucher_id", "tax_code")

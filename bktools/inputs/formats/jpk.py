@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from decimal import Decimal
 
-from bktools.errors import InputError
-from bktools.inputs.formats.format import POSTING, Chart, File, Format, Ledger, Total, headed_by_fields
-from bktools.inputs.formats.xml_records import Record, from_first_element, records
+from bktools.inputs.formats.format import POSTING, Chart, File, Format, Ledger, Record, Total
+from bktools.inputs.formats.xml_records import from_first_element, records
 from bktools.inputs.table import Rows
 
 _SIDES = {"Winien": "debit", "Ma": "credit"}
-_WANTED = {
-    "Naglowek": frozenset({"DomyslnyKodWaluty"}),
-    "ZOiS": frozenset({"KodKonta", "OpisKonta", "TypKonta"}),
-    "Dziennik": frozenset(
-        {"NrZapisuDziennika", "NrDowoduKsiegowego", "DataOperacji", "OpisOperacji", "DziennikKwotaOperacji"}
-    ),
-    "DziennikCtrl": frozenset({"LiczbaWierszyDziennika", "SumaKwotOperacji"}),
-    "KontoZapis": frozenset(
-        {"NrZapisu"} | {f"{name}{side}" for name in ("KodKonta", "Kwota", "OpisZapisu") for side in _SIDES}
-    ),
-    "KontoZapisCtrl": frozenset({"LiczbaWierszyKontoZapisj", "SumaWinien", "SumaMa"}),
-}
+_RECORDS = frozenset({"Naglowek", "ZOiS", "Dziennik", "DziennikCtrl", "KontoZapis", "KontoZapisCtrl"})
 
 
 def recognises(file: File) -> bool:
@@ -33,21 +20,20 @@ def recognises(file: File) -> bool:
 def chart(file: File) -> Chart:
     """Return the accounts of the statement of balances (ZOiS)."""
     rows = Rows("code", "name", "type")
-    for record in records(file, {"ZOiS": _WANTED["ZOiS"]}):
+    for record in records(file, frozenset({"ZOiS"})):
         rows.add(record.line, record.text("KodKonta"), record.text("OpisKonta"), record.text("TypKonta"))
-    table = file.table(rows, "is a JPK_KR file without accounts (ZOiS): export it whole", "read as JPK_KR")
-    return Chart(table, headed_by_fields(table))
+    return Chart(*file.table(rows, "is a JPK_KR file without accounts (ZOiS): export it whole", "read as JPK_KR"))
 
 
 def ledger(file: File) -> Ledger:
     """Return the postings (KontoZapis) with the date, document and text of their voucher (Dziennik)."""
     names: dict[str, str] = {}
-    vouchers: dict[str, Record] = {}
+    vouchers: dict[str, dict[str, str]] = {}
     rows = Rows(*POSTING, "debit", "credit")
     currency = "PLN"
     journal_sum, journal_rows, lines = Decimal(), 0, 0
     totals: list[Total] = []
-    for record in records(file, _WANTED):
+    for record in records(file, _RECORDS):
         match record.name:
             case "Naglowek":
                 currency = record.text("DomyslnyKodWaluty") or currency
@@ -55,50 +41,38 @@ def ledger(file: File) -> Ledger:
                 names[record.text("KodKonta")] = record.text("OpisKonta")
             case "Dziennik":
                 journal_rows += 1
-                journal_sum += record.number("DziennikKwotaOperacji", file)
-                vouchers[record.text("NrZapisuDziennika")] = record
+                journal_sum += record.number("DziennikKwotaOperacji")
+                vouchers[record.text("NrZapisuDziennika")] = {
+                    "date": record.text("DataOperacji"),
+                    "text": record.text("OpisOperacji"),
+                    "document_number": record.text("NrDowoduKsiegowego"),
+                }
             case "KontoZapis":
                 lines += 1
-                _add(rows, record, vouchers, names, file)
+                _add(rows, record, vouchers, names)
             case "DziennikCtrl":
-                totals += _totals(
-                    record, file, LiczbaWierszyDziennika=Decimal(journal_rows), SumaKwotOperacji=journal_sum
-                )
+                totals += record.totals(LiczbaWierszyDziennika=Decimal(journal_rows), SumaKwotOperacji=journal_sum)
             case "KontoZapisCtrl":
-                totals += _totals(
-                    record, file, LiczbaWierszyKontoZapisj=Decimal(lines), SumaWinien="debit", SumaMa="credit"
-                )
-    table = file.table(rows, "is a JPK_KR file without postings (KontoZapis): export it whole", "read as JPK_KR")
-    return Ledger(table, headed_by_fields(table), currency=currency, totals=totals)
+                totals += record.totals(LiczbaWierszyKontoZapisj=Decimal(lines), SumaWinien="debit", SumaMa="credit")
+    nothing = "is a JPK_KR file without postings (KontoZapis): export it whole"
+    return Ledger(*file.table(rows, nothing, "read as JPK_KR"), currency=currency, totals=totals)
 
 
-def _totals(record: Record, file: File, **counted: str | Decimal) -> list[Total]:
-    return [Total(name, record.number(name, file), value) for name, value in counted.items()]
-
-
-def _add(rows: Rows, record: Record, vouchers: Mapping[str, Record], names: Mapping[str, str], file: File) -> None:
+def _add(rows: Rows, record: Record, vouchers: dict[str, dict[str, str]], names: dict[str, str]) -> None:
     number = record.text("NrZapisu")
     voucher = vouchers.get(number)
     if voucher is None:
-        raise InputError(
-            f"NrZapisu {number[:40]!r} is not in the journal (Dziennik), so that its date is unknown: export the file whole",
-            source=file.source,
-            line=record.line,
+        raise record.error(
+            f"NrZapisu {number[:40]!r} is not in the journal (Dziennik), so that its date is unknown: export the file"
+            " whole"
         )
     for side, column in _SIDES.items():
-        amount, account = record.text(f"Kwota{side}"), record.text(f"KodKonta{side}")
+        account = record.text(f"KodKonta{side}")
         # A posting has two sides, and a filler stands where it has one alone.
-        if amount and (account in names or record.number(f"Kwota{side}", file)):
-            rows.add_fields(
-                record.line,
-                account_code=account,
-                account_name=names.get(account, ""),
-                date=voucher.text("DataOperacji"),
-                text=record.text(f"OpisZapisu{side}") or voucher.text("OpisOperacji"),
-                document_number=voucher.text("NrDowoduKsiegowego"),
-                voucher_id=number,
-                **{column: amount},
-            )
+        if record.text(f"Kwota{side}") and (account in names or record.number(f"Kwota{side}")):
+            own = {"account_code": account, "account_name": names.get(account, ""), "voucher_id": number}
+            own |= {"text": record.text(f"OpisZapisu{side}") or voucher["text"], column: record.text(f"Kwota{side}")}
+            rows.add_fields(record.line, **voucher | own)
 
 
 FORMATS = (Format("JPK_KR", recognises, chart, ledger),)
