@@ -16,11 +16,13 @@ from bktools.cli.options import option
 from bktools.cli.output import tell
 from bktools.cli.tables import show
 from bktools.contract import rules
-from bktools.errors import InputError
+from bktools.errors import ArgumentError
 from bktools.progress import note
 from bktools.visible import visible_line
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bktools.ledger.settlements import Settlement
 
 # Columns of a finding that are printed.
@@ -32,6 +34,15 @@ MOST_POSTINGS = 10
 @results.lists
 def verify(
     ledger: Annotated[files.FileOptions, files.reads("ledger", "--ledger FILE", files.LEDGER_HELP, is_required=True)],
+    entries: Annotated[
+        files.FileOptions,
+        files.reads(
+            "entries",
+            "--entries FILE",
+            "Their file: shows changes since the export; adds missing amounts.",
+            prefix="entry-",
+        ),
+    ],
     connection: options.ConnectsToCompany,
     month: str | None = option(
         "--month YYYY-MM", "Only the entries of this month, such as 2026-10; by default the ledger's months."
@@ -70,11 +81,15 @@ def verify(
         note(files.recognised(postings.attrs["bktools"]))
         exported = bktools.load_export_jobs(company, entries=True, service=service)
         exported = exported[exported["state"].isin(MAYBE_SENT)]
-        if len(exported) and exported["amount"].isna().all():
-            raise InputError("the entries were sent without amounts: compare them with match_ledger in Python")
+        if entries.path is not None:
+            exported = _with_file(exported, entries, company, service)
+        elif len(exported) and exported["amount"].isna().all():
+            raise ArgumentError(
+                "--entries", "must name the file of the entries: the journal kept no amounts when they were sent"
+            )
         of_months, left_out = entries_of_months(exported, postings, month)
         if month is not None and (unknown := int(months_of(exported).isna().sum())):
-            tell(f"bktools: {unknown} entries without a month are left out")
+            tell(f"bktools: {unknown} entries without a month are left out: give their file with --entries")
         match = bktools.match_ledger(of_months, postings, days=days)
         # Every exported entry is needed: a sum in the ledger has all entries of its group.
         sendings = {
@@ -120,3 +135,16 @@ def _say(settlement: Settlement, same: str) -> None:
         results.say(
             "  Where one of these holds none of its entries, run this again with --explained VOUCHER, once for each voucher"
         )
+
+
+def _with_file(
+    exported: pd.DataFrame, entries: files.FileOptions, company: str, service: bktools.Service
+) -> pd.DataFrame:
+    """Return the exported entries with the values and changes of their file."""
+    from bktools.frames.names import with_names
+    from bktools.frames.schema import to_arrow
+    from bktools.ledger.entries_file import with_file
+
+    tables = files.tables_of(service, company, max_age=0)
+    named = with_names(to_arrow(files.read_entries(entries, company, tables)), **tables)
+    return with_file(exported, named)

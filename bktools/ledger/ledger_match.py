@@ -194,7 +194,7 @@ class LedgerMatch(Result):
 
     @property
     def remarks(self) -> list[str]:
-        """A line for sums, split entries, batches in doubt, and columns that are not compared."""
+        """A line for sums, split entries, entries that changed, batches in doubt, and columns that are not compared."""
         entries = self.entries
         lines = []
         in_sums = entries[entries["status"] == "in_a_sum"]
@@ -206,6 +206,10 @@ class LedgerMatch(Result):
             count = split["entry_id"].nunique()
             entry = "entry" if count == 1 else "entries"
             lines.append(f"split: {count:,} {entry} with {len(split):,} lines; each line is compared by itself")
+        if "changed_since_export" in entries:
+            changed = entries.dropna(subset="changed_since_export")
+            lines += [f"changed since export: {entry}: {change}" for entry, change in _changes(changed.head(SHOWN))]
+            lines += [f"changed since export: {len(changed) - SHOWN:,} more"] if len(changed) > SHOWN else []
         outcomes = dict(zip(self.settlements["batch_id"], self.settlements["outcome"], strict=True))
         in_doubt = entries[entries["state"].isin(IN_DOUBT)] if {"state", "batch_id"} <= {*entries} else entries[:0]
         for batch, count in (in_doubt["batch_id"].value_counts(sort=False) if len(in_doubt) else pd.Series()).items():
@@ -244,3 +248,13 @@ class LedgerMatch(Result):
     def _named(self) -> pd.DataFrame:
         """The findings, each with its entry before its message."""
         return self.findings.assign(message=self.findings["about"] + ": " + self.findings["message"])
+
+
+def _changes(entries: pd.DataFrame) -> list[tuple[str, str]]:
+    """Return the name of each entry, and its change."""
+    names = [name for name in ("date", "supplier", "description") if name in entries]
+    rows = entries[[*names, "changed_since_export"]].astype("object").itertuples(index=False)
+    return [
+        (", ".join(str(value).removesuffix(" 00:00:00") for value in values if not pd.isna(value)), change)
+        for *values, change in rows
+    ]

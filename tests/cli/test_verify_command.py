@@ -335,16 +335,33 @@ def test_a_month_that_cuts_a_batch_decides_nothing(run, sandbox, entries, tmp_pa
     assert "export resolve" not in said
 
 
-def test_entries_that_were_sent_without_amounts_are_not_compared(run, sandbox, entries, tmp_path):
-    """Where the journal kept no amounts, the command says so."""
+def test_a_journal_without_amounts_takes_the_file_of_the_entries(run, sandbox, entries, tmp_path):
+    """Where the journal kept no amounts, the command asks for the entries, and compares with them."""
     whole = (tmp_path / "entries.csv").read_text(encoding="utf-8")
+    (tmp_path / "whole.csv").write_text(whole, encoding="utf-8")
     (tmp_path / "entries.csv").write_text(
         re.sub(r",\d+\.50,|amount,", lambda found: "," if found[0][0] == "," else "", whole), encoding="utf-8"
     )
     export(run, sandbox)
     write_ledger(tmp_path / "ledger.csv", dict(enumerate(entries, 1)))
-    with pytest.raises(InputError, match="the entries were sent without amounts"):
+    with pytest.raises(ArgumentError, match="--entries must name the file of the entries: the journal kept no amounts"):
         run("verify --ledger ledger.csv")
+    code, said = run("verify --ledger ledger.csv --entries whole.csv --month 2026-10")
+    assert (code, "4 booked once" in said) == (Exit.DONE, True), said
+    # The first entry in two lines: both are compared, if the file is said to have such lines.
+    first = next(line for line in whole.splitlines() if ",11.50," in line)
+    halves = "\n".join(first.replace("11.50", amount) for amount in ("11.00", "0.50"))
+    (tmp_path / "whole.csv").write_text(whole.replace(first, halves), encoding="utf-8")
+    halves = {
+        1: ("2026-10-01", "11.00", "Ticket 1"),
+        2: ("2026-10-01", "0.50", "Ticket 1"),
+        **dict(enumerate(entries[1:], 3)),
+    }
+    write_ledger(tmp_path / "ledger.csv", halves)
+    with pytest.raises(InputError, match=r"1 exported entry is on several lines .* give --split-lines"):
+        run("verify --ledger ledger.csv --entries whole.csv")
+    code, said = run("verify --ledger ledger.csv --entries whole.csv --split-lines")
+    assert (code, "5 booked once" in said, "split: 1 entry with 2 lines" in said) == (Exit.DONE, True, True), said
 
 
 def test_bad_input_is_one_line(run, sandbox, entries, tmp_path):

@@ -218,10 +218,11 @@ def test_every_open_account_is_shown():
     assert len(match_ledger(entries, ledger(with_tax)).open_accounts) == 0
 
 
-def test_sums_splits_and_doubt_are_in_every_view():
-    """What is in a sum, split or in doubt is said in words and in the notebook."""
+def test_sums_splits_changes_and_doubt_are_in_every_view():
+    """What is in a sum, split, changed since the export or in doubt is said in words and in the notebook."""
     entries = exported(4).assign(account_code="5800", split_line=[1, 2, 0, 0], date=pd.Timestamp("2026-10-05"))
     entries.loc[1, "entry_id"] = entries.loc[0, "entry_id"]
+    entries["changed_since_export"] = [None, None, "amount 114.00 → 115.00", None]
     entries["state"] = ["ACCEPTED", "ACCEPTED", "UNKNOWN", "UNKNOWN"]
     row = entries.iloc[0].to_dict()
     match = match_ledger(entries, ledger(booking(1, row, amount=entries["amount"].sum())))
@@ -229,6 +230,7 @@ def test_sums_splits_and_doubt_are_in_every_view():
         for text in (
             "in a sum: 4 entries by sum of account and day",
             "split: 1 entry with 2 lines",
+            "changed since export: 2026-10-05, Papier A4: amount 114.00 → 115.00",
             "outcome unknown: batch batch1 with 2 entries",
         ):
             assert text in view, text

@@ -1,0 +1,113 @@
+"""Exported entries beside their file, which has values that the journal lacks, and values that have changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from bktools.errors import InputError
+from bktools.frames.codes import counted
+from bktools.frames.columns import tables_in_one_scale, with_column
+from bktools.frames.engine import engine, scannable
+from bktools.frames.schema import ENTRY_DATA, split_lines, to_pandas
+
+# The columns that are compared, each with its noun and the text that is shown.
+COMPARED = {
+    "amount": ("amount", "amount"), "currency": ("currency", "currency"), "date": ("date", "date"),
+    "category_id": ("category", "coalesce({side}.category_name, {side}.category_id)"),
+    "tax_code": ("tax code", "tax_code"), "supplier": ("supplier", "supplier"),
+}  # fmt: skip
+
+# An entry that was sent before the journal kept amounts has all lines of the file.
+JOINED = """
+CREATE TABLE joined AS
+SELECT {columns}, coalesce(theirs.split_line, ours.split_line) AS split_line,
+    nullif(concat_ws('; ', {changes}), '') AS changed_since_export
+FROM ours LEFT JOIN file_rows AS theirs ON lower(ours.entry_id) = lower(theirs.id)
+    AND (ours.split_line = theirs.split_line OR ours.split_line = 0 AND ours.amount IS NULL)
+ORDER BY ours.no, theirs.split_line
+"""
+
+
+def with_file(exported: pd.DataFrame, entries: Any) -> pd.DataFrame:
+    """Return exported entries with the values that the journal lacks, from the file of the entries, by ID and line.
+
+    Parameters
+    ----------
+    exported : DataFrame
+        As `load_export_jobs(entries=True)` returns it.
+    entries : DataFrame or pyarrow.Table
+        As `read_entries` returns it, with names: `id`, and any of the journal's columns; `document_number` is added
+        where there is one, and `split_line` says which lines are the parts of one entry.
+
+    Returns
+    -------
+    DataFrame
+        The exported entries, with all lines of an entry that the journal has without an amount; `changed_since_export`
+        has each value of the journal beside another one of the file.
+
+    Raises
+    ------
+    InputError
+        When an entry is on several lines of the file, which are not said to be its parts.
+    """
+    ours, theirs = _numbered(scannable(exported, "exported")), _numbered(scannable(entries, "entries"))
+    # The engine would round the finest amount to the decimals of the coarsest.
+    ours, theirs = tables_in_one_scale(_complete(ours), _complete(theirs))
+    columns = [f"ours.{name}" for name in exported.columns if name not in {*ENTRY_DATA, "split_line"}]
+    columns += [f"coalesce(ours.{name}, theirs.{name}) AS {name}" for name in ENTRY_DATA]
+    columns += ["theirs.document_number"] * ("document_number" in theirs.column_names)
+    changes = [
+        f"if({_compared('ours', name)} <> {_compared('theirs', name)},"
+        f" concat('{noun} ', {_shown(text, 'ours')}, ' → ', {_shown(text, 'theirs')}), NULL)"
+        for name, (noun, text) in COMPARED.items()
+    ]
+    with engine("verify", ours=ours, theirs=theirs) as connection:
+        _refuse_repeated(connection)
+        connection.execute(JOINED.format(columns=", ".join(columns), changes=", ".join(changes)))
+        return to_pandas(connection.table("joined").to_arrow_table())
+
+
+def _numbered(table: Any) -> pa.Table:
+    table = table if isinstance(table, pa.Table) else table.to_table()
+    table = with_column(table, "split_line", split_lines(table))
+    return table.append_column("no", pa.array(range(len(table))))
+
+
+def _complete(table: pa.Table) -> pa.Table:
+    """Return a table with all columns that the journal has of an entry; null where it lacks one."""
+    for name, kind in ENTRY_DATA.items():
+        if name not in table.column_names:
+            table = table.append_column(name, pa.nulls(len(table), kind))
+        elif name != "amount":
+            table = with_column(table, name, table.column(name).cast(kind))
+    return table
+
+
+def _compared(side: str, name: str) -> str:
+    return f"lower({side}.{name})" if name == "category_id" else f"{side}.{name}"
+
+
+def _shown(text: str, side: str) -> str:
+    return text.format(side=side) if "{" in text else f"{side}.{text}"
+
+
+def _refuse_repeated(connection: Any) -> None:
+    values = ", ".join(COMPARED)
+    rows = connection.execute(
+        f"""
+        CREATE TABLE file_rows AS FROM theirs
+        QUALIFY row_number() OVER (PARTITION BY lower(id), split_line, {values} ORDER BY no) = 1;
+        SELECT id FROM file_rows SEMI JOIN ours ON lower(file_rows.id) = lower(ours.entry_id)
+        GROUP BY lower(id), id, split_line HAVING count(*) > 1 ORDER BY id
+        """
+    ).fetchall()
+    if rows:
+        count = counted(len(rows), "exported entry is", "exported entries are")
+        raise InputError(
+            f"{count} on several lines with different data, such as {rows[0][0]}: give --split-lines where the lines are"
+            " the parts of one entry, otherwise keep the line that was exported",
+            source="entries",
+        )

@@ -1,0 +1,53 @@
+"""Exported entries beside their file: what the journal lacks, the lines of split entries, and what has changed since."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pandas as pd
+import pytest
+from worlds import exported
+
+from bktools.errors import InputError
+from bktools.ledger.entries_file import with_file
+
+
+def file_of(entries, **changes):
+    """Return entries as they are read from a file."""
+    return entries.rename(columns={"entry_id": "id"}).drop(columns=["batch_id", "state", "sent_at"]).assign(**changes)
+
+
+def test_an_entry_without_an_amount_has_all_lines_of_the_file():
+    """The journal has two entries without facts; of the split one every line is taken, with its own amount and account."""
+    entries = exported(3)
+    sent = entries.head(2).assign(split_line=0)[["entry_id", "batch_id", "state", "split_line"]]
+    lines = file_of(entries, split_line=[1, 0, 2])
+    lines.loc[2, "id"] = lines.loc[0, "id"]
+    filled = with_file(sent, lines)
+    assert filled["split_line"].tolist() == [1, 2, 0]
+    assert filled["entry_id"].tolist() == [lines["id"][number] for number in (0, 0, 1)]
+    assert filled["amount"].tolist() == [Decimal(100), Decimal(-114), Decimal(107)]
+    assert filled["account_code"].tolist() == ["5800", "4930", "5810"]
+
+
+def test_lines_that_are_not_said_to_be_parts_are_refused():
+    """An entry on two lines with different data is refused with the option; the same line twice is taken once."""
+    entries = exported(2)
+    twice = file_of(pd.concat([entries, entries.tail(1)]))
+    assert len(with_file(entries.head(2), twice)) == 2
+    twice.iloc[2, list(twice.columns).index("amount")] = Decimal(3)
+    with pytest.raises(InputError, match=r"1 exported entry is on several lines .* give --split-lines"):
+        with_file(entries, twice)
+
+
+def test_what_changed_since_the_export_is_said():
+    """What was sent stays what is compared; another value in the file stands beside it."""
+    entries = exported(2).assign(category_id=["c1", "c1"], category_name="Travel")
+    changed = file_of(
+        entries, amount=[Decimal("100.00"), Decimal("-170.5")], category_id=["C1", "c2"], category_name="Car"
+    )
+    filled = with_file(entries, changed)
+    assert filled["amount"].tolist() == entries["amount"].tolist()
+    said = filled["changed_since_export"].tolist()
+    assert pd.isna(said[0])
+    assert said[1] == "amount -107.00 → -170.50; category Travel → Car"
