@@ -34,9 +34,6 @@ REQUIRED = {
     "ledger": (("account_code", "date", "amount"), "read_general_ledger"),
 }
 
-# The columns with the texts that are compared.
-TEXTS_OF = {"exported": ("supplier", "description"), "ledger": ("text",)}
-
 # The columns that a match adds to the entries, besides those of the posting: of these names an entry has no others.
 ADDED = (
     "matched_by", "score", "status", "bookings", "differences", "check", "severity", "about", "message", "to_do", "who",
@@ -72,13 +69,6 @@ class Inputs:
     def money(self) -> pa.DataType:
         """The type of the amounts on both sides."""
         return self.ledger.schema.field("amount").type
-
-    def texts(self, side: str, rows: list[int]) -> list[str]:
-        """Return the texts of some rows of one side, "exported" or "ledger"; "" where a row has none."""
-        table: pa.Table = getattr(self, side)
-        names = [name for name in TEXTS_OF[side] if has_values(table, name)]
-        columns = table.select(names).take(pa.array(rows, schema.COUNT)).to_pydict().values()
-        return [" ".join(filter(None, texts)) for texts in zip(*columns, strict=True)] if names else [""] * len(rows)
 
 
 def read(exported: Any, ledger: Any) -> Inputs:
