@@ -585,7 +585,7 @@ def inputs_of(check: Check) -> set[str]:
     It is skipped when one is missing.
     """
     read = {*check.needs}
-    for owner, name in re.findall(r"(\w+\.|\$)(\w+)", check.condition):
+    for owner, name in re.findall(r"([a-z_]+\.|\$)(\w+)", check.condition):
         if owner == "entry.":
             read |= {f"entries.{COLUMN_OF.get(name, name)}"} - {"entries.row"}
         elif owner == "$":

@@ -101,7 +101,7 @@ class Evidence:
             if columns
             else [{}] * len(wanted)
         )
-        self._names = {posting: _voucher(row) for posting, row in zip(wanted, named, strict=True)}
+        self._names = {posting: posting_of(row) for posting, row in zip(wanted, named, strict=True)}
         return cases
 
     def postings_of(self, number: int) -> list[int]:
@@ -218,7 +218,7 @@ def _about(case: Case) -> str:
 def _expected(case: Case) -> str:
     if case.total is None:
         return str(case["money"])
-    return f"{_money(case.total, case.row.get('currency'))} ({case.row['matched_by']}, {case.size} entries)"
+    return f"{money_of(case.total, case.row.get('currency'))} ({case.row['matched_by']}, {case.size} entries)"
 
 
 def _job(case: Case) -> str:
@@ -234,12 +234,12 @@ def _is_early(case: Case) -> bool:
 # The words of the messages, by name.
 WORDS: Mapping[str, Callable[[Case], Any]] = {
     "about": _about,
-    "account": lambda case: _account(case.row, "") if "account_code" in case.evidence.compared else "any account",
+    "account": lambda case: account_of(case.row) if "account_code" in case.evidence.compared else "any account",
     "batch": lambda case: case.row.get("batch_id") or "unknown",
-    "booked_account": lambda case: _account(case.row, "booked_"),
+    "booked_account": lambda case: account_of(case.row, "booked_"),
     "booked_date": lambda case: str(case.row["booked_date"]),
     "booked_equal": lambda case: len(case.postings),
-    "booked_money": lambda case: _money(case.row["booked_amount"], case.row.get("booked_currency")),
+    "booked_money": lambda case: money_of(case.row["booked_amount"], case.row.get("booked_currency")),
     "bookings": lambda case: case.bookings,
     "date": lambda case: str(case.row.get("date") or "an unknown day"),
     "days": lambda case: case.evidence.days,
@@ -253,7 +253,7 @@ WORDS: Mapping[str, Callable[[Case], Any]] = {
     "missing_equal": lambda case: (
         f"{case.equals.missing} of them {'is' if case.equals.missing == 1 else 'are'} missing"
     ),
-    "money": lambda case: _money(case.row.get("amount"), case.row.get("currency")),
+    "money": lambda case: money_of(case.row.get("amount"), case.row.get("currency")),
     "status": lambda case: case.status,
     "vouchers": lambda case: case.evidence.vouchers(case.number, case.postings),
     "why": _why,
@@ -265,7 +265,8 @@ def or_null(numbers: Numbers) -> pa.Array:
     return pa.array(numbers, COUNT, mask=numbers == NOBODY)
 
 
-def _voucher(row: Mapping[str, Any]) -> str:
+def posting_of(row: Mapping[str, Any]) -> str:
+    """Return where a posting is in the ledger."""
     named = [form.format(_line(row[name])) for name, form in VOUCHER.items() if row.get(name) not in (None, "")]
     return ", ".join(named) or "a posting without voucher, document and text"
 
@@ -274,10 +275,12 @@ def _line(value: object) -> str:
     return "" if value is None else " ".join(str(value).split())
 
 
-def _money(amount: Decimal | int | None, currency: str | None) -> str:
+def money_of(amount: Decimal | int | None, currency: str | None) -> str:
+    """Return an amount with its currency, in words where it is unknown."""
     return "an unknown amount" if amount is None else f"{_line(currency)} {shown(amount, currency)}".strip()
 
 
-def _account(row: Mapping[str, Any], prefix: str) -> str:
+def account_of(row: Mapping[str, Any], prefix: str = "") -> str:
+    """Return the code and name of an account; a prefix is that of their columns."""
     names = [_line(row.get(f"{prefix}{name}")) for name in ("account_code", "account_name")]
     return " ".join(filter(None, names)) or "no account"
