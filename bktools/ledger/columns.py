@@ -57,7 +57,7 @@ def comparable(connection: duckdb.DuckDBPyConnection, inputs: Inputs) -> tuple[p
     texts = [_text(inputs.exported, name) for name in ("supplier", "description")]
     entries = _alike(inputs, inputs.exported, "?") | {
         "id": pc.ascii_lower(pc.ascii_trim_whitespace(inputs.exported.column("entry_id"))),
-        "batch": _distinct(inputs.exported, "batch_id", _trimmed),
+        "batch": _text(inputs.exported, "batch_id", _trimmed),
         "text": pc.binary_join_element_wise(*texts, pa.scalar(" ", schema.TEXT), null_handling="replace"),
     }
     if has_values(inputs.exported, "split_line"):
@@ -84,18 +84,17 @@ def comparable(connection: duckdb.DuckDBPyConnection, inputs: Inputs) -> tuple[p
 def _alike(inputs: Inputs, table: pa.Table, unknown_currency: str) -> dict[str, Any]:
     """Return the columns that both sides have. Two unknown currencies are not the same one."""
     count = len(table)
-
-    def currencies(texts: pa.Array) -> pa.Array:
-        return pc.fill_null(pc.utf8_upper(_trimmed(texts)), unknown_currency)
-
     columns = {"no": pa.array(np.arange(count))}
-    for name, source, change in (("account", "account_code", _trimmed), ("currency", "currency", currencies)):
+    for name, source in (("account", "account_code"), ("currency", "currency")):
         is_compared = source in inputs.compared
-        columns[name] = _distinct(table, source, change) if is_compared else _repeated("", schema.TEXT, count)
+        columns[name] = _text(table, source, _trimmed) if is_compared else _repeated("", schema.TEXT, count)
+    if "currency" in inputs.compared:
+        columns["currency"] = pc.fill_null(pc.utf8_upper(columns["currency"]), unknown_currency)
     has_amounts = has_values(table, "amount")
     columns["amount"] = table.column("amount") if has_amounts else pa.nulls(count, inputs.money)
     columns["date"] = table.column("date") if "date" in inputs.compared else _repeated(0, schema.DATE, count)
     columns["document"] = _text(table, "document_number", lambda texts: pc.utf8_lower(_trimmed(texts)))
+    columns["account_name"] = _text(table, "account_name", lambda texts: pc.cast(texts, schema.TEXT))
     return columns
 
 
@@ -106,20 +105,6 @@ def _repeated(value: object, kind: pa.DataType, count: int) -> pa.Array:
 def _text(table: pa.Table, name: str, change: Callable[..., Any] = lambda texts: texts) -> Any:
     """Return a column of texts, changed; null where the table lacks it."""
     return change(table.column(name)) if has_values(table, name) else pa.nulls(len(table), schema.TEXT)
-
-
-def _distinct(table: pa.Table, name: str, change: Callable[[pa.Array], pa.Array]) -> Any:
-    """Return a column of texts that repeat: each text is changed, and later compared, once."""
-    # Older pyarrow makes no empty array with a dictionary.
-    if not len(table) or not has_values(table, name):
-        return pa.nulls(len(table), schema.TEXT)
-    encoded = table.column(name).combine_chunks()
-    if not pa.types.is_dictionary(encoded.type):
-        encoded = encoded.dictionary_encode()
-    texts = change(encoded.dictionary)
-    if texts.null_count or len(texts.unique()) < len(texts) or encoded.null_count:
-        return change(encoded.cast(schema.TEXT)).dictionary_encode()
-    return pa.DictionaryArray.from_arrays(encoded.indices, texts)
 
 
 def _trimmed(texts: Any) -> Any:

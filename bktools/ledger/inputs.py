@@ -40,9 +40,6 @@ ADDED = (
 )  # fmt: skip
 OF_POSTING = "booked_"
 
-# Texts that repeat: each different one is held, compared and copied once.
-REPEATED = ("account_code", "currency")
-
 
 @dataclass(frozen=True)
 class Inputs:
@@ -114,8 +111,7 @@ def _checked(table: pa.Table, name: str) -> pa.Table:
         if wanted == "a date":
             table = with_column(table, column, pc.cast(table.column(column), schema.DATE, safe=False))
         elif wanted == "text":
-            texts = pc.cast(table.column(column), schema.TEXT)
-            table = with_column(table, column, texts.dictionary_encode() if column in REPEATED else texts)
+            table = with_column(table, column, pc.cast(table.column(column), schema.TEXT))
     return table
 
 
@@ -161,9 +157,3 @@ def _not_compared(entries: pa.Table, postings: pa.Table) -> list[str]:
 def has_values(table: pa.Table, name: str) -> bool:
     """Whether a table has a column with a value; the journal has all columns, empty ones, too."""
     return name in table.column_names and (not len(table) or table.column(name).null_count < len(table))
-
-
-def plain_texts(table: pa.Table) -> pa.Table:
-    """Return a table with every text written out, as people get it."""
-    kinds = [field.with_type(schema.TEXT) if pa.types.is_dictionary(field.type) else field for field in table.schema]
-    return table.cast(pa.schema(kinds))

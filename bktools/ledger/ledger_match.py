@@ -6,7 +6,6 @@ import dataclasses
 import datetime as dt
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import pandas as pd
 
@@ -124,10 +123,6 @@ class LedgerMatch(Result):
 
     def _handed_over(self) -> dict[str, pd.DataFrame]:
         return super()._handed_over() | ({"settlements": self.settlements} if len(self.settlements) else {})
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return all tables for pickle and copy, computed now."""
-        return self.__dict__ | {name: getattr(self, name) for name in ("postings", "totals")} | {"_listed": {}}
 
     def __repr__(self) -> str:
         lines = [*self.sums, *as_lines(self._named), *self.remarks, *self.account_lines(".open_accounts")]

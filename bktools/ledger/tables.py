@@ -18,7 +18,7 @@ from bktools.frames.schema import COUNT, TEXT, to_pandas
 from bktools.ledger.checks import SEVERITIES
 from bktools.ledger.columns import Flags, Numbers
 from bktools.ledger.findings import Case, Equals, Evidence, or_null
-from bktools.ledger.inputs import OF_POSTING, Inputs, plain_texts
+from bktools.ledger.inputs import OF_POSTING, Inputs
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.matches import NOBODY, Matches
 from bktools.ledger.steps import BY, EXACTLY
@@ -52,7 +52,11 @@ WITH
         SELECT DISTINCT currency, currency IN (SELECT currency FROM postings) OR NOT EXISTS (FROM postings) AS is_comparable
         FROM (SELECT currency FROM entries UNION ALL SELECT currency FROM postings)
     ),
-    names AS (SELECT account, min(name) AS name FROM account_names GROUP BY account),
+    names AS (
+        SELECT account, min(account_name) AS account_name
+        FROM (SELECT account, account_name FROM entries UNION ALL SELECT account, account_name FROM postings)
+        WHERE account <> '' GROUP BY account
+    ),
     exported AS (
         SELECT account, strftime(date, '%Y-%m') AS month, currency, count(*) AS entries, sum(amount) AS exported
         FROM entries GROUP BY ALL
@@ -72,7 +76,7 @@ WITH
         GROUP BY ALL
     )
 SELECT
-    account AS account_code, names.name AS account_name, month, currency, coalesce(entries, 0) AS entries, exported,
+    account AS account_code, account_name, month, currency, coalesce(entries, 0) AS entries, exported,
     coalesce(postings, 0) AS postings, ledger, coalesce(on_other_accounts, 0) AS on_other_accounts,
     if(is_comparable, coalesce(ledger, 0) - coalesce(exported, 0), NULL) AS difference,
     coalesce(not_from_export, 0) AS not_from_export,
@@ -107,15 +111,15 @@ def result(
     findings = _findings(entries, numbers, cases)
     entries = entries.select(in_reading_order(entries.column_names))
     return LedgerMatch(
-        entries=to_pandas(plain_texts(entries)),
-        findings=to_pandas(plain_texts(findings)),
+        entries=to_pandas(entries),
+        findings=to_pandas(findings),
         unchecked=inputs.unchecked,
         not_from_export=len(not_exported),
         lacking=sum(equals.missing for equals in {equals.entries[0]: equals for equals in ambiguous.values()}.values()),
         ledger_from=evidence.first_day,
         ledger_until=evidence.last_day,
         _listed={
-            "totals": partial(_totals, inputs, compared, matched, not_exported),
+            "totals": partial(_totals, compared, matched, not_exported),
             "postings": partial(
                 _postings, inputs, matched, entries.column("status"), not_exported, [*ambiguous.values()]
             ),
@@ -201,20 +205,8 @@ def _findings(entries: pa.Table, numbers: Numbers, cases: Sequence[Case]) -> pa.
     return findings.select([*dict.fromkeys([*first, *in_reading_order(findings.column_names)])])
 
 
-def _totals(
-    inputs: Inputs, compared: tuple[pa.Table, pa.Table], matched: Matches, not_exported: Numbers
-) -> pd.DataFrame:
+def _totals(compared: tuple[pa.Table, pa.Table], matched: Matches, not_exported: Numbers) -> pd.DataFrame:
     """Return the sums of both sides by account, month and currency."""
-    names = [
-        pa.table(
-            {
-                "account": pc.cast(pc.ascii_trim_whitespace(texts.column("account_code")), TEXT),
-                "name": pc.cast(texts.column("account_name"), TEXT),
-            }
-        )
-        for texts in (plain_texts(inputs.exported), plain_texts(inputs.ledger))
-        if {"account_code", "account_name"} <= {*texts.column_names}
-    ]
     # The postings of vouchers that are matched as a sum, each with the one on the account of the cost.
     beside = np.flatnonzero(np.isin(matched.entry, list(matched.amount)) & ~matched.is_double)
     cost = matched.posting[matched.entry[beside]]
@@ -222,9 +214,6 @@ def _totals(
         "entries": compared[0],
         "postings": compared[1],
         "not_exported": pa.table({"no": not_exported}),
-        "account_names": pa.concat_tables(names)
-        if names
-        else pa.table({"account": pa.nulls(0, TEXT), "name": pa.nulls(0, TEXT)}),
         "beside": pa.table({"no": beside, "cost": cost}),
     }
     with engine("match_ledger", **tables) as connection:
@@ -243,4 +232,4 @@ def _postings(
     statuses[[posting for equals in ambiguous for posting in equals.postings]] = "ambiguous"
     table = with_column(inputs.ledger, "status", pa.array(statuses, TEXT, from_pandas=True))
     table = with_column(table, "entry_id", inputs.exported.column("entry_id").take(entries))
-    return to_pandas(plain_texts(table.select(in_reading_order(table.column_names))))
+    return to_pandas(table.select(in_reading_order(table.column_names)))
