@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.frames.currencies import shown
-from bktools.frames.schema import COUNT, IN_DOUBT
-from bktools.ledger.checks import ARRIVED, Check, check_of
+from bktools.frames.schema import COUNT, IN_DOUBT, TEXT
+from bktools.ledger.checks import CHECKS
 from bktools.ledger.columns import UNKNOWN_CURRENCY, Numbers
 from bktools.ledger.inputs import Inputs
 from bktools.ledger.matches import NOBODY, Matches
@@ -30,6 +30,10 @@ NAMED = (
     "job_id", "matched_by", "booked_date", "booked_account_code", "booked_account_name", "booked_amount", "booked_currency",
 )  # fmt: skip
 COMPARED = ("account", "amount", "currency", "date")
+# What is said of an entry that is not plainly booked.
+OUTCOME = pa.schema(
+    dict.fromkeys(("status", "differences", "severity", "about", "message", "to_do", "who"), TEXT),
+)
 
 
 @dataclass(frozen=True)
@@ -46,23 +50,7 @@ class Equals:
 
 
 class Evidence:
-    """Everything that a match knows of its entries, for the words of each case.
-
-    Parameters
-    ----------
-    inputs : Inputs
-        The frames.
-    entries, postings : pyarrow.Table
-        The columns that are compared, as `comparable` returns them.
-    matched : Matches
-        Which posting is matched with which entry.
-    ambiguous : mapping
-        The equal entries of each ambiguous one.
-    bookings : array
-        How often each entry is booked.
-    days : int
-        How many days a posting may be apart from its entry.
-    """
+    """Everything that a match knows of its entries, for the words of each case."""
 
     def __init__(
         self, inputs: Inputs, entries: pa.Table, postings: pa.Table, matched: Matches, ambiguous: Mapping[int, Equals],
@@ -96,12 +84,8 @@ class Evidence:
         ]
         wanted = sorted({posting for case in cases for posting in case.postings[:MOST_VOUCHERS]})
         columns = [name for name in VOUCHER if name in self._inputs.ledger.column_names]
-        named = (
-            self._inputs.ledger.select(columns).take(pa.array(wanted, COUNT)).to_pylist()
-            if columns
-            else [{}] * len(wanted)
-        )
-        self._names = {posting: posting_of(row) for posting, row in zip(wanted, named, strict=True)}
+        named = self._inputs.ledger.select(columns).take(pa.array(wanted, COUNT)).to_pylist() if columns else ()
+        self._named = dict(zip(wanted, named, strict=False))
         return cases
 
     def postings_of(self, number: int) -> list[int]:
@@ -117,27 +101,16 @@ class Evidence:
         first = int(self.first[number])
         if first not in self._vouchers:
             more = [f"and {len(postings) - MOST_VOUCHERS} more"] if len(postings) > MOST_VOUCHERS else []
-            text = "; ".join([*(self._names[posting] for posting in postings[:MOST_VOUCHERS]), *more])
-            is_sum = first in self.matched.amount
-            self._vouchers[first] = (
-                f"{text} (the sum of the voucher's postings, such as net and tax)" if is_sum else text
-            )
+            text = "; ".join([*(posting_of(self._named.get(one, {})) for one in postings[:MOST_VOUCHERS]), *more])
+            of_sum = " (the sum of the voucher's postings, such as net and tax)" if first in self.matched.amount else ""
+            self._vouchers[first] = f"{text}{of_sum}"
         return self._vouchers[first]
 
 
 class Case:
     """One entry that is not plainly booked: its status, what differs, and by name the words of the messages.
 
-    Parameters
-    ----------
-    evidence : Evidence
-        Everything that the match knows.
-    number : int
-        The entry.
-    row : mapping
-        The entry and its posting as people see them, with the columns of NAMED.
-    ours, theirs : mapping
-        The columns that are compared, of the entry and of its posting.
+    `row` has the entry and its posting as people see them; `ours` and `theirs` have the columns that are compared.
     """
 
     def __init__(
@@ -177,10 +150,18 @@ class Case:
             "in_a_sum": is_sum,
         }
         self.status = next((status for status, is_so in statuses.items() if is_so), "booked")
-        self.check: Check | None = None if self.status in ARRIVED else check_of(self)
 
     def __getitem__(self, name: str) -> Any:
         return WORDS[name](self)
+
+    def texts(self) -> dict[str, str | None]:
+        """Return what is said of the entry, with the columns of OUTCOME."""
+        texts = {"status": self.status, "differences": self["differences"] or None}
+        check = next((check for check in CHECKS if check.status == self.status and check.where(self)), None)
+        if check is None:
+            return texts
+        said = {name: getattr(check, name).format_map(self) for name in ("message", "to_do")}
+        return texts | said | {"about": self["about"], "severity": check.severity, "who": check.who}
 
 
 def _why(case: Case) -> str:

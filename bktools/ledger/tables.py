@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.frames.columns import with_column
-from bktools.frames.engine import engine
+from bktools.frames.engine import engine, kept
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, TEXT, to_pandas
 from bktools.ledger.checks import SEVERITIES
 from bktools.ledger.columns import Flags, Numbers
-from bktools.ledger.findings import Case, Equals, Evidence, or_null
+from bktools.ledger.findings import OUTCOME, Equals, Evidence, or_null
 from bktools.ledger.inputs import OF_POSTING, Inputs
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.matches import NOBODY, Matches
@@ -107,8 +107,9 @@ def result(
     is_plain[list(matched.amount)] = False
     numbers = np.flatnonzero(~is_plain)
     cases = evidence.cases(numbers, entries)
-    entries = _with_cases(entries, bookings, numbers, cases)
-    findings = _findings(entries, numbers, cases)
+    texts = pa.Table.from_pylist([{"status": "booked"}, *(case.texts() for case in cases)], OUTCOME)
+    entries = _with_outcome(entries, bookings, numbers, texts)
+    findings = _findings(entries, numbers, texts)
     entries = entries.select(in_reading_order(entries.column_names))
     return LedgerMatch(
         entries=to_pandas(entries),
@@ -168,39 +169,24 @@ def _are_same(entries: pa.Table, compared: frozenset[str]) -> Flags:
     return same
 
 
-def _with_cases(entries: pa.Table, bookings: Numbers, numbers: Numbers, cases: Sequence[Case]) -> pa.Table:
-    """Return the entries with their status, the differences and the next step."""
+def _with_outcome(entries: pa.Table, bookings: Numbers, numbers: Numbers, texts: pa.Table) -> pa.Table:
+    """Return the entries with their status, the differences and the next step; `texts` begins with a plain booking."""
     row = np.zeros(len(entries), dtype=np.int64)
     row[numbers] = np.arange(1, len(numbers) + 1)
-    rows = pa.array(row)
-    columns = {
-        "status": ["booked", *(case.status for case in cases)],
-        "bookings": None,
-        "differences": [None, *(case["differences"] or None for case in cases)],
-        "to_do": [None, *(case.check and case.check.to_do.format_map(case) for case in cases)],
-        "who": [None, *(case.check and case.check.who for case in cases)],
-    }
-    for name, values in columns.items():
-        column = pa.array(bookings) if values is None else pa.array(values, TEXT).take(rows)
+    for name in ("status", "bookings", "differences", "to_do", "who"):
+        column = pa.array(bookings) if name == "bookings" else texts.column(name).take(pa.array(row))
         entries = entries.append_column(name, column)
     return entries
 
 
-def _findings(entries: pa.Table, numbers: Numbers, cases: Sequence[Case]) -> pa.Table:
+def _findings(entries: pa.Table, numbers: Numbers, texts: pa.Table) -> pa.Table:
     """Return the findings: the most severe first."""
-    order = sorted(
-        (SEVERITIES.index(case.check.severity), case.status, index) for index, case in enumerate(cases) if case.check
-    )
-    chosen = [(case, case.check) for case in (cases[index] for *_, index in order) if case.check]
-    findings = entries.take(pa.array(numbers[[index for *_, index in order]], COUNT)).drop_columns(["status"])
-    columns = {
-        "check": [case.status for case, _ in chosen],
-        "severity": [check.severity for _, check in chosen],
-        "about": [case["about"] for case, _ in chosen],
-        "message": [check.message.format_map(case) for case, check in chosen],
-    }
-    for name, values in columns.items():
-        findings = findings.append_column(name, pa.array(values, TEXT))
+    rows = enumerate(texts.select(["severity", "status"]).to_pylist())
+    ranks = sorted((SEVERITIES.index(row["severity"]), row["status"], at) for at, row in rows if row["severity"])
+    order = np.array([at for *_, at in ranks], dtype=np.int64)
+    findings = entries.take(pa.array(numbers[order - 1], COUNT)).drop_columns(["status"])
+    for column, name in {"check": "status", "severity": "severity", "about": "about", "message": "message"}.items():
+        findings = findings.append_column(column, texts.column(name).take(pa.array(order)))
     first = ["check", "severity", "about", "message", "to_do", "who"]
     return findings.select([*dict.fromkeys([*first, *in_reading_order(findings.column_names)])])
 
@@ -217,9 +203,7 @@ def _totals(compared: tuple[pa.Table, pa.Table], matched: Matches, not_exported:
         "beside": pa.table({"no": beside, "cost": cost}),
     }
     with engine("match_ledger", **tables) as connection:
-        # A table is planned once; a relation would be planned twice, for its columns and for its rows.
-        connection.execute(f"CREATE TABLE totals AS {TOTALS}")
-        return to_pandas(connection.table("totals").to_arrow_table())
+        return to_pandas(kept(connection, "totals", TOTALS))
 
 
 def _postings(
