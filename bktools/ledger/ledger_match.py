@@ -48,8 +48,6 @@ class LedgerMatch(Result):
         What was not compared, and why.
     not_from_export : int
         How many postings on the entries' accounts, in their months, are matched with no entry.
-    lacking : int
-        How many of the ambiguous entries are missing.
     ledger_from, ledger_until : date
         First and last day of the postings; None for an empty ledger.
     settlements : DataFrame
@@ -77,7 +75,6 @@ class LedgerMatch(Result):
     findings: pd.DataFrame
     unchecked: tuple[str, ...]
     not_from_export: int
-    lacking: int
     ledger_from: dt.date | None
     ledger_until: dt.date | None
     # Tables that are computed on first use.
@@ -157,13 +154,12 @@ class LedgerMatch(Result):
         numbers = ", ".join(
             f"{counts[status]:,} {codes.sentence(status)}" for status in codes.WORDS if status in counts
         )
-        lacking = f" ({self.lacking:,} of them missing)" if self.lacking else ""
         period = f", {self.ledger_from} to {self.ledger_until}" if self.ledger_from else " without postings"
         others = (
             f"; {codes.counted(self.not_from_export, 'posting')} not from an export" if self.not_from_export else ""
         )
         entries = codes.counted(len(self.entries), "exported entry", "exported entries")
-        return f"Ledger{period}: {entries}: {numbers.replace('ambiguous', f'ambiguous{lacking}') or 'none'}{others}"
+        return f"Ledger{period}: {entries}: {numbers or 'none'}{others}"
 
     def _money(self) -> list[tuple[str, ...]]:
         """Return by currency the amounts that were exported, booked once, and missing."""

@@ -116,7 +116,6 @@ def result(
         findings=to_pandas(findings),
         unchecked=inputs.unchecked,
         not_from_export=len(not_exported),
-        lacking=sum(equals.missing for equals in {equals.entries[0]: equals for equals in ambiguous.values()}.values()),
         ledger_from=evidence.first_day,
         ledger_until=evidence.last_day,
         _listed={
