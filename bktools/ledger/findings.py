@@ -43,11 +43,6 @@ class Equals:
     entries: list[int]
     postings: list[int]
 
-    @property
-    def missing(self) -> int:
-        """How many of the entries are not booked."""
-        return len(self.entries) - len(self.postings)
-
 
 class Evidence:
     """Everything that a match knows of its entries, for the words of each case."""
@@ -212,6 +207,11 @@ def _is_early(case: Case) -> bool:
     return last is None or (day is not None and last < day)
 
 
+def _missing_equal(case: Case) -> str:
+    count = len(case.equals.entries) - len(case.equals.postings)
+    return f"{count} of them {'is' if count == 1 else 'are'} missing"
+
+
 # The words of the messages, by name.
 WORDS: Mapping[str, Callable[[Case], Any]] = {
     "about": _about,
@@ -231,9 +231,7 @@ WORDS: Mapping[str, Callable[[Case], Any]] = {
     "is_in_doubt": lambda case: case.row.get("state") in IN_DOUBT,
     "job": _job,
     "ledger_until": lambda case: str(case.evidence.last_day or "no day"),
-    "missing_equal": lambda case: (
-        f"{case.equals.missing} of them {'is' if case.equals.missing == 1 else 'are'} missing"
-    ),
+    "missing_equal": _missing_equal,
     "money": lambda case: money_of(case.row.get("amount"), case.row.get("currency")),
     "status": lambda case: case.status,
     "vouchers": lambda case: case.evidence.vouchers(case.number, case.postings),
