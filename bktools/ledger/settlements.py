@@ -103,10 +103,11 @@ def settlements(
     ArgumentError
         When the ledger has no such voucher or document.
     """
-    if not set(sendings) & set(exported["batch_id"]):
+    batches = sorted(set(sendings) & set(exported["batch_id"]))
+    if not batches:
         return []
     evidence = _Evidence(exported, ledger, explained, days)
-    return [evidence.settlement(batch, sending) for batch, sending in sorted(sendings.items()) if evidence.has(batch)]
+    return [evidence.settlement(batch, sendings[batch]) for batch in batches]
 
 
 def as_frame(settled: Sequence[Settlement]) -> pd.DataFrame:
@@ -148,9 +149,6 @@ class _Evidence:
         self._first, self._last = (days_of.min().date(), days_of.max().date()) if len(days_of) else (None, None)
         self._months = set(days_of.dt.strftime("%Y-%m"))
         self._span = f"the ledger of {self._first} to {self._last}" if len(days_of) else "the ledger"
-
-    def has(self, batch: str) -> bool:
-        return bool((self._exported["batch_id"] == batch).any())
 
     def settlement(self, batch: str, sending: Sending) -> Settlement:
         """Return the evidence about one batch."""
@@ -357,21 +355,15 @@ class _Match:
         for name in ("sent_at", "batch_id", "state"):
             if name not in self.entries:
                 self.entries[name] = None
-        postings = match.postings
-        self._row_numbers: dict[str, list[int]] = defaultdict(list)
-        for row_number, entry in zip(postings["line"], postings["entry_id"], strict=True):
-            if pd.notna(entry):
-                self._row_numbers[str(entry)].append(int(row_number))
-        self._entry_of = {
-            row_number: entry for entry, row_numbers in self._row_numbers.items() for row_number in row_numbers
-        }
-        self.explained = set(postings.loc[postings["status"].isin(ARRIVED), "line"].astype(int))
+        postings = match.postings.astype({"line": int})
+        self._entry_of = postings.set_index("line")["entry_id"].dropna()
+        self.explained = set(postings.loc[postings["status"].isin(ARRIVED), "line"])
         self.arrived = set(self.entries.loc[self.entries["status"].isin(ARRIVED), "entry_id"])
 
     def row_numbers_of(self, rows: pd.DataFrame) -> list[int]:
         """Return all postings that some entries were found in."""
-        firsts = {self._entry_of[int(row_number)] for row_number in rows["booked_line"].dropna()}
-        return sorted({row_number for entry in firsts for row_number in self._row_numbers[entry]})
+        firsts = self._entry_of.loc[rows["booked_line"].dropna().astype(int)]
+        return sorted(self._entry_of.index[self._entry_of.isin(firsts)])
 
 
 def _accounts(rows: pd.DataFrame) -> list[str]:
