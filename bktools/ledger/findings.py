@@ -48,11 +48,15 @@ class Evidence:
     """Everything that a match knows of its entries, for the words of each case."""
 
     def __init__(
-        self, inputs: Inputs, entries: pa.Table, postings: pa.Table, matched: Matches, ambiguous: Mapping[int, Equals],
-        bookings: Numbers, days: int,
-    ) -> None:  # fmt: skip
-        self._inputs, self._entries, self._postings = inputs, entries, postings
-        self.matched, self.ambiguous, self.bookings, self.days = matched, ambiguous, bookings, days
+        self,
+        inputs: Inputs,
+        compared: tuple[pa.Table, pa.Table],
+        matched: Matches,
+        ambiguous: Mapping[int, Equals],
+        days: int,
+    ) -> None:
+        self._inputs, (self._entries, self._postings) = inputs, compared
+        self.matched, self.ambiguous, self.days = matched, ambiguous, days
         self.compared = inputs.compared
         self.first = matched.first()
         self.sizes = np.bincount(self.first, minlength=1)
@@ -62,7 +66,7 @@ class Evidence:
         dates = pc.min_max(inputs.ledger.column("date")).as_py()
         self.first_day: dt.date | None = dates["min"]
         self.last_day: dt.date | None = dates["max"]
-        self.currencies = {*pc.unique(postings.column("currency")).to_pylist()}
+        self.currencies = {*pc.unique(self._postings.column("currency")).to_pylist()}
         # The same for all entries of a sum: by its first entry.
         self._vouchers: dict[int, str] = {}
 
@@ -118,8 +122,8 @@ class Case:
     ) -> None:
         self.evidence, self.number, self.row, self.ours = evidence, number, row, ours
         matched, first = evidence.matched, int(evidence.first[number])
-        self.bookings = int(evidence.bookings[number])
         self.postings = evidence.postings_of(number)
+        self.bookings = 0 if number in evidence.ambiguous else len(self.postings)
         self.equals = evidence.ambiguous.get(number, Equals([], []))
         self.total = matched.total.get(first) if self.bookings else None
         self.size = int(evidence.sizes[first])

@@ -179,8 +179,9 @@ class _Search:
         return self._connection.execute(query).fetchall()
 
     def _still_open(self, step: Step, ours: Keys, theirs: Keys) -> tuple[Keys, Keys]:
-        is_open = self.matched.posting[ours.rows] == NOBODY if not step.is_double else np.ones(len(ours.rows), bool)
-        return ours.only(is_open), theirs.only(self.matched.entry[theirs.rows] == NOBODY)
+        if not step.is_double:
+            ours = ours.only(self.matched.posting[ours.rows] == NOBODY)
+        return ours, theirs.only(self.matched.entry[theirs.rows] == NOBODY)
 
     def _pairs(self, step: Step, ours: Keys, theirs: Keys, offset: int) -> tuple[Numbers, Numbers, Scores]:
         """Return the pairs of one step, with the similarity of their texts where it was compared."""
@@ -195,11 +196,10 @@ class _Search:
             return self._whole_sums(step, *map(np.concatenate, zip(pairs, *equal, strict=True)))
         orders = step.text == "orders"
         compared = tangled if orders else [pairs, *tangled]
-        nothing = pairs[0][:0], pairs[1][:0]
-        rows = [
-            self._rows(table, np.concatenate(numbers))
-            for table, numbers in zip((step.left, step.of), zip(nothing, *compared, strict=True), strict=True)
-        ]
+        rows = []
+        for side, table in enumerate((step.left, step.of)):
+            numbers = [pairs[side][:0], *(group[side] for group in compared)]
+            rows.append(self._rows(table, np.concatenate(numbers)))
         tied: set[int] = set() if step.is_double else self.matched.tied
         chosen = [(*pairs, np.full(len(pairs[0]), np.nan)) if orders else similar(pairs, rows)]
         chosen += [best_pairs(group, rows, step.text, tied) for group in tangled]

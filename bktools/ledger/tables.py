@@ -101,7 +101,7 @@ def result(
     not_exported = np.asarray(connection.execute(NOT_EXPORTED).fetchnumpy()["no"])
     doubles = np.bincount(matched.entry[matched.is_double & (matched.entry != NOBODY)], minlength=len(matched.posting))
     bookings = np.where(matched.posting == NOBODY, 0, 1 + doubles[matched.first()])
-    evidence = Evidence(inputs, *compared, matched, ambiguous, bookings, days)
+    evidence = Evidence(inputs, compared, matched, ambiguous, days)
     entries = _with_evidence(inputs, matched, evidence.first)
     is_plain = (bookings == 1) & (matched.by == BY.index(EXACTLY)) & _are_same(entries, inputs.compared)
     is_plain[list(matched.amount)] = False
