@@ -194,8 +194,8 @@ class LedgerMatch(Result):
             lines.append("in a sum: " + ", ".join(f"{count:,} entries by {kind}" for kind, count in kinds.items()))
         split = entries[entries["split_line"].fillna(0) > 0] if "split_line" in entries else entries[:0]
         if len(split):
-            count = codes.counted(split["entry_id"].nunique(), "entry", "entries")
-            lines.append(f"split: {count} with {len(split):,} lines; each line is compared by itself")
+            split_entries = codes.counted(split["entry_id"].nunique(), "entry", "entries")
+            lines.append(f"split: {split_entries} with {len(split):,} lines; each line is compared by itself")
         if "changed_since_export" in entries:
             changed = entries.dropna(subset="changed_since_export")
             lines += [f"changed since export: {entry}: {change}" for entry, change in _changes(changed.head(SHOWN))]

@@ -169,7 +169,8 @@ class _Search:
         day = "date - DATE '1970-01-01'" if "date" in names else "0::BIGINT"
         there = " AND ".join(f"{value} IS NOT NULL" for value in values)
         query = f"SELECT no, hash({digested}) AS digest, {day} AS day FROM {table} WHERE {there} {condition}"
-        return Keys(*self._connection.execute(query).fetchnumpy().values())
+        columns: dict[str, Any] = self._connection.execute(query).fetchnumpy()
+        return Keys(columns["no"], columns["digest"], columns["day"])
 
     def _rows_of(self, query: str, wanted: Numbers) -> list[Any]:
         """Return the rows of a query that reads the table `wanted`."""

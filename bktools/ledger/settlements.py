@@ -146,6 +146,8 @@ class _Evidence:
         self._explained = ", ".join(named)
         self._open = self._ledger.assign(line=self._ledger.index)[~numbers.isin([*named]).any(axis="columns")]
         days_of = self._ledger["date"].dropna()
+        self._first: dt.date | None
+        self._last: dt.date | None
         self._first, self._last = (days_of.min().date(), days_of.max().date()) if len(days_of) else (None, None)
         self._months = set(days_of.dt.strftime("%Y-%m"))
         self._span = f"the ledger of {self._first} to {self._last}" if len(days_of) else "the ledger"
@@ -331,7 +333,7 @@ class _Evidence:
 
     def _posting(self, row_number: int) -> str:
         """Return a posting in one line."""
-        row = self._ledger.loc[row_number].dropna().to_dict()
+        row: Any = self._ledger.loc[row_number].dropna().to_dict()
         money = money_of(row["amount"], row.get("currency"))
         return ", ".join([f"{row['date']:%Y-%m-%d}", account_of(row), money, posting_of(row)])
 
