@@ -126,26 +126,17 @@ class LedgerMatch(Result):
         return readable("\n  ".join([self.headline, *lines]))
 
     def _repr_html_(self) -> str:
-        return "".join(
-            [
-                views.heading(self.headline),
-                views.table(
-                    ["currency", "exported", "booked once", "missing"],
-                    self._money(),
-                    total=len(self._money()),
-                    looks=["", *[views.TO_THE_RIGHT] * 3],
-                ),
-                as_html(self._named, "entries", ".findings"),
-                views.table(
-                    ["account", "month", "currency", *TOTALS.values()],
-                    self._open_rows(),
-                    total=len(self.open_accounts),
-                    where=".open_accounts",
-                    looks=["", views.ON_ONE_LINE, "", *[views.TO_THE_RIGHT] * len(TOTALS)],
-                ),
-                views.table([""], [[line] for line in self.remarks], total=len(self.remarks)),
-            ]
-        )
+        money, rows, right = self._money(), self._open_rows(), views.TO_THE_RIGHT
+        of_money, of_totals = ["", right, right, right], ["", views.ON_ONE_LINE, "", *[right] * len(TOTALS)]
+        headings = ["account", "month", "currency", *TOTALS.values()]
+        parts = [
+            views.heading(self.headline),
+            views.table(["currency", "exported", "booked once", "missing"], money, total=len(money), looks=of_money),
+            as_html(self._named, "entries", ".findings"),
+            views.table(headings, rows, total=len(rows), where=".open_accounts", looks=of_totals),
+            views.table([""], [[line] for line in self.remarks], total=len(self.remarks)),
+        ]
+        return "".join(parts)
 
     @property
     def headline(self) -> str:
