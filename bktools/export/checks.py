@@ -386,11 +386,7 @@ JOINS = {
         "",
         ("history",),
     ),
-    "changed": (
-        f"LEFT JOIN ({CHANGED}) AS changed ON changed.id = entry.id",
-        "changed.what AS changes",
-        ("history",),
-    ),
+    "changed": (f"LEFT JOIN ({CHANGED}) AS changed ON changed.id = entry.id", "changed.what AS changes", ("history",)),
     "sent_twin": (
         f"LEFT JOIN ({SENT_TWINS}) AS sent_twin ON sent_twin.row = entry.row",
         "sent_twin.what AS sent_before",

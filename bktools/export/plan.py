@@ -27,18 +27,9 @@ from bktools.frames.columns import amounts_of, with_column
 from bktools.frames.currencies import shown
 from bktools.frames.names import FIRST, in_reading_order
 from bktools.frames.results import Result
-from bktools.frames.schema import (
-    COUNT,
-    DATE,
-    DIGITS,
-    TEXT,
-    number_of_entries,
-    to_pandas,
-)
+from bktools.frames.schema import COUNT, DATE, DIGITS, TEXT, number_of_entries, to_pandas
 
-BATCHES = pa.schema(
-    {"batch_id": TEXT, "company_id": TEXT, "entries": COUNT, "first_date": DATE, "last_date": DATE},
-)
+BATCHES = pa.schema({"batch_id": TEXT, "company_id": TEXT, "entries": COUNT, "first_date": DATE, "last_date": DATE})
 
 # The columns of a summary of the findings.
 SUMMARY = ("severity", "check", "entries", "value", "message", "to_do", "who")

@@ -44,7 +44,7 @@ KEPT = {
         "supplier",
         "tax_code",
         "split_line",
-    ),
+    ),  # fmt: skip
 }
 
 

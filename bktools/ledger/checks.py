@@ -118,9 +118,6 @@ CHECKS: tuple[Check, ...] = (
         "find out in the ERP which of them is missing",
     ),
     Check(
-        "not_comparable",
-        "warning",
-        "{money} cannot be compared: {why}",
-        "look it up in the ERP by its day and text",
+        "not_comparable", "warning", "{money} cannot be compared: {why}", "look it up in the ERP by its day and text"
     ),
 )

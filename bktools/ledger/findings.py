@@ -31,9 +31,7 @@ NAMED = (
 )  # fmt: skip
 COMPARED = ("account", "amount", "currency", "date")
 # What is said of an entry that is not plainly booked.
-OUTCOME = pa.schema(
-    dict.fromkeys(("status", "differences", "severity", "about", "message", "to_do", "who"), TEXT),
-)
+OUTCOME = pa.schema(dict.fromkeys(("status", "differences", "severity", "about", "message", "to_do", "who"), TEXT))
 
 
 @dataclass(frozen=True)
