@@ -367,8 +367,8 @@ SENT_TWINS = """
     GROUP BY ALL
 """
 
-# Tables that a condition reads by these names, each with its join, the columns that it adds to `entry`, and its own inputs. A
-# category, account or employee may have several rows (of two combined snapshots); each of them can make the entry not ready.
+# Tables that a condition reads by these names, each with its join, the columns that it adds to `entry`, and its inputs.
+# A category, account or employee may have several rows (of two combined snapshots); each can make the entry not ready.
 JOINS = {
     "company": ("LEFT JOIN company ON company.id = entry.company_id", "", ()),
     "repeat": ("LEFT JOIN repeat ON repeat.row = entry.row", "repeat.missing", ()),

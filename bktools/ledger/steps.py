@@ -45,7 +45,7 @@ class Step:
 
     @property
     def left(self) -> str:
-        """The table that is matched with `of`: open entries, the sums of their groups, or postings that have an entry."""
+        """The table that is matched with `of`: open entries, sums of their groups, or postings with an entry."""
         if self.group:
             return f"sums_by_{'_'.join(self.group)}"
         return "first_postings" if self.is_double else "open_entries"
