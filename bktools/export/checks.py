@@ -39,8 +39,7 @@ class Check:
     who : str
         Who does it, one of `roles.ROLES`.
     needs : tuple of str
-        The frames ("categories"), columns ("entries.approved") and arguments ("company") that the check needs. It is
-        skipped when one is missing.
+        What the check needs besides all that its condition reads: as `inputs_of` returns it.
     ends : bool
         Whether the checks below it say nothing about such an entry.
     severity : str
@@ -51,7 +50,7 @@ class Check:
     condition: str
     fact: str
     to_do: str
-    who: str
+    who: str = SERVICE
     needs: tuple[str, ...] = ()
     ends: bool = False
     severity: str = ""
@@ -61,6 +60,10 @@ MONTH = "{strftime(day, '%Y-%m')}"
 CHAIN = ("categories", "entries.category_id")
 MONEY = ("entries.amount", "entries.currency")
 TWINS = ("party", "entries.date", *MONEY)
+
+# The columns of the entries, and the arguments, that have other names in conditions.
+COLUMN_OF = {"day": "date", "decimals": "amount"}
+ARGUMENT_OF = {"first": "period", "last": "period"}
 
 # The reason of a line that waits for another line of its entry. It follows from the reasons of the others.
 HELD_TOGETHER = "other_line_not_ready"
@@ -94,7 +97,7 @@ ERRORS = (
         "{missing} of the lines of this split entry are not among the entries",
         "give all lines of the entry: the service exports it as a whole",
         PREPARER,
-        ("entries.split_line",),
+        needs=("entries.split_line",),
         ends=True,
     ),
     Check(
@@ -120,7 +123,6 @@ ERRORS = (
         "the entry belongs to a company that is not exported",
         "export it with its own company",
         PREPARER,
-        ("company",),
         ends=True,
     ),
     Check(
@@ -128,8 +130,6 @@ ERRORS = (
         "changed.what <> ''",
         "it was exported with other data: {changes}",
         "undo the change in the service, and enter the difference as a new entry",
-        SERVICE,
-        ("history",),
         ends=True,
     ),
     Check(
@@ -138,7 +138,6 @@ ERRORS = (
         "it was exported already, according to the journal",
         "nothing to do, a second export would book it twice",
         PREPARER,
-        ("history",),
         ends=True,
     ),
     Check(
@@ -147,7 +146,6 @@ ERRORS = (
         "it may have been exported, according to the journal",
         "resolve its batch first (bktools export resolve)",
         PREPARER,
-        ("history",),
         ends=True,
     ),
     Check(
@@ -155,98 +153,53 @@ ERRORS = (
         "entry.day > $last",
         f"it is dated {MONTH}, after the period {{$period}}",
         f"it waits for the close of {MONTH}; correct its date in the service if it is mistyped",
-        SERVICE,
-        ("period", "entries.date"),
         ends=True,
     ),
-    Check(
-        "not_approved",
-        "NOT coalesce(entry.approved, false)",
-        "it is not approved yet",
-        "approve it in the service",
-        SERVICE,
-        ("entries.approved",),
-    ),
-    Check("no_date", "entry.day IS NULL", "it has no date", "add it in the service", SERVICE, ("entries.date",)),
-    Check(
-        "no_amount",
-        "entry.amount IS NULL",
-        "it has no amount",
-        "add it in the service",
-        SERVICE,
-        ("entries.amount",),
-    ),
+    Check("not_approved", "NOT coalesce(entry.approved, false)", "it is not approved yet", "approve it in the service"),
+    Check("no_date", "entry.day IS NULL", "it has no date", "add it in the service"),
+    Check("no_amount", "entry.amount IS NULL", "it has no amount", "add it in the service"),
     Check(
         "zero_amount",
         "entry.amount = 0",
         "its amount is zero",
         "correct the amount, or delete the entry in the service",
-        SERVICE,
-        ("entries.amount",),
     ),
-    Check(
-        "no_currency",
-        "coalesce(entry.currency, '') = ''",
-        "it has no currency",
-        "add it in the service",
-        SERVICE,
-        ("entries.currency",),
-    ),
+    Check("no_currency", "coalesce(entry.currency, '') = ''", "it has no currency", "add it in the service"),
     Check(
         "unknown_currency",
         "entry.currency <> '' AND money.code IS NULL",
         "{currency} is not the code of a currency in ISO 4217",
         "correct the currency in the service",
-        SERVICE,
-        ("entries.currency",),
     ),
     Check(
         "too_many_decimals",
         "entry.decimals > money.units",
         "its amount has more decimals than {currency}, which has {if(units = 0, 'none', units::VARCHAR)}",
         "correct the amount or the currency in the service",
-        SERVICE,
-        MONEY,
     ),
     Check(
-        "no_category",
-        "coalesce(entry.category_id, '') = ''",
-        "it has no category",
-        "choose a category in the service",
-        SERVICE,
-        ("entries.category_id",),
+        "no_category", "coalesce(entry.category_id, '') = ''", "it has no category", "choose a category in the service"
     ),
     Check(
         "unknown_category",
         "entry.category_id <> '' AND category.id IS NULL",
         "its category was not found in the service",
         "choose another category in the service",
-        SERVICE,
-        CHAIN,
     ),
     Check(
         "category_of_other_company",
         "category.id IS NOT NULL AND category.company_id IS DISTINCT FROM entry.company_id",
         "its category belongs to another company",
         "choose another category in the service",
-        SERVICE,
-        CHAIN,
     ),
     Check(
-        "archived_category",
-        "category.archived",
-        "its category is archived",
-        "choose another category in the service",
-        SERVICE,
-        CHAIN,
+        "archived_category", "category.archived", "its category is archived", "choose another category in the service"
     ),
     Check(
         "no_account",
         "category.id IS NOT NULL AND category.account_id IS NULL",
         "its category has no account",
         "give the category an account in the service",
-        SERVICE,
-        CHAIN,
     ),
     Check(
         "unknown_account",
@@ -254,23 +207,18 @@ ERRORS = (
         "the account of its category is not among the accounts bktools knows{$last_import}",
         "create the chart's accounts (bktools accounts create) or import the account list (bktools accounts import FILE)",
         PREPARER,
-        (*CHAIN, "accounts"),
     ),
     Check(
         "archived_account",
         "account.archived",
         "the account of its category is archived",
         "give the category another account in the service",
-        SERVICE,
-        (*CHAIN, "accounts"),
     ),
     Check(
         "unknown_employee",
         "entry.employee_id IS NOT NULL AND employee.id IS NULL",
         "its employee was not found in the service",
         "name another employee in the service",
-        SERVICE,
-        ("employees", "entries.employee_id"),
     ),
     Check(
         HELD_TOGETHER,
@@ -278,7 +226,6 @@ ERRORS = (
         "another line of this split entry is not ready",
         "correct that line: the lines of an entry are exported together",
         PREPARER,
-        ("entries.split_line",),
     ),
 )
 
@@ -289,7 +236,6 @@ WARNINGS = (
         f"it is dated {MONTH}, before the period {{$period}}",
         f"was {MONTH} closed? Then book it in an open period",
         ERP,
-        ("period", "entries.date"),
     ),
     Check(
         "suspected_duplicate",
@@ -297,15 +243,12 @@ WARNINGS = (
         "same company, day, amount, currency and {party_noun} as {in_words(same)}",
         "ask whether it was bought more than once; otherwise reject the copies in the service",
         EMPLOYEE,
-        TWINS,
     ),
     Check(
         "suspected_second_export",
         "sent_twin.what IS NOT NULL",
         "same company, day, amount, currency and {party_noun} as an entry that was sent under another ID: {sent_before}",
         "if the service issued that entry again, reject this one in the service",
-        SERVICE,
-        ("history", *TWINS),
     ),
     Check(
         "unusual_amount",
@@ -314,23 +257,15 @@ WARNINGS = (
         "reach), units)} to {rounded(exp(middle + reach), units)}",
         "compare it with its receipt",
         EMPLOYEE,
-        ("entries.category_id", *MONEY),
     ),
     Check(
         "no_tax_code",
         "coalesce(trim(entry.tax_code), '') = '' AND account.tax_code IS NOT NULL",
         "it has no tax code, and its account has the tax code {wanted_tax_code}",
         "add the tax code in the service, if it should have one",
-        SERVICE,
-        (*CHAIN, "accounts", "entries.tax_code"),
     ),
     Check(
-        "no_employee",
-        "coalesce(entry.employee_id, '') = ''",
-        "it has no employee",
-        "name the employee in the service",
-        SERVICE,
-        ("entries.employee_id",),
+        "no_employee", "coalesce(entry.employee_id, '') = ''", "it has no employee", "name the employee in the service"
     ),
 )
 
@@ -341,7 +276,6 @@ INFOS = (
         "same company, day, currency and {party_noun} as {in_words(opposite)}, with the opposite amount",
         "nothing to do if one reverses the other",
         PREPARER,
-        TWINS,
     ),
     Check(
         "foreign_currency",
@@ -349,7 +283,6 @@ INFOS = (
         "it is in {currency}, and the company's own currency is {$currency}",
         "check the rate that it is booked with",
         ERP,
-        ("currency", "entries.currency"),
     ),
 )
 
@@ -434,24 +367,30 @@ SENT_TWINS = """
     GROUP BY ALL
 """
 
-# Tables that a condition reads by these names, each with its join and the columns that it adds to `entry`. A category, account
-# or employee may have several rows (of two combined snapshots); each of them can make the entry not ready.
+# Tables that a condition reads by these names, each with its join, the columns that it adds to `entry`, and its inputs.
+# A category, account or employee may have several rows (of two combined snapshots); each can make the entry not ready.
 JOINS = {
-    "company": ("LEFT JOIN company ON company.id = entry.company_id", ""),
-    "repeat": ("LEFT JOIN repeat ON repeat.row = entry.row", "repeat.missing"),
-    "together": ("LEFT JOIN together ON together.row = entry.row", ""),
-    "money": ("LEFT JOIN currencies AS money ON money.code = entry.currency", "entry.currency, money.units"),
+    "company": ("LEFT JOIN company ON company.id = entry.company_id", "", ()),
+    "repeat": ("LEFT JOIN repeat ON repeat.row = entry.row", "repeat.missing", ()),
+    "together": ("LEFT JOIN together ON together.row = entry.row", "", ("entries.split_line",)),
+    "money": (
+        "LEFT JOIN currencies AS money ON money.code = entry.currency",
+        "entry.currency, money.units",
+        ("entries.currency",),
+    ),
     "earlier": (
         """LEFT JOIN (
             SELECT lower(entry_id) AS id, min(state) AS state
             FROM history WHERE state IN ('ACCEPTED', 'SENDING', 'UNKNOWN') GROUP BY ALL
         ) AS earlier ON earlier.id = entry.id""",
         "",
+        ("history",),
     ),
-    "changed": (f"LEFT JOIN ({CHANGED}) AS changed ON changed.id = entry.id", "changed.what AS changes"),
+    "changed": (f"LEFT JOIN ({CHANGED}) AS changed ON changed.id = entry.id", "changed.what AS changes", ("history",)),
     "sent_twin": (
         f"LEFT JOIN ({SENT_TWINS}) AS sent_twin ON sent_twin.row = entry.row",
         "sent_twin.what AS sent_before",
+        ("history", *TWINS),
     ),
     "category": (
         r"""LEFT JOIN (
@@ -462,6 +401,7 @@ JOINS = {
             FROM (SELECT *, nullif(lower(trim(account_id, E' \t\r\n')), '') AS account FROM categories) GROUP BY ALL
         ) AS category ON category.id = lower(entry.category_id)""",
         "",
+        CHAIN,
     ),
     "account": (
         """LEFT JOIN (
@@ -469,12 +409,14 @@ JOINS = {
             FROM accounts GROUP BY ALL
         ) AS account ON account.id = category.account_id""",
         "account.tax_code AS wanted_tax_code",
+        (*CHAIN, "accounts"),
     ),
     "employee": (
         """LEFT JOIN (
             SELECT DISTINCT lower(id) AS id FROM employees
         ) AS employee ON employee.id = lower(entry.employee_id)""",
         "",
+        ("employees", "entries.employee_id"),
     ),
     # Lines of one company, day, currency, party and size, by sign.
     "twins": (
@@ -490,11 +432,13 @@ JOINS = {
             AND twins.party = entry.party AND twins.size = abs(entry.amount)""",
         """entry.party_noun, other_lines(if(entry.amount > 0, twins.plus, twins.minus), entry.row, entry.id) AS same,
             other_lines(if(entry.amount > 0, twins.minus, twins.plus), entry.row, entry.id) AS opposite""",
+        TWINS,
     ),
     "usual": (
         f"""LEFT JOIN ({USUAL}) AS usual ON usual.company_id = entry.company_id
             AND usual.category_id = lower(entry.category_id) AND usual.currency = entry.currency""",
         "usual.entries, usual.middle, usual.reach",
+        ("entries.category_id", *MONEY),
     ),
 }
 
@@ -627,8 +571,24 @@ def findings_query(inputs: set[str]) -> str:
 
 
 def applied(inputs: set[str]) -> list[Check]:
-    """Return the checks that can be made with the given frames, columns and arguments (named as in `Check.needs`)."""
-    return [check for check in CHECKS if inputs.issuperset(check.needs)]
+    """Return the checks that can be made with the given frames, columns and arguments (named as in `inputs_of`)."""
+    return [check for check in CHECKS if inputs >= inputs_of(check)]
+
+
+def inputs_of(check: Check) -> set[str]:
+    """Return the frames ("categories"), columns ("entries.approved") and arguments ("company") that a check reads.
+
+    It is skipped when one is missing.
+    """
+    read = {*check.needs}
+    for owner, name in re.findall(r"([a-z_]+\.|\$)(\w+)", check.condition):
+        if owner == "entry.":
+            read |= {f"entries.{COLUMN_OF.get(name, name)}"} - {"entries.row"}
+        elif owner == "$":
+            read |= {ARGUMENT_OF.get(name, name)}
+        else:
+            read |= {*JOINS[owner.removesuffix(".")][2]}
+    return read
 
 
 def _filled(query: str, checks: list[Check], always: tuple[str, ...], **parts: str) -> str:
@@ -638,8 +598,8 @@ def _filled(query: str, checks: list[Check], always: tuple[str, ...], **parts: s
     parts |= {
         "REPEATS": REPEATS,
         "SIZED": SIZED,
-        "SHOWN": "".join(f"{shown}, " for _, shown in joins if shown),
-        "JOINS": "\n        ".join(source for source, _ in joins),
+        "SHOWN": "".join(f"{shown}, " for _, shown, _ in joins if shown),
+        "JOINS": "\n        ".join(source for source, *_ in joins),
     }
     return re.sub(r"\b[A-Z]+\b", lambda word: parts.get(word[0], word[0]), query)
 

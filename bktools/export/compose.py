@@ -13,15 +13,7 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.export import spark
 from bktools.export.findings import ADDED, Checker, arguments_of
-from bktools.export.plan import (
-    BATCHES,
-    SENT_BEFORE,
-    ExportOptions,
-    ExportPlan,
-    batch_digest,
-    plan_digest,
-    totals_of,
-)
+from bktools.export.plan import BATCHES, SENT_BEFORE, ExportOptions, ExportPlan, batch_digest, plan_digest, totals_of
 from bktools.export.selection import selected
 from bktools.export.tables import arrow_of
 from bktools.frames.columns import amounts_of, days_of, text_of

@@ -93,11 +93,10 @@ class Checker:
 
     def unchecked(self, entries: pa.Table) -> tuple[str, ...]:
         """Return a phrase for each check of entries that was skipped because its input is missing."""
-        inputs = self._inputs(entries)
-        return checks.unchecked(inputs)
+        return checks.unchecked(self._inputs(entries))
 
     def _inputs(self, entries: pa.Table) -> set[str]:
-        """Return the names of the columns, frames and arguments that are there, as in `Check.needs`."""
+        """Return the names of the columns, frames and arguments that are there, as in `checks.inputs_of`."""
         columns = entries.column_names
         party = {"party"} if {"supplier", "employee_id"} & {*columns} else set()
         return {*self.frames, *self.arguments, *(f"entries.{name}" for name in columns)} | party
@@ -162,7 +161,7 @@ def _compared(history: pa.Table, columns: Collection[str]) -> pa.Table:
 
 def _read_columns(entries: pa.Table) -> pa.Table:
     """Return the columns of entries that every query reads."""
-    needs = {need for check in checks.CHECKS for need in check.needs} - {"entries.date", "entries.split_line"}
+    needs = set().union(*map(checks.inputs_of, checks.CHECKS)) - {"entries.date", "entries.split_line"}
     names = [name for name in entries.column_names if f"entries.{name}" in needs]
     columns = {name: entries.column(name) for name in ("id", "company_id", *names)}
     columns["amount"] = amounts_of(entries)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from itertools import accumulate
@@ -27,18 +27,9 @@ from bktools.frames.columns import amounts_of, with_column
 from bktools.frames.currencies import shown
 from bktools.frames.names import FIRST, in_reading_order
 from bktools.frames.results import Result
-from bktools.frames.schema import (
-    COUNT,
-    DATE,
-    DIGITS,
-    TEXT,
-    number_of_entries,
-    to_pandas,
-)
+from bktools.frames.schema import COUNT, DATE, DIGITS, TEXT, number_of_entries, to_pandas
 
-BATCHES = pa.schema(
-    {"batch_id": TEXT, "company_id": TEXT, "entries": COUNT, "first_date": DATE, "last_date": DATE},
-)
+BATCHES = pa.schema({"batch_id": TEXT, "company_id": TEXT, "entries": COUNT, "first_date": DATE, "last_date": DATE})
 
 # The columns of a summary of the findings.
 SUMMARY = ("severity", "check", "entries", "value", "message", "to_do", "who")
@@ -56,7 +47,7 @@ SENT = ("id", "company_id", "batch_id")
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """The interface's options of an export job, the same for every batch of a plan."""
+    """The interface's options of an export job, the same for every batch of a plan; their order is part of its ID."""
 
     employee_id: str | None = None
     is_interactive: bool = True
@@ -173,13 +164,7 @@ class ExportPlan(Result):
         is_whole = _all_are(rows.column("batch_id"), batch_id) and _all_are(rows.column("company_id"), company_id)
         if not is_whole or len(ids) != entries or batch_digest(company_id, ids, self.options) != batch_id:
             raise PlanError(f"the entries of batch {batch_id} were changed since the plan was made: compose it again")
-        body = export_jobs.create_body(
-            ids,
-            company_id,
-            employee_id=self.options.employee_id,
-            is_interactive=self.options.is_interactive,
-            vendor_based_bookkeeping=self.options.vendor_based_bookkeeping,
-        )
+        body = export_jobs.create_body(ids, company_id, **asdict(self.options))
         return BatchRequest(batch_id, company_id, ids, body, rows)
 
     def requests(self) -> Iterator[BatchRequest]:
@@ -361,16 +346,14 @@ def _all_are(column: pa.ChunkedArray, text: str) -> bool:
 
 def batch_digest(company_id: str, entry_ids: list[str], options: ExportOptions) -> str:
     """Return the ID of a batch: the same company, entries and options give the same ID."""
-    head = [company_id, options.employee_id, options.is_interactive, options.vendor_based_bookkeeping]
-    digest = hashlib.sha256(json.dumps(head).encode())
+    digest = hashlib.sha256(json.dumps([company_id, *astuple(options)]).encode())
     digest.update("\n".join(entry_ids).encode())
     return digest.hexdigest()[:20]
 
 
 def plan_digest(batch_ids: list[str], options: ExportOptions) -> str:
     """Return the ID of a plan."""
-    head = [options.employee_id, options.is_interactive, options.vendor_based_bookkeeping]
-    return hashlib.sha256(json.dumps([head, batch_ids]).encode()).hexdigest()[:20]
+    return hashlib.sha256(json.dumps([astuple(options), batch_ids]).encode()).hexdigest()[:20]
 
 
 def totals_of(entries: pa.Table, by: tuple[str, ...] = TOTALS_BY) -> pa.Table:

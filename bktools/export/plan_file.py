@@ -11,7 +11,7 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -68,13 +68,8 @@ def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> 
         When the file exists or cannot be written.
     """
     plan.verify()
-    frames = {
-        "batches": to_arrow(plan.batches),
-        "entries": plan.rows,
-        "not_ready": plan.held,
-        "findings": to_arrow(plan.findings),
-    }
-    members = {f"{name}.parquet": _parquet(table) for name, table in frames.items()}
+    tables = to_arrow(plan.batches), plan.rows, plan.held, to_arrow(plan.findings)
+    members = {f"{name}.parquet": _parquet(table) for name, table in zip(FRAMES, tables, strict=True)}
     head = {
         "plan_id": plan.plan_id,
         "unchecked": list(plan.unchecked),
@@ -119,7 +114,8 @@ def read_plan(path: Path) -> PlanFile:
         raise PlanError(f"{path} is not a plan: compose it again")
     try:
         _refuse_changed(head, members, path)
-        plan = _plan(head, {name.removesuffix(".parquet"): _frame(data) for name, data in members.items()})
+        tables = {name: parquet_table(data, kind="plan", nested=True)[0] for name, data in members.items()}
+        plan = _plan(head, *(tables[f"{frame}.parquet"] for frame in FRAMES))
         plan.verify()
         return PlanFile(plan, *(str(head[name]) for name in ("made_for", "made_by", "made_at")))
     except PlanError:
@@ -157,15 +153,16 @@ def _digest(head: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(head, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _plan(head: dict[str, Any], frames: dict[str, pa.Table]) -> ExportPlan:
-    rows, held, provenance = frames["entries"], frames["not_ready"], dict(head["provenance"])
+def _plan(head: dict[str, Any], batches: pa.Table, rows: pa.Table, held: pa.Table, findings: pa.Table) -> ExportPlan:
+    provenance = dict(head["provenance"])
     for name in SENT:
         column = rows.column(name)
         if column.null_count or column.type != TEXT:
             raise TypeError(f"the column {name} of its entries holds {column.type}, or gaps")
     held.select(["reason", "message"])
+    findings.select(COLUMNS)
     return ExportPlan(
-        batches=to_pandas(frames["batches"].cast(BATCHES), provenance),
+        batches=to_pandas(batches.cast(BATCHES), provenance),
         rows=rows,
         held=held,
         totals=to_pandas(totals_of(rows), provenance),
@@ -174,18 +171,8 @@ def _plan(head: dict[str, Any], frames: dict[str, pa.Table]) -> ExportPlan:
         plan_id=head["plan_id"],
         provenance=provenance,
         journal=str(head["journal"]),
-        _find=_findings(frames["findings"]),
+        _find=lambda: findings,
     )
-
-
-def _findings(table: pa.Table) -> Callable[[], pa.Table]:
-    table.select(COLUMNS)
-    return lambda: table
-
-
-def _frame(data: bytes) -> pa.Table:
-    table, _ = parquet_table(data, kind="plan", nested=True)
-    return table
 
 
 def _parquet(table: pa.Table) -> bytes:

@@ -47,12 +47,7 @@ def selected(rows: pa.Table, selection: Any, entries: Any) -> pa.Table:
     rows = with_lines(rows)
     if selection is None:
         return rows
-    mask = as_mask(selection, entries)
-    if mask is not None:
-        return _whole_entries(rows, pa.array(mask))
-    wanted, ids = as_ids(selection), pc.ascii_lower(rows.column("id"))
-    refuse_missing(wanted, ids)
-    return rows.filter(pc.is_in(ids, value_set=wanted))
+    return _whole_entries(rows, pa.array(selected_rows(selection, entries, rows)))
 
 
 def _whole_entries(rows: pa.Table, mask: pa.Array) -> pa.Table:
@@ -65,14 +60,23 @@ def _whole_entries(rows: pa.Table, mask: pa.Array) -> pa.Table:
     return rows.filter(pc.or_(mask, pc.is_in(ids, value_set=chosen)))
 
 
-def as_mask(selection: Any, entries: Any) -> np.ndarray[Any, Any] | None:
-    """Return a boolean mask by position, or None when the selection is not a mask.
+def selected_rows(selection: Any, entries: Any, rows: pa.Table) -> np.ndarray[Any, Any]:
+    """Return a boolean mask of the rows that a selection names: by position, or by ID. Raises as `selected` does."""
+    mask = _as_mask(selection, entries)
+    if mask is not None:
+        return mask
+    wanted, ids = _as_ids(selection), pc.ascii_lower(rows.column("id"))
+    # A selection that names unknown entries was made from other entries.
+    missing = wanted.filter(pc.invert(pc.is_in(wanted, value_set=ids.combine_chunks()))).sort().to_pylist()
+    if missing:
+        more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
+        raise InputError(f"the selection names unknown entries: {', '.join(missing[:SHOWN])}{more}")
+    is_wanted: np.ndarray[Any, Any] = pc.is_in(ids, value_set=wanted).to_numpy()
+    return is_wanted
 
-    Raises
-    ------
-    InputError
-        When the mask does not fit the entries, or the entries are a lazy frame.
-    """
+
+def _as_mask(selection: Any, entries: Any) -> np.ndarray[Any, Any] | None:
+    """Return a boolean mask by position, or None when the selection is not a mask."""
     values = _mask_values(selection)
     if values is None:
         return None
@@ -115,14 +119,8 @@ def _aligned(mask: pd.Series, entries: pd.DataFrame) -> pd.Series:
     return mask.loc[entries.index]
 
 
-def as_ids(selection: Any) -> pa.Array:
-    """Return the distinct entry IDs of a frame, a file or a list, in lower case.
-
-    Raises
-    ------
-    InputError
-        When the selection is of another kind, or a file that cannot be read.
-    """
+def _as_ids(selection: Any) -> pa.Array:
+    """Return the distinct entry IDs of a frame, a file or a list, in lower case."""
     if isinstance(selection, os.PathLike) or (isinstance(selection, str) and not UUID_PATTERN.match(selection)):
         ids = _ids_of_file(Path(selection))
     elif isinstance(selection, str | uuid.UUID):
@@ -139,14 +137,6 @@ def as_ids(selection: Any) -> pa.Array:
             raise InputError(f"the selection is a {type(selection).__name__}: give {KINDS}") from None
     text = pc.cast(ids, pa.large_string())
     return pc.unique(pc.fill_null(pc.ascii_lower(pc.utf8_trim_whitespace(text)), "an empty ID"))
-
-
-def refuse_missing(wanted: pa.Array, ids: pa.ChunkedArray) -> None:
-    """Refuse a selection that names unknown entries, because it was made from other entries."""
-    missing = wanted.filter(pc.invert(pc.is_in(wanted, value_set=ids.combine_chunks()))).sort().to_pylist()
-    if missing:
-        more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
-        raise InputError(f"the selection names unknown entries: {', '.join(missing[:SHOWN])}{more}")
 
 
 def _ids_of_file(path: Path) -> pa.ChunkedArray:

@@ -31,20 +31,10 @@ KEPT = {
     "accounts": ("code", "external_id", "name", "tax_code_external_id", "state", "updated_at"),
     "employees": ("first_name", "last_name", "email"),
     "history": (
-        "company_id",
-        "batch_id",
-        "period",
-        "date",
-        "amount",
-        "currency",
-        "category_id",
-        "category_name",
-        "employee_id",
-        "supplier",
-        "tax_code",
-        "split_line",
+        "company_id", "batch_id", "period", "date", "amount", "currency", "category_id", "category_name", "employee_id",
+        "supplier", "tax_code", "split_line",
     ),
-}
+}  # fmt: skip
 
 
 def arrow_of(frame: Any, name: str) -> pa.Table:

@@ -52,7 +52,7 @@ class Check:
     severity: str
     message: str
     to_do: str
-    who: str
+    who: str = ERP
     where: Callable[[Words], bool] = lambda _: True
 
 
@@ -62,7 +62,6 @@ CHECKS: tuple[Check, ...] = (
         "error",
         "{money} on {account} is not in the ledger, which ends on {ledger_until}",
         "export the ledger again up to {date} or later, then verify again",
-        ERP,
         where=lambda words: words["is_early"],
     ),
     Check(
@@ -86,28 +85,24 @@ CHECKS: tuple[Check, ...] = (
         "error",
         "booked {bookings} times on {booked_account}: {vouchers}",
         "reverse all of them but one",
-        ERP,
     ),
     Check(
         "another_amount",
         "error",
         "{booked_money} is booked instead of {expected} on {booked_account}: {vouchers}",
         "correct the voucher, or the entry where the voucher is right",
-        ERP,
     ),
     Check(
         "another_account",
         "warning",
         "{booked_money} is booked on {booked_account} instead of {account}: {vouchers}",
         "rebook it, or give the category the right account",
-        ERP,
     ),
     Check(
         "another_date",
         "warning",
         "dated {booked_date} in the ledger instead of {date}, in another month: {vouchers}",
         "check that it is booked in the right month",
-        ERP,
         where=lambda words: words["booked_date"][:7] != words["date"][:7],
     ),
     Check(
@@ -115,25 +110,14 @@ CHECKS: tuple[Check, ...] = (
         "info",
         "dated {booked_date} in the ledger instead of {date}: {vouchers}",
         "nothing, where the ERP dates its postings itself",
-        ERP,
     ),
     Check(
         "ambiguous",
         "error",
         "one of {equal} equal entries, of which only {booked_equal} are booked: {vouchers}; {missing_equal}",
         "find out in the ERP which of them is missing",
-        ERP,
     ),
     Check(
-        "not_comparable",
-        "warning",
-        "{money} cannot be compared: {why}",
-        "look it up in the ERP by its day and text",
-        ERP,
+        "not_comparable", "warning", "{money} cannot be compared: {why}", "look it up in the ERP by its day and text"
     ),
 )
-
-
-def check_of(words: Words) -> Check:
-    """Return the check of an entry that is not plainly booked."""
-    return next(check for check in CHECKS if check.status == words["status"] and check.where(words))

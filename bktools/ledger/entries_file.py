@@ -10,19 +10,21 @@ import pyarrow as pa
 from bktools.errors import InputError
 from bktools.frames.codes import counted
 from bktools.frames.columns import tables_in_one_scale, with_column
-from bktools.frames.engine import engine, scannable
+from bktools.frames.engine import engine, kept, scannable
 from bktools.frames.schema import ENTRY_DATA, split_lines, to_pandas
 
-# The columns that are compared, each with its noun and the text that is shown.
+# The columns that are compared, each with its noun, what is compared, and the text that is shown.
 COMPARED = {
-    "amount": ("amount", "amount"), "currency": ("currency", "currency"), "date": ("date", "date"),
-    "category_id": ("category", "coalesce({side}.category_name, {side}.category_id)"),
-    "tax_code": ("tax code", "tax_code"), "supplier": ("supplier", "supplier"),
-}  # fmt: skip
+    "amount": ("amount", "{}.amount", "{}.amount"),
+    "currency": ("currency", "{}.currency", "{}.currency"),
+    "date": ("date", "{}.date", "{}.date"),
+    "category_id": ("category", "lower({}.category_id)", "coalesce({0}.category_name, {0}.category_id)"),
+    "tax_code": ("tax code", "{}.tax_code", "{}.tax_code"),
+    "supplier": ("supplier", "{}.supplier", "{}.supplier"),
+}
 
 # An entry that was sent before the journal kept amounts has all lines of the file.
 JOINED = """
-CREATE TABLE joined AS
 SELECT {columns}, coalesce(theirs.split_line, ours.split_line) AS split_line,
     nullif(concat_ws('; ', {changes}), '') AS changed_since_export
 FROM ours LEFT JOIN file_rows AS theirs ON lower(ours.entry_id) = lower(theirs.id)
@@ -60,14 +62,14 @@ def with_file(exported: pd.DataFrame, entries: Any) -> pd.DataFrame:
     columns += [f"coalesce(ours.{name}, theirs.{name}) AS {name}" for name in ENTRY_DATA]
     columns += ["theirs.document_number"] * ("document_number" in theirs.column_names)
     changes = [
-        f"if({_compared('ours', name)} <> {_compared('theirs', name)},"
-        f" concat('{noun} ', {_shown(text, 'ours')}, ' → ', {_shown(text, 'theirs')}), NULL)"
-        for name, (noun, text) in COMPARED.items()
+        f"if({value.format('ours')} <> {value.format('theirs')},"
+        f" concat('{noun} ', {text.format('ours')}, ' → ', {text.format('theirs')}), NULL)"
+        for noun, value, text in COMPARED.values()
     ]
     with engine("verify", ours=ours, theirs=theirs) as connection:
         _refuse_repeated(connection)
-        connection.execute(JOINED.format(columns=", ".join(columns), changes=", ".join(changes)))
-        return to_pandas(connection.table("joined").to_arrow_table())
+        query = JOINED.format(columns=", ".join(columns), changes=", ".join(changes))
+        return to_pandas(kept(connection, "joined", query))
 
 
 def _numbered(table: Any) -> pa.Table:
@@ -84,14 +86,6 @@ def _complete(table: pa.Table) -> pa.Table:
         elif name != "amount":
             table = with_column(table, name, table.column(name).cast(kind))
     return table
-
-
-def _compared(side: str, name: str) -> str:
-    return f"lower({side}.{name})" if name == "category_id" else f"{side}.{name}"
-
-
-def _shown(text: str, side: str) -> str:
-    return text.format(side=side) if "{" in text else f"{side}.{text}"
 
 
 def _refuse_repeated(connection: Any) -> None:

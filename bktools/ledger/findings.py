@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.frames.currencies import shown
-from bktools.frames.schema import COUNT, IN_DOUBT
-from bktools.ledger.checks import ARRIVED, Check, check_of
+from bktools.frames.schema import COUNT, IN_DOUBT, TEXT
+from bktools.ledger.checks import CHECKS
 from bktools.ledger.columns import UNKNOWN_CURRENCY, Numbers
 from bktools.ledger.inputs import Inputs
 from bktools.ledger.matches import NOBODY, Matches
@@ -30,6 +30,8 @@ NAMED = (
     "job_id", "matched_by", "booked_date", "booked_account_code", "booked_account_name", "booked_amount", "booked_currency",
 )  # fmt: skip
 COMPARED = ("account", "amount", "currency", "date")
+# What is said of an entry that is not plainly booked.
+OUTCOME = pa.schema(dict.fromkeys(("status", "differences", "severity", "about", "message", "to_do", "who"), TEXT))
 
 
 @dataclass(frozen=True)
@@ -39,37 +41,20 @@ class Equals:
     entries: list[int]
     postings: list[int]
 
-    @property
-    def missing(self) -> int:
-        """How many of the entries are not booked."""
-        return len(self.entries) - len(self.postings)
-
 
 class Evidence:
-    """Everything that a match knows of its entries, for the words of each case.
-
-    Parameters
-    ----------
-    inputs : Inputs
-        The frames.
-    entries, postings : pyarrow.Table
-        The columns that are compared, as `comparable` returns them.
-    matched : Matches
-        Which posting is matched with which entry.
-    ambiguous : mapping
-        The equal entries of each ambiguous one.
-    bookings : array
-        How often each entry is booked.
-    days : int
-        How many days a posting may be apart from its entry.
-    """
+    """Everything that a match knows of its entries, for the words of each case."""
 
     def __init__(
-        self, inputs: Inputs, entries: pa.Table, postings: pa.Table, matched: Matches, ambiguous: Mapping[int, Equals],
-        bookings: Numbers, days: int,
-    ) -> None:  # fmt: skip
-        self._inputs, self._entries, self._postings = inputs, entries, postings
-        self.matched, self.ambiguous, self.bookings, self.days = matched, ambiguous, bookings, days
+        self,
+        inputs: Inputs,
+        compared: tuple[pa.Table, pa.Table],
+        matched: Matches,
+        ambiguous: Mapping[int, Equals],
+        days: int,
+    ) -> None:
+        self._inputs, (self._entries, self._postings) = inputs, compared
+        self.matched, self.ambiguous, self.days = matched, ambiguous, days
         self.compared = inputs.compared
         self.first = matched.first()
         self.sizes = np.bincount(self.first, minlength=1)
@@ -79,7 +64,7 @@ class Evidence:
         dates = pc.min_max(inputs.ledger.column("date")).as_py()
         self.first_day: dt.date | None = dates["min"]
         self.last_day: dt.date | None = dates["max"]
-        self.currencies = {*pc.unique(postings.column("currency")).to_pylist()}
+        self.currencies = {*pc.unique(self._postings.column("currency")).to_pylist()}
         # The same for all entries of a sum: by its first entry.
         self._vouchers: dict[int, str] = {}
 
@@ -96,12 +81,8 @@ class Evidence:
         ]
         wanted = sorted({posting for case in cases for posting in case.postings[:MOST_VOUCHERS]})
         columns = [name for name in VOUCHER if name in self._inputs.ledger.column_names]
-        named = (
-            self._inputs.ledger.select(columns).take(pa.array(wanted, COUNT)).to_pylist()
-            if columns
-            else [{}] * len(wanted)
-        )
-        self._names = {posting: _voucher(row) for posting, row in zip(wanted, named, strict=True)}
+        named = self._inputs.ledger.select(columns).take(pa.array(wanted, COUNT)).to_pylist() if columns else ()
+        self._named = dict(zip(wanted, named, strict=False))
         return cases
 
     def postings_of(self, number: int) -> list[int]:
@@ -117,27 +98,16 @@ class Evidence:
         first = int(self.first[number])
         if first not in self._vouchers:
             more = [f"and {len(postings) - MOST_VOUCHERS} more"] if len(postings) > MOST_VOUCHERS else []
-            text = "; ".join([*(self._names[posting] for posting in postings[:MOST_VOUCHERS]), *more])
-            is_sum = first in self.matched.amount
-            self._vouchers[first] = (
-                f"{text} (the sum of the voucher's postings, such as net and tax)" if is_sum else text
-            )
+            text = "; ".join([*(posting_of(self._named.get(one, {})) for one in postings[:MOST_VOUCHERS]), *more])
+            of_sum = " (the sum of the voucher's postings, such as net and tax)" if first in self.matched.amount else ""
+            self._vouchers[first] = f"{text}{of_sum}"
         return self._vouchers[first]
 
 
 class Case:
     """One entry that is not plainly booked: its status, what differs, and by name the words of the messages.
 
-    Parameters
-    ----------
-    evidence : Evidence
-        Everything that the match knows.
-    number : int
-        The entry.
-    row : mapping
-        The entry and its posting as people see them, with the columns of NAMED.
-    ours, theirs : mapping
-        The columns that are compared, of the entry and of its posting.
+    `row` has the entry and its posting as people see them; `ours` and `theirs` have the columns that are compared.
     """
 
     def __init__(
@@ -150,8 +120,8 @@ class Case:
     ) -> None:
         self.evidence, self.number, self.row, self.ours = evidence, number, row, ours
         matched, first = evidence.matched, int(evidence.first[number])
-        self.bookings = int(evidence.bookings[number])
         self.postings = evidence.postings_of(number)
+        self.bookings = 0 if number in evidence.ambiguous else len(self.postings)
         self.equals = evidence.ambiguous.get(number, Equals([], []))
         self.total = matched.total.get(first) if self.bookings else None
         self.size = int(evidence.sizes[first])
@@ -177,10 +147,18 @@ class Case:
             "in_a_sum": is_sum,
         }
         self.status = next((status for status, is_so in statuses.items() if is_so), "booked")
-        self.check: Check | None = None if self.status in ARRIVED else check_of(self)
 
     def __getitem__(self, name: str) -> Any:
         return WORDS[name](self)
+
+    def texts(self) -> dict[str, str | None]:
+        """Return what is said of the entry, with the columns of OUTCOME."""
+        texts = {"status": self.status, "differences": self["differences"] or None}
+        check = next((check for check in CHECKS if check.status == self.status and check.where(self)), None)
+        if check is None:
+            return texts
+        said = {name: getattr(check, name).format_map(self) for name in ("message", "to_do")}
+        return texts | said | {"about": self["about"], "severity": check.severity, "who": check.who}
 
 
 def _why(case: Case) -> str:
@@ -218,7 +196,7 @@ def _about(case: Case) -> str:
 def _expected(case: Case) -> str:
     if case.total is None:
         return str(case["money"])
-    return f"{_money(case.total, case.row.get('currency'))} ({case.row['matched_by']}, {case.size} entries)"
+    return f"{money_of(case.total, case.row.get('currency'))} ({case.row['matched_by']}, {case.size} entries)"
 
 
 def _job(case: Case) -> str:
@@ -231,15 +209,20 @@ def _is_early(case: Case) -> bool:
     return last is None or (day is not None and last < day)
 
 
+def _missing_equal(case: Case) -> str:
+    count = len(case.equals.entries) - len(case.equals.postings)
+    return f"{count} of them {'is' if count == 1 else 'are'} missing"
+
+
 # The words of the messages, by name.
 WORDS: Mapping[str, Callable[[Case], Any]] = {
     "about": _about,
-    "account": lambda case: _account(case.row, "") if "account_code" in case.evidence.compared else "any account",
+    "account": lambda case: account_of(case.row) if "account_code" in case.evidence.compared else "any account",
     "batch": lambda case: case.row.get("batch_id") or "unknown",
-    "booked_account": lambda case: _account(case.row, "booked_"),
+    "booked_account": lambda case: account_of(case.row, "booked_"),
     "booked_date": lambda case: str(case.row["booked_date"]),
     "booked_equal": lambda case: len(case.postings),
-    "booked_money": lambda case: _money(case.row["booked_amount"], case.row.get("booked_currency")),
+    "booked_money": lambda case: money_of(case.row["booked_amount"], case.row.get("booked_currency")),
     "bookings": lambda case: case.bookings,
     "date": lambda case: str(case.row.get("date") or "an unknown day"),
     "days": lambda case: case.evidence.days,
@@ -250,10 +233,8 @@ WORDS: Mapping[str, Callable[[Case], Any]] = {
     "is_in_doubt": lambda case: case.row.get("state") in IN_DOUBT,
     "job": _job,
     "ledger_until": lambda case: str(case.evidence.last_day or "no day"),
-    "missing_equal": lambda case: (
-        f"{case.equals.missing} of them {'is' if case.equals.missing == 1 else 'are'} missing"
-    ),
-    "money": lambda case: _money(case.row.get("amount"), case.row.get("currency")),
+    "missing_equal": _missing_equal,
+    "money": lambda case: money_of(case.row.get("amount"), case.row.get("currency")),
     "status": lambda case: case.status,
     "vouchers": lambda case: case.evidence.vouchers(case.number, case.postings),
     "why": _why,
@@ -265,7 +246,8 @@ def or_null(numbers: Numbers) -> pa.Array:
     return pa.array(numbers, COUNT, mask=numbers == NOBODY)
 
 
-def _voucher(row: Mapping[str, Any]) -> str:
+def posting_of(row: Mapping[str, Any]) -> str:
+    """Return where a posting is in the ledger."""
     named = [form.format(_line(row[name])) for name, form in VOUCHER.items() if row.get(name) not in (None, "")]
     return ", ".join(named) or "a posting without voucher, document and text"
 
@@ -274,10 +256,12 @@ def _line(value: object) -> str:
     return "" if value is None else " ".join(str(value).split())
 
 
-def _money(amount: Decimal | int | None, currency: str | None) -> str:
+def money_of(amount: Decimal | int | None, currency: str | None) -> str:
+    """Return an amount with its currency, in words where it is unknown."""
     return "an unknown amount" if amount is None else f"{_line(currency)} {shown(amount, currency)}".strip()
 
 
-def _account(row: Mapping[str, Any], prefix: str) -> str:
+def account_of(row: Mapping[str, Any], prefix: str = "") -> str:
+    """Return the code and name of an account; a prefix is that of their columns."""
     names = [_line(row.get(f"{prefix}{name}")) for name in ("account_code", "account_name")]
     return " ".join(filter(None, names)) or "no account"

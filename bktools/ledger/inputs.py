@@ -34,17 +34,11 @@ REQUIRED = {
     "ledger": (("account_code", "date", "amount"), "read_general_ledger"),
 }
 
-# The columns with the texts that are compared.
-TEXTS_OF = {"exported": ("supplier", "description"), "ledger": ("text",)}
-
 # The columns that a match adds to the entries, besides those of the posting: of these names an entry has no others.
 ADDED = (
     "matched_by", "score", "status", "bookings", "differences", "check", "severity", "about", "message", "to_do", "who",
 )  # fmt: skip
 OF_POSTING = "booked_"
-
-# Texts that repeat: each different one is held, compared and copied once.
-REPEATED = ("account_code", "currency")
 
 
 @dataclass(frozen=True)
@@ -72,13 +66,6 @@ class Inputs:
     def money(self) -> pa.DataType:
         """The type of the amounts on both sides."""
         return self.ledger.schema.field("amount").type
-
-    def texts(self, side: str, rows: list[int]) -> list[str]:
-        """Return the texts of some rows of one side, "exported" or "ledger"; "" where a row has none."""
-        table: pa.Table = getattr(self, side)
-        names = [name for name in TEXTS_OF[side] if has_values(table, name)]
-        columns = table.select(names).take(pa.array(rows, schema.COUNT)).to_pydict().values()
-        return [" ".join(filter(None, texts)) for texts in zip(*columns, strict=True)] if names else [""] * len(rows)
 
 
 def read(exported: Any, ledger: Any) -> Inputs:
@@ -123,8 +110,7 @@ def _checked(table: pa.Table, name: str) -> pa.Table:
         if wanted == "a date":
             table = with_column(table, column, pc.cast(table.column(column), schema.DATE, safe=False))
         elif wanted == "text":
-            texts = pc.cast(table.column(column), schema.TEXT)
-            table = with_column(table, column, texts.dictionary_encode() if column in REPEATED else texts)
+            table = with_column(table, column, pc.cast(table.column(column), schema.TEXT))
     return table
 
 
@@ -170,9 +156,3 @@ def _not_compared(entries: pa.Table, postings: pa.Table) -> list[str]:
 def has_values(table: pa.Table, name: str) -> bool:
     """Whether a table has a column with a value; the journal has all columns, empty ones, too."""
     return name in table.column_names and (not len(table) or table.column(name).null_count < len(table))
-
-
-def plain_texts(table: pa.Table) -> pa.Table:
-    """Return a table with every text written out, as people get it."""
-    kinds = [field.with_type(schema.TEXT) if pa.types.is_dictionary(field.type) else field for field in table.schema]
-    return table.cast(pa.schema(kinds))

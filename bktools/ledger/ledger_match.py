@@ -6,7 +6,6 @@ import dataclasses
 import datetime as dt
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import pandas as pd
 
@@ -49,8 +48,6 @@ class LedgerMatch(Result):
         What was not compared, and why.
     not_from_export : int
         How many postings on the entries' accounts, in their months, are matched with no entry.
-    lacking : int
-        How many of the ambiguous entries are missing.
     ledger_from, ledger_until : date
         First and last day of the postings; None for an empty ledger.
     settlements : DataFrame
@@ -78,7 +75,6 @@ class LedgerMatch(Result):
     findings: pd.DataFrame
     unchecked: tuple[str, ...]
     not_from_export: int
-    lacking: int
     ledger_from: dt.date | None
     ledger_until: dt.date | None
     # Tables that are computed on first use.
@@ -125,35 +121,22 @@ class LedgerMatch(Result):
     def _handed_over(self) -> dict[str, pd.DataFrame]:
         return super()._handed_over() | ({"settlements": self.settlements} if len(self.settlements) else {})
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return all tables for pickle and copy, computed now."""
-        return self.__dict__ | {name: getattr(self, name) for name in ("postings", "totals")} | {"_listed": {}}
-
     def __repr__(self) -> str:
         lines = [*self.sums, *as_lines(self._named), *self.remarks, *self.account_lines(".open_accounts")]
         return readable("\n  ".join([self.headline, *lines]))
 
     def _repr_html_(self) -> str:
-        return "".join(
-            [
-                views.heading(self.headline),
-                views.table(
-                    ["currency", "exported", "booked once", "missing"],
-                    self._money(),
-                    total=len(self._money()),
-                    looks=["", *[views.TO_THE_RIGHT] * 3],
-                ),
-                as_html(self._named, "entries", ".findings"),
-                views.table(
-                    ["account", "month", "currency", *TOTALS.values()],
-                    self._open_rows(),
-                    total=len(self.open_accounts),
-                    where=".open_accounts",
-                    looks=["", views.ON_ONE_LINE, "", *[views.TO_THE_RIGHT] * len(TOTALS)],
-                ),
-                views.table([""], [[line] for line in self.remarks], total=len(self.remarks)),
-            ]
-        )
+        money, rows, right = self._money(), self._open_rows(), views.TO_THE_RIGHT
+        of_money, of_totals = ["", right, right, right], ["", views.ON_ONE_LINE, "", *[right] * len(TOTALS)]
+        headings = ["account", "month", "currency", *TOTALS.values()]
+        parts = [
+            views.heading(self.headline),
+            views.table(["currency", "exported", "booked once", "missing"], money, total=len(money), looks=of_money),
+            as_html(self._named, "entries", ".findings"),
+            views.table(headings, rows, total=len(rows), where=".open_accounts", looks=of_totals),
+            views.table([""], [[line] for line in self.remarks], total=len(self.remarks)),
+        ]
+        return "".join(parts)
 
     @property
     def headline(self) -> str:
@@ -162,13 +145,12 @@ class LedgerMatch(Result):
         numbers = ", ".join(
             f"{counts[status]:,} {codes.sentence(status)}" for status in codes.WORDS if status in counts
         )
-        lacking = f" ({self.lacking:,} of them missing)" if self.lacking else ""
         period = f", {self.ledger_from} to {self.ledger_until}" if self.ledger_from else " without postings"
         others = (
             f"; {codes.counted(self.not_from_export, 'posting')} not from an export" if self.not_from_export else ""
         )
         entries = codes.counted(len(self.entries), "exported entry", "exported entries")
-        return f"Ledger{period}: {entries}: {numbers.replace('ambiguous', f'ambiguous{lacking}') or 'none'}{others}"
+        return f"Ledger{period}: {entries}: {numbers or 'none'}{others}"
 
     def _money(self) -> list[tuple[str, ...]]:
         """Return by currency the amounts that were exported, booked once, and missing."""
@@ -203,9 +185,8 @@ class LedgerMatch(Result):
             lines.append("in a sum: " + ", ".join(f"{count:,} entries by {kind}" for kind, count in kinds.items()))
         split = entries[entries["split_line"].fillna(0) > 0] if "split_line" in entries else entries[:0]
         if len(split):
-            count = split["entry_id"].nunique()
-            entry = "entry" if count == 1 else "entries"
-            lines.append(f"split: {count:,} {entry} with {len(split):,} lines; each line is compared by itself")
+            split_entries = codes.counted(split["entry_id"].nunique(), "entry", "entries")
+            lines.append(f"split: {split_entries} with {len(split):,} lines; each line is compared by itself")
         if "changed_since_export" in entries:
             changed = entries.dropna(subset="changed_since_export")
             lines += [f"changed since export: {entry}: {change}" for entry, change in _changes(changed.head(SHOWN))]

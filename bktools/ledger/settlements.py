@@ -9,20 +9,18 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from bktools.caller import name_of
 from bktools.errors import ArgumentError
-from bktools.frames.codes import sentence
-from bktools.frames.currencies import shown
+from bktools.frames.codes import counted, sentence
 from bktools.frames.schema import IN_DOUBT
-from bktools.ledger.findings import VOUCHER
+from bktools.ledger.findings import account_of, money_of, posting_of
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.match import DAYS, match_ledger
 from bktools.ledger.steps import BY_DAY
@@ -105,10 +103,11 @@ def settlements(
     ArgumentError
         When the ledger has no such voucher or document.
     """
-    if not set(sendings) & set(exported["batch_id"]):
+    batches = sorted(set(sendings) & set(exported["batch_id"]))
+    if not batches:
         return []
     evidence = _Evidence(exported, ledger, explained, days)
-    return [evidence.settlement(batch, sending) for batch, sending in sorted(sendings.items()) if evidence.has(batch)]
+    return [evidence.settlement(batch, sendings[batch]) for batch in batches]
 
 
 def as_frame(settled: Sequence[Settlement]) -> pd.DataFrame:
@@ -132,17 +131,20 @@ class _Evidence:
         self._exported, self._days = exported, days
         # The number of a posting is its `line` here, so that both matches name it.
         self._ledger = ledger.reset_index(drop=True)
-        numbers = [self._ledger[name] for name in ("voucher_id", "document_number") if name in self._ledger]
-        is_explained = pd.Series(data=False, index=self._ledger.index)
-        for voucher in explained:
-            is_this = pd.Series(data=False, index=self._ledger.index)
-            for number in numbers:
-                is_this |= (number.str.split().str.join(" ") == " ".join(voucher.split())).fillna(value=False)
-            if not is_this.any():
+        numbers = pd.DataFrame(
+            {
+                name: self._ledger[name].str.split().str.join(" ")
+                for name in ("voucher_id", "document_number")
+                if name in self._ledger
+            },
+            index=self._ledger.index,
+        )
+        named = {" ".join(voucher.split()): voucher for voucher in explained}
+        for number, voucher in named.items():
+            if not numbers.isin([number]).any(axis=None):
                 raise ArgumentError(name_of("explained"), "must name a voucher or a document of the ledger", voucher)
-            is_explained |= is_this
-        self._explained = ", ".join(dict.fromkeys(" ".join(voucher.split()) for voucher in explained))
-        self._open = self._ledger.assign(line=self._ledger.index)[~is_explained]
+        self._explained = ", ".join(named)
+        self._open = self._ledger.assign(line=self._ledger.index)[~numbers.isin([*named]).any(axis="columns")]
         days_of = self._ledger["date"].dropna()
         self._first: dt.date | None
         self._last: dt.date | None
@@ -150,31 +152,32 @@ class _Evidence:
         self._months = set(days_of.dt.strftime("%Y-%m"))
         self._span = f"the ledger of {self._first} to {self._last}" if len(days_of) else "the ledger"
 
-    def has(self, batch: str) -> bool:
-        return bool((self._exported["batch_id"] == batch).any())
-
     def settlement(self, batch: str, sending: Sending) -> Settlement:
-        """Return the evidence about one batch, for every outcome that the other batches in doubt may have."""
-        in_doubt = self._exported["state"].isin(IN_DOUBT) & (self._exported["batch_id"] != batch)
-        unresolved = sorted(self._exported.loc[in_doubt, "batch_id"].unique())
-        if sending.undelivered:
-            return Settlement(batch, None, sending.undelivered)
-        if len(unresolved) > MOST_UNRESOLVED:
-            return Settlement(batch, None, f"{len(unresolved)} other batches are in doubt: settle some of them first")
+        """Return the evidence about one batch."""
         try:
-            outcomes = {
-                self._outcome(batch, sending, booked)
-                for count in range(len(unresolved) + 1)
-                for booked in itertools.combinations(unresolved, count)
-            }
+            outcome, text = self._decided(batch, sending)
         except _NotDecidedError as reason:
             lines = tuple(self._posting(row_number) for row_number in sorted(set(reason.row_numbers)))
             return Settlement(batch, None, reason.why, lines)
-        if len({outcome for outcome, _ in outcomes}) > 1:
-            return Settlement(batch, None, f"it depends on the outcome of {', '.join(unresolved)}: settle that first")
-        outcome, text = min(outcomes)
         explained = f"; explained by hand: {self._explained}" if self._explained else ""
         return Settlement(batch, outcome, f"{text}{explained}")
+
+    def _decided(self, batch: str, sending: Sending) -> tuple[str, str]:
+        """Return outcome and evidence, the same for every outcome that the other batches in doubt may have."""
+        in_doubt = self._exported["state"].isin(IN_DOUBT) & (self._exported["batch_id"] != batch)
+        unresolved = sorted(self._exported.loc[in_doubt, "batch_id"].unique())
+        if sending.undelivered:
+            raise _NotDecidedError(sending.undelivered)
+        if len(unresolved) > MOST_UNRESOLVED:
+            raise _NotDecidedError(f"{len(unresolved)} other batches are in doubt: settle some of them first")
+        outcomes = {
+            self._outcome(batch, sending, booked)
+            for count in range(len(unresolved) + 1)
+            for booked in itertools.combinations(unresolved, count)
+        }
+        if len({outcome for outcome, _ in outcomes}) > 1:
+            raise _NotDecidedError(f"it depends on the outcome of {', '.join(unresolved)}: settle that first")
+        return min(outcomes)
 
     def _outcome(self, batch: str, sending: Sending, booked: Collection[str]) -> tuple[str, str]:
         """Return outcome and evidence, if of the batches in doubt those in `booked` were booked."""
@@ -213,15 +216,13 @@ class _Evidence:
             alike = list(unexplained.index[unexplained["account_code"].isin(accounts)])
             if alike:
                 raise _NotDecidedError("one sum fits, but the account has other postings", [*booked, *alike])
+        sums = ""
         if len(in_sums):
             self._refuse_zero(rows)
             kinds = " and ".join(sorted(kind.removeprefix("sum of ") for kind in in_sums["matched_by"].unique()))
-            count = len(pd.unique(in_sums["booked_line"]))
-            return (
-                f"all {len(rows)} entries are booked once in {self._span}, {len(in_sums)} of them in {count} "
-                f"sum{'s' if count > 1 else ''} by {kinds}: {self._vouchers(rows)}"
-            )
-        return f"all {len(rows)} entries are booked once in {self._span}: {self._vouchers(rows)}"
+            count = counted(len(pd.unique(in_sums["booked_line"])), "sum")
+            sums = f", {len(in_sums)} of them in {count} by {kinds}"
+        return f"all {len(rows)} entries are booked once in {self._span}{sums}: {self._vouchers(rows)}"
 
     def _released(self, batch: str, rows: pd.DataFrame, without: _Match, sending: Sending) -> str:
         """Return the evidence that a batch was not booked."""
@@ -246,9 +247,9 @@ class _Evidence:
                 f"{none}, but no accepted entry on {', '.join(strange)} is there either: it is not known where they are booked",
                 self._unexplained(rows, without),
             )
-        keys = {key for columns in GROUPS[2:] for key in _groups(rows, columns)}
+        keys = _amounts_by(rows, *GROUPS[2:]).keys()
         missing = sum(
-            any(keys.intersection(_groups(before.loc[[row_number]], columns)) for columns in GROUPS[2:])
+            not keys.isdisjoint(_amounts_by(before.loc[[row_number]], *GROUPS[2:]))
             for row_number in before.index[~is_there]
         )
         if missing:
@@ -302,7 +303,7 @@ class _Evidence:
 
     def _refuse_zero(self, rows: pd.DataFrame) -> None:
         """Refuse a batch of which a group sums up to zero: a sum with it is the same as one without it."""
-        if any(not total for columns in GROUPS for total, _ in _totals(rows, columns)):
+        if not all(sum(amounts, Decimal()) for amounts in _amounts_by(rows, *GROUPS).values()):
             raise _NotDecidedError("some of its entries sum up to zero, so no sum shows whether it has them")
 
     def _unexplained(self, rows: pd.DataFrame, match: _Match) -> list[int]:
@@ -315,11 +316,11 @@ class _Evidence:
 
     def _fits(self, rows: pd.DataFrame, match: _Match) -> list[int]:
         """Return unexplained postings that may hold the batch: on its accounts any, on others by the sum."""
-        totals = [one for columns in GROUPS for one in _totals(rows, columns) if len(one[1]) > 1]
         amounts = set(rows["amount"])
-        for total, parts in totals:
-            for amount in (total, sum(part for part in parts if part > 0), sum(part for part in parts if part < 0)):
-                amounts |= {amount, -amount} - {Decimal()}
+        for parts in _amounts_by(rows, *GROUPS).values():
+            debit, credit = sum(part for part in parts if part > 0), sum(part for part in parts if part < 0)
+            if len(parts) > 1:
+                amounts |= {sign * amount for amount in (debit + credit, debit, credit) for sign in (1, -1)} - {0}
         unexplained = self._open.loc[self._unexplained(rows, match)]
         is_there = unexplained["account_code"].str.strip().isin(_accounts(rows)) | unexplained["amount"].isin(amounts)
         fitting = set(unexplained.index[is_there])
@@ -330,24 +331,18 @@ class _Evidence:
                     fitting |= set(unexplained.index[sums.isin(amounts).fillna(value=False)])
         return sorted(fitting)
 
-    def _value(self, row_number: int, name: str) -> str:
-        value: Any = self._ledger.loc[row_number, name] if name in self._ledger else None
-        return "" if value is None or pd.isna(value) else " ".join(str(value).split())
-
     def _posting(self, row_number: int) -> str:
         """Return a posting in one line."""
-        row, value = self._ledger.loc[row_number], partial(self._value, row_number)
-        account = " ".join(filter(None, map(value, ("account_code", "account_name"))))
-        currency = value("currency")
-        money = f"{currency} {shown(row['amount'], currency or None)}".strip()
-        there = [form.format(value(name)) for name, form in VOUCHER.items() if value(name)]
-        return ", ".join([f"{row['date']:%Y-%m-%d}", account, money, *there])
+        row: Any = self._ledger.loc[row_number].dropna().to_dict()
+        money = money_of(row["amount"], row.get("currency"))
+        return ", ".join([f"{row['date']:%Y-%m-%d}", account_of(row), money, posting_of(row)])
 
     def _vouchers(self, rows: pd.DataFrame) -> str:
         """Return where the postings of entries are, by the first of voucher, document and line that the ledger has."""
-        row_numbers = sorted({int(row_number) for row_number in rows["booked_line"]})
+        booked = self._ledger.loc[sorted({int(row_number) for row_number in rows["booked_line"]})]
         for name, noun in (("voucher_id", "vouchers"), ("document_number", "documents"), ("line", "lines")):
-            there = list(dict.fromkeys(value for row_number in row_numbers if (value := self._value(row_number, name))))
+            values = booked[name].dropna().astype(str).str.split().str.join(" ") if name in booked else ()
+            there = list(dict.fromkeys(filter(None, values)))
             if there:
                 more = f" and {len(there) - SHOWN} more" if len(there) > SHOWN else ""
                 return f"{noun} {', '.join(there[:SHOWN])}{more}"
@@ -362,21 +357,15 @@ class _Match:
         for name in ("sent_at", "batch_id", "state"):
             if name not in self.entries:
                 self.entries[name] = None
-        postings = match.postings
-        self._row_numbers: dict[str, list[int]] = defaultdict(list)
-        for row_number, entry in zip(postings["line"], postings["entry_id"], strict=True):
-            if pd.notna(entry):
-                self._row_numbers[str(entry)].append(int(row_number))
-        self._entry_of = {
-            row_number: entry for entry, row_numbers in self._row_numbers.items() for row_number in row_numbers
-        }
-        self.explained = set(postings.loc[postings["status"].isin(ARRIVED), "line"].astype(int))
+        postings = match.postings.astype({"line": int})
+        self._entry_of = postings.set_index("line")["entry_id"].dropna()
+        self.explained = set(postings.loc[postings["status"].isin(ARRIVED), "line"])
         self.arrived = set(self.entries.loc[self.entries["status"].isin(ARRIVED), "entry_id"])
 
     def row_numbers_of(self, rows: pd.DataFrame) -> list[int]:
         """Return all postings that some entries were found in."""
-        firsts = {self._entry_of[int(row_number)] for row_number in rows["booked_line"].dropna()}
-        return sorted({row_number for entry in firsts for row_number in self._row_numbers[entry]})
+        firsts = self._entry_of.loc[rows["booked_line"].dropna().astype(int)]
+        return sorted(self._entry_of.index[self._entry_of.isin(firsts)])
 
 
 def _accounts(rows: pd.DataFrame) -> list[str]:
@@ -393,25 +382,15 @@ KEYS: Mapping[str, Callable[[Mapping[Any, Any]], Any]] = {
 COLUMNS = {"batch": "batch_id", "account": "account_code", "document": "document_number"}
 
 
-def _keyed(rows: pd.DataFrame, columns: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], Decimal]]:
-    """Yield the key of each entry, without those that lack a column of it, and the amount."""
-    names = [COLUMNS.get(column, "date") for column in columns]
-    if not {*names, "amount"} <= set(rows.columns):
-        return
-    has_currency = "currency" in rows
-    for row in rows.dropna(subset=[*names, "amount"]).to_dict("records"):
-        key = tuple(KEYS[column](row) for column in columns)
-        if None not in key:
-            yield (*columns, *key, str(row["currency"]) if has_currency else ""), row["amount"]
-
-
-def _groups(rows: pd.DataFrame, columns: Sequence[str]) -> set[tuple[Any, ...]]:
-    return {key for key, _ in _keyed(rows, columns)}
-
-
-def _totals(rows: pd.DataFrame, columns: Sequence[str]) -> list[tuple[Decimal, list[Decimal]]]:
-    """Return the total and the amounts of each group."""
-    groups: dict[tuple[Any, ...], list[Decimal]] = defaultdict(list)
-    for key, amount in _keyed(rows, columns):
-        groups[key].append(amount)
-    return [(sum(amounts, Decimal()), amounts) for amounts in groups.values()]
+def _amounts_by(rows: pd.DataFrame, *groups: Sequence[str]) -> dict[tuple[Any, ...], list[Decimal]]:
+    """Return the amounts of each group by its key, without the entries that lack a column of it."""
+    amounts: dict[tuple[Any, ...], list[Decimal]] = defaultdict(list)
+    for columns in groups:
+        names = [COLUMNS.get(column, "date") for column in columns]
+        if not {*names, "amount"} <= set(rows.columns):
+            continue
+        for row in rows.dropna(subset=[*names, "amount"]).to_dict("records"):
+            key = tuple(KEYS[column](row) for column in columns)
+            if None not in key:
+                amounts[*columns, *key, str(row.get("currency", ""))].append(row["amount"])
+    return amounts

@@ -23,8 +23,10 @@ class Step:
     text : str
         "orders": texts decide which of several equal ones are matched. "agrees": texts must also be similar where both
         sides have one. "decides": they must be similar, or be missing where no other pair is possible.
-    named : bool
+    is_named : bool
         Whether postings that name an entry by its ID take part: they are matched with no other entry.
+    is_double : bool
+        Whether a posting is matched as a double of another one, which has an entry.
     group : tuple of str
         For a sum: all entries with the same values of these columns are matched together, with their total.
     differs : bool
@@ -36,14 +38,17 @@ class Step:
     of: str = "open_postings"
     nearby: bool = False
     text: str = "orders"
-    named: bool = False
+    is_named: bool = False
+    is_double: bool = False
     group: tuple[str, ...] = ()
     differs: bool = False
 
     @property
     def left(self) -> str:
-        """The table that is matched with `of`: the open entries, or the sums of their groups."""
-        return f"sums_by_{'_'.join(self.group)}" if self.group else "open_entries"
+        """The table that is matched with `of`: open entries, sums of their groups, or postings with an entry."""
+        if self.group:
+            return f"sums_by_{'_'.join(self.group)}"
+        return "first_postings" if self.is_double else "open_entries"
 
 
 EXACT = ("account", "amount", "currency")
@@ -69,10 +74,10 @@ def _with_another_total(step: Step) -> Step:
 
 
 STEPS = (
-    Step("entry ID", ("id", *EXACT), named=True),
-    Step("entry ID", ("id", *EXACT), of="vouchers", named=True),
+    Step("entry ID", ("id", *EXACT), is_named=True),
+    Step("entry ID", ("id", *EXACT), of="vouchers", is_named=True),
     # Whatever else differs. The side of the amount, because the other side of the voucher has the same number.
-    Step("entry ID", ("id", "is_credit"), named=True),
+    Step("entry ID", ("id", "is_credit"), is_named=True),
     Step("document number", ("document", *EXACT)),
     *_also_of_vouchers(OF_DOCUMENT),
     Step(EXACTLY, (*EXACT, "date")),
@@ -89,21 +94,17 @@ STEPS = (
     Step("document number and amount", ("document", "amount", "currency", "date"), nearby=True),
     # A refund booked as a cost, or a cost as a refund.
     Step("account and date", ("account", "size", "currency", "date"), text="agrees"),
-)
-BY_TEXT = (
+    # Another posting like one that is matched is a double of it.
+    Step("entry ID", ("id", *EXACT), is_named=True, is_double=True),
+    Step("document number", ("document", *EXACT, "date"), nearby=True, is_double=True),
+    Step(EXACTLY, (*EXACT, "date"), text="agrees", is_double=True),
+    # What is left is found by texts, so that doubles come before.
     Step("amount and date", ("amount", "currency", "date"), of="uncommon", text="decides"),
     Step("account and date", ("account", "currency", "date"), text="decides"),
 )
 
-# Another posting like one that is matched is a double of it. Doubles are found before `BY_TEXT`.
-DOUBLES = (
-    Step("entry ID", ("id", *EXACT), named=True),
-    Step("document number", ("document", *EXACT, "date"), nearby=True),
-    Step(EXACTLY, (*EXACT, "date"), text="agrees"),
-)
-
 # The columns that agree, in words; `Matches.by` has their numbers.
-BY = tuple(dict.fromkeys(step.by for step in (*STEPS, *BY_TEXT)))
+BY = tuple(dict.fromkeys(step.by for step in STEPS))
 
 # The sides of vouchers with the amount in several postings: net and tax, or several cost centres. Only one account of
 # the side is one that entries have.
@@ -112,7 +113,7 @@ CREATE OR REPLACE TABLE vouchers AS
 SELECT
     min(no) FILTER (is_expected) AS no, min(id) AS id, min(document) AS document,
     min(account) FILTER (is_expected) AS account, sum(amount) AS amount, currency, date, list(no ORDER BY no) AS members,
-    voucher, amount < 0 AS is_credit
+    [min(account) FILTER (is_expected)] AS accounts, voucher, amount < 0 AS is_credit
 FROM (SELECT *, account IN (FROM entry_accounts) AS is_expected FROM open_postings)
 WHERE voucher IN (SELECT voucher FROM open_postings WHERE account IN (SELECT account FROM open_entries))
 GROUP BY voucher, currency, date, is_credit
@@ -146,7 +147,7 @@ UNCOMMON = """
 CREATE OR REPLACE TABLE on_other_accounts AS
 SELECT account, voucher FROM postings
 WHERE account IN (SELECT account FROM open_postings)
-    AND account NOT IN (FROM entry_accounts WHERE account IS NOT NULL);
+    AND account NOT IN (FROM entry_accounts);
 CREATE OR REPLACE TABLE matched_vouchers AS
 SELECT voucher FROM postings SEMI JOIN matched_postings USING (no) WHERE voucher IN (SELECT voucher FROM on_other_accounts);
 CREATE OR REPLACE TABLE uncommon AS
@@ -172,7 +173,7 @@ HAVING count(*) > 1 AND count(amount) = count(*) AND sum(amount) <> 0
 
 # Those of some groups to which no other entry belongs.
 WHOLE_SUMS = """
-SELECT sums.no FROM (FROM {table} SEMI JOIN wanted USING (no)) AS sums
+SELECT sums.no, any_value(members) FROM (FROM {table} SEMI JOIN wanted USING (no)) AS sums
 JOIN (SELECT *, date_trunc('month', date) AS month FROM entries) AS every_entry USING ({group})
 GROUP BY sums.no HAVING count(*) = any_value(len(members))
 """

@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.frames.columns import with_column
-from bktools.frames.engine import engine
+from bktools.frames.engine import engine, kept
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, TEXT, to_pandas
 from bktools.ledger.checks import SEVERITIES
 from bktools.ledger.columns import Flags, Numbers
-from bktools.ledger.findings import Case, Equals, Evidence, or_null
-from bktools.ledger.inputs import OF_POSTING, Inputs, plain_texts
+from bktools.ledger.findings import OUTCOME, Equals, Evidence, or_null
+from bktools.ledger.inputs import OF_POSTING, Inputs
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.matches import NOBODY, Matches
 from bktools.ledger.steps import BY, EXACTLY
@@ -52,7 +52,11 @@ WITH
         SELECT DISTINCT currency, currency IN (SELECT currency FROM postings) OR NOT EXISTS (FROM postings) AS is_comparable
         FROM (SELECT currency FROM entries UNION ALL SELECT currency FROM postings)
     ),
-    names AS (SELECT account, min(name) AS name FROM account_names GROUP BY account),
+    names AS (
+        SELECT account, min(account_name) AS account_name
+        FROM (SELECT account, account_name FROM entries UNION ALL SELECT account, account_name FROM postings)
+        WHERE account <> '' GROUP BY account
+    ),
     exported AS (
         SELECT account, strftime(date, '%Y-%m') AS month, currency, count(*) AS entries, sum(amount) AS exported
         FROM entries GROUP BY ALL
@@ -72,7 +76,7 @@ WITH
         GROUP BY ALL
     )
 SELECT
-    account AS account_code, names.name AS account_name, month, currency, coalesce(entries, 0) AS entries, exported,
+    account AS account_code, account_name, month, currency, coalesce(entries, 0) AS entries, exported,
     coalesce(postings, 0) AS postings, ledger, coalesce(on_other_accounts, 0) AS on_other_accounts,
     if(is_comparable, coalesce(ledger, 0) - coalesce(exported, 0), NULL) AS difference,
     coalesce(not_from_export, 0) AS not_from_export,
@@ -97,25 +101,25 @@ def result(
     not_exported = np.asarray(connection.execute(NOT_EXPORTED).fetchnumpy()["no"])
     doubles = np.bincount(matched.entry[matched.is_double & (matched.entry != NOBODY)], minlength=len(matched.posting))
     bookings = np.where(matched.posting == NOBODY, 0, 1 + doubles[matched.first()])
-    evidence = Evidence(inputs, *compared, matched, ambiguous, bookings, days)
+    evidence = Evidence(inputs, compared, matched, ambiguous, days)
     entries = _with_evidence(inputs, matched, evidence.first)
     is_plain = (bookings == 1) & (matched.by == BY.index(EXACTLY)) & _are_same(entries, inputs.compared)
     is_plain[list(matched.amount)] = False
     numbers = np.flatnonzero(~is_plain)
     cases = evidence.cases(numbers, entries)
-    entries = _with_cases(entries, bookings, numbers, cases)
-    findings = _findings(entries, numbers, cases)
+    texts = pa.Table.from_pylist([{"status": "booked"}, *(case.texts() for case in cases)], OUTCOME)
+    entries = _with_outcome(entries, bookings, numbers, texts)
+    findings = _findings(entries, numbers, texts)
     entries = entries.select(in_reading_order(entries.column_names))
     return LedgerMatch(
-        entries=to_pandas(plain_texts(entries)),
-        findings=to_pandas(plain_texts(findings)),
+        entries=to_pandas(entries),
+        findings=to_pandas(findings),
         unchecked=inputs.unchecked,
         not_from_export=len(not_exported),
-        lacking=sum(equals.missing for equals in {equals.entries[0]: equals for equals in ambiguous.values()}.values()),
         ledger_from=evidence.first_day,
         ledger_until=evidence.last_day,
         _listed={
-            "totals": partial(_totals, inputs, compared, matched, not_exported),
+            "totals": partial(_totals, compared, matched, not_exported),
             "postings": partial(
                 _postings, inputs, matched, entries.column("status"), not_exported, [*ambiguous.values()]
             ),
@@ -164,57 +168,30 @@ def _are_same(entries: pa.Table, compared: frozenset[str]) -> Flags:
     return same
 
 
-def _with_cases(entries: pa.Table, bookings: Numbers, numbers: Numbers, cases: Sequence[Case]) -> pa.Table:
-    """Return the entries with their status, the differences and the next step."""
+def _with_outcome(entries: pa.Table, bookings: Numbers, numbers: Numbers, texts: pa.Table) -> pa.Table:
+    """Return the entries with their status, the differences and the next step; `texts` begins with a plain booking."""
     row = np.zeros(len(entries), dtype=np.int64)
     row[numbers] = np.arange(1, len(numbers) + 1)
-    rows = pa.array(row)
-    columns = {
-        "status": ["booked", *(case.status for case in cases)],
-        "bookings": None,
-        "differences": [None, *(case["differences"] or None for case in cases)],
-        "to_do": [None, *(case.check and case.check.to_do.format_map(case) for case in cases)],
-        "who": [None, *(case.check and case.check.who for case in cases)],
-    }
-    for name, values in columns.items():
-        column = pa.array(bookings) if values is None else pa.array(values, TEXT).take(rows)
+    for name in ("status", "bookings", "differences", "to_do", "who"):
+        column = pa.array(bookings) if name == "bookings" else texts.column(name).take(pa.array(row))
         entries = entries.append_column(name, column)
     return entries
 
 
-def _findings(entries: pa.Table, numbers: Numbers, cases: Sequence[Case]) -> pa.Table:
+def _findings(entries: pa.Table, numbers: Numbers, texts: pa.Table) -> pa.Table:
     """Return the findings: the most severe first."""
-    order = sorted(
-        (SEVERITIES.index(case.check.severity), case.status, index) for index, case in enumerate(cases) if case.check
-    )
-    chosen = [(case, case.check) for case in (cases[index] for *_, index in order) if case.check]
-    findings = entries.take(pa.array(numbers[[index for *_, index in order]], COUNT)).drop_columns(["status"])
-    columns = {
-        "check": [case.status for case, _ in chosen],
-        "severity": [check.severity for _, check in chosen],
-        "about": [case["about"] for case, _ in chosen],
-        "message": [check.message.format_map(case) for case, check in chosen],
-    }
-    for name, values in columns.items():
-        findings = findings.append_column(name, pa.array(values, TEXT))
+    rows = enumerate(texts.select(["severity", "status"]).to_pylist())
+    ranks = sorted((SEVERITIES.index(row["severity"]), row["status"], at) for at, row in rows if row["severity"])
+    order = np.array([at for *_, at in ranks], dtype=np.int64)
+    findings = entries.take(pa.array(numbers[order - 1], COUNT)).drop_columns(["status"])
+    for column, name in {"check": "status", "severity": "severity", "about": "about", "message": "message"}.items():
+        findings = findings.append_column(column, texts.column(name).take(pa.array(order)))
     first = ["check", "severity", "about", "message", "to_do", "who"]
     return findings.select([*dict.fromkeys([*first, *in_reading_order(findings.column_names)])])
 
 
-def _totals(
-    inputs: Inputs, compared: tuple[pa.Table, pa.Table], matched: Matches, not_exported: Numbers
-) -> pd.DataFrame:
+def _totals(compared: tuple[pa.Table, pa.Table], matched: Matches, not_exported: Numbers) -> pd.DataFrame:
     """Return the sums of both sides by account, month and currency."""
-    names = [
-        pa.table(
-            {
-                "account": pc.cast(pc.ascii_trim_whitespace(texts.column("account_code")), TEXT),
-                "name": pc.cast(texts.column("account_name"), TEXT),
-            }
-        )
-        for texts in (plain_texts(inputs.exported), plain_texts(inputs.ledger))
-        if {"account_code", "account_name"} <= {*texts.column_names}
-    ]
     # The postings of vouchers that are matched as a sum, each with the one on the account of the cost.
     beside = np.flatnonzero(np.isin(matched.entry, list(matched.amount)) & ~matched.is_double)
     cost = matched.posting[matched.entry[beside]]
@@ -222,15 +199,10 @@ def _totals(
         "entries": compared[0],
         "postings": compared[1],
         "not_exported": pa.table({"no": not_exported}),
-        "account_names": pa.concat_tables(names)
-        if names
-        else pa.table({"account": pa.nulls(0, TEXT), "name": pa.nulls(0, TEXT)}),
         "beside": pa.table({"no": beside, "cost": cost}),
     }
     with engine("match_ledger", **tables) as connection:
-        # A table is planned once; a relation would be planned twice, for its columns and for its rows.
-        connection.execute(f"CREATE TABLE totals AS {TOTALS}")
-        return to_pandas(connection.table("totals").to_arrow_table())
+        return to_pandas(kept(connection, "totals", TOTALS))
 
 
 def _postings(
@@ -243,4 +215,4 @@ def _postings(
     statuses[[posting for equals in ambiguous for posting in equals.postings]] = "ambiguous"
     table = with_column(inputs.ledger, "status", pa.array(statuses, TEXT, from_pandas=True))
     table = with_column(table, "entry_id", inputs.exported.column("entry_id").take(entries))
-    return to_pandas(plain_texts(table.select(in_reading_order(table.column_names))))
+    return to_pandas(table.select(in_reading_order(table.column_names)))

@@ -15,7 +15,6 @@ SIMILAR = 70
 CLEARLY = 10
 # Texts of larger groups of equal entries and postings are not compared: entries are taken in their order.
 LARGEST_GROUP = 10_000
-LARGEST_NUMBER = 2**61
 
 Scores: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -83,14 +82,13 @@ def best_pairs(
 
 
 def _distances(ours: Sequence[int | None], theirs: Sequence[int | None]) -> Numbers:
-    """Return how far days or amounts of all pairs are apart, as numbers of the same order; 0 where one is unknown."""
+    """Return how far days or amounts of all pairs are apart, as ranks of the same order; least where one is unknown."""
     # An amount may have more digits than a number of 64 bits.
-    is_long = any(abs(value or 0) > LARGEST_NUMBER for value in (*ours, *theirs))
-    one, other = (np.array([value or 0 for value in side], object if is_long else np.int64) for side in (ours, theirs))
+    one, other = (np.array([value or 0 for value in side], object) for side in (ours, theirs))
     distances = np.abs(np.subtract.outer(one, other))
     distances[[value is None for value in ours], :] = 0
     distances[:, [value is None for value in theirs]] = 0
-    return np.unique(distances, return_inverse=True)[1].reshape(distances.shape) if is_long else distances
+    return np.unique(distances, return_inverse=True)[1].reshape(distances.shape)
 
 
 def _scores(ours: Sequence[Row], theirs: Sequence[Row]) -> Scores:

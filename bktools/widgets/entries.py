@@ -14,7 +14,7 @@ from bktools.caller import install_command
 from bktools.consoles import in_notebook, readable
 from bktools.errors import ConfigurationError, InputError
 from bktools.export import ExportPlan
-from bktools.export.selection import as_ids, as_mask, refuse_missing
+from bktools.export.selection import selected_rows
 from bktools.frames.codes import short
 from bktools.frames.columns import days_of, text_of
 from bktools.frames.currencies import shown
@@ -275,12 +275,7 @@ def _places(entries: pd.DataFrame, selection: Any) -> list[int]:
     """Return the positions of the selected rows."""
     if selection is None:
         return []
-    mask = as_mask(selection, entries)
-    if mask is None:
-        wanted = as_ids(selection)
-        ids = pc.ascii_lower(to_arrow(entries[["id"]], "the entries").column("id"))
-        refuse_missing(wanted, ids)
-        mask = pc.is_in(ids, value_set=wanted).to_numpy()
+    mask = selected_rows(selection, entries, to_arrow(entries[["id"]], "the entries"))
     return _whole_entries(entries, [int(place) for place in mask.nonzero()[0]], before=[])
 
 

@@ -334,9 +334,9 @@ def test_lines_of_one_id_that_differ_are_both_held_back(entries):
 
 
 def test_a_check_is_one_entry_of_the_table(entries, monkeypatch):
-    """A new check, here of entries of the last century, is one entry: condition, texts with values, and what it needs."""
+    """A new check, here of entries of the last century, is one entry: condition, and texts with values; it needs what it reads."""
     condition = "year(entry.day) < 2000"
-    old = Check("old", condition, "it is of {day}", "look", ERP, ("entries.date",), severity="error")
+    old = Check("old", condition, "it is of {day}", "look", ERP, severity="error")
     monkeypatch.setattr(checks, "CHECKS", (old, *CHECKS))
     plan = compose_export_jobs(entries(2, date=pd.to_datetime(["2026-10-01", "1999-12-31"])))
     assert plan.not_ready[["reason", "message"]].to_numpy().tolist() == [["old", "it is of 1999-12-31: look"]]
