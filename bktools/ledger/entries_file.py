@@ -10,7 +10,7 @@ import pyarrow as pa
 from bktools.errors import InputError
 from bktools.frames.codes import counted
 from bktools.frames.columns import tables_in_one_scale, with_column
-from bktools.frames.engine import engine, kept, scannable
+from bktools.frames.engine import engine, in_memory, kept
 from bktools.frames.schema import ENTRY_DATA, split_lines, to_pandas
 
 # The columns that are compared, each with its noun, what is compared, and the text that is shown.
@@ -55,7 +55,7 @@ def with_file(exported: pd.DataFrame, entries: Any) -> pd.DataFrame:
     InputError
         When an entry is on several lines of the file, which are not said to be its parts.
     """
-    ours, theirs = _numbered(scannable(exported, "exported")), _numbered(scannable(entries, "entries"))
+    ours, theirs = _numbered(in_memory(exported, "exported")), _numbered(in_memory(entries, "entries"))
     # The engine would round the finest amount to the decimals of the coarsest.
     ours, theirs = tables_in_one_scale(_complete(ours), _complete(theirs))
     columns = [f"ours.{name}" for name in exported.columns if name not in {*ENTRY_DATA, "split_line"}]
@@ -72,8 +72,7 @@ def with_file(exported: pd.DataFrame, entries: Any) -> pd.DataFrame:
         return to_pandas(kept(connection, "joined", query))
 
 
-def _numbered(table: Any) -> pa.Table:
-    table = table if isinstance(table, pa.Table) else table.to_table()
+def _numbered(table: pa.Table) -> pa.Table:
     table = with_column(table, "split_line", split_lines(table))
     return table.append_column("no", pa.array(range(len(table))))
 
