@@ -268,10 +268,8 @@ def _draw_bars(
     ax.set_xlim(low, high if high > low else low + 1)
     if low < 0 and rows:
         # A piece beside each bar: in a small chart the names stand between them.
-        middles = [row + offset for row in rows]
-        ax.vlines(
-            [0] * len(middles), *([middle + side * height for middle in middles] for side in (-0.7, 0.7)), INK, lw=0.8
-        )
+        above, below = ([row + offset + side * height for row in rows] for side in (-0.7, 0.7))
+        ax.vlines([0.0] * len(rows), above, below, INK, linewidth=0.8)
     return highs
 
 
