@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.close.actions import Actions
-from bktools.close.changes import months_between, threshold_of
+from bktools.close.changes import as_entries, months_between, threshold_of
 from bktools.close.close import Close, Run
 from bktools.close.entries import HELD, entries_of
 from bktools.close.figures import money_of
@@ -95,7 +95,7 @@ class Closing:
         company, month, service, journal = self.company_id, self.period, self.service, self._journal
         settings = service.settings
         if self.month is None:
-            self._tell("month", why_this_month(self.entries, month))
+            self._step("month", why_this_month, self.entries, month)
         categories = self._loaded("categories", self.categories, load_categories)
         employees = self._loaded("employees", self.employees, load_employees)
         chart, entries = _as_table(self.chart), _as_table(self.entries)
@@ -134,17 +134,13 @@ class Closing:
         record = record_in(journal, month, company, settings.environment, sent)
         own = settings.currency or next(iter(money_of(rows)), None)
         coverage = after.table("coverage")
+        in_doubt = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
         actions = Actions(
-            rows,
-            findings=_of_month(findings, history, month, compose),
-            coverage=coverage.to_pylist(),
-            accounts=after.table("findings").to_pylist(),
-            jobs=jobs if self.apply else [],
-            created=created,
-            unknown_outcomes=self._unknown_outcomes(sent),
-            own=own,
+            rows, findings=_of_month(findings, history, month, compose), coverage=coverage.to_pylist(),
+            accounts=after.table("findings").to_pylist(), jobs=jobs if self.apply else [], created=created, own=own,
+            unknown_outcomes={batch: journal.command(f"export resolve {batch} {THE_OUTCOME}") for batch in in_doubt},
             import_accounts=journal.command("accounts import FILE"),
-        )
+        )  # fmt: skip
         listed = actions.all()
         tables = {"categories": categories, "employees": employees, "chart": chart, "accounts": accounts}
         sources = {name: source_of(table) for name, table in {**tables, "entries": entries}.items()}
@@ -154,35 +150,22 @@ class Closing:
             earlier = record_in(journal, last["sent_in"][0].as_py(), company, settings.environment, sent)
             tables["changes"] = months_between(earlier, record, accounts, service, self.is_large_change)
         name = settings.name_of(company)
-        close = Close(
-            period=month,
-            environment=settings.environment,
-            company=company,
-            company_name="" if name == company else name,
-            currency=own,
-            actions=listed,
-            by_role=actions.by_role(listed),
-            record=record,
-            before=before,
-            after=after,
-            run=Run(
-                applied=self.apply, begun_at=self.begun_at, prepared_by=self.prepared_by,
-                approved_by=self.approved_by, stays_open=stays_open, plan=plan, jobs=jobs, created=created,
-                unchecked=(*after.unchecked, *plan.unchecked), sources=sources,
-            ),
-            tables=tables,
+        run = Run(
+            applied=self.apply, begun_at=self.begun_at, prepared_by=self.prepared_by, approved_by=self.approved_by,
+            stays_open=stays_open, plan=plan, jobs=jobs, created=created, sources=sources,
+            unchecked=(*after.unchecked, *plan.unchecked),
         )  # fmt: skip
-        self._tell("close", close)
-        return close
+        return self._step(
+            "close", Close, period=month, environment=settings.environment, company=company,
+            company_name="" if name == company else name, currency=own, actions=listed,
+            by_role=actions.by_role(listed), record=record, before=before, after=after, run=run, tables=tables,
+        )  # fmt: skip
 
     def _step(self, name: str, work: Callable[..., Result], *values: Any, **options: Any) -> Result:
         result = work(*values, **options)
-        self._tell(name, result)
-        return result
-
-    def _tell(self, step: str, result: Any) -> None:
         if self.seen is not None:
-            self.seen(step, result)
+            self.seen(name, result)
+        return result
 
     def _loaded(self, name: str, frame: pd.DataFrame | None, load: Callable[..., pd.DataFrame]) -> pa.Table:
         load = load if frame is None else lambda *_, **_options: frame
@@ -202,23 +185,13 @@ class Closing:
         """Write the close to the journal, and close the period where it is approved; return why it stays open."""
         accepted = [job["batch_id"] for job in jobs if job["outcome"] == "ACCEPTED"]
         record_close(
-            self._journal,
-            self.company_id,
-            self.period,
-            plan_id=plan.plan_id,
-            prepared_by=self.prepared_by,
-            approved_by=self.approved_by,
-            held_back=entries.filter(pc.equal(entries["fate"], HELD)),
+            self._journal, self.company_id, self.period, plan_id=plan.plan_id, prepared_by=self.prepared_by,
+            approved_by=self.approved_by, held_back=entries.filter(pc.equal(entries["fate"], HELD)),
             exported=plan.rows.filter(pc.is_in(plan.rows["batch_id"], pa.array(accepted, TEXT))),
-        )
+        )  # fmt: skip
         if self.approved_by is None:
             return ""
         return approve(self._journal, self.company_id, self.period, plan_id=plan.plan_id, by=self.approved_by)
-
-    def _unknown_outcomes(self, sent: pa.Table) -> dict[str, str]:
-        """Return the command that resolves it, by batch of the company whose outcome is unknown."""
-        batches = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
-        return {batch: self._journal.command(f"export resolve {batch} {THE_OUTCOME}") for batch in batches}
 
 
 def _of_month(
@@ -249,8 +222,7 @@ def _last_month(sent: pa.Table, month: str) -> pa.Table:
     accepted = sent.filter(pc.equal(sent["state"], "ACCEPTED"))
     earlier = accepted.filter(pc.fill_null(pc.less(accepted["period"], month), False))
     last = earlier.filter(pc.equal(earlier["period"], pc.max(earlier["period"])))
-    names = {"entry_id": "id", "period": "sent_in"}
-    return last.rename_columns([names.get(name, name) for name in last.column_names])
+    return as_entries(last)
 
 
 def _as_table(frame: pd.DataFrame) -> pa.Table:
