@@ -86,7 +86,7 @@ def label_of(code: str | None, external_id: str, name: str | None) -> str:
 
 def _first(book: Book, close: Close, omitted: Mapping[str, str], picture: bytes | None) -> None:
     """Write one page: what became of the month, against the last one, what to do first, who has to act, the jobs."""
-    sheet = book.grid(CLOSE, grid.NAVY, [LABEL, 10, *[AMOUNT] * len(close.currencies)])
+    sheet = book.grid(CLOSE, grid.NAVY, [LABEL, 10, *[AMOUNT] * len(close.figures.currencies)])
     sheet.write([f"Month-end {close.period}"], grid.TITLE)
     sheet.write([f"{close.name}{BETWEEN}{close.title_state}"], grid.HEADING)
     if close.environment == "sandbox":
@@ -97,7 +97,7 @@ def _first(book: Book, close: Close, omitted: Mapping[str, str], picture: bytes 
             sheet.write([title], grid.HEADING)
             # The amounts of two months have no number of entries.
             counts = "" if all(row[1] is None for row in rows) else "entries"
-            written = sheet.table(["", counts, *close.currencies], rows)
+            written = sheet.table(["", counts, *close.figures.currencies], rows)
             if total:
                 sheet.total(written, total)
     sheet.skip()
@@ -110,14 +110,14 @@ def _first(book: Book, close: Close, omitted: Mapping[str, str], picture: bytes 
     if picture is not None:
         sheet.skip()
         sheet.picture(picture, f"Exported and held back in {close.period}")
-    sheet.page(2 + min(len(close.currencies), PRINTED_CURRENCIES))
+    sheet.page(2 + min(len(close.figures.currencies), PRINTED_CURRENCIES))
 
 
 def _blocks(close: Close) -> Iterator[tuple[str, list[list[Value]], list[Value]]]:
     """Yield the title, the rows and the total of each table of the first sheet; one without rows is not written."""
 
     def row(label: str, entries: int | None, amounts: Mapping[str, Decimal]) -> list[Value]:
-        return [(label, grid.WRAPPED), entries, *(Money(amounts.get(name), name) for name in close.currencies)]
+        return [(label, grid.WRAPPED), entries, *(Money(amounts.get(name), name) for name in close.figures.currencies)]
 
     def rows(lines: Iterable[tuple[str, Any]]) -> list[list[Value]]:
         return [row(label, line.entries, line.amounts) for label, line in lines]
@@ -128,11 +128,11 @@ def _blocks(close: Close) -> Iterator[tuple[str, list[list[Value]], list[Value]]
     yield "Entries and amounts", rows((line.label, line) for line in fates.values()), whole
     sides = {close.last_month: "before", close.period: "now", "change": "change"}
     amounts = {
-        label: {line.currency: getattr(line, side) for line in close.against}
-        for label, side in (sides.items() if close.against else ())
+        label: {line.currency: getattr(line, side) for line in close.figures.against}
+        for label, side in (sides.items() if close.figures.against else ())
     }
-    shares = {line.currency: Share(line.share) for line in close.against}
-    percents: list[list[Value]] = [["%", None, *map(shares.get, close.currencies)]] if shares else []
+    shares = {line.currency: Share(line.share) for line in close.figures.against}
+    percents: list[list[Value]] = [["%", None, *map(shares.get, close.figures.currencies)]] if shares else []
     against = [row(label, None, of) for label, of in amounts.items()]
     yield f"Exported and ready, against {close.last_month}", [*against, *percents], []
     first = [(f"{action.to_do}: {action.about} ({action.role})", action) for action in close.actions[:3]]

@@ -55,7 +55,7 @@ def _table(book: Path | bytes, heading: str) -> dict[str, list[Any]]:
 
 def _written(line: Any, close: Close) -> list[Any]:
     """Return number and amounts of a line of figures as a workbook has them: floats, and nothing without an amount."""
-    amounts = (line.amounts.get(name) for name in close.currencies)
+    amounts = (line.amounts.get(name) for name in close.figures.currencies)
     return [line.entries, *("" if amount is None else float(amount) for amount in amounts)]
 
 
@@ -92,9 +92,9 @@ def test_the_first_sheet_has_the_figures_of_the_month(book: Path, close: Close):
         ("What to do first", first), ("Who has to act", roles), ("Export jobs of 2026-10", jobs),
     ):  # fmt: skip
         table = _table(book, heading)
-        assert table.pop("") == ["entries", *close.currencies]
+        assert table.pop("") == ["entries", *close.figures.currencies]
         assert table == {label: _written(line, close) for label, line in lines.items()}, heading
-    assert close.currencies[0] == "EUR"
+    assert close.figures.currencies[0] == "EUR"
     assert [row[0] for row in _rows(book, "close")[:2]] == [
         "Month-end 2026-10", f"{close.name} · applied, not approved",
     ]  # fmt: skip
@@ -118,7 +118,7 @@ def test_the_last_close_is_compared(close: Close):
         entries.column_names.index("sent_in"), "sent_in", pa.array(["2026-09"], pa.large_string())
     )
     compared = replace(close, tables={**close.tables, "last": last})
-    [line] = [one for one in compared.against if one.currency == "EUR"]
+    [line] = [one for one in compared.figures.against if one.currency == "EUR"]
     assert isinstance(line, Difference)
     table = _table(workbook_of(compared), "Exported and ready, against 2026-09")
     values = [float(value) for value in (line.before, line.now, line.change, line.share / 100)]
