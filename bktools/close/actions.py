@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.close.entries import AGAIN, BLOCKED, CHANGED, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT, REFUSED, STEPS
-from bktools.close.figures import Money, Sum, Valued, by_currency, largest_first, money_of
+from bktools.close.figures import NOTHING, Money, Sum, Valued, by_currency, largest_first, money_of
 from bktools.frames.codes import counted
 from bktools.frames.roles import EMPLOYEE, ERP, PREPARER, ROLES, SERVICE
 from bktools.frames.schema import COUNT
@@ -66,7 +66,7 @@ IDS = ("category_id", "account_id", "external_id", "entry_id", "batch_id")
 SHOWN_ENTRIES = 2
 FIRST = ("in_doubt", CHANGED)
 # The row of an action without entries.
-NOTHING: Mapping[Any, Money] = {None: Money(0, None)}
+NO_ENTRIES: Mapping[Any, Money] = {None: NOTHING}
 
 
 @dataclass(frozen=True)
@@ -176,16 +176,14 @@ class Actions:
         made = [*self._of_jobs(), *self._of_categories(), *self._of_entries(), *self._of_accounts()]
         return tuple(sorted([*made, *self._of_findings()], key=self._urgency))
 
-    def by_role(self, actions: Iterable[Action]) -> tuple[Waiting, ...]:
+    def by_role(self, actions: Sequence[Action]) -> tuple[Waiting, ...]:
         """Return how much waits for each role that has something to do; an entry that waits for two actions counts once."""
-        of_role = defaultdict(list)
-        for action in actions:
-            of_role[action.role].append(action)
         waiting = []
-        for role in (role for role in ROLES if role in of_role):
-            errors = [action for action in of_role[role] if action.severity == "error"]
+        for role in ROLES:
+            own = [action for action in actions if action.role == role]
+            errors = [action for action in own if action.severity == "error"]
             money, _ = self._waiting({entry for action in errors for entry in action.entry_ids})
-            waiting.append(Waiting(role, len(errors), len(of_role[role]) - len(errors), money))
+            waiting += [Waiting(role, len(errors), len(own) - len(errors), money)] if own else []
         return tuple(waiting)
 
     def _urgency(self, action: Action) -> tuple[Any, ...]:
@@ -320,7 +318,7 @@ class Actions:
 
 
 def _fact(row: Mapping[str, Any]) -> str:
-    """Return the message of a finding without the step that it ends with."""
+    # The step stands beside it.
     return str(row["message"]).removesuffix(f": {row['to_do']}")
 
 
@@ -359,7 +357,7 @@ def table_of(actions: Iterable[Action]) -> pa.Table:
             {name: getattr(action, name) for name in texts}
             | {name: action.ids.get(name) for name in IDS}
             | {name: " ".join(getattr(action, name)) for name in lists},
-            action.money or NOTHING,
+            action.money or NO_ENTRIES,
         )
         for action in actions
     )

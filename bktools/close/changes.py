@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.caller import name_of
-from bktools.close.figures import NO_CURRENCY, Money, change_of, currencies_of, sums_of
+from bktools.close.figures import NO_CURRENCY, NOTHING, Money, change_of, currencies_of, sums_of
 from bktools.close.record import PeriodRecord, record_in, required_company
 from bktools.connection import service_or_default
 from bktools.contract import rules
@@ -45,7 +45,6 @@ SUMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 HELD_BACK = "held back"
 SHOWN_DRIVERS = 3
-NOTHING = Money(0, None)
 
 # The fields of a table that are compared, and the word for a change of each.
 CATEGORIES = {
@@ -144,9 +143,9 @@ def compare(
         company = required_company(company)
         with Journal(service.settings) as journal:
             journal.recover()
-            records = [record_in(journal, rules.month("month", one), company, environment) for one in (before, after)]
+            old, new = (record_in(journal, rules.month("month", one), company, environment) for one in (before, after))
             accounts = accounts_in(journal, company)
-        changes = months_between(*records, accounts, service, is_large)
+        changes = months_between(old, new, accounts, service, is_large)
     else:
         with Journal(service.settings) as journal:
             accounts = accounts_in(journal, company)
@@ -254,7 +253,7 @@ def _drivers(old: pa.Table, new: pa.Table, keys: tuple[str, ...]) -> dict[tuple[
                 alike = (*(row[key] for key in keys), row["currency"] or NO_CURRENCY, supplier, row["amount"])
                 left[alike] += sign
                 named[*alike, sign] = " ".join(filter(None, (day, supplier))) or "an entry"
-    drivers = defaultdict(list)
+    drivers: dict[tuple[Any, ...], list[tuple[Decimal, str]]] = defaultdict(list)
     for (*group, supplier, amount), count in left.items():
         sign = 1 if count > 0 else -1
         drivers[tuple(group)] += [(amount * sign, named.get((*group, supplier, amount, sign), ""))] * abs(count)
@@ -335,7 +334,6 @@ def differences(old: pa.Table, new: pa.Table, words: Mapping[str, str]) -> Itera
 
 
 def _people(frame: pd.DataFrame) -> pa.Table:
-    """Return employees with their full name."""
     employees = to_arrow(frame)
     named = with_names(pa.table({"employee_id": employees["id"]}), employees=employees)
     return employees.append_column("name", named["employee_name"])

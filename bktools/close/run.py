@@ -12,15 +12,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.caller import name_of, setting
 from bktools.close.actions import Actions
 from bktools.close.changes import as_entries, months_between, threshold_of
 from bktools.close.close import Close, Run
 from bktools.close.entries import HELD, entries_of
 from bktools.close.figures import money_of
-from bktools.close.month import month_of, require_dates, require_month, why_this_month
 from bktools.close.record import record_in
 from bktools.contract import rules
-from bktools.errors import ArgumentError
+from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan, compose_export_jobs
 from bktools.frames.engine import described, source_of
 from bktools.frames.schema import ACCOUNTS, TEXT, Month, to_arrow
@@ -36,6 +36,10 @@ from bktools.submit.accounts import create_with
 from bktools.submit.export_jobs import submit_with
 
 Result = TypeVar("Result")
+
+# A month with less than this share of the busiest month's entries is not closed by default: its dates may be mistyped.
+LEAST_SHARE = 0.05
+SHOWN_MONTHS = 3
 
 
 @dataclass(eq=False)
@@ -77,10 +81,19 @@ class Closing:
         self.begun_at = dt.datetime.now(dt.UTC)
         # The month is taken from the calendar of this machine, not from UTC.
         today = self.begun_at.astimezone()
-        require_dates(self.entries)
+        if "date" in self.entries and not pd.api.types.is_datetime64_any_dtype(self.entries["date"]):
+            raise InputError("the column date of the entries holds no dates: read them with read_entries")
         self.period = month_of(self.entries, today) if self.month is None else rules.month("month", self.month)
         is_early = rules.flag("before_month_end", self.before_month_end)
-        require_month(self.period, today, is_approved=self.approved_by is not None, is_early=is_early)
+        current = f"{today:%Y-%m}"
+        if self.period > current:
+            raise ArgumentError(name_of("month"), f"must have begun: today is {today:%Y-%m-%d}", self.period)
+        if self.period == current and self.approved_by is not None and not is_early:
+            raise ArgumentError(
+                name_of("approved_by"),
+                f"closes {current}, which has not ended: approve it when it has, or say that it is meant with "
+                f"{setting('before_month_end', value=True)}",
+            )
         self.apply = rules.flag("apply", self.apply)
         self.is_large_change = threshold_of(self.threshold)
 
@@ -226,5 +239,39 @@ def _last_month(sent: pa.Table, month: str) -> pa.Table:
 
 
 def _as_table(frame: pd.DataFrame) -> pa.Table:
-    """Return a frame as an Arrow table that says where its rows came from."""
     return described(to_arrow(frame), source_of(frame))
+
+
+def month_of(entries: pd.DataFrame, today: dt.datetime) -> str:
+    """Return the month to close: never decided by a few entries, and never in the future."""
+    counts = _counts(entries)
+    if counts.empty:
+        raise ArgumentError(name_of("month"), "must be given: the entries have no dates")
+    current = f"{today:%Y-%m}"
+    past = counts[counts.index <= current]
+    if past.empty:
+        first = counts.index.min()
+        raise ArgumentError(
+            name_of("month"), f"must be given: no entry is dated in {current} or before, the first month is {first}"
+        )
+    ended = past[past.index < current]
+    likely = past if ended.empty else ended
+    return str(likely.index[likely >= likely.max() * LEAST_SHARE].max())
+
+
+def why_this_month(entries: pd.DataFrame, period: str) -> str:
+    """Return a sentence with the chosen month and the number of entries in other months."""
+    counts = _counts(entries)
+    others = [f"{count:,} of {month}" for month, count in counts[counts.index != period].items()]
+    more = f" and {len(others) - SHOWN_MONTHS} more months" if len(others) > SHOWN_MONTHS else ""
+    # The latest months first: their entries wait for the next close, or their dates are mistyped.
+    outside = f"; other entries: {', '.join(others[: -SHOWN_MONTHS - 1 : -1])}{more}" if others else ""
+    return f"{period}, by the dates of the entries{outside} (another: {setting('month', 'YYYY-MM')})"
+
+
+def _counts(entries: pd.DataFrame) -> pd.Series:
+    """Return the number of entries of each month, the earliest first."""
+    if "date" not in entries.columns:
+        return pd.Series(dtype="int64")
+    months: pd.Series = entries["date"].dropna().dt.strftime("%Y-%m").value_counts().sort_index()
+    return months
