@@ -133,20 +133,6 @@ class Grid:
             self.write(row)
         return range(first, self.row)
 
-    def total(self, rows: range, values: Sequence[Value]) -> None:
-        """Write a label and sums of the columns above as formulas, with their values for programs that do not compute.
-
-        A sum that Excel would round, or that has a part which Excel would round, is text.
-        """
-        from xlsxwriter.utility import xl_range
-
-        at = self.write(values, TOTAL)
-        for place, value in enumerate(values[1:], 1):
-            number, look = _cell(value)
-            if rows and isinstance(number, Decimal | int):
-                formula = f"=SUM({xl_range(rows[0], place, rows[-1], place)})"
-                self.sheet.write_formula(at, place, formula, self.book.format(look, TOTAL), number)
-
     def picture(self, content: bytes, description: str) -> None:
         """Insert a PNG picture, at most as wide as a page of A4, and leave the rows below it empty."""
         # The size of a PNG stands in its first block.

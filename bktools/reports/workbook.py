@@ -96,9 +96,9 @@ def _first(book: Book, close: Close, omitted: Mapping[str, str], picture: bytes 
             sheet.write([title], grid.HEADING)
             # The amounts of two months have no number of entries.
             counts = "" if all(row[1] is None for row in rows) else "entries"
-            written = sheet.table(["", counts, *close.figures.currencies], rows)
+            sheet.table(["", counts, *close.figures.currencies], rows)
             if total:
-                sheet.total(written, total)
+                sheet.write(total, grid.TOTAL)
     sheet.skip()
     created = (f"{count:,} {outcome.lower()}" for outcome, count in close.run.outcomes("created").items())
     sheet.write([f"prepared by: {close.run.prepared_by}"], grid.NOTE)
