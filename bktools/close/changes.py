@@ -256,7 +256,7 @@ def _drivers(old: pa.Table, new: pa.Table, keys: tuple[str, ...]) -> dict[tuple[
     drivers: dict[tuple[Any, ...], list[tuple[Decimal, str]]] = defaultdict(list)
     for (*group, supplier, amount), count in left.items():
         sign = 1 if count > 0 else -1
-        drivers[tuple(group)] += [(amount * sign, named.get((*group, supplier, amount, sign), ""))] * abs(count)
+        drivers[tuple(group)] += [(amount * sign, named[*group, supplier, amount, sign])] * abs(count)
     return drivers
 
 
@@ -328,8 +328,7 @@ def differences(old: pa.Table, new: pa.Table, words: Mapping[str, str]) -> Itera
             before, after = was[one][field], row[field]
             if before != after:
                 change = "unarchived" if field == "archived" and after is False else word
-                if isinstance(after, bool):
-                    before, after = str(before).lower(), str(after).lower()
+                before, after = (str(value).lower() if isinstance(value, bool) else value for value in (before, after))
                 yield {"change": change, "field": field, "before": before, "after": after, **about}
 
 
