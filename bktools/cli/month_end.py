@@ -18,9 +18,9 @@ from bktools.errors import ArgumentError
 from bktools.frames.codes import counted
 
 if TYPE_CHECKING:
+    from bktools.close.close import Close
     from bktools.close.figures import Valued
     from bktools.export import ExportPlan
-    from bktools.reports.month_end import Close
 
 
 # By the word of --fail-on.
@@ -134,9 +134,7 @@ def _plan(plan: ExportPlan) -> str:
 
 
 def _figures(close: Close) -> str:
-    from bktools.reports.month_end import figures_of
-
-    first, *others = figures_of(close)
+    first, *others = close.lines
     return "\n".join([first, *(_line("", line) for line in others)])
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.close.entries import AGAIN, BLOCKED, CHANGED, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT, REFUSED, STEPS
-from bktools.close.figures import Money, Sum, Valued, by_currency, largest_first, money_of
+from bktools.close.figures import NOTHING, Money, Sum, Valued, by_currency, largest_first, money_of
 from bktools.frames.codes import counted
 from bktools.frames.roles import EMPLOYEE, ERP, PREPARER, ROLES, SERVICE
 from bktools.frames.schema import COUNT
@@ -38,9 +38,11 @@ UNKNOWN = "unknown_account"
 SOLVED_BY_OTHERS = ("no_account", "archived_account", UNKNOWN, "exported", "in_doubt")
 
 # Findings of accounts and categories with an action of their own here.
-OF_MAPPINGS = ("category_without_account", "category_on_archived_account", "category_on_account_to_be_archived")
 OF_UNKNOWN = ("category_on_unknown_account", "account_id_unknown")
-MISSING = "missing_in_service"
+TOLD_ELSEWHERE = (
+    *OF_UNKNOWN, "category_without_account", "category_on_archived_account", "category_on_account_to_be_archived",
+    "missing_in_service",
+)  # fmt: skip
 UPDATES = ("name_differs", "code_differs", "tax_code_differs")
 
 # The outcomes of export jobs and accounts of a run that ask for a step: why, and what to do.
@@ -64,7 +66,7 @@ IDS = ("category_id", "account_id", "external_id", "entry_id", "batch_id")
 SHOWN_ENTRIES = 2
 FIRST = ("in_doubt", CHANGED)
 # The row of an action without entries.
-NOTHING: Mapping[Any, Money] = {None: Money(0, None)}
+NO_ENTRIES: Mapping[Any, Money] = {None: NOTHING}
 
 
 @dataclass(frozen=True)
@@ -172,20 +174,16 @@ class Actions:
     def all(self) -> tuple[Action, ...]:
         """Return the actions: in doubt first, then those that free most money."""
         made = [*self._of_jobs(), *self._of_categories(), *self._of_entries(), *self._of_accounts()]
-        # No name breaks a line or turns the direction of a text.
-        made = [replace(action, about=visible_line(action.about), why=visible_line(action.why)) for action in made]
-        return tuple(sorted(made, key=self._urgency))
+        return tuple(sorted([*made, *self._of_findings()], key=self._urgency))
 
-    def by_role(self, actions: Iterable[Action]) -> tuple[Waiting, ...]:
+    def by_role(self, actions: Sequence[Action]) -> tuple[Waiting, ...]:
         """Return how much waits for each role that has something to do; an entry that waits for two actions counts once."""
-        of_role = defaultdict(list)
-        for action in actions:
-            of_role[action.role].append(action)
         waiting = []
-        for role in (role for role in ROLES if role in of_role):
-            errors = [action for action in of_role[role] if action.severity == "error"]
+        for role in ROLES:
+            own = [action for action in actions if action.role == role]
+            errors = [action for action in own if action.severity == "error"]
             money, _ = self._waiting({entry for action in errors for entry in action.entry_ids})
-            waiting.append(Waiting(role, len(errors), len(of_role[role]) - len(errors), money))
+            waiting += [Waiting(role, len(errors), len(own) - len(errors), money)] if own else []
         return tuple(waiting)
 
     def _urgency(self, action: Action) -> tuple[Any, ...]:
@@ -196,34 +194,43 @@ class Actions:
     def _waiting(self, keys: Iterable[Any]) -> tuple[dict[str, Money], tuple[str, ...]]:
         """Return the money and the IDs of entries, by their IDs, or by their lines where they have none."""
         places = sorted({place for key in keys for place in self._rows.get(key, ())})
+        if not places:
+            return {}, ()
         rows = self.entries.take(pa.array(places, COUNT))
         return money_of(rows, self.own), tuple(dict.fromkeys(filter(None, rows["id"].to_pylist())))
 
+    def _action(
+        self, cause: str, severity: str, role: str, to_do: str, about: str, why: str, keys: Iterable[Any], **more: Any
+    ) -> Action:
+        """Return an action that the entries with these keys wait for."""
+        money, ids = self._waiting(keys)
+        # No name breaks a line or turns the direction of a text.
+        about, why = visible_line(about), visible_line(why)
+        return Action(cause, severity, role, to_do, about, why, money=money, entry_ids=ids, **more)
+
+    def _ids_with(self, column: str, value: str) -> list[str]:
+        ids: list[str] = self.entries.filter(pc.equal(self.entries[column], value))["id"].to_pylist()
+        return ids
+
     def _of_jobs(self) -> Iterator[Action]:
         for batch, command in self.unknown_outcomes.items():
-            own = self.entries.filter(pc.equal(self.entries["batch_id"], batch))["id"].to_pylist()
-            # The later jobs of the company wait for it.
-            waiting = self.entries.filter(pc.equal(self.entries["reason"], BLOCKED))["id"].to_pylist()
-            money, ids = self._waiting([*own, *waiting])
-            also = f"; {len({*waiting}):,} entries of later export jobs wait for it" if waiting else ""
-            yield Action(
+            own, later = self._ids_with("batch_id", batch), self._ids_with("reason", BLOCKED)
+            also = f"; {len({*later}):,} entries of later export jobs wait for it" if later else ""
+            yield self._action(
                 "in_doubt", "error", PREPARER, "look its entries up in the accounting system, then record the outcome",
                 f"export job of {len({*own}):,} entries", f"the answer of the service was lost, so it may be booked{also}",
-                money=money, entry_ids=ids, command=command, ids={"batch_id": batch},
+                [*own, *later], command=command, ids={"batch_id": batch},
             )  # fmt: skip
         for job in self.jobs:
-            is_told = job["batch_id"] in self.unknown_outcomes or (
-                job["outcome"] == "BLOCKED" and self.unknown_outcomes
-            )
-            if job["outcome"] in OF_JOBS and not is_told:
-                why, to_do = OF_JOBS[job["outcome"]]
-                about = f"export job of {counted(job['entries'], 'entry', 'entries')}"
-                rows = self.entries.filter(pc.equal(self.entries["batch_id"], job["batch_id"]))
-                money, ids = self._waiting(rows["id"].to_pylist())
-                yield Action(
-                    "export_job", "error", PREPARER, to_do, about,
-                    f"{why}: {job['message']}" if job["message"] else why, money=money, entry_ids=ids,
-                    ids={"batch_id": job["batch_id"]},
+            batch, outcome = job["batch_id"], job["outcome"]
+            is_told = batch in self.unknown_outcomes or (outcome == "BLOCKED" and self.unknown_outcomes)
+            if outcome in OF_JOBS and not is_told:
+                why, to_do = OF_JOBS[outcome]
+                yield self._action(
+                    "export_job", "error", PREPARER, to_do,
+                    f"export job of {counted(job['entries'], 'entry', 'entries')}",
+                    f"{why}: {job['message']}" if job["message"] else why,
+                    self._ids_with("batch_id", batch), ids={"batch_id": batch},
                 )  # fmt: skip
 
     def _of_categories(self) -> Iterator[Action]:
@@ -237,11 +244,10 @@ class Actions:
             if row["state"] in MAPPINGS and not row["archived"]:
                 to_do, why = MAPPINGS[row["state"]]
                 account = " ".join(filter(None, (row["external_id"], row["account_name"]))) or "at present"
-                money, ids = self._waiting(entries[row["category_id"]])
-                yield Action(
+                yield self._action(
                     row["state"], "error", SERVICE, to_do, f"category {row['name']}", why.format(account=account),
-                    money=money, entry_ids=ids, category_ids=(row["category_id"],),
-                    ids={"category_id": row["category_id"], "account_id": row["account_id"]},
+                    entries[row["category_id"]], category_ids=(row["category_id"],),
+                    ids={name: row[name] for name in ("category_id", "account_id")},
                 )  # fmt: skip
 
     def _of_entries(self) -> Iterator[Action]:
@@ -256,73 +262,64 @@ class Actions:
             category = row["category_id"] if check in OF_A_CATEGORY else None
             groups[check, row["severity"], row["who"], person, category, row["message"], row["to_do"]].append(row)
         for (check, severity, role, person, category, *_), rows in groups.items():
-            money, ids = self._waiting(map(_key, rows))
-            to_do, about, why = _worded(rows, f"category {names.get(category) or 'unknown'}" if category else None)
-            single = {"entry_id": ids[0] if len(ids) == 1 and not category else None, "category_id": category}
-            yield Action(
-                check, severity, role, to_do, about, why, person, money, ids, (category,) if category else (), ids=single
-            )  # fmt: skip
+            words = _worded(rows, f"category {names.get(category) or 'unknown'}" if category else None)
+            made = self._action(check, severity, role, *words, map(_key, rows), person=person)
+            entry = made.entry_ids[0] if len(made.entry_ids) == 1 and not category else None
+            categories = (category,) if category else ()
+            yield replace(made, category_ids=categories, ids={"entry_id": entry, "category_id": category})
 
     def _of_accounts(self) -> Iterator[Action]:
         planned = [row for row in self.created if row["outcome"] == "PLANNED"]
         unknown = [row for row in self.accounts if row["check"] in OF_UNKNOWN]
         categories = tuple(row["category_id"] for row in unknown if row["category_id"])
         if planned:
-            assumed = pc.equal(self.entries["reason"], PLANNED_ACCOUNT)
-            money, ids = self._waiting(self.entries.filter(assumed)["id"].to_pylist())
-            yield Action(
+            yield self._action(
                 "planned_accounts", "error", PREPARER, AGAIN, f"{len(planned):,} accounts of the chart",
-                "they are not created yet; which categories they belong to is known then", money=money, entry_ids=ids,
-                category_ids=categories,
+                "they are not created yet; which categories they belong to is known then",
+                self._ids_with("reason", PLANNED_ACCOUNT), category_ids=categories,
             )  # fmt: skip
         elif unknown:
             codes = [row["external_id"] for row in unknown if row["check"] == "account_id_unknown"]
-            money, ids = self._waiting(_key(row) for row in self.findings if row["check"] == UNKNOWN)
-            parts = [
-                *([f"the accounts of {len(categories):,} categories"] if categories else []),
-                *([f"{len(codes):,} accounts that exist in the service ({_some(codes)})"] if codes else []),
-            ]
-            yield Action(
-                UNKNOWN, "error" if ids or categories else "warning", PREPARER, "import the account list of the service",
-                " and ".join(parts) or "accounts of categories", "bktools does not know their IDs", money=money,
-                entry_ids=ids, category_ids=categories, command=self.import_accounts,
+            entries = [_key(row) for row in self.findings if row["check"] == UNKNOWN]
+            parts = [f"the accounts of {len(categories):,} categories"] if categories else []
+            parts += [f"{len(codes):,} accounts that exist in the service ({_some(codes)})"] if codes else []
+            severity = "error" if categories or self._waiting(entries)[1] else "warning"
+            yield self._action(
+                UNKNOWN, severity, PREPARER, "import the account list of the service",
+                " and ".join(parts), "bktools does not know their IDs", entries,
+                category_ids=categories, command=self.import_accounts,
             )  # fmt: skip
         for row in self.created:
             if row["outcome"] in OF_ACCOUNTS:
                 why, role, to_do = OF_ACCOUNTS[row["outcome"]]
                 about = f"account {row['code'] or row['external_id']} {row['name'] or ''}".strip()
-                yield Action(
-                    "account_not_created", "error", role, to_do, about, f"{why}: {row['message']}",
+                yield self._action(
+                    "account_not_created", "error", role, to_do, about, f"{why}: {row['message']}", (),
                     ids={"external_id": row["external_id"]},
                 )  # fmt: skip
-        yield from self._of_findings()
 
     def _of_findings(self) -> Iterator[Action]:
         """Yield an action for each other finding of accounts and categories; the differences of an account are one."""
-        updates = defaultdict(list)
-        for row in self.accounts:
-            if row["check"] in UPDATES:
-                updates[row["external_id"]].append(row)
-            elif row["check"] not in (*OF_MAPPINGS, *OF_UNKNOWN, MISSING):
-                yield _of_finding(row, row["check"], row["severity"], _fact(row))
-        for rows in updates.values():
-            severity = min((row["severity"] for row in rows), key=SEVERITIES.index)
-            yield _of_finding(rows[0], "update_account", severity, "; ".join(map(_fact, rows)))
-
-
-def _of_finding(row: Mapping[str, Any], cause: str, severity: str, why: str) -> Action:
-    noun = "category" if row["category_id"] else "account" if row["external_id"] else ""
-    about = f"{noun} {row['about']}".strip()
-    # The fact stands beside the name.
-    subject = next((name for name in (about, row["about"]) if why.startswith(f"{name} ")), None)
-    why = why if subject is None else f"it{why.removeprefix(subject)}"
-    ids = {name: row[name] or None for name in ("category_id", "account_id", "external_id")}
-    categories = (row["category_id"],) if row["category_id"] else ()
-    return Action(cause, severity, row["who"], row["to_do"], about, why, category_ids=categories, ids=ids)
+        groups = defaultdict(list)
+        for place, row in enumerate(sorted(self.accounts, key=lambda row: row["check"] in UPDATES)):
+            if row["check"] not in TOLD_ELSEWHERE:
+                groups[row["external_id"] if row["check"] in UPDATES else place].append(row)
+        for row, *others in groups.values():
+            severity = min((one["severity"] for one in (row, *others)), key=SEVERITIES.index)
+            noun = "category" if row["category_id"] else "account" if row["external_id"] else ""
+            about, why = f"{noun} {row['about']}".strip(), "; ".join(map(_fact, (row, *others)))
+            # The fact stands beside the name.
+            subject = next((name for name in (about, row["about"]) if why.startswith(f"{name} ")), None)
+            yield self._action(
+                "update_account" if row["check"] in UPDATES else row["check"], severity, row["who"], row["to_do"], about,
+                why if subject is None else f"it{why.removeprefix(subject)}", (),
+                category_ids=(row["category_id"],) if row["category_id"] else (),
+                ids={name: row[name] or None for name in ("category_id", "account_id", "external_id")},
+            )  # fmt: skip
 
 
 def _fact(row: Mapping[str, Any]) -> str:
-    """Return the message of a finding without the step that it ends with."""
+    # The step stands beside it.
     return str(row["message"]).removesuffix(f": {row['to_do']}")
 
 
@@ -361,7 +358,7 @@ def table_of(actions: Iterable[Action]) -> pa.Table:
             {name: getattr(action, name) for name in texts}
             | {name: action.ids.get(name) for name in IDS}
             | {name: " ".join(getattr(action, name)) for name in lists},
-            action.money or NOTHING,
+            action.money or NO_ENTRIES,
         )
         for action in actions
     )

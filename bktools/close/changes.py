@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -13,8 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.caller import name_of
-from bktools.close.differences import between_moments
-from bktools.close.figures import NO_CURRENCY, Money, change_of, currencies_of, sums_of
+from bktools.close.figures import NO_CURRENCY, NOTHING, Money, change_of, currencies_of, sums_of
 from bktools.close.record import PeriodRecord, record_in
 from bktools.connection import service_or_default
 from bktools.contract import rules
@@ -22,11 +21,13 @@ from bktools.errors import ArgumentError, SnapshotNotFoundError
 from bktools.frames.codes import sentence
 from bktools.frames.currencies import shown
 from bktools.frames.engine import described, source_of
-from bktools.frames.schema import COUNT, MONEY, TEXT, to_pandas
+from bktools.frames.names import with_names
+from bktools.frames.schema import COUNT, MONEY, TEXT, to_arrow, to_pandas
 from bktools.journal.accounts import accounts_in
 from bktools.journal.journal import Journal
 from bktools.journal.periods import required_company
 from bktools.service import Service
+from bktools.snapshots.tables import load_categories, load_employees
 
 # The columns of a comparison: names first, then texts or figures before and after, then the identifiers.
 COLUMNS = pa.schema(
@@ -36,15 +37,24 @@ COLUMNS = pa.schema(
 )
 FIGURES = ("amount_before", "amount_after", "difference")
 
-# What the exported entries of two months are summed by: the key of a group, and its names.
-SUMS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "exported": ("", ()),
-    "exported by category": ("category_id", ("category_name",)),
-    "exported by account": ("account_code", ("account_code", "account_name")),
-    "exported by employee": ("employee_id", ("employee_name",)),
+# What the exported entries of two months are summed by: the key of a group, if any, and its names.
+SUMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "exported": ((), ()),
+    "exported by category": (("category_id",), ("category_name",)),
+    "exported by account": (("account_code",), ("account_code", "account_name")),
+    "exported by employee": (("employee_id",), ("employee_name",)),
 }
 HELD_BACK = "held back"
 SHOWN_DRIVERS = 3
+
+# The fields of a table that are compared, and the word for a change of each.
+CATEGORIES = {
+    "name": "renamed", "archived": "archived", "account_id": "mapped", "tax_code_id": "tax code",
+    "category_group_id": "regrouped", "metadata": "metadata",
+}  # fmt: skip
+EMPLOYEES = {
+    "name": "renamed", "email": "e-mail", "code": "code", "job_title": "job title", "role": "role", "phone": "phone",
+}  # fmt: skip
 
 
 def threshold_of(value: str | float | Decimal | None) -> Callable[[Mapping[str, Any]], bool]:
@@ -128,24 +138,20 @@ def compare(
     are_months = [isinstance(value, str) and bool(rules.MONTH_PATTERN.match(value)) for value in (before, after)]
     if any(are_months) and not all(are_months):
         raise ArgumentError(name_of("after"), f"must be a month such as 2026-11, as {before} is", after)
-    if not any(are_months):
+    about: dict[str, Any] = {"environment": environment, "before": str(before), "after": str(after or "now")}
+    about |= {"headline": [], "below_threshold": 0, "not_compared": []}
+    if all(are_months):
+        company = required_company(company)
+        with Journal(service.settings) as journal:
+            journal.recover()
+            old, new = (record_in(journal, rules.month("month", one), company, environment) for one in (before, after))
+            accounts = accounts_in(journal, company)
+        changes = months_between(old, new, accounts, service, is_large)
+    else:
         with Journal(service.settings) as journal:
             accounts = accounts_in(journal, company)
         changes = _table([*between_moments(before, after, company, accounts, service)])
-        return _handed(changes, {"environment": environment, "before": str(before), "after": str(after or "now")})
-    company = required_company(company)
-    with Journal(service.settings) as journal:
-        journal.recover()
-        old, new = (record_in(journal, rules.month("month", month), company, environment) for month in (before, after))
-        accounts = accounts_in(journal, company)
-    changes = months_between(old, new, accounts, service, is_large)
-    return _handed(changes, {"environment": environment, **source_of(changes)})
-
-
-def _handed(changes: pa.Table, about: Mapping[str, Any]) -> pd.DataFrame:
-    return to_pandas(
-        changes, {"headline": [], "below_threshold": 0, "not_compared": []} | {**about, "rows": len(changes)}
-    )
+    return to_pandas(changes, {**about, **source_of(changes), "rows": len(changes)})
 
 
 def months_between(
@@ -155,8 +161,8 @@ def months_between(
 
     `engine.source_of` it has the headline, what was not compared, and how many rows the threshold leaves out.
     """
-    sent = [record.tables["exported"] for record in (before, after)]
-    old, new = (_named_entries(rows.filter(pc.equal(rows["state"], "ACCEPTED"))) for rows in sent)
+    sent = [as_entries(record.tables["exported"]) for record in (before, after)]
+    old, new = (rows.filter(pc.equal(rows["state"], "ACCEPTED")) for rows in sent)
     not_compared = [
         f"nothing was exported in {record.period}, according to the journal"
         for record, rows in ((before, old), (after, new))
@@ -196,33 +202,32 @@ def headline_of(table: pa.Table, before: str) -> list[str]:
     return lines
 
 
-def _named_entries(sent: pa.Table) -> pa.Table:
-    """Return entries of the journal with the column `id` of a table of entries."""
-    return sent.rename_columns(["id" if name == "entry_id" else name for name in sent.column_names])
+def as_entries(sent: pa.Table) -> pa.Table:
+    """Return entries of the journal with the names of columns that a table of entries has."""
+    names = {"entry_id": "id", "period": "sent_in"}
+    return sent.rename_columns([names.get(name, name) for name in sent.column_names])
 
 
-def _exported(table: str, old: pa.Table, new: pa.Table) -> Iterable[dict[str, Any]]:
+def _exported(table: str, old: pa.Table, new: pa.Table) -> Iterator[dict[str, Any]]:
     """Yield a row for each group and currency whose number or amount of entries differs, with what drives it."""
-    key, names = SUMS[table]
-    sides = [
-        {(part[key] if key else ""): part for part in sums_of(rows, *([key] if key else []))} for rows in (old, new)
-    ]
-    named = [row for rows in (old, new) if key for row in rows.select(list({key, *names})).to_pylist()]
-    label = {row[key]: " ".join(row[name] for name in names if row[name]) for row in named}
-    contributions = _contributions(old, new, key)
-    for group in {**sides[1], **sides[0]}:
-        before, after = (side[group].money if group in side else {} for side in sides)
+    keys, names = SUMS[table]
+    was, now = ({tuple(part.keys.values()): part.money for part in sums_of(rows, *keys)} for rows in (old, new))
+    labels = {}
+    for row in (row for rows in (old, new) for row in rows.select([*{*keys, *names}]).to_pylist()):
+        labels[tuple(row[key] for key in keys)] = " ".join(row[name] for name in names if row[name])
+    drivers = _drivers(old, new, keys)
+    for group in {**now, **was}:
+        before, after = was.get(group, {}), now.get(group, {})
         for currency in currencies_of([before, after], None):
-            was, now = (money.get(currency, Money(0, None)) for money in (before, after))
-            row = _figures(was, now)
-            if row["difference"] or was.entries != now.entries:
-                about = label.get(group) or (f"no {names[0].replace('_', ' ')}" if names else currency)
-                largest = contributions.get((group, currency), [])
+            row = _figures(before.get(currency, NOTHING), after.get(currency, NOTHING))
+            difference = row["difference"]
+            if difference or row["entries_before"] != row["entries_after"]:
+                about = labels.get(group) or (f"no {names[0].replace('_', ' ')}" if names else currency)
                 yield row | {
                     "table": table,
-                    "change": "less" if row["difference"] < 0 else "more" if row["difference"] else "other entries",
-                    "about": about, "currency": currency, "id": group or None,
-                    "drivers": _drivers(largest, row["difference"], currency),
+                    "change": "less" if difference < 0 else "more" if difference else "other entries",
+                    "about": about, "currency": currency, "id": next(iter(group), None) or None,
+                    "drivers": _largest(drivers[*group, currency], difference, currency),
                 }  # fmt: skip
 
 
@@ -234,61 +239,45 @@ def _figures(was: Money, now: Money) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _contributions(old: pa.Table, new: pa.Table, key: str) -> dict[tuple[Any, str], list[tuple[Decimal, str]]]:
+def _drivers(old: pa.Table, new: pa.Table, keys: tuple[str, ...]) -> dict[tuple[Any, ...], list[tuple[Decimal, str]]]:
     """Return the entries that are in one of two months alone, by group and currency: what each adds, and its name.
 
     An entry that comes each month with the same supplier and amount drives nothing.
     """
     left: Counter[tuple[Any, ...]] = Counter()
     named: dict[tuple[Any, ...], str] = {}
-    columns = list(dict.fromkeys(filter(None, (key, "date", "supplier", "description", "currency", "amount"))))
+    columns = [*keys, "date", "supplier", "description", "currency", "amount"]
     for rows, sign in ((old, -1), (new, 1)):
         for row in rows.select(columns).to_pylist():
             if row["amount"] is not None:
-                alike = (
-                    row.get(key, ""),
-                    row["currency"] or NO_CURRENCY,
-                    row["supplier"] or row["description"],
-                    row["amount"],
-                )
+                supplier, day = row["supplier"] or row["description"], row["date"] and f"{row['date']:%Y-%m-%d}"
+                alike = (*(row[key] for key in keys), row["currency"] or NO_CURRENCY, supplier, row["amount"])
                 left[alike] += sign
-                named[*alike, sign] = _about(row)
-    drivers: dict[tuple[Any, str], list[tuple[Decimal, str]]] = {}
-    for (group, currency, who, amount), count in left.items():
-        if count:
-            sign = 1 if count > 0 else -1
-            entries = drivers.setdefault((group, currency), [])
-            entries += [(amount * sign, named[group, currency, who, amount, sign])] * abs(count)
+                named[*alike, sign] = " ".join(filter(None, (day, supplier))) or "an entry"
+    drivers: dict[tuple[Any, ...], list[tuple[Decimal, str]]] = defaultdict(list)
+    for (*group, supplier, amount), count in left.items():
+        sign = 1 if count > 0 else -1
+        drivers[tuple(group)] += [(amount * sign, named[*group, supplier, amount, sign])] * abs(count)
     return drivers
 
 
-def _drivers(entries: Sequence[tuple[Decimal, str]], difference: Decimal, currency: str) -> str:
+def _largest(entries: Sequence[tuple[Decimal, str]], difference: Decimal, currency: str) -> str:
     """Return the entries that add most to a difference, by name, with what each of them adds."""
     same_way = [entry for entry in entries if entry[0] * difference > 0]
     largest = sorted(same_way, key=lambda entry: (-abs(entry[0]), entry[1]))[:SHOWN_DRIVERS]
     return "; ".join(f"{name} {'+' if amount > 0 else ''}{shown(amount, currency)}" for amount, name in largest)
 
 
-def _held_back(before: PeriodRecord, after: PeriodRecord) -> Iterable[dict[str, Any]]:
+def _held_back(before: PeriodRecord, after: PeriodRecord) -> Iterator[dict[str, Any]]:
     """Yield what became of the entries that the first month held back, and those new in the second, by reason."""
     for record, is_earlier in ((before, True), (after, False)):
-        rows = _named_entries(record.tables["held_back"])
-        for part in sums_of(rows, "outcome", "reason"):
+        for part in sums_of(as_entries(record.tables["held_back"]), "outcome", "reason"):
             became = "resolved" if part["outcome"] == "resolved" else "still open"
             for currency, money in part.money.items():
-                yield _figures(*((money, Money(0, None)) if is_earlier else (Money(0, None), money))) | {
-                    "table": HELD_BACK,
-                    "change": became if is_earlier else "new",
-                    "about": sentence(part["reason"]),
-                    "field": part["reason"],
-                    "currency": currency,
-                }
-
-
-def _about(row: Mapping[str, Any]) -> str:
-    """Return an entry by date, and supplier or text."""
-    day = row["date"] and f"{row['date']:%Y-%m-%d}"
-    return " ".join(filter(None, (day, row["supplier"] or row["description"]))) or "an entry"
+                yield _figures(*((money, NOTHING) if is_earlier else (NOTHING, money))) | {
+                    "table": HELD_BACK, "change": became if is_earlier else "new", "about": sentence(part["reason"]),
+                    "field": part["reason"], "currency": currency,
+                }  # fmt: skip
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
@@ -299,3 +288,52 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
         is_exact = field.name in FIGURES and any(value is not None for value in values)
         columns[field.name] = pa.array(values) if is_exact else pa.array(values, field.type)
     return pa.table(columns)
+
+
+def between_moments(
+    before: str | dt.date, after: str | dt.date | None, company: str | None, accounts: pa.Table, service: Service
+) -> Iterator[dict[str, Any]]:
+    """Yield the changes of categories and employees between two moments; their accounts are named by code and name."""
+    named = {
+        row["id"]: " ".join(filter(None, (row["code"] or row["external_id"], row["name"])))
+        for row in accounts.select(["id", "code", "external_id", "name"]).to_pylist()
+    }
+    old, new = (to_arrow(load_categories(company, as_of=moment, service=service)) for moment in (before, after))
+    for row in differences(old, new, CATEGORIES):
+        change = {"table": "categories", **row}
+        if row["field"] == "account_id":
+            change["field"] = "account"
+            change |= {side: named.get(row[side], row[side]) for side in ("before", "after")}
+        yield change
+    old, new = (_people(load_employees(company, as_of=moment, service=service)) for moment in (before, after))
+    for row in differences(old, new, EMPLOYEES):
+        yield {"table": "employees", **row}
+
+
+def differences(old: pa.Table, new: pa.Table, words: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Yield the changes between two tables as rows of a comparison, ordered by the IDs of their rows, then by field.
+
+    The rows have an `id` that is there once. `words` are the fields to compare, and the word for a change of each; rows
+    that came and went are "added" and "removed".
+    """
+    columns = list(dict.fromkeys(("id", "company_id", "name", *words)))
+    was, now = ({row["id"]: row for row in table.select(columns).to_pylist()} for table in (old, new))
+    for one in sorted({*was, *now}):
+        row = now.get(one) or was[one]
+        about = {"about": row["name"] or one, "company_id": row["company_id"], "id": one}
+        if one not in now or one not in was:
+            change = "removed" if one in was else "added"
+            yield {"change": change, "field": None, "before": None, "after": None, **about}
+            continue
+        for field, word in words.items():
+            before, after = was[one][field], row[field]
+            if before != after:
+                change = "unarchived" if field == "archived" and after is False else word
+                before, after = (str(value).lower() if isinstance(value, bool) else value for value in (before, after))
+                yield {"change": change, "field": field, "before": before, "after": after, **about}
+
+
+def _people(frame: pd.DataFrame) -> pa.Table:
+    employees = to_arrow(frame)
+    named = with_names(pa.table({"employee_id": employees["id"]}), employees=employees)
+    return employees.append_column("name", named["employee_name"])

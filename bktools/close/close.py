@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
 from bktools.close.actions import Action, Waiting
-from bktools.close.figures import Difference, Figures, Sum
+from bktools.close.figures import Figures, Sum
 from bktools.close.record import PeriodRecord, frame
+from bktools.consoles import readable
 from bktools.export import ExportPlan
+from bktools.frames.codes import counted
+from bktools.frames.currencies import shown
 from bktools.frames.engine import source_of
 from bktools.frames.schema import to_pandas
 from bktools.reconcile import Reconciliation
@@ -55,10 +60,7 @@ class Run:
 
     def outcomes(self, name: str) -> dict[str, int]:
         """Return how many of the "jobs", or the accounts "created", have each outcome."""
-        counts: dict[str, int] = {}
-        for row in getattr(self, name):
-            counts[row["outcome"]] = counts.get(row["outcome"], 0) + 1
-        return counts
+        return dict(Counter(row["outcome"] for row in getattr(self, name)))
 
     @property
     def is_incomplete(self) -> bool:
@@ -92,6 +94,10 @@ class Close:
     tables : mapping of str to pyarrow.Table
         entries, categories, employees, chart, accounts, coverage (of the categories), changes (where there is an
         earlier close), and last: the entries of the last month that was closed.
+    folder, earlier_folder : Path, optional
+        Folder of its files, and the one to which an earlier close was moved.
+    html : str
+        The head of its report, which a notebook shows.
     """
 
     period: str
@@ -106,6 +112,9 @@ class Close:
     after: Reconciliation
     run: Run
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    folder: Path | None = None
+    earlier_folder: Path | None = None
+    html: str = ""
 
     # The tables as frames. Entries: one row a line of an entry of the month with its `fate`, as it was sent, or as it is
     # in the file. Accounts: those that the journal knows. The others: as they were read.
@@ -131,19 +140,9 @@ class Close:
         return Figures(self.tables["entries"], self.currency, self.tables["last"])
 
     @property
-    def currencies(self) -> tuple[str, ...]:
-        """All currencies: the company's own first."""
-        return self.figures.currencies
-
-    @property
     def statement(self) -> tuple[Sum, ...]:
         """What became of the entries, a line each fate and reason, and the total."""
         return self.figures.statement
-
-    @property
-    def against(self) -> tuple[Difference, ...]:
-        """What was exported beside the last month that was closed, by currency; () without one."""
-        return self.figures.against
 
     @property
     def last_month(self) -> str:
@@ -166,11 +165,11 @@ class Close:
     @property
     def title_state(self) -> str:
         """The state in a phrase."""
-        if self.state == APPROVED:
-            return f"approved by {self.approved_by}"
-        if self.state == APPLIED:
-            return "applied, not approved"
-        return "planned, nothing was sent"
+        return {
+            PLANNED: "planned, nothing was sent",
+            APPLIED: "applied, not approved",
+            APPROVED: f"approved by {self.approved_by}",
+        }[self.state]
 
     @property
     def name(self) -> str:
@@ -202,7 +201,7 @@ class Close:
                 "month": self.last_month or None,
                 "currencies": {
                     change.currency: {name: f"{getattr(change, name):f}" for name in ("before", "now", "change")}
-                    for change in self.against
+                    for change in self.figures.against
                 },
             },
         }
@@ -211,6 +210,25 @@ class Close:
     def severities(self) -> dict[str, int]:
         """Number of actions by severity."""
         return {name: sum(action.severity == name for action in self.actions) for name in ("error", "warning")}
+
+    @property
+    def lines(self) -> list[str]:
+        """What became of the entries, in a line each fate and reason."""
+        lines = []
+        for line in self.statement:
+            amounts = [f"{currency} {shown(amount, currency)}" for currency, amount in line.amounts.items()]
+            count = counted(line.entries, "entry", "entries")
+            lines.append(f"{'  ' if line['reason'] else ''}{line.label}: {', '.join([count, *amounts])}")
+        return lines
+
+    def __repr__(self) -> str:
+        head = f"Month-end {self.period} of {self.name}, {where(self.environment)}: {self.title_state}"
+        to_do = ", ".join(counted(count, name) for name, count in self.severities.items())
+        last = [f"written to {self.folder}"] if self.folder else []
+        return readable("\n  ".join([head, *self.lines, f"to do: {to_do}", *last]))
+
+    def _repr_html_(self) -> str:
+        return self.html
 
 
 def where(environment: str) -> str:

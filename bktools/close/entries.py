@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.export.plan import ExportPlan
-from bktools.frames.columns import amounts_of, in_one_scale, tables_in_one_scale
+from bktools.frames.columns import amounts_of, in_one_scale, tables_in_one_scale, with_column
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, INSTANT, MONEY, TEXT, days, split_lines
 
@@ -41,7 +41,6 @@ COLUMNS = pa.schema(
     | {"cost_centre": TEXT, "batch_id": TEXT, "job_id": TEXT, "sent_at": INSTANT, "sent_by": TEXT, "sent_in": TEXT}
     | {f"file_{name}": ENTRY_DATA[name] for name in ("date", "amount", "currency", "category_name", "supplier", "tax_code")}
 )  # fmt: skip
-_FROM_FILE = tuple(name for name in COLUMNS.names if name.startswith("file_"))
 
 
 def entries_of(
@@ -65,10 +64,10 @@ def entries_of(
     rest = rows.filter(pc.invert(pc.is_in(ids, pc.drop_null(journal["id"]).combine_chunks(), skip_nulls=True)))
     parts = tables_in_one_scale(*tables_in_one_scale(journal, rest), column="file_amount")
     table = pa.concat_tables(parts, promote_options="permissive")
-    order = pc.index_in(table["fate"], pa.array(FATES, TEXT))
+    order = ["fate", *in_reading_order(name for name in table.column_names if name != "fate")]
+    table = table.append_column("fate_order", pc.index_in(table["fate"], pa.array(FATES, TEXT)))
     keys = [(name, "ascending") for name in ("fate_order", "date", "id", "split_line", "line")]
-    table = table.append_column("fate_order", order).sort_by(keys).drop_columns("fate_order")
-    return table.select(["fate", *in_reading_order(name for name in table.column_names if name != "fate")])
+    return table.sort_by(keys).select(order)
 
 
 def _of_file(
@@ -78,18 +77,13 @@ def _of_file(
     ready, waiting = plan.rows, plan.held
     waiting = waiting.drop_columns([name for name in waiting.column_names if name.startswith("exported_")])
     outcome = {job["batch_id"]: job for job in jobs}
-    batches = ready["batch_id"].to_pylist()
-    unsent = PLANNED_ACCOUNT if assumed else PLANNED
-    reasons = [
-        OF_OUTCOME.get(outcome[batch]["outcome"], unsent if category in assumed else PLANNED)
-        for batch, category in zip(batches, ready["category_id"].to_pylist(), strict=True)
-    ]
-    # What an export job waits for is said where that is settled.
-    messages = [
-        outcome[batch]["message"] if reason == REFUSED else "" for batch, reason in zip(batches, reasons, strict=True)
-    ]
-    steps = [STEPS.get(reason, "") for reason in reasons]
-    ready = _with(ready, reason=reasons, message=messages, to_do=steps)
+    reasons, messages = [], []
+    for batch, category in zip(*(ready[name].to_pylist() for name in ("batch_id", "category_id")), strict=True):
+        job = outcome[batch]
+        reasons.append(OF_OUTCOME.get(job["outcome"], PLANNED_ACCOUNT if category in assumed else PLANNED))
+        # What an export job waits for is said where that is settled.
+        messages.append(job["message"] if reasons[-1] == REFUSED else "")
+    ready = _with(ready, reason=reasons, message=messages, to_do=[STEPS.get(reason, "") for reason in reasons])
     texts = {(row["check"], row["id"], row.get("line")): (row["message"], row["to_do"]) for row in findings}
     lines = waiting["line"].to_pylist() if "line" in waiting.column_names else [None] * len(waiting)
     keys = zip(waiting["reason"].to_pylist(), waiting["id"].to_pylist(), lines, strict=True)
@@ -98,7 +92,7 @@ def _of_file(
     rows = pa.concat_tables(tables_in_one_scale(ready, waiting), promote_options="permissive")
     fates = [OF_REASON.get(reason, HELD) for reason in rows["reason"].to_pylist()]
     rows = _complete(_with(rows, fate=fates))
-    return _with(rows, split_line=split_lines(rows))
+    return with_column(rows, "split_line", split_lines(rows))
 
 
 def _of_journal(sent: pa.Table, rows: pa.Table, ids: pa.ChunkedArray, month: str) -> pa.Table:
@@ -141,9 +135,7 @@ def _line_keys(ids: pa.ChunkedArray, rows: pa.Table) -> pa.ChunkedArray:
 
 def _with(table: pa.Table, **columns: Any) -> pa.Table:
     for name, values in columns.items():
-        column = values if isinstance(values, pa.ChunkedArray) else pa.array(values, COLUMNS.field(name).type)
-        place = table.column_names.index(name) if name in table.column_names else None
-        table = table.append_column(name, column) if place is None else table.set_column(place, name, column)
+        table = with_column(table, name, pa.array(values, COLUMNS.field(name).type))
     return table
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import decimal
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -32,6 +32,9 @@ class Money:
 
     entries: int
     amount: Decimal | None
+
+
+NOTHING = Money(0, None)
 
 
 class Valued:
@@ -157,13 +160,13 @@ class Figures:
     @cached_property
     def statement(self) -> tuple[Sum, ...]:
         """A line for each fate that has entries, its reasons below it, and the total with the fate "all"."""
-        fates = {part["fate"]: part for part in self.by("fate")}
         reasons = self.by("fate", "reason")
         lines = []
-        for fate in (fate for fate in FATES if fate in fates):
-            lines.append(Sum({"fate": fate, "reason": ""}, fates[fate].money, fate))
+        for whole in sorted(self.by("fate"), key=_place):
+            fate = whole["fate"]
+            lines.append(Sum({"fate": fate, "reason": ""}, whole.money, fate))
             own = [part for part in reasons if part["fate"] == fate and part["reason"]]
-            if fate in WITH_REASONS or len(own) > 1 or (own and own[0].money != fates[fate].money):
+            if fate in WITH_REASONS or len(own) > 1 or (own and own[0].money != whole.money):
                 lines += [Sum(part.keys, part.money, sentence(part["reason"])) for part in own]
         total = money_of(self._entries, self._own)
         return (*lines, Sum({"fate": ALL, "reason": ""}, total, "all entries"))
@@ -176,18 +179,16 @@ class Figures:
     @cached_property
     def against(self) -> tuple[Difference, ...]:
         """What was exported, and is ready, beside the last month that was closed, by currency; () without one."""
-        before = money_of(self._last, self._own)
-        now = self.of_fate(EXPORTED, READY).money
-        none = Money(0, None)
+        before, now = money_of(self._last, self._own), self.of_fate(EXPORTED, READY).money
         return tuple(
-            Difference(currency, *change_of(before.get(currency, none), now.get(currency, none)))
+            Difference(currency, *change_of(before.get(currency, NOTHING), now.get(currency, NOTHING)))
             for currency in (currencies_of([before, now], self._own) if before else ())
         )
 
     @cached_property
-    def by_category(self) -> tuple[Sum, ...]:
+    def by_category(self) -> list[Sum]:
         """The sums of each category and fate, with the account, the largest first."""
-        return tuple(self.by("category_id", "category_name", "account_code", "account_name", "fate"))
+        return self.by("fate", "category_name", "account_code", "account_name", "category_id")
 
     @cached_property
     def jobs(self) -> tuple[Sum, ...]:
@@ -195,24 +196,23 @@ class Figures:
         is_of_month = pc.is_in(self._entries["fate"], pa.array([EXPORTED, IN_DOUBT, READY], TEXT))
         rows = self._entries.filter(is_of_month)
         sums = sums_of(rows, "sent_at", "sent_by", "fate", "job_id", "batch_id", own=self._own)
-        return tuple(
-            sorted(sums, key=lambda part: (part["sent_at"] is None, str(part["sent_at"]), str(part["batch_id"])))
-        )
+        # The text "None" comes after every time.
+        return tuple(sorted(sums, key=lambda part: (str(part["sent_at"]), str(part["batch_id"]))))
 
     @cached_property
     def table(self) -> pa.Table:
         """One row per fate, reason and currency: entries (count) and exact amount."""
-        return by_currency(("fate", "reason"), self._in_order(self.by("fate", "reason")))
+        return by_currency(("fate", "reason"), sorted(self.by("fate", "reason"), key=_place))
 
     @cached_property
     def totals(self) -> pa.Table:
         """One row per category, account, fate and currency: entries (count) and exact amount."""
         keys = ("fate", "category_name", "account_code", "account_name", "category_id")
-        return by_currency(keys, self._in_order(self.by(*keys)))
+        return by_currency(keys, sorted(self.by_category, key=_place))
 
-    @staticmethod
-    def _in_order(sums: Sequence[Sum]) -> list[Sum]:
-        return sorted(sums, key=lambda part: FATES.index(part["fate"]))
+
+def _place(part: Sum) -> int:
+    return FATES.index(part["fate"])
 
 
 def change_of(before: Money, now: Money) -> tuple[Decimal, Decimal, Decimal, Decimal | None]:
@@ -226,12 +226,7 @@ def change_of(before: Money, now: Money) -> tuple[Decimal, Decimal, Decimal, Dec
 
 def by_currency(keys: tuple[str, ...], sums: Iterable[Sum]) -> pa.Table:
     """Return sums as a table: the keys, and a row a currency of each with its number of entries and exact amount."""
-    rows = [
-        {name: part.keys[name] for name in keys}
-        | {"currency": currency, "entries": money.entries, "amount": money.amount}
-        for part in sums
-        for currency, money in part.money.items()
-    ]
+    rows = [{**part.keys} | {"currency": name} | vars(money) for part in sums for name, money in part.money.items()]
     amounts = pa.array([row["amount"] for row in rows])
     amounts = pc.cast(amounts, MONEY) if pa.types.is_null(amounts.type) else amounts
     texts = {name: pa.array([row[name] for row in rows], TEXT) for name in (*keys, "currency")}

@@ -103,37 +103,36 @@ class PeriodRecord:
             jobs, days = sent["job_id"].nunique(), sent["sent_at"].dropna().dt.strftime("%Y-%m-%d")
             when = days.min() if days.min() == days.max() else f"{days.min()} to {days.max()}"
             by = ", ".join(map(str, sorted(sent["sent_by"].dropna().unique())))
-            count = counted(number_of_entries(sent), "entry", "entries")
-            lines.append(f"exported {count} in {counted(jobs, 'job')}, {when}, by {by}")
+            lines.append(f"exported {_entries(number_of_entries(sent))} in {counted(jobs, 'job')}, {when}, by {by}")
             lines += self._amounts("exported")
         doubt = int(self.totals["in_doubt"].sum())
         if doubt:
-            lines += [f"in doubt {counted(doubt, 'entry', 'entries')}", *self._amounts("in_doubt")]
+            lines += [f"in doubt {_entries(doubt)}", *self._amounts("in_doubt")]
         if len(self.held_back):
             held = number_of_entries(self.held_back)
             still = number_of_entries(self.held_back[self.held_back["outcome"] == "open"])
-            lines.append(
-                f"held back {counted(held, 'entry', 'entries')}: {held - still:,} resolved since, {still:,} still open"
-            )
+            lines.append(f"held back {_entries(held)}: {held - still:,} resolved since, {still:,} still open")
             lines += self._amounts("held_back")
         if self.not_kept:
-            count = counted(self.not_kept, "entry", "entries")
-            lines.append(
-                f"not included: {count} sent after the restored copy of the journal was made: it has no data of them"
-            )
+            reason = "sent after the restored copy of the journal was made: it has no data of them"
+            lines.append(f"not included: {_entries(self.not_kept)} {reason}")
         return lines
 
     def _amounts(self, name: str) -> list[str]:
-        rows = self.totals[self.totals[name] > 0]
-        amounts = zip(rows["currency"], rows[f"{name}_amount"], strict=True)
-        return [
-            f"  {'no currency' if pd.isna(currency) else currency} {'no amount' if pd.isna(amount) else shown(amount, currency)}"
-            for currency, amount in amounts
-        ]
+        lines = []
+        for row in self.totals[self.totals[name] > 0].to_dict("records"):
+            currency, amount = row["currency"], row[f"{name}_amount"]
+            text = "no amount" if pd.isna(amount) else shown(amount, currency)
+            lines.append(f"  {'no currency' if pd.isna(currency) else currency} {text}")
+        return lines
 
     def __repr__(self) -> str:
         head = f"Record of {self.period}, {self.state.lower()}, company {self.company}, {self.environment}"
         return readable("\n".join([head, *(f"  {line}" for line in self.lines or ["nothing was sent or held back"])]))
+
+
+def _entries(count: int) -> str:
+    return counted(count, "entry", "entries")
 
 
 def record_of(month: Month, company: str | None = None, *, service: Service | None = None) -> PeriodRecord:

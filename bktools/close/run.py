@@ -12,15 +12,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.caller import name_of, setting
 from bktools.close.actions import Actions
-from bktools.close.changes import months_between, threshold_of
+from bktools.close.changes import as_entries, months_between, threshold_of
 from bktools.close.close import Close, Run
 from bktools.close.entries import HELD, entries_of
 from bktools.close.figures import money_of
-from bktools.close.month import month_of, require_dates, require_month, why_this_month
 from bktools.close.record import record_in
 from bktools.contract import rules
-from bktools.errors import ArgumentError
+from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan, compose_export_jobs
 from bktools.frames.engine import described, source_of
 from bktools.frames.schema import ACCOUNTS, Month, to_arrow
@@ -36,6 +36,10 @@ from bktools.submit.accounts import create_with
 from bktools.submit.export_jobs import Submission
 
 Result = TypeVar("Result")
+
+# A month with less than this share of the busiest month's entries is not closed by default: its dates may be mistyped.
+LEAST_SHARE = 0.05
+SHOWN_MONTHS = 3
 
 
 @dataclass(eq=False)
@@ -77,10 +81,19 @@ class Closing:
         self.begun_at = dt.datetime.now(dt.UTC)
         # The month is taken from the calendar of this machine, not from UTC.
         today = self.begun_at.astimezone()
-        require_dates(self.entries)
+        if "date" in self.entries and not pd.api.types.is_datetime64_any_dtype(self.entries["date"]):
+            raise InputError("the column date of the entries holds no dates: read them with read_entries")
         self.period = month_of(self.entries, today) if self.month is None else rules.month("month", self.month)
         is_early = rules.flag("before_month_end", self.before_month_end)
-        require_month(self.period, today, is_approved=self.approved_by is not None, is_early=is_early)
+        current = f"{today:%Y-%m}"
+        if self.period > current:
+            raise ArgumentError(name_of("month"), f"must have begun: today is {today:%Y-%m-%d}", self.period)
+        if self.period == current and self.approved_by is not None and not is_early:
+            raise ArgumentError(
+                name_of("approved_by"),
+                f"closes {current}, which has not ended: approve it when it has, or say that it is meant with "
+                f"{setting('before_month_end', value=True)}",
+            )
         self.apply = rules.flag("apply", self.apply)
         self.is_large_change = threshold_of(self.threshold)
 
@@ -95,7 +108,7 @@ class Closing:
         company, month, service, journal = self.company_id, self.period, self.service, self._journal
         settings = service.settings
         if self.month is None:
-            self._tell("month", why_this_month(self.entries, month))
+            self._step("month", why_this_month, self.entries, month)
         categories = self._loaded("categories", self.categories, load_categories)
         employees = self._loaded("employees", self.employees, load_employees)
         chart, entries = _as_table(self.chart), _as_table(self.entries)
@@ -134,17 +147,13 @@ class Closing:
         record = record_in(journal, month, company, settings.environment, sent)
         own = settings.currency or next(iter(money_of(rows)), None)
         coverage = after.table("coverage")
+        in_doubt = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
         actions = Actions(
-            rows,
-            findings=_of_month(findings, history, month, compose),
-            coverage=coverage.to_pylist(),
-            accounts=after.table("findings").to_pylist(),
-            jobs=jobs if self.apply else [],
-            created=created,
-            unknown_outcomes=self._unknown_outcomes(sent),
-            own=own,
+            rows, findings=_of_month(findings, history, month, compose), coverage=coverage.to_pylist(),
+            accounts=after.table("findings").to_pylist(), jobs=jobs if self.apply else [], created=created, own=own,
+            unknown_outcomes={batch: journal.command(f"export resolve {batch} {THE_OUTCOME}") for batch in in_doubt},
             import_accounts=journal.command("accounts import FILE"),
-        )
+        )  # fmt: skip
         listed = actions.all()
         tables = {"categories": categories, "employees": employees, "chart": chart, "accounts": accounts}
         sources = {name: source_of(table) for name, table in {**tables, "entries": entries}.items()}
@@ -154,35 +163,22 @@ class Closing:
             earlier = record_in(journal, last["sent_in"][0].as_py(), company, settings.environment, sent)
             tables["changes"] = months_between(earlier, record, accounts, service, self.is_large_change)
         name = settings.name_of(company)
-        close = Close(
-            period=month,
-            environment=settings.environment,
-            company=company,
-            company_name="" if name == company else name,
-            currency=own,
-            actions=listed,
-            by_role=actions.by_role(listed),
-            record=record,
-            before=before,
-            after=after,
-            run=Run(
-                applied=self.apply, begun_at=self.begun_at, prepared_by=self.prepared_by,
-                approved_by=self.approved_by, stays_open=stays_open, plan=plan, jobs=jobs, created=created,
-                unchecked=(*after.unchecked, *plan.unchecked), sources=sources,
-            ),
-            tables=tables,
+        run = Run(
+            applied=self.apply, begun_at=self.begun_at, prepared_by=self.prepared_by, approved_by=self.approved_by,
+            stays_open=stays_open, plan=plan, jobs=jobs, created=created, sources=sources,
+            unchecked=(*after.unchecked, *plan.unchecked),
         )  # fmt: skip
-        self._tell("close", close)
-        return close
+        return self._step(
+            "close", Close, period=month, environment=settings.environment, company=company,
+            company_name="" if name == company else name, currency=own, actions=listed,
+            by_role=actions.by_role(listed), record=record, before=before, after=after, run=run, tables=tables,
+        )  # fmt: skip
 
     def _step(self, name: str, work: Callable[..., Result], *values: Any, **options: Any) -> Result:
         result = work(*values, **options)
-        self._tell(name, result)
-        return result
-
-    def _tell(self, step: str, result: Any) -> None:
         if self.seen is not None:
-            self.seen(step, result)
+            self.seen(name, result)
+        return result
 
     def _loaded(self, name: str, frame: pd.DataFrame | None, load: Callable[..., pd.DataFrame]) -> pa.Table:
         load = load if frame is None else lambda *_, **_options: frame
@@ -201,22 +197,12 @@ class Closing:
     def _recorded(self, plan: ExportPlan, entries: pa.Table) -> str:
         """Write the close to the journal, and close the period where it is approved; return why it stays open."""
         record_close(
-            self._journal,
-            self.company_id,
-            self.period,
-            plan_id=plan.plan_id,
-            prepared_by=self.prepared_by,
-            approved_by=self.approved_by,
-            held_back=entries.filter(pc.equal(entries["fate"], HELD)),
-        )
+            self._journal, self.company_id, self.period, plan_id=plan.plan_id, prepared_by=self.prepared_by,
+            approved_by=self.approved_by, held_back=entries.filter(pc.equal(entries["fate"], HELD)),
+        )  # fmt: skip
         if self.approved_by is None:
             return ""
         return approve(self._journal, self.company_id, self.period, plan_id=plan.plan_id, by=self.approved_by)
-
-    def _unknown_outcomes(self, sent: pa.Table) -> dict[str, str]:
-        """Return the command that resolves it, by batch of the company whose outcome is unknown."""
-        batches = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
-        return {batch: self._journal.command(f"export resolve {batch} {THE_OUTCOME}") for batch in batches}
 
 
 def _of_month(
@@ -247,10 +233,43 @@ def _last_month(sent: pa.Table, month: str) -> pa.Table:
     accepted = sent.filter(pc.equal(sent["state"], "ACCEPTED"))
     earlier = accepted.filter(pc.fill_null(pc.less(accepted["period"], month), False))
     last = earlier.filter(pc.equal(earlier["period"], pc.max(earlier["period"])))
-    names = {"entry_id": "id", "period": "sent_in"}
-    return last.rename_columns([names.get(name, name) for name in last.column_names])
+    return as_entries(last)
 
 
 def _as_table(frame: pd.DataFrame) -> pa.Table:
-    """Return a frame as an Arrow table that says where its rows came from."""
     return described(to_arrow(frame), source_of(frame))
+
+
+def month_of(entries: pd.DataFrame, today: dt.datetime) -> str:
+    """Return the month to close: never decided by a few entries, and never in the future."""
+    counts = _counts(entries)
+    if counts.empty:
+        raise ArgumentError(name_of("month"), "must be given: the entries have no dates")
+    current = f"{today:%Y-%m}"
+    past = counts[counts.index <= current]
+    if past.empty:
+        first = counts.index.min()
+        raise ArgumentError(
+            name_of("month"), f"must be given: no entry is dated in {current} or before, the first month is {first}"
+        )
+    ended = past[past.index < current]
+    likely = past if ended.empty else ended
+    return str(likely.index[likely >= likely.max() * LEAST_SHARE].max())
+
+
+def why_this_month(entries: pd.DataFrame, period: str) -> str:
+    """Return a sentence with the chosen month and the number of entries in other months."""
+    counts = _counts(entries)
+    others = [f"{count:,} of {month}" for month, count in counts[counts.index != period].items()]
+    more = f" and {len(others) - SHOWN_MONTHS} more months" if len(others) > SHOWN_MONTHS else ""
+    # The latest months first: their entries wait for the next close, or their dates are mistyped.
+    outside = f"; other entries: {', '.join(others[: -SHOWN_MONTHS - 1 : -1])}{more}" if others else ""
+    return f"{period}, by the dates of the entries{outside} (another: {setting('month', 'YYYY-MM')})"
+
+
+def _counts(entries: pd.DataFrame) -> pd.Series:
+    """Return the number of entries of each month, the earliest first."""
+    if "date" not in entries.columns:
+        return pd.Series(dtype="int64")
+    months: pd.Series = entries["date"].dropna().dt.strftime("%Y-%m").value_counts().sort_index()
+    return months

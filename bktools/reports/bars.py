@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.text import Text
 
 # The colours have one meaning in every picture: blue is done, orange waits for somebody, and grey is neither. They
 # differ in lightness, too, for a print without colours.
@@ -119,6 +118,8 @@ def draw(
     Lines of the title after the first are small, as is the note beneath the picture. `looks` has the parts of the bars
     in the order of the legend; a picture with one part has no legend. Without a figure a new one is made; its size is set.
     """
+    from matplotlib.text import Text
+
     large, *small = charts
     used = [part for part in looks if any(part in chart.bars.columns for chart in charts)]
     first, *below = [drawable(line, LONGEST_LINE) for line in title.splitlines()] or [""]
@@ -128,34 +129,33 @@ def draw(
     larger = HEADING + large.height(LARGE_BAR)
     above = TITLE + LINE * len(below) + LEGEND * (1 + max((row for *_, row in legend), default=-1))
     height = 2 * MARGIN + above + larger + smaller + LINE * len(notes)
-    if figure is None:
-        figure = _new_figure((WIDTH, height))
+    figure = _new_figure() if figure is None else figure
     figure.set_size_inches((WIDTH, height))
     figure.set_facecolor(PAGE)
     figure.set_layout_engine("none")
     top = height - MARGIN
     size = min(TITLE_SIZE, TITLE_SIZE * LONGEST_TITLE / max(width(first), 1))
-    texts = [_write(figure, first, MARGIN, top, size=size, weight="bold")]
+    _write(figure, first, MARGIN, top, size=size, weight="bold")
     top -= TITLE
     for line in below:
-        texts.append(_write(figure, line, MARGIN, top + 0.08, size=9))
+        _write(figure, line, MARGIN, top + 0.08, size=9)
         top -= LINE
     for part, (text, left, row) in zip(used, legend, strict=False):
-        _box(figure, left, top - LEGEND * row, *looks[part])
-        texts.append(_write(figure, text, left + 0.25, top - LEGEND * row, size=9))
+        _box(figure, left, top - LEGEND * row, looks[part])
+        _write(figure, text, left + 0.25, top - LEGEND * row, size=9)
     top = height - MARGIN - above
     axes = [_large_chart(figure, large, top, looks)]
     top -= larger + GAP
     columns = max(len(small), 3)
     room = (WIDTH - 2 * MARGIN - GAP * (columns - 1)) / columns
-    axes += [
-        _small_chart(figure, chart, (MARGIN + place * (room + GAP), top, room), looks)
-        for place, chart in enumerate(small)
-    ]
-    texts += [
-        _write(figure, line, MARGIN, MARGIN + LINE * (len(notes) - place), size=8) for place, line in enumerate(notes)
-    ]
-    _lettered(texts)
+    for place, chart in enumerate(small):
+        axes.append(_small_chart(figure, chart, (MARGIN + place * (room + GAP), top, room), looks))
+    for place, line in enumerate(notes):
+        _write(figure, line, MARGIN, MARGIN + LINE * (len(notes) - place), size=8)
+    for text_of_figure in figure.findobj(Text):
+        # A dollar sign in a name begins no formula.
+        text_of_figure.set_parse_math(False)
+        text_of_figure.set_fontfamily(_installed())
     return axes
 
 
@@ -171,24 +171,24 @@ def _legend(parts: Iterable[str]) -> list[tuple[str, float, int]]:
     return legend
 
 
-def figure_of_its_own(size: tuple[float, float] = (WIDTH, WIDTH)) -> Figure:
+def figure_of_its_own() -> Figure:
     """Return a figure without a window and without global state."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=size)
+    figure = Figure()
     FigureCanvasAgg(figure)
     return figure
 
 
-def _new_figure(size: tuple[float, float]) -> Figure:
+def _new_figure() -> Figure:
     """Return a figure: where pyplot is in use, pyplot's, which a notebook shows, and a script that calls `show`."""
-    if "matplotlib.pyplot" in sys.modules or in_notebook():
-        import matplotlib.pyplot as plt
+    if "matplotlib.pyplot" not in sys.modules and not in_notebook():
+        return figure_of_its_own()
+    import matplotlib.pyplot as plt
 
-        made: Figure = plt.figure(figsize=size)
-        return made
-    return figure_of_its_own(size)
+    made: Figure = plt.figure()
+    return made
 
 
 def _large_chart(figure: Figure, chart: Chart, top: float, looks: Mapping[str, Look]) -> Axes:
@@ -198,14 +198,12 @@ def _large_chart(figure: Figure, chart: Chart, top: float, looks: Mapping[str, L
     right = LETTER * max(map(width, chart.figures), default=0) + 0.1
     place = (MARGIN + label, top, WIDTH - 2 * MARGIN - label - right)
     ax = _axes(figure, chart, place, LARGE_BAR, looks)
-    heading = _write(figure, drawable(chart.heading, LONGEST_LINE), MARGIN, top, size=11)
+    _write(figure, drawable(chart.heading, LONGEST_LINE), MARGIN, top, size=11)
     ax.set_yticks(range(len(names)), names, color=INK, fontsize=9)
     ends = _draw_bars(ax, chart.bars, looks, height=0.62)
-    texts: list[Text] = [
+    for row, (end, text) in enumerate(zip(ends, chart.figures, strict=True)):
         ax.annotate(text, (end, row), (5, 0), textcoords="offset points", va="center", fontsize=9, color=INK)
-        for row, (end, text) in enumerate(zip(ends, chart.figures, strict=True))
-    ]
-    _lettered([heading, *texts, *ax.get_yticklabels(), *_noted(ax, chart)])
+    _write_beside(ax, 0, len(chart.bars) - 0.2, drawable(chart.note, LONGEST_LINE))
     return ax
 
 
@@ -213,20 +211,13 @@ def _small_chart(figure: Figure, chart: Chart, place: tuple[float, float, float]
     """Draw thin bars, each below a line with its name and its figure."""
     left, top, room = place
     ax = _axes(figure, chart, (left, top + 0.06, room), SMALL_BAR, looks)
-    heading = _write(figure, drawable(chart.heading, int(room / LETTER)), left, top, size=10)
+    _write(figure, drawable(chart.heading, int(room / LETTER)), left, top, size=10)
     _draw_bars(ax, chart.bars, looks, height=0.24, offset=0.22)
-    texts = []
     for row, (name, text) in enumerate(zip(chart.bars.index, chart.figures, strict=True)):
         letters = max(int(room / SMALL_LETTER) - width(text) - 2, 4)
-        looks_of_text: dict[str, Any] = {
-            "fontsize": 8,
-            "transform": ax.get_yaxis_transform(),
-            "va": "center",
-            "color": INK,
-        }
-        texts.append(ax.text(0, row - 0.15, drawable(str(name), letters), **looks_of_text))
-        texts.append(ax.text(1, row - 0.15, text, ha="right", **looks_of_text))
-    _lettered([heading, *texts, *_noted(ax, chart)])
+        _write_beside(ax, 0, row - 0.15, drawable(str(name), letters))
+        _write_beside(ax, 1, row - 0.15, text, ha="right")
+    _write_beside(ax, 0, len(chart.bars) - 0.2, drawable(chart.note, LONGEST_LINE))
     return ax
 
 
@@ -254,13 +245,12 @@ def _draw_bars(
     rows = range(len(bars))
     highs, lows = [0.0] * len(bars), [0.0] * len(bars)
     for part in (part for part in looks if part in bars.columns):
-        colour, pattern = looks[part]
         values = [float(value) for value in bars[part]]
         drawn = [row for row in rows if values[row]]
         starts = [highs[row] if values[row] > 0 else lows[row] for row in drawn]
         ax.barh(
             [row + offset for row in drawn], [values[row] for row in drawn], height, left=starts, label=part,
-            edgecolor=colour, hatch=pattern, facecolor=PAGE if pattern else colour, linewidth=0.8,
+            linewidth=0.8, **_filled(looks[part]),
         )  # fmt: skip
         highs = [high + max(value, 0) for high, value in zip(highs, values, strict=True)]
         lows = [low + min(value, 0) for low, value in zip(lows, values, strict=True)]
@@ -273,33 +263,29 @@ def _draw_bars(
     return highs
 
 
-def _noted(ax: Axes, chart: Chart) -> list[Text]:
-    """Write the note of a chart beneath its bars."""
-    below = (0, len(chart.bars) - 0.2)
-    looks: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 8, "color": INK}
-    return [ax.text(*below, drawable(chart.note, LONGEST_LINE), **looks)] if chart.note else []
+def _write_beside(ax: Axes, side: float, row: float, text: str, **looks: Any) -> None:
+    """Write a line between bars, at the left (0) or the right side (1) of a chart."""
+    if text:
+        ax.text(side, row, text, transform=ax.get_yaxis_transform(), va="center", fontsize=8, color=INK, **looks)
 
 
-def _write(figure: Figure, text: str, left: float, top: float, **looks: Any) -> Text:
+def _write(figure: Figure, text: str, left: float, top: float, **looks: Any) -> None:
     """Write a line on the figure, below a height; its place is in inches from the left and the bottom."""
     across, up = figure.get_size_inches()
-    return figure.text(left / across, (top - 0.1) / up, text, va="center_baseline", color=INK, **looks)
+    figure.text(left / across, (top - 0.1) / up, text, va="center_baseline", color=INK, **looks)
 
 
-def _box(figure: Figure, left: float, top: float, colour: str, pattern: str) -> None:
+def _box(figure: Figure, left: float, top: float, look: Look) -> None:
     from matplotlib.patches import Rectangle
 
     across, up = figure.get_size_inches()
-    looks: dict[str, Any] = {"edgecolor": colour, "hatch": pattern, "facecolor": PAGE if pattern else colour}
-    box = Rectangle((left / across, (top - 0.16) / up), 0.17 / across, 0.12 / up, transform=figure.transFigure, **looks)
-    figure.add_artist(box)
+    place, size = (left / across, (top - 0.16) / up), (0.17 / across, 0.12 / up)
+    figure.add_artist(Rectangle(place, *size, transform=figure.transFigure, **_filled(look)))
 
 
-def _lettered(texts: Iterable[Text]) -> None:
-    """Give texts the installed fonts; a dollar sign in a name begins no formula."""
-    for text in texts:
-        text.set_parse_math(False)
-        text.set_fontfamily(_installed())
+def _filled(look: Look) -> dict[str, Any]:
+    colour, pattern = look
+    return {"edgecolor": colour, "hatch": pattern, "facecolor": PAGE if pattern else colour}
 
 
 @functools.cache

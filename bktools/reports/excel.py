@@ -116,9 +116,8 @@ def to_excel(
             progress_bar(f"write {name_of(path)}", total=cells, unit="cell", shown=progress) as bar,
         ):
             book.set_properties({"title": "bktools", "created": dt.datetime.now(dt.UTC)})
-            looks = {name: book.add_format(look) for name, look in _LOOKS.items()}
             for name, table in arrow.items():
-                _write_sheet(book.add_worksheet(name), table, book, looks, bar)
+                _write_sheet(book.add_worksheet(name), table, book, bar)
 
     return written(path, write)
 
@@ -153,27 +152,23 @@ def too_large(table: pa.Table) -> str | None:
     return None
 
 
-_LOOKS: dict[str, dict[str, Any]] = {
-    "heading": {"bold": True, "bottom": 1, "valign": "top"},
-    # Excel's text format: a value typed over a code stays text.
-    "text": {"num_format": "@", "valign": "top"},
-    "date": {"num_format": "yyyy-mm-dd", "align": "left", "valign": "top"},
-    "instant": {"num_format": 'yyyy-mm-dd hh:mm:ss.000 "UTC"', "align": "left", "valign": "top"},
-    "time": {"num_format": "yyyy-mm-dd hh:mm:ss.000", "align": "left", "valign": "top"},
-    "count": {"num_format": "0", "valign": "top"},
-    "plain": {"valign": "top"},
-}
+HEADING = {"bold": True, "bottom": 1, "valign": "top"}
+# Excel's text format: a value typed over a code stays text.
+TEXT, DAY = "@", "yyyy-mm-dd"
 
 
-def _write_sheet(sheet: Any, table: pa.Table, book: Any, looks: Mapping[str, Any], bar: Bar) -> None:
+def _write_sheet(sheet: Any, table: pa.Table, book: Any, bar: Bar) -> None:
+    heading, text = book.add_format(HEADING), book.add_format({"num_format": TEXT, "valign": "top"})
     for place, name in enumerate(table.column_names):
         column = table.column(place)
-        sheet.write_string(0, place, str(name), looks["heading"])
-        form = book.add_format(_look_of(column))
+        sheet.write_string(0, place, str(name), heading)
+        form = _format_of(column)
+        side = {"align": "left"} if form.startswith(DAY) else {}
+        look = book.add_format({"num_format": form, "valign": "top"} | side)
         values = column.to_pylist()
         for row, value in enumerate(values, start=1):
-            write_cell(sheet, row, place, value, form, looks["text"])
-        sheet.set_column(place, place, width_of(str(name), map(str, values[:WIDTH_SAMPLE])), form)
+            write_cell(sheet, row, place, value, look, text)
+        sheet.set_column(place, place, width_of(str(name), map(str, values[:WIDTH_SAMPLE])), look)
         bar.update(len(column))
     sheet.freeze_panes(1, 0)
     if table.num_columns:
@@ -187,19 +182,20 @@ def width_of(title: str, texts: Iterable[str], widest: int = WIDEST) -> int:
     return min(max(longest + 1, len(title) + 3, NARROWEST), widest)
 
 
-def _look_of(column: pa.ChunkedArray) -> dict[str, Any]:
-    """Return the properties of the format of a column's values."""
+def _format_of(column: pa.ChunkedArray) -> str:
+    """Return the number format of a column's values."""
     kind, types = column.type, pa.types
     if types.is_decimal(kind):
-        return {"num_format": f"#,##0{'.' if kind.scale > 0 else ''}{'0' * kind.scale}", "valign": "top"}
+        return f"#,##0{'.' if kind.scale > 0 else ''}{'0' * kind.scale}"
+    if types.is_integer(kind):
+        return "0"
+    if types.is_floating(kind) or types.is_boolean(kind):
+        return "General"
+    if types.is_date(kind) or (types.is_timestamp(kind) and not kind.tz and are_days(column)):
+        return DAY
     if types.is_timestamp(kind):
-        return _LOOKS["instant" if kind.tz else "date" if are_days(column) else "time"]
-    looks = {
-        "count": types.is_integer,
-        "plain": lambda kind: types.is_floating(kind) or types.is_boolean(kind),
-        "date": types.is_date,
-    }
-    return _LOOKS[next((look for look, is_of in looks.items() if is_of(kind)), "text")]
+        return f"{DAY} hh:mm:ss.000" + (' "UTC"' if kind.tz else "")
+    return TEXT
 
 
 def write_cell(sheet: Any, row: int, place: int, value: Any, form: Any, text: Any) -> None:
@@ -224,7 +220,7 @@ def write_cell(sheet: Any, row: int, place: int, value: Any, form: Any, text: An
 def _text(value: Any) -> str:
     if isinstance(value, Decimal):
         return format(value, "f")
-    return value.isoformat() if isinstance(value, dt.datetime | dt.date) else str(value)
+    return value.isoformat() if isinstance(value, dt.date) else str(value)
 
 
 def is_exact(value: Decimal | float) -> bool:

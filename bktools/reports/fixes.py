@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -37,7 +37,9 @@ COLUMNS = {
     **{name: name.replace("_", " ") for name in IDS},
     "line_id": LINE_ID,
 }
-FIXES = pa.schema({"line": COUNT} | dict.fromkeys((*COLUMNS, "company_id", "period", "environment", "problem"), TEXT))
+# What the lines of a workbook are of.
+BOOKS = {"company_id": TEXT, "period": TEXT, "environment": TEXT}
+FIXES = pa.schema({"line": COUNT} | dict.fromkeys(COLUMNS, TEXT) | BOOKS | {"problem": TEXT})
 
 OPEN, DONE, DIFFERENT, NOTED, WRONG = "open", "done", "done differently", "note", "not valid"
 CHECKED = pa.schema(
@@ -92,8 +94,7 @@ def read_fixes(path: str | PathLike[str], *, company: str | None = None, period:
     """
     company = None if company is None else rules.uuid_text("company", company)
     period = None if period is None else rules.month("period", period)
-    hidden = _hidden_sheet(path)
-    source = str(path)
+    hidden, source = _hidden_sheet(path), str(path)
     if company not in {None, hidden["company_id"]}:
         raise InputError(
             f"is of company {hidden['company_id']}, not of {company}: name its company with --company", source=source
@@ -103,7 +104,7 @@ def read_fixes(path: str | PathLike[str], *, company: str | None = None, period:
     table = read_table(path, lambda cells: sum(cell in COLUMNS.values() for cell in cells), sheet=TO_DO)
     rows = list(_lines(table, hidden))
     fixes = pa.Table.from_pylist(rows, schema=FIXES)
-    about = {name: hidden[name] for name in ("company_id", "period", "environment")}
+    about = {name: hidden[name] for name in BOOKS}
     return to_pandas(fixes, {"source": source, "sha256": table.sha256, "rows": len(rows), **about})
 
 
@@ -199,8 +200,7 @@ def _hidden_sheet(path: str | PathLike[str]) -> dict[str, Any]:
         raise InputError("is not the workbook of a close (month-end.xlsx)", source=str(path)) from error
     pairs = list(zip(*(column.to_pylist() for column in table.columns[:2]), strict=True))
     hidden: dict[str, Any] = {name: value for name, value in pairs if name != "line"}
-    missing = {"format", "company_id", "period", "environment"} - hidden.keys()
-    if missing or hidden["format"] != FORMAT:
+    if hidden.get("format") != FORMAT or not hidden.keys() >= BOOKS.keys():
         raise InputError(f"has no sheet {LINES!r} that this version of bktools can read", source=str(path))
     hidden["lines"] = dict(value.split(" ", 1) for name, value in pairs if name == "line")
     return hidden
@@ -219,7 +219,7 @@ def _lines(table: Table, hidden: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     cells = {name: table.columns[place].to_pylist() for name, place in places.items()}
     rows = [dict(zip(cells, values, strict=True)) for values in zip(*cells.values(), strict=True)]
     counts = Counter(row["line_id"] for row in rows)
-    company = {name: hidden[name] for name in ("company_id", "period", "environment")}
+    company = {name: hidden[name] for name in BOOKS}
     for number, row in zip(table.lines.tolist(), rows, strict=True):
         said = {name: value.strip() if name in {"new_account", "note"} else value for name, value in row.items()}
         problem = _problem(said, hidden, counts)
@@ -248,8 +248,8 @@ def _problem(row: Mapping[str, str], hidden: Mapping[str, Any], counts: Mapping[
 def _checked(
     line: Mapping[str, Any], category: Mapping[str, Any] | None, chart: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    names = ("about", "to_do", "note", "period", "line", "category_id", "line_id")
-    row = {name: line.get(name) for name in names} | {"new_account": line["new_account"]}
+    names = ("about", "to_do", "note", "period", "line", "category_id", "line_id", "new_account")
+    row = {name: line.get(name) for name in names}
     if line.get("problem"):
         return row | {"outcome": WRONG, "message": line["problem"]}
     if not line["new_account"]:
@@ -263,32 +263,25 @@ def _checked(
         return row | {"outcome": WRONG, "message": "the category was not found in the service"}
     if category["company_id"] != line["company_id"]:
         return row | {"outcome": WRONG, "message": "the category belongs to another company"}
-    now = next((account for account in own if account["id"] and account["id"] == category["account_id"]), None)
-    row["account_now"] = _label(now) if now else category["account_id"]
-    outcome, message = _compared(line, category, chosen, row["account_now"])
-    return row | {"outcome": outcome, "message": message}
-
-
-def _compared(
-    line: Mapping[str, Any], category: Mapping[str, Any], chosen: Mapping[str, Any], now: str | None
-) -> tuple[str, str]:
-    if category["account_id"] is not None and category["account_id"] == chosen["id"]:
-        return DONE, "the category has this account now"
-    if category.get("archived"):
-        return DIFFERENT, "the category is archived now"
-    if category["account_id"] == line.get("account_id"):
-        return OPEN, f"set the account of the category to {_label(chosen)} in the service"
-    return DIFFERENT, f"the category has {now} now" if now else "the category has no account now"
+    account = category["account_id"]
+    now = {one["id"]: _label(one) for one in own if one["id"]}.get(account, account)
+    if account is not None and account == chosen["id"]:
+        outcome, message = DONE, "the category has this account now"
+    elif category.get("archived"):
+        outcome, message = DIFFERENT, "the category is archived now"
+    elif account == line.get("account_id"):
+        outcome, message = OPEN, f"set the account of the category to {_label(chosen)} in the service"
+    else:
+        outcome, message = DIFFERENT, f"the category has {now or 'no account'} now"
+    return row | {"account_now": now, "outcome": outcome, "message": message}
 
 
 def _chosen(text: str, accounts: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any] | None, str]:
     """Return the account that a person chose from the list, or wrote as a code; None and the reason without one."""
-    of = defaultdict(list)
-    for account in accounts:
-        # A label is one account's own; a code alone may be several accounts'.
-        for spelling in {_label(account), account["code"], account["external_id"]} - {None}:
-            of[spelling].append(account)
-    matches = of.get(text) or of.get(text.partition(BETWEEN)[0].strip(), [])
+    # A label is one account's own; a code alone may be several accounts'.
+    spellings = [({_label(account), account["code"], account["external_id"]}, account) for account in accounts]
+    code = text.partition(BETWEEN)[0].strip()
+    matches = [one for names, one in spellings if text in names] or [one for names, one in spellings if code in names]
     if not matches:
         return None, f"the account {text!r} is not among the accounts bktools knows: choose one from the list"
     if len(matches) > 1:

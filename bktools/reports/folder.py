@@ -28,7 +28,6 @@ from bktools.errors import InputError, StorageError
 from bktools.frames.delimited import to_csv
 from bktools.frames.schema import COUNT, INSTANT, TEXT
 from bktools.journal.records import this_process
-from bktools.reconcile import Reconciliation
 from bktools.reports.html import report_of
 from bktools.reports.pictures import PICTURES, pictures_of
 from bktools.reports.workbook import workbook_of
@@ -50,11 +49,6 @@ JOBS = pa.schema(
 CREATED = pa.schema(dict.fromkeys(("outcome", "code", "name", "external_id", "id", "message", "company_id"), TEXT))
 
 
-def _jobs(close: Close) -> pa.Table:
-    rows = [{**job.keys, "entries": job.entries} for job in close.figures.jobs]
-    return pa.Table.from_pylist(rows, schema=JOBS)
-
-
 # By file: what it is, and its table.
 TABLES: dict[str, tuple[str, Callable[[Close], pa.Table]]] = {
     "entries.csv": (
@@ -73,7 +67,10 @@ TABLES: dict[str, tuple[str, Callable[[Close], pa.Table]]] = {
         "what changed since the last close of an earlier month",
         lambda close: close.tables.get("changes", CHANGES.empty_table()),
     ),
-    "export_jobs.csv": ("the export jobs of the month", _jobs),
+    "export_jobs.csv": (
+        "the export jobs of the month",
+        lambda close: pa.Table.from_pylist([{**job.keys, "entries": job.entries} for job in close.figures.jobs], JOBS),
+    ),
     "reconciliation.csv": (
         "what differs between the chart of accounts and the service", lambda close: close.after.table("findings"),
     ),
@@ -103,19 +100,21 @@ def check_target(folder: Path, environment: str, company: str) -> None:
         When nothing can be written beside it, or a program holds one of its files open, which Windows cannot move.
     """
     disk.require_file_name(folder)
+    why = ""
     if folder.is_dir() and folder.samefile(Path()):
         # The folder is replaced as a whole, which would leave the shell in a deleted folder.
-        raise InputError(f"{folder} is the folder you are in: give another folder with --out, such as close")
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file: give another folder with --out")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
-        raise InputError(f"{folder} holds something else than a close: give another folder with --out")
-    if (folder / MANIFEST).is_file():
+        why = "is the folder you are in"
+    elif folder.exists() and not folder.is_dir():
+        why = "is a file"
+    elif (folder / MANIFEST).is_file():
         earlier = _read_manifest(folder)
         books = earlier["environment"], earlier["company_id"]
-        if earlier["environment"] != "sandbox" and books != (environment, company):
-            name = earlier["company"] or f"company {earlier['company_id']}"
-            raise InputError(f"{folder} holds the close of {name} in {books[0]}: give another folder with --out")
+        if books[0] != "sandbox" and books != (environment, company):
+            why = f"holds the close of {earlier['company'] or f'company {books[1]}'} in {books[0]}"
+    elif folder.is_dir() and any(folder.iterdir()):
+        why = "holds something else than a close"
+    if why:
+        raise InputError(f"{folder} {why}: give another folder with --out, such as close")
     with disk.storage_errors(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         probe = folder.parent / f".{folder.name}.{secrets.token_hex(4)}"
@@ -233,17 +232,14 @@ def _readme(close: Close, inputs: Mapping[str, Mapping[str, Any]]) -> str:
         MANIFEST: "this run: who, when, from which data, and the digest of each file",
     }
     width = max(map(len, about))
-    return "\n".join(
-        [
-            f"Month-end {close.period} of {close.name}, {where(close.environment)}: {close.title_state}",
-            "",
-            *(f"{name:<{width}}  {text}" for name, text in about.items()),
-            "",
-            "A second run of the month writes the same tables, report and workbook.",
-            "accounts_created.csv, journal_events.csv, the time of the run and manifest.json are about the run.",
-            "",
-        ]
-    )
+    lines = "\n".join(f"{name:<{width}}  {text}" for name, text in about.items())
+    return f"""Month-end {close.period} of {close.name}, {where(close.environment)}: {close.title_state}
+
+{lines}
+
+A second run of the month writes the same tables, report and workbook.
+accounts_created.csv, journal_events.csv, the time of the run and manifest.json are about the run.
+"""
 
 
 def _manifest(close: Close, files: Mapping[str, Any], inputs: Mapping[str, Any], profile: str) -> dict[str, Any]:
@@ -260,8 +256,8 @@ def _manifest(close: Close, files: Mapping[str, Any], inputs: Mapping[str, Any],
             "categories": len(close.tables["categories"]),
             "employees": len(close.tables["employees"]),
             "chart_accounts": len(close.tables["chart"]),
-            "findings_before": _by_check(close.before),
-            "findings_after": _by_check(close.after),
+            "findings_before": Counter(close.before.table("findings")["check"].to_pylist()),
+            "findings_after": Counter(close.after.table("findings")["check"].to_pylist()),
         },
         "run": {
             "applied": close.run.applied,
@@ -290,20 +286,16 @@ def _inputs(close: Close) -> tuple[dict[str, Any], dict[str, bytes]]:
 
     A file that is gone, or was changed after it was read, is not copied: the manifest says so.
     """
-    inputs, copies = {}, {}
+    inputs: dict[str, dict[str, Any]] = {}
+    copies: dict[str, bytes] = {}
     for name in ("chart", "entries"):
         about = close.run.sources[name]
         source = Path(about.get("source") or "")
         content = source.read_bytes() if source.is_file() else b""
-        source_of: dict[str, Any] = {"source": about.get("source"), "sha256": about.get("sha256"), "file": None}
-        if hashlib.sha256(content).hexdigest() == source_of["sha256"]:
-            source_of["file"] = f"input_{name}{source.suffix}"
-            copies[source_of["file"]] = content
+        inputs[name] = {"source": about.get("source"), "sha256": about.get("sha256"), "file": None}
+        if hashlib.sha256(content).hexdigest() == about.get("sha256"):
+            inputs[name]["file"] = f"input_{name}{source.suffix}"
+            copies[inputs[name]["file"]] = content
         else:
-            source_of["note"] = "not copied: the file was changed or removed since it was read, or it was no file"
-        inputs[name] = source_of
+            inputs[name]["note"] = "not copied: the file was changed or removed since it was read, or it was no file"
     return inputs, copies
-
-
-def _by_check(reconciliation: Reconciliation) -> dict[str, int]:
-    return dict(Counter(reconciliation.table("findings")["check"].to_pylist()))

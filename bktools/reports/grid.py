@@ -26,7 +26,7 @@ HEADING = {"bold": True, "font_size": 11, "font_color": NAVY}
 NOTE = {"font_color": "#555555"}
 TOTAL = {"bold": True, "top": 1}
 WRAPPED = {"text_wrap": True}
-TEXT = {"num_format": "@"}
+RIGHT = {"align": "right"}
 DASH = "\N{EN DASH}"
 
 # Excel's number of A4, and its printed area in points, landscape.
@@ -109,7 +109,8 @@ class Grid:
             value, own = (cell[0], (*looks, cell[1])) if type(cell) is tuple else (cell, looks)
             self._write(place, value, own)
             if isinstance(value, str) and any("text_wrap" in look for look in own):
-                lines = max(lines, _lines_of(value, self.widths[place]))
+                letters = self.widths[place] * LETTERS
+                lines = max(lines, sum(max(1, math.ceil(len(line) / letters)) for line in value.split("\n")))
         # Programs that print without a screen do not find the height of a row by themselves.
         height = max(LINE * lines, *(look.get("font_size", 0) * 1.5 for look in looks), LINE)
         self.sheet.set_row(self.row, height)
@@ -131,20 +132,6 @@ class Grid:
         for row in body:
             self.write(row)
         return range(first, self.row)
-
-    def total(self, rows: range, values: Sequence[Value]) -> None:
-        """Write a label and sums of the columns above as formulas, with their values for programs that do not compute.
-
-        A sum that Excel would round, or that has a part which Excel would round, is text.
-        """
-        from xlsxwriter.utility import xl_range
-
-        at = self.write(values, TOTAL)
-        for place, value in enumerate(values[1:], 1):
-            number = value.amount if isinstance(value, Money) else value
-            if rows and isinstance(number, Decimal | int) and is_exact(number):
-                formula = f"=SUM({xl_range(rows[0], place, rows[-1], place)})"
-                self.sheet.write_formula(at, place, formula, self.book.format(_look_of(value), TOTAL), number)
 
     def picture(self, content: bytes, description: str) -> None:
         """Insert a PNG picture, at most as wide as a page of A4, and leave the rows below it empty."""
@@ -186,40 +173,37 @@ class Grid:
         self.sheet.fit_to_pages(1, pages)
 
     def _write(self, place: int, value: Value, looks: Sequence[Look]) -> None:
-        form = self.book.format(_look_of(value), *looks)
-        if isinstance(value, Money):
-            is_text = value.amount is not None and not is_exact(value.amount)
-            value = shown(*value) if is_text else value.amount
-        elif isinstance(value, Share):
-            value = None if value.percent is None else value.percent / 100
-        elif isinstance(value, bool):
-            value = "yes" if value else "no"
+        value, look = _cell(value)
+        form = self.book.format(look, *looks)
         if value is None and looks:
             self.sheet.write_blank(self.row, place, None, form)
         else:
             write_cell(self.sheet, self.row, place, value, form, form)
 
 
-def _look_of(value: Value) -> Look:
+def _cell(value: Value) -> tuple[Value, Look]:
+    """Return what a cell holds of a value, and its look; an amount that Excel would round is text."""
+    if isinstance(value, Money):
+        is_text = value.amount is not None and not is_exact(value.amount)
+        return shown(*value) if is_text else value.amount, {**RIGHT, "num_format": _money(*value)}
+    if isinstance(value, Share):
+        share = None if value.percent is None else value.percent / 100
+        return share, {**RIGHT, "num_format": "+0.0%;-0.0%;0%"}
+    if isinstance(value, bool):
+        return "yes" if value else "no", {}
+    if isinstance(value, int):
+        return value, {**RIGHT, "num_format": f"#,##0;-#,##0;{DASH}"}
     if isinstance(value, str):
         # Excel's text format: a value typed over a code stays text.
-        return TEXT
-    if isinstance(value, Money):
-        return {"align": "right", "num_format": _money(*value)}
-    if isinstance(value, Share):
-        return {"align": "right", "num_format": "+0.0%;-0.0%;0%"}
-    if isinstance(value, bool) or value is None:
-        return {}
-    if isinstance(value, int):
-        return {"align": "right", "num_format": f"#,##0;-#,##0;{DASH}"}
-    return {"num_format": "yyyy-mm-dd"}
+        return value, {"num_format": "@"}
+    return value, {} if value is None else {"num_format": "yyyy-mm-dd"}
 
 
 def _side(column: Iterable[Value]) -> Look:
     """Return the look of the title of a column: numbers have theirs at the right."""
     values = (cell[0] if type(cell) is tuple else cell for cell in column)
     is_number = any(isinstance(value, NUMBERS) and not isinstance(value, bool) for value in values)
-    return {"align": "right"} if is_number else {}
+    return RIGHT if is_number else {}
 
 
 def _money(amount: Decimal | None, currency: str | None) -> str:
@@ -228,11 +212,6 @@ def _money(amount: Decimal | None, currency: str | None) -> str:
     decimals = max(MINOR_UNITS.get(currency or "", USUAL), own)
     positive = f"#,##0.{'0' * decimals}" if decimals else "#,##0"
     return positive if amount else f"{positive};-{positive};{DASH}"
-
-
-def _lines_of(text: str, width: float) -> int:
-    """Return the number of lines of a text in a column."""
-    return sum(max(1, math.ceil(len(line) / (width * LETTERS))) for line in text.split("\n"))
 
 
 def _in_head(text: str) -> str:

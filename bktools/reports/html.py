@@ -9,8 +9,9 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import hashlib
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import PurePath
 from typing import Any
@@ -72,11 +73,8 @@ class Listing:
 
     def __init__(self, table: pa.Table) -> None:
         fates, reasons = (table[name].to_pylist() for name in ("fate", "reason"))
-        counts: Counter[tuple[str, str]] = Counter()
-        turns = []
-        for key in zip(fates, reasons, strict=True):
-            turns.append(counts[key])
-            counts[key] += 1
+        counts: defaultdict[tuple[str, str], Iterator[int]] = defaultdict(itertools.count)
+        turns = [next(counts[key]) for key in zip(fates, reasons, strict=True)]
         chosen = sorted(range(len(table)), key=turns.__getitem__)[:SHOWN_ROWS]
         chosen.sort(key=lambda place: (fates[place] in (EXPORTED, BEFORE), place))
         self.rows: list[dict[str, Any]] = table.take(pa.array(chosen, pa.int64())).to_pylist()
@@ -89,15 +87,11 @@ class Listing:
 
     def where(self, **values: object) -> str:
         """Return the places of the rows that have these values: the columns are one of `LINKED`."""
-        return _spaced(self._places.get((*values, *map(str, values.values())), ()))
+        return " ".join(map(str, self._places.get((*values, *map(str, values.values())), ())))
 
     def of(self, ids: Iterable[str]) -> str:
         """Return the places of the entries with these IDs."""
-        return _spaced(place for one in ids for place in self._places.get(("id", one), ()))
-
-
-def _spaced(places: Iterable[int]) -> str:
-    return " ".join(map(str, places))
+        return " ".join(filter(None, (self.where(id=one) for one in ids)))
 
 
 @cache

@@ -44,10 +44,7 @@ STATES: dict[str, Look] = {
 }
 # States whose entries have a bar for each reason.
 WITH_REASONS = {"held back", "missing or different"}
-# The state by the fate of an entry, by the outcome of its batch, and by its status in a match; others are left out.
-OF_FATES = {name: name for name in STATES}
-# A plan does not know which month's close exported an entry before.
-OF_PLANS = OF_FATES | {BEFORE: EXPORTED}
+# The state by the outcome of the batch of an entry, and by its status in a match.
 OF_OUTCOMES = {"ACCEPTED": EXPORTED, "SENDING": IN_DOUBT, "UNKNOWN": IN_DOUBT}
 OF_STATUSES = dict.fromkeys(ARRIVED, "arrived") | {"not_comparable": "not compared"}
 
@@ -193,48 +190,42 @@ def plot_money(
     sums = spend(rows, [by, "state"]).dropna(subset="amount")
     sums = sums.assign(bar=sums[by], part=sums["state"])
     if by == "reason":
-        codes = list(dict.fromkeys(sums["currency"]))
-        keys = [
-            (codes.index(code), states.index(state), -abs(amount))
-            for code, state, amount in zip(sums["currency"], sums["state"], sums["amount"], strict=True)
-        ]
-        sums, order = sums.iloc[sorted(range(len(keys)), key=keys.__getitem__)], _as_they_come
+        codes, order = list(dict.fromkeys(sums["currency"])), _as_they_come
+        ranks = sums.assign(currency=sums["currency"].map(codes.index), state=sums["state"].map(states.index))
+        ranks = ranks.assign(amount=[-abs(amount) for amount in sums["amount"]])
+        sums = sums.loc[ranks.sort_values(["currency", "state", "amount"], kind="stable").index]
     charts = _charts(sums, looks, order, first=currency, latest=by == "month")
     return _drawn(charts, bars.titled(title, f"{about} by month" if by == "month" else about), looks, figure)
 
 
 def _with_states(entries: ExportPlan | LedgerMatch | pd.DataFrame | pa.Table, jobs: pd.DataFrame | None) -> pa.Table:
     """Return the entries with `state`, and with a `reason` in words, which is the state of those not held back."""
-    states: list[str | None]
-    if isinstance(entries, pd.DataFrame | pa.Table):
-        table = to_arrow(entries, "the entries")
+    if isinstance(entries, LedgerMatch):
+        table = to_arrow(entries.entries, "the entries")
+        reasons = table["status"].to_pylist()
+        states = [OF_STATUSES.get(status, "missing or different") for status in reasons]
+    elif isinstance(entries, ExportPlan):
+        held = as_exported(entries.held)
+        table = pa.concat_tables([entries.rows, held], promote_options="permissive")
+        of_batches = {} if jobs is None else dict(zip(jobs["batch_id"], jobs["outcome"], strict=True))
+        states = [OF_OUTCOMES.get(of_batches.get(batch, ""), READY) for batch in entries.rows["batch_id"].to_pylist()]
+        reasons = [""] * len(states) + held["reason"].to_pylist()
+        states += [OF_REASON.get(reason, HELD) for reason in held["reason"].to_pylist()]
+        # A plan does not know which month's close exported an entry before.
+        states = [EXPORTED if state == BEFORE else state for state in states]
+    else:
+        table = to_arrow(entries, "the entries") if isinstance(entries, pd.DataFrame | pa.Table) else pa.table({})
         if not {"fate", "reason"} <= set(table.column_names):
             raise ArgumentError("entries", "must be an ExportPlan, a LedgerMatch, or have the columns fate and reason")
-        states = [OF_FATES.get(str(fate)) for fate in table.column("fate").to_pylist()]
-        reasons = table.column("reason").to_pylist()
-    elif isinstance(entries, LedgerMatch):
-        table = to_arrow(entries.entries, "the entries")
-        reasons = table.column("status").to_pylist()
-        states = [OF_STATUSES.get(status, "missing or different") for status in reasons]
-    else:
-        plan: ExportPlan = bars.checked(entries, "entries", ExportPlan, "compose_export_jobs")
-        held = as_exported(plan.held)
-        of_batches = {} if jobs is None else dict(zip(jobs["batch_id"], jobs["outcome"], strict=True))
-        outcomes = [of_batches.get(batch) for batch in plan.rows.column("batch_id").to_pylist()]
-        reasons = [""] * len(plan.rows) + held.column("reason").to_pylist()
-        states = [OF_OUTCOMES.get(str(outcome), READY) for outcome in outcomes]
-        states += [OF_PLANS.get(OF_REASON.get(reason, HELD)) for reason in reasons[len(states) :]]
-        table = pa.concat_tables([plan.rows, held], promote_options="permissive")
+        states, reasons = (table[name].to_pylist() for name in ("fate", "reason"))
     if not {"amount", "currency"} <= set(table.column_names):
         raise ArgumentError("entries", "must have amounts and currencies")
-    words: list[str | None] = [
-        short(reason) if state in WITH_REASONS else state for state, reason in zip(states, reasons, strict=True)
-    ]
-    columns = {name: table.column(name) for name in ("id", "company_id", "split_line") if name in table.column_names}
-    columns |= {"date": days_of(table), "amount": table.column("amount"), "currency": table.column("currency")}
+    words = [short(reason) if state in WITH_REASONS else state for state, reason in zip(states, reasons, strict=True)]
+    columns = {name: table[name] for name in ("id", "company_id", "split_line") if name in table.column_names}
+    columns |= {"date": days_of(table), "amount": table["amount"], "currency": table["currency"]}
     columns |= {"state": pa.array(states, TEXT), "reason": pa.array(words, TEXT)}
-    # Entries that are left out have no state.
-    return pa.table(columns).filter(pc.is_valid(columns["state"]))
+    # Entries in another state are left out.
+    return pa.table(columns).filter(pc.is_in(columns["state"], pa.array(STATES, TEXT)))
 
 
 def _charts(
@@ -247,17 +238,17 @@ def _charts(
 ) -> dict[str, Chart]:
     """Return a chart of each currency, that of `first` before the others, from sums with the columns `bar` and `part`."""
     own = _own(sums["currency"], first)
-    codes = sorted(dict.fromkeys(sums["currency"]), key=lambda code: code != own)
     charts: dict[str, Chart] = {}
-    for code in codes:
+    for code in sorted(dict.fromkeys(sums["currency"]), key=lambda code: code != own):
         rows, money, is_large = sums[sums["currency"] == code], partial(shown, currency=code), not charts
         table = _table(rows, order(rows["bar"]), looks)
         entries = rows.groupby("bar")["entries"].sum()
         amounts = [bars.total(row) for row in table.to_numpy()]
         figures = [money(amount) for amount in amounts]
         if is_large:
-            counts = [int(entries.get(name, 0)) for name in table.index]
-            figures = [*map(_with_share, figures, _shares(amounts), counts)]
+            counts = [counted(int(entries.get(name, 0)), "entry", "entries") for name in table.index]
+            texts = zip(figures, _shares(amounts), counts, strict=True)
+            figures = [" · ".join(filter(None, parts_of_text)) for parts_of_text in texts]
         parts: list[str] = list(table.columns) if is_large and set(table.columns) <= set(STATES) else []
         sums_of_parts = [f"{money(bars.total(table[part]))} {part}" for part in parts] or [money(bars.total(amounts))]
         heading = f"{code} {', '.join(sums_of_parts)}"
@@ -276,10 +267,6 @@ def _shares(amounts: Sequence[Decimal]) -> list[str]:
     side = bars.total(amounts)
     whole = bars.total(amount for amount in amounts if amount * side > 0)
     return [_percent(amount / whole) if amount * side > 0 and len(amounts) > 1 else "" for amount in amounts]
-
-
-def _with_share(amount: str, share: str, count: int) -> str:
-    return " · ".join(filter(None, [amount, share, counted(count, "entry", "entries")]))
 
 
 def _percent(share: Decimal) -> str:

@@ -4,61 +4,22 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, SupportsIndex
 
 import pandas as pd
 
-from bktools.close import close as data
-from bktools.close.close import where
+from bktools.close.close import Close
 from bktools.close.run import Closing
 from bktools.connection import service_or_default
-from bktools.consoles import readable
 from bktools.errors import StorageError
-from bktools.frames.codes import counted
-from bktools.frames.currencies import shown
 from bktools.frames.delimited import profile_named
 from bktools.frames.schema import Month
 from bktools.reports.folder import check_target, earlier_close, planned_beside, write_folder
 from bktools.reports.html import notebook
 from bktools.service import Service
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Close(data.Close):
-    """A month as data, with its folder; see `bktools.close.close.Close`.
-
-    Parameters
-    ----------
-    folder : Path, optional
-        Folder of the files.
-    earlier_folder : Path, optional
-        Folder to which an earlier close was moved.
-    """
-
-    folder: Path | None = None
-    earlier_folder: Path | None = None
-
-    def __repr__(self) -> str:
-        head = f"Month-end {self.period} of {self.name}, {where(self.environment)}: {self.title_state}"
-        to_do = ", ".join(counted(count, name) for name, count in self.severities.items())
-        last = [f"written to {self.folder}"] if self.folder else []
-        return readable("\n  ".join([head, *figures_of(self), f"to do: {to_do}", *last]))
-
-    def _repr_html_(self) -> str:
-        return notebook(self)
-
-
-def figures_of(close: data.Close) -> list[str]:
-    """Return what became of the entries of a month, in a line each fate and reason."""
-    lines = []
-    for line in close.statement:
-        amounts = [f"{currency} {shown(amount, currency)}" for currency, amount in line.amounts.items()]
-        count = counted(line.entries, "entry", "entries")
-        lines.append(f"{'  ' if line['reason'] else ''}{line.label}: {', '.join([count, *amounts])}")
-    return lines
 
 
 def close_month(
@@ -179,5 +140,4 @@ def close_month(
         count = close.run.outcomes("jobs").get("ACCEPTED", 0)
         sent = f"{count:,} export {'job was' if count == 1 else 'jobs were'} sent and {'is' if count == 1 else 'are'}"
         raise StorageError(f"{error}; {sent} recorded in the journal, and nothing is sent twice") from error
-    month_data = {item.name: getattr(close, item.name) for item in fields(close)}
-    return Close(**month_data, folder=written, earlier_folder=earlier)
+    return replace(close, folder=written, earlier_folder=earlier, html=notebook(close))

@@ -40,6 +40,7 @@ OF_ACCOUNTS = MEANINGS | {
     "UNKNOWN": ("outcome unknown: the answer was lost", "safe to run again"),
 }
 
+NOTHING = "nothing to do: no outcomes"
 COLUMNS = ("outcome", "external_id", "code", "name", "batch_id", "entries", "message")
 
 
@@ -74,12 +75,8 @@ class Outcomes:
     @property
     def next_steps(self) -> list[str]:
         """The next steps, the most urgent first; empty when nothing is to be done."""
-        there = set(self.frame["outcome"])
-        return [
-            f"{outcome}: {step}"
-            for outcome, (_, step) in reversed(self._meanings.items())
-            if outcome in there and step is not None
-        ]
+        there, meanings = set(self.frame["outcome"]), reversed(self._meanings.items())
+        return [f"{outcome}: {step}" for outcome, (_, step) in meanings if outcome in there and step is not None]
 
     def _counts(self) -> list[tuple[int, str, str]]:
         counts = self.frame["outcome"].value_counts()
@@ -87,7 +84,7 @@ class Outcomes:
 
     def __repr__(self) -> str:
         lines = [f"{count:,} {name}{f': {meaning}' if meaning else ''}" for count, name, meaning in self._counts()]
-        shown = [*(lines or ["nothing to do: no outcomes"]), *(f"  next: {step}" for step in self.next_steps)]
+        shown = [*(lines or [NOTHING]), *(f"  next: {step}" for step in self.next_steps)]
         return readable("\n".join(shown))
 
     def _repr_html_(self) -> str:
@@ -96,18 +93,11 @@ class Outcomes:
         # Rows that need a next step come first.
         is_done = shown["outcome"].map(lambda name: self._meanings.get(name, ("", ""))[1] is None)
         rows = shown.loc[is_done.sort_values(kind="stable").index].astype("object")
-        return "".join(
-            [
-                views.heading(
-                    ", ".join(f"{count:,} {name}" for count, name, _ in counts) or "nothing to do: no outcomes"
-                ),
-                views.table(["", "", ""], counts, total=len(counts)),
-                views.next_steps(self.next_steps),
-                views.table(
-                    list(shown.columns),
-                    ([None if pd.isna(value) else value for value in row] for row in rows.itertuples(index=False)),
-                    total=len(shown),
-                    where="the frame",
-                ),
-            ]
+        values = ([None if pd.isna(value) else value for value in row] for row in rows.itertuples(index=False))
+        head = ", ".join(f"{count:,} {name}" for count, name, _ in counts) or NOTHING
+        return (
+            views.heading(head)
+            + views.table(["", "", ""], counts, total=len(counts))
+            + views.next_steps(self.next_steps)
+            + views.table(list(shown.columns), values, total=len(shown), where="the frame")
         )

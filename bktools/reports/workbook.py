@@ -12,7 +12,6 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bktools.close.actions import IDS, Action
 from bktools.close.close import Close
@@ -86,7 +85,7 @@ def label_of(code: str | None, external_id: str, name: str | None) -> str:
 
 def _first(book: Book, close: Close, omitted: Mapping[str, str], picture: bytes | None) -> None:
     """Write one page: what became of the month, against the last one, what to do first, who has to act, the jobs."""
-    sheet = book.grid(CLOSE, grid.NAVY, [LABEL, 10, *[AMOUNT] * len(close.currencies)])
+    sheet = book.grid(CLOSE, grid.NAVY, [LABEL, 10, *[AMOUNT] * len(close.figures.currencies)])
     sheet.write([f"Month-end {close.period}"], grid.TITLE)
     sheet.write([f"{close.name}{BETWEEN}{close.title_state}"], grid.HEADING)
     if close.environment == "sandbox":
@@ -97,9 +96,9 @@ def _first(book: Book, close: Close, omitted: Mapping[str, str], picture: bytes 
             sheet.write([title], grid.HEADING)
             # The amounts of two months have no number of entries.
             counts = "" if all(row[1] is None for row in rows) else "entries"
-            written = sheet.table(["", counts, *close.currencies], rows)
+            sheet.table(["", counts, *close.figures.currencies], rows)
             if total:
-                sheet.total(written, total)
+                sheet.write(total, grid.TOTAL)
     sheet.skip()
     created = (f"{count:,} {outcome.lower()}" for outcome, count in close.run.outcomes("created").items())
     sheet.write([f"prepared by: {close.run.prepared_by}"], grid.NOTE)
@@ -110,14 +109,14 @@ def _first(book: Book, close: Close, omitted: Mapping[str, str], picture: bytes 
     if picture is not None:
         sheet.skip()
         sheet.picture(picture, f"Exported and held back in {close.period}")
-    sheet.page(2 + min(len(close.currencies), PRINTED_CURRENCIES))
+    sheet.page(2 + min(len(close.figures.currencies), PRINTED_CURRENCIES))
 
 
 def _blocks(close: Close) -> Iterator[tuple[str, list[list[Value]], list[Value]]]:
     """Yield the title, the rows and the total of each table of the first sheet; one without rows is not written."""
 
     def row(label: str, entries: int | None, amounts: Mapping[str, Decimal]) -> list[Value]:
-        return [(label, grid.WRAPPED), entries, *(Money(amounts.get(name), name) for name in close.currencies)]
+        return [(label, grid.WRAPPED), entries, *(Money(amounts.get(name), name) for name in close.figures.currencies)]
 
     def rows(lines: Iterable[tuple[str, Any]]) -> list[list[Value]]:
         return [row(label, line.entries, line.amounts) for label, line in lines]
@@ -126,15 +125,13 @@ def _blocks(close: Close) -> Iterator[tuple[str, list[list[Value]], list[Value]]
     total, held = fates.pop(ALL), fates.get(HELD)
     [whole] = rows([(total.label, total)])
     yield "Entries and amounts", rows((line.label, line) for line in fates.values()), whole
-    sides = {close.last_month: "before", close.period: "now", "change": "change"}
-    amounts = {
-        label: {line.currency: getattr(line, side) for line in close.against}
-        for label, side in (sides.items() if close.against else ())
-    }
-    shares = {line.currency: Share(line.share) for line in close.against}
-    percents: list[list[Value]] = [["%", None, *map(shares.get, close.currencies)]] if shares else []
-    against = [row(label, None, of) for label, of in amounts.items()]
-    yield f"Exported and ready, against {close.last_month}", [*against, *percents], []
+    against: list[list[Value]] = []
+    if lines := {line.currency: line for line in close.figures.against}:
+        for label, side in ((close.last_month, "before"), (close.period, "now"), ("change", "change")):
+            against.append(row(label, None, {name: getattr(line, side) for name, line in lines.items()}))
+        shares = {name: Share(line.share) for name, line in lines.items()}
+        against.append(["%", None, *map(shares.get, close.figures.currencies)])
+    yield f"Exported and ready, against {close.last_month}", against, []
     first = [(f"{action.to_do}: {action.about} ({action.role})", action) for action in close.actions[:3]]
     yield "What to do first", rows(first), []
     roles = [(f"{line.role} (errors: {line.errors:,}, warnings: {line.warnings:,})", line) for line in close.by_role]
@@ -185,7 +182,7 @@ def _to_do(book: Book, close: Close, *, has_list: bool) -> None:
 
 def _listing(book: Book, name: str, table: pa.Table, labels: Sequence[str]) -> None:
     """Write a table of its own sheet: the columns of `TABLES` first, identifiers last and beside the printed page."""
-    filled = [column for column in table.column_names if _is_filled(table[column])]
+    filled = [column for column in table.column_names if {*table[column].unique().to_pylist()} - {None, ""}]
     first = [column for column in TABLES[name] if column in filled]
     names = [column for column in filled if column not in first and not _is_identifier(column)]
     order = [*first, *names, *(column for column in filled if column not in (*first, *names))]
@@ -204,18 +201,15 @@ def _listing(book: Book, name: str, table: pa.Table, labels: Sequence[str]) -> N
 
 def _lines(book: Book, close: Close) -> None:
     """Write a hidden sheet with the identity of the file and of its lines, so that a missing line is noticed."""
-    facts = [
-        ("fact", "value"),
-        ("format", FORMAT),
-        ("company_id", close.company),
-        ("environment", close.environment),
-        ("period", close.period),
-        ("begun_at", close.run.begun_at.isoformat()),
-        *(("line", f"{action.key(close.company, close.period)} {action.about}") for action in close.actions),
-    ]
+    facts = {
+        "fact": "value", "format": FORMAT, "company_id": close.company, "environment": close.environment,
+        "period": close.period, "begun_at": close.run.begun_at.isoformat(),
+    }  # fmt: skip
     sheet = book.grid(LINES, grid.QUIET, [10, grid.WIDEST])
-    for pair in facts:
+    for pair in facts.items():
         sheet.write(pair)
+    for action in close.actions:
+        sheet.write(("line", f"{action.key(close.company, close.period)} {action.about}"))
     sheet.sheet.hide()
 
 
@@ -246,12 +240,6 @@ def _value(row: Mapping[str, Any], column: str) -> Value:
 
 def _text(value: Value) -> str:
     return shown(*value) if isinstance(value, Money) else "" if value is None else str(value)
-
-
-def _is_filled(column: pa.ChunkedArray) -> bool:
-    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    empty = column.null_count + (pc.sum(pc.equal(column, "")).as_py() or 0 if is_text else 0)
-    return bool(empty < len(column))
 
 
 def _is_identifier(name: str) -> bool:

@@ -18,7 +18,7 @@ import bktools
 from bktools.cli.app import app
 from bktools.cli.exits import Exit
 from bktools.close import changes
-from bktools.close.differences import differences
+from bktools.close.changes import differences
 from bktools.errors import ArgumentError, SnapshotNotFoundError
 from bktools.frames.schema import TEXT
 

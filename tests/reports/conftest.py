@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from october import October, closes_of_october
 
-from bktools.reports.month_end import Close
+from bktools.close.close import Close
 
 
 @pytest.fixture(scope="session")

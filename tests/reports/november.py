@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 import bktools
-from bktools.reports.month_end import Close
+from bktools.close.close import Close
 
 AGAIN, CHANGED = 20, 3
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import bktools
-from bktools.reports.month_end import Close
+from bktools.close.close import Close
 
 
 @dataclass(frozen=True)

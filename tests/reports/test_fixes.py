@@ -12,9 +12,9 @@ import pytest
 from filling import Formula, Rows, column, filled, write
 
 import bktools
+from bktools.close.close import Close
 from bktools.errors import ArgumentError, InputError, StorageError
 from bktools.reports.fixes import FOLDER, keep_fixes, kept_fixes
-from bktools.reports.month_end import Close
 from bktools.settings import load_settings
 
 OTHER = "123e4567-e89b-42d3-a456-426614174000"

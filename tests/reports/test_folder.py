@@ -18,10 +18,10 @@ from matplotlib import image
 from october import October
 from python_calamine import CalamineWorkbook
 
+from bktools.close.close import Close
 from bktools.errors import InputError, StorageError
 from bktools.reports import folder as folder_module
 from bktools.reports.folder import MACHINE, MANIFEST, README, TABLES, WORKBOOK, check_target, write_folder
-from bktools.reports.month_end import Close
 from bktools.reports.pictures import PICTURES
 from bktools.reports.workbook import workbook_of
 

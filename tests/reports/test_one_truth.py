@@ -17,10 +17,10 @@ from python_calamine import CalamineWorkbook
 
 from bktools.cli.month_end import _facts_of, _figures
 from bktools.close.actions import IDS
+from bktools.close.close import Close
 from bktools.close.entries import FATES
 from bktools.frames.currencies import shown
 from bktools.reports.folder import MACHINE, MANIFEST, REPORT, TABLES, WORKBOOK
-from bktools.reports.month_end import Close
 
 # By line: number of entries, and amounts by currency that are not zero.
 Figures = dict[str, tuple[int, dict[str, Decimal]]]
@@ -226,7 +226,9 @@ def test_november_is_what_happened(november: November):
     first = close.actions[0]
     assert (first.cause, first.entries, first.role) == ("in_doubt", 25, "preparer of the close")
     assert first.command.startswith(f"bktools export resolve {first.ids['batch_id']} ")
-    assert {"-", ""} >= {shown(one.now - one.before - one.change, one.currency).strip("0.") for one in close.against}
+    assert {"-", ""} >= {
+        shown(one.now - one.before - one.change, one.currency).strip("0.") for one in close.figures.against
+    }
 
 
 def test_the_folder_is_the_month_and_not_the_run(november: November):
