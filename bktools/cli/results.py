@@ -214,6 +214,13 @@ def hand_over(
     write_out(content.getvalue())
 
 
+def hand_over_rows(rows: list[tuple[Any, ...]], columns: list[str], shown: list[str] | None = None) -> None:
+    """Write rows as a table; people get the columns `shown`."""
+    import pandas as pd
+
+    hand_over(pd.DataFrame(rows, columns=columns), shown)
+
+
 def write_out(data: bytes) -> None:
     """Write data to standard output: in a terminal as visible text, elsewhere unchanged."""
     out: Any = sys.stdout
