@@ -56,13 +56,16 @@ def laid_out(
     needed = {place: max(map(width, texts)) for place, texts in enumerate(cells)}
     widths = needed if columns is None else _fitting(needed, prose, columns)
     padded = [
-        [_padded(cut(text, columns), columns, at_the_end=place in to_the_right) for text in cells[place]]
+        [_cell(text, columns, at_the_end=place in to_the_right) for text in cells[place]]
         for place, columns in widths.items()
     ]
     return [GAP.join(row).rstrip() for row in zip(*padded, strict=True)], widths
 
 
-def _padded(text: str, columns: int, *, at_the_end: bool) -> str:
+def _cell(text: str, columns: int, *, at_the_end: bool) -> str:
+    """Return a text that is as wide as its column: cut, or with spaces."""
+    if width(text) > columns:
+        text = text[: sum(end < columns for end in accumulate(map(width_of, text)))] + CUT
     spaces = " " * (columns - width(text))
     return spaces + text if at_the_end else text + spaces
 
@@ -79,13 +82,6 @@ def _fitting(needed: Mapping[int, int], prose: Collection[int], columns: int) ->
         else:
             break
     return widths
-
-
-def cut(text: str, columns: int) -> str:
-    """Return a text that is no wider than this."""
-    if width(text) <= columns:
-        return text
-    return text[: sum(end < columns for end in accumulate(map(width_of, text)))] + CUT
 
 
 def _folded(line: str, columns: int) -> str:

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from typing import NoReturn, TextIO, TypeVar
 
-from bktools.cli.exits import described, is_of_the_parser, needs_its_page
+from bktools.cli.exits import LONG_STORIES, described, is_of_the_parser
 from bktools.cli.output import TextFormat
 from bktools.errors import BktoolsError
 from bktools.progress import hushed, note, running
@@ -109,8 +109,8 @@ def fail(error: Exception, arguments: Sequence[str]) -> NoReturn:
         print(visible("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     else:
         print(f"{PREFIX}{error}", file=sys.stderr)
-        if needs_its_page(error):
-            note(f"{PREFIX}more about this: {data['guide']}", shown=not hushed.is_set())
+        if isinstance(error, LONG_STORIES) or getattr(error, "settings", ()):
+            note(f"{PREFIX}more about this: {data['guide']}")
     sys.exit(data["exit_code"])
 
 
