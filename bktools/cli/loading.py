@@ -121,7 +121,6 @@ def loader(noun: Noun[Any]) -> Callable[..., None]:
 
 def _declared(item: Filter) -> tuple[Any, Any]:
     """Return the type of a filter's option, and its declaration."""
-    kinds: dict[Any, Any] = {rules.unique_uuids: list[str] | None, rules.flag: bool | None}
-    metavar = {"unique_uuids": " UUID", "flag": ""}.get(item.rule.__name__, " TEXT")
-    declared = option(item.option + metavar, item.help, section=FILTERS, show_default=False)
-    return kinds.get(item.rule, str | None), declared
+    kinds: dict[Any, Any] = {rules.unique_uuids: (list[str] | None, " UUID"), rules.flag: (bool | None, "")}
+    value_type, metavar = kinds.get(item.rule, (str | None, " TEXT"))
+    return value_type, option(item.option + metavar, item.help, section=FILTERS, show_default=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def counts(values: pd.Series) -> str:
+def counts(values: Iterable[str]) -> str:
     """Return the count of each value, the most frequent first; empty without values."""
-    return ", ".join(f"{count:,} {value}" for value, count in values.value_counts().items())
+    return ", ".join(f"{count:,} {value}" for value, count in Counter(values).most_common())
 
 
 def in_order(frame: pd.DataFrame, column: str, values: Iterable[str]) -> pd.DataFrame:
