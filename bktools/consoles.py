@@ -56,8 +56,7 @@ def laid_out(
     needed = {place: max(map(width, texts)) for place, texts in enumerate(cells)}
     widths = needed if columns is None else _fitting(needed, prose, columns)
     padded = [
-        [_cell(text, columns, at_the_end=place in to_the_right) for text in cells[place]]
-        for place, columns in widths.items()
+        [_cell(text, wide, at_the_end=place in to_the_right) for text in cells[place]] for place, wide in widths.items()
     ]
     return [GAP.join(row).rstrip() for row in zip(*padded, strict=True)], widths
 

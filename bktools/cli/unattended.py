@@ -109,7 +109,7 @@ def fail(error: Exception, arguments: Sequence[str]) -> NoReturn:
         print(visible("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     else:
         print(f"{PREFIX}{error}", file=sys.stderr)
-        if isinstance(error, LONG_STORIES) or getattr(error, "settings", ()):
+        if isinstance(error, LONG_STORIES) or getattr(error, "settings", False):
             note(f"{PREFIX}more about this: {data['guide']}")
     sys.exit(data["exit_code"])
 
