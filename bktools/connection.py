@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 import threading
 from collections.abc import Iterable
@@ -143,7 +144,7 @@ class Sandbox:
         self._stack.close()
 
 
-_shared: dict[Settings, Service] = {}
+_shared = functools.cache(open_service)
 _shared_lock = threading.Lock()
 
 
@@ -153,9 +154,7 @@ def service_or_default(service: Service | None = None) -> Service:
         return service
     settings = load_settings()
     with _shared_lock:
-        if settings not in _shared:
-            _shared[settings] = open_service(settings)
-        return _shared[settings]
+        return _shared(settings)
 
 
 def forget_sandbox(settings: Settings) -> None:
