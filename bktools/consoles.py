@@ -51,7 +51,7 @@ def laid_out(
 ) -> tuple[list[str], dict[int, int]]:
     """Return the lines of a table, given by column with its heading first, and the width of each column that is shown.
 
-    Where lines would be too long, texts of the columns `prose` are cut, the widest first; then last columns are left out.
+    Where lines are too long, texts of the columns `prose` are cut, the widest first; then the last column is left out.
     """
     needed = {place: max(map(width, texts)) for place, texts in enumerate(cells)}
     widths = needed if columns is None else _fitting(needed, prose, columns)
