@@ -68,18 +68,11 @@ def setting(argument: str, value: object = None) -> str:
     option = (_options.get() or {}).get(argument)
     if option is None:
         return f"{argument}={'' if value is None else repr(value)}"
-    return " ".join([option, *map(_one_word, _values(value))])
-
-
-def _values(value: object) -> list[str]:
+    values = [value] if isinstance(value, str) else []
     if isinstance(value, Mapping):
-        return [f"{field}={heading}" for field, heading in value.items()]
-    return [value] if isinstance(value, str) else []
-
-
-def _one_word(text: str) -> str:
+        values = [f"{field}={heading}" for field, heading in value.items()]
     # A command to copy is one line; headings are compared without their spaces.
-    return in_shell(" ".join(text.split()))
+    return " ".join([option, *(in_shell(" ".join(text.split())) for text in values)])
 
 
 def in_shell(text: str) -> str:

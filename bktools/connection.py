@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 import threading
 from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from bktools import disk
@@ -140,13 +140,11 @@ class Sandbox:
             self._stack = stack.pop_all()
         return service
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
 
-_shared: dict[Settings, Service] = {}
+_shared = functools.cache(open_service)
 _shared_lock = threading.Lock()
 
 
@@ -156,9 +154,7 @@ def service_or_default(service: Service | None = None) -> Service:
         return service
     settings = load_settings()
     with _shared_lock:
-        if settings not in _shared:
-            _shared[settings] = open_service(settings)
-        return _shared[settings]
+        return _shared(settings)
 
 
 def forget_sandbox(settings: Settings) -> None:

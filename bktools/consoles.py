@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate
-from typing import TypeVar
 
 from bktools.caller import is_command
 from bktools.visible import printable, width, width_of
@@ -18,8 +17,6 @@ USUAL_WIDTH = 80
 # The narrowest width that a column of text is cut to, and the fewest columns that lines are folded to.
 LEAST_WIDTH = 14
 LEAST_ROOM = 40
-
-Column = TypeVar("Column")
 
 
 def in_notebook() -> bool:
@@ -49,29 +46,41 @@ def readable(text: str) -> str:
     return printable("\n".join(lines if columns is None else (_folded(line, columns) for line in lines)))
 
 
-def column_widths(needed: Mapping[Column, int], prose: Collection[Column], columns: int) -> dict[Column, int]:
-    """Return how wide each column of a table is shown: the widest text is cut first, then the last column is left out.
+def laid_out(
+    cells: Sequence[Sequence[str]], columns: int | None, *, prose: Collection[int], to_the_right: Collection[int]
+) -> tuple[list[str], dict[int, int]]:
+    """Return the lines of a table, given by column with its heading first, and the width of each column that is shown.
 
-    `needed` has the width of the longest cell of each column, `prose` the columns whose text may be cut.
+    Where lines are too long, texts of the columns `prose` are cut, the widest first; then the last column is left out.
     """
+    needed = {place: max(map(width, texts)) for place, texts in enumerate(cells)}
+    widths = needed if columns is None else _fitting(needed, prose, columns)
+    padded = [
+        [_cell(text, wide, at_the_end=place in to_the_right) for text in cells[place]] for place, wide in widths.items()
+    ]
+    return [GAP.join(row).rstrip() for row in zip(*padded, strict=True)], widths
+
+
+def _cell(text: str, columns: int, *, at_the_end: bool) -> str:
+    """Return a text that is as wide as its column: cut, or with spaces."""
+    if width(text) > columns:
+        text = text[: sum(end < columns for end in accumulate(map(width_of, text)))] + CUT
+    spaces = " " * (columns - width(text))
+    return spaces + text if at_the_end else text + spaces
+
+
+def _fitting(needed: Mapping[int, int], prose: Collection[int], columns: int) -> dict[int, int]:
     widths = dict(needed)
     while sum(widths.values()) + len(GAP) * (len(widths) - 1) > columns:
-        widest = max((name for name in reversed(widths) if name in prose), key=widths.__getitem__, default=None)
+        widest = max((place for place in reversed(widths) if place in prose), key=widths.__getitem__, default=None)
         if widest is not None and widths[widest] > LEAST_WIDTH:
             widths[widest] -= 1
         elif len(widths) > 1:
             # Start again: the other columns may use its room.
-            return column_widths(dict(list(needed.items())[:-1]), prose, columns)
+            return _fitting(dict(list(needed.items())[:-1]), prose, columns)
         else:
             break
     return widths
-
-
-def cut(text: str, columns: int) -> str:
-    """Return a text that is no wider than this."""
-    if width(text) <= columns:
-        return text
-    return text[: sum(end < columns for end in accumulate(map(width_of, text)))] + CUT
 
 
 def _folded(line: str, columns: int) -> str:

@@ -10,6 +10,7 @@ def main() -> None:
     from typer import Abort
     from typer.main import get_command
 
+    from bktools.caller import command
     from bktools.cli.app import app
     from bktools.cli.exits import Exit
     from bktools.cli.output import guard_output
@@ -17,7 +18,7 @@ def main() -> None:
 
     guard_output()
     arguments = common_first(sys.argv[1:])
-    with unattended(arguments):
+    with unattended(arguments), command({}):
         try:
             # Keeps escape sequences in the text until `visible` shows them: Typer would drop them outside of a terminal.
             # The parser's own errors are raised, to be data where the output is JSON.

@@ -17,8 +17,6 @@ def check(connection: options.ConnectsToCompany) -> None:
 
     Example: bktools check --environment staging
     """
-    import pandas as pd
-
     from bktools.checkup import checks
 
     done = []
@@ -30,7 +28,7 @@ def check(connection: options.ConnectsToCompany) -> None:
                 typer.echo(f"{'':<23} {visible_line(checked.to_do)}")
     if not results.is_for_people():
         rows = [(checked.check, checked.outcome, checked.message, checked.to_do or None) for checked in done]
-        results.hand_over(pd.DataFrame(rows, columns=["check", "outcome", "message", "to_do"]))
+        results.hand_over_rows(rows, ["check", "outcome", "message", "to_do"])
     failed = next((checked.error for checked in done if checked.error), None)
     if failed is not None:
         raise typer.Exit(exit_of(failed))

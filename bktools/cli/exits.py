@@ -60,7 +60,7 @@ BY_ERROR: tuple[tuple[type[BaseException], Exit, str], ...] = (
     (errors.StorageError, Exit.STORAGE, "promises"),
     (errors.JournalError, Exit.JOURNAL, "after-export"),
 )
-# Errors whose line cannot say all that a person needs.
+# Errors whose line cannot say all that a person needs: the page of the guide is named below it.
 LONG_STORIES = (errors.ConfigurationError, errors.JournalError)
 
 
@@ -69,11 +69,6 @@ def exit_of(error: BaseException) -> Exit:
     if is_of_the_parser(error):
         return Exit.USAGE
     return next((code for kind, code, _ in BY_ERROR if isinstance(error, kind)), Exit.FAILED)
-
-
-def needs_its_page(error: BaseException) -> bool:
-    """Whether a person needs more than the message: the page of the guide is named below it."""
-    return isinstance(error, LONG_STORIES) or bool(getattr(error, "settings", ()))
 
 
 def described(error: Exception) -> dict[str, Any]:

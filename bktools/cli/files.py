@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -128,26 +127,20 @@ def reads(kind: str, path: str, text: str, *, prefix: str = "", is_required: boo
     section, arguments = KINDS[kind]
     default = REQUIRED if is_required else None
     declared = option(path, text, default, section=section) if "--" in path else argument(path, text, default)
-    names, parameters = {"path": path.split(maxsplit=1)[0]}, [_parameter(f"{kind}_path", Path | None, declared)]
+    names, declarations = {"path": path.split(maxsplit=1)[0]}, {f"{kind}_path": (Path | None, declared)}
     for name in (*arguments, "save_mapping"):
         value_type, default, shown, help_text = OPTIONS[name]
         begin = "--save-" if name == "save_mapping" else "--"
         shown = shown if name == "split_lines" else shown.replace(begin, begin + prefix)
         names[name] = shown.split()[0]
-        declared = option(shown, help_text, default, section=section)
-        parameters.append(_parameter(f"{kind}_{name}", value_type, declared))
+        declarations[f"{kind}_{name}"] = value_type, option(shown, help_text, default, section=section)
 
     def build(**values: Any) -> FileOptions:
         own = {name.removeprefix(f"{kind}_"): value for name, value in values.items()}
         own["columns"] = _by_field(own["columns"], names["columns"])
         return FileOptions(kind, own.pop("path"), save_mapping=own.pop("save_mapping"), arguments=own, names=names)
 
-    build.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return Group(build)
-
-
-def _parameter(name: str, value_type: Any, declared: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=declared, annotation=value_type)
+    return Group(build, declarations)
 
 
 _TABLE = "CSV, TSV, Excel or Parquet; - is standard input."

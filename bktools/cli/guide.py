@@ -56,9 +56,7 @@ def guide(
         lines_with = lines_of(topic)
         if open_it or not lines_with:
             raise ArgumentError("TOPIC", f"must be one of {', '.join(TOPICS)}, or a word that is on a page", topic)
-        import pandas as pd
-
-        results.hand_over(pd.DataFrame(lines_with, columns=["topic", "line"]))
+        results.hand_over_rows(lines_with, ["topic", "line"])
         return
     if open_it:
         _open(topic or TOPICS[0])
@@ -68,10 +66,8 @@ def guide(
         lines = [f"  bktools guide {name:<14} {title_of(name)}" for name in TOPICS]
         typer.echo(in_terminal(topic) if topic else "\n".join([*lines, "", MORE]))
         return
-    import pandas as pd
-
     rows = [(name, title_of(name), text_of(name)) for name in ([topic] if topic else TOPICS)]
-    results.hand_over(pd.DataFrame(rows, columns=["topic", "title", "markdown"]), ["topic", "title"])
+    results.hand_over_rows(rows, ["topic", "title", "markdown"], ["topic", "title"])
 
 
 def text_of(topic: str) -> str:

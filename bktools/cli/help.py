@@ -42,11 +42,6 @@ class Group(TyperGroup):
         _write_sections(self.get_params(ctx), ctx, formatter)
         self.format_commands(ctx, formatter)
 
-    def invoke(self, ctx: Any) -> Any:
-        """Run the group, and the command in it."""
-        with caller.command({}):
-            return super().invoke(ctx)
-
 
 def _write_sections(parameters: Iterable[Any], ctx: Any, formatter: Any) -> None:
     sections: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", *SECTIONS)}

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
-import inspect
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import CACHE, FILTERS, SERVICE, option
+from bktools.cli.options import CACHE, FILTERS, SERVICE, Group, option
 from bktools.cli.output import tell
 from bktools.contract import rules
 from bktools.contract.noun import Filter, Noun
@@ -60,6 +59,7 @@ def companies_in(file: str, names: Mapping[str, str]) -> list[str]:
 
 def loader(noun: Noun[Any]) -> Callable[..., None]:
     """Return the command that loads a noun: an option for each of its filters, and those that every load has."""
+    declared = {item.argument: _declared(item) for item in noun.filters if item.option}
 
     def load(
         connection: options.Connects,
@@ -92,7 +92,7 @@ def loader(noun: Noun[Any]) -> Callable[..., None]:
             "strict",
             section=CACHE,
         ),
-        **filters: Any,
+        filters: Any = None,
     ) -> None:
         from bktools.snapshots.options import Options
         from bktools.snapshots.tables import load_table
@@ -114,17 +114,13 @@ def loader(noun: Noun[Any]) -> Callable[..., None]:
             if failures:
                 raise typer.Exit(Exit.SOME_COMPANIES)
 
-    signature = inspect.signature(load, eval_str=True)
-    *own, _ = signature.parameters.values()
-    filters = [_parameter(item) for item in noun.filters if item.option]
-    load.__signature__ = signature.replace(parameters=[*own, *filters])  # type: ignore[attr-defined]
+    load.__annotations__["filters"] = Annotated[dict[str, Any], Group(dict, declared)]
     load.__name__, load.__doc__ = noun.name, _HELP.format(title=noun.title, example=noun.example)
     return results.table(load)
 
 
-def _parameter(item: Filter) -> inspect.Parameter:
-    kinds: dict[Any, Any] = {rules.unique_uuids: list[str] | None, rules.flag: bool | None}
-    metavar = {"unique_uuids": " UUID", "flag": ""}.get(item.rule.__name__, " TEXT")
-    declared = option(item.option + metavar, item.help, section=FILTERS, show_default=False)
-    annotation = kinds.get(item.rule, str | None)
-    return inspect.Parameter(item.argument, inspect.Parameter.KEYWORD_ONLY, default=declared, annotation=annotation)
+def _declared(item: Filter) -> tuple[Any, Any]:
+    """Return the type of a filter's option, and its declaration."""
+    kinds: dict[Any, Any] = {rules.unique_uuids: (list[str] | None, " UUID"), rules.flag: (bool | None, "")}
+    value_type, metavar = kinds.get(item.rule, (str | None, " TEXT"))
+    return value_type, option(item.option + metavar, item.help, section=FILTERS, show_default=False)

@@ -19,8 +19,6 @@ def list_mappings() -> None:
 
     Example: bktools mappings list
     """
-    import pandas as pd
-
     from bktools.frames.codes import counted
     from bktools.inputs.mappings import all_mappings, folder
 
@@ -28,7 +26,7 @@ def list_mappings() -> None:
     for one in all_mappings():
         settled = (f"{name}={value}" for name, value in (*one.columns.items(), *one.options.items()))
         rows.append((one.name, one.kind, len(one.headings), ", ".join(settled)))
-    results.hand_over(pd.DataFrame(rows, columns=["name", "kind", "headings", "settled"]))
+    results.hand_over_rows(rows, ["name", "kind", "headings", "settled"])
     note(f"{counted(len(rows), 'mapping')} in {folder()}")
 
 

@@ -14,6 +14,7 @@ import bktools
 from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import option
+from bktools.cli.tables import counts
 from bktools.errors import ArgumentError
 from bktools.frames.codes import counted
 
@@ -139,8 +140,7 @@ def _figures(close: Close) -> str:
 
 
 def _outcomes(rows: list[dict[str, Any]]) -> str:
-    numbers = Counter(row["outcome"] for row in rows)
-    return ", ".join(f"{count:,} {outcome}" for outcome, count in numbers.most_common()) or "none"
+    return counts(row["outcome"] for row in rows) or "none"
 
 
 # By step of a close: its name, and a function that formats its result.

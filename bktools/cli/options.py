@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
@@ -53,32 +53,40 @@ def argument(name: str, text: str, default: Any = None) -> Any:
 
 @dataclass(frozen=True)
 class Group:
-    """Options that a command takes as one parameter, annotated with this.
+    """Options that a command takes as one parameter, annotated with this; `build` makes its value.
 
-    The parameters of `build` declare the options; it returns what the command gets.
+    The options are those given, each with its type and its declaration by name; by default the parameters of `build`.
     """
 
     build: Callable[..., Any]
+    options: Mapping[str, tuple[Any, Any]] | None = None
+
+    def parameters(self) -> list[inspect.Parameter]:
+        """Return the options as parameters."""
+        if self.options is None:
+            return [*inspect.signature(self.build, eval_str=True).parameters.values()]
+        kind = inspect.Parameter.KEYWORD_ONLY
+        return [
+            inspect.Parameter(name, kind, default=declared, annotation=value_type)
+            for name, (value_type, declared) in self.options.items()
+        ]
 
 
-def expanded(run: Callable[..., None]) -> Callable[..., None]:
-    """Return a command that has the options of its groups in place of the groups."""
+def expanded(run: Callable[..., None], **added: Group) -> Callable[..., None]:
+    """Return a command that has the options of its groups, and of the added ones, in place of the groups."""
     signature = inspect.signature(run, eval_str=True)
+    metadata = {name: getattr(own.annotation, "__metadata__", ()) for name, own in signature.parameters.items()}
+    groups = {name: extra for name, extras in metadata.items() for extra in extras if isinstance(extra, Group)} | added
     parameters: list[inspect.Parameter] = []
-    groups: dict[str, tuple[Callable[..., Any], list[str]]] = {}
-    for parameter in signature.parameters.values():
-        group = next(
-            (extra for extra in getattr(parameter.annotation, "__metadata__", ()) if isinstance(extra, Group)), None
-        )
-        own = [*inspect.signature(group.build, eval_str=True).parameters.values()] if group else [parameter]
-        parameters += [shown.replace(kind=inspect.Parameter.KEYWORD_ONLY) for shown in own]
-        if group:
-            groups[parameter.name] = group.build, [shown.name for shown in own]
+    for name in (*signature.parameters, *added):
+        shown = groups[name].parameters() if name in groups else [signature.parameters[name]]
+        parameters += [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in shown]
 
     @wraps(run)
     def command_of_groups(**values: Any) -> None:
-        built = {name: build(**{option: values.pop(option) for option in own}) for name, (build, own) in groups.items()}
-        run(**values, **built)
+        for name, group in groups.items():
+            values[name] = group.build(**{each.name: values.pop(each.name) for each in group.parameters()})
+        run(**values)
 
     command_of_groups.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     command_of_groups.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import inspect
 import io
 import sys
 import warnings
@@ -15,7 +14,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -80,12 +79,7 @@ def _with(group: Callable[..., _Output], command: Callable[..., None]) -> Callab
         finally:
             _output.reset(before)
 
-    own = inspect.signature(command, eval_str=True)
-    output = inspect.Parameter(
-        "output_options", inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[_Output, Group(group)]
-    )
-    run.__signature__ = own.replace(parameters=[*own.parameters.values(), output])  # type: ignore[attr-defined]
-    return expanded(run)
+    return expanded(run, output_options=Group(group))
 
 
 def _for_text(format: TextFormat = _FORMAT) -> _Output:  # noqa: A002 - the option
@@ -218,6 +212,13 @@ def hand_over(
     content = io.BytesIO()
     write_table(whole, content, output.suffix, output.profile or "machine")
     write_out(content.getvalue())
+
+
+def hand_over_rows(rows: list[tuple[Any, ...]], columns: list[str], shown: list[str] | None = None) -> None:
+    """Write rows as a table; people get the columns `shown`."""
+    import pandas as pd
+
+    hand_over(pd.DataFrame(rows, columns=columns), shown)
 
 
 def write_out(data: bytes) -> None:

@@ -151,10 +151,8 @@ def faults() -> None:
 
     Example: bktools sandbox faults
     """
-    import pandas as pd
-
     from bktools.sandbox.faults import KINDS, OPERATIONS, OPTIONS
 
     words = {"kind": KINDS, "option": OPTIONS, "operation": dict.fromkeys(OPERATIONS, "")}
     rows = [(is_a, name, meaning) for is_a, named in words.items() for name, meaning in named.items()]
-    results.hand_over(pd.DataFrame(rows, columns=["is_a", "name", "meaning"]))
+    results.hand_over_rows(rows, ["is_a", "name", "meaning"])

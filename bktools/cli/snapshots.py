@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -41,12 +41,12 @@ def list_snapshots(connection: options.Connects) -> None:
         for query in queries:
             snapshots = store.history(query)
             facts, size = snapshots[-1].facts(), sum(snapshot.size() for snapshot in snapshots)
-            rows.append({
-                "key": store.folder(query).name[:NAMED], "table": query.table, "filters": _filters(query),
-                "snapshots": len(snapshots), "rows": facts and facts.rows, "bytes": size,
-                "fetched_at": snapshots[-1].time,
-            })  # fmt: skip
-    _hand_over(rows, ["key", "table", "filters", "snapshots", "rows", "bytes", "fetched_at"])
+            key = store.folder(query).name[:NAMED]
+            count = facts and facts.rows
+            rows.append((key, query.table, _filters(query), len(snapshots), count, size, snapshots[-1].time))
+    results.hand_over_rows(rows, ["key", "table", "filters", "snapshots", "rows", "bytes", "fetched_at"])
+    if not rows:
+        note("no snapshots: the first load makes one")
 
 
 @app.command("show")
@@ -66,11 +66,9 @@ def show(
     for snapshot in snapshots:
         facts = snapshot.facts()
         complete = "damaged" if facts is None or snapshot.is_damaged else _complete(facts)
-        rows.append({
-            "fetched_at": snapshot.time, "rows": facts and facts.rows, "bytes": snapshot.size(),
-            "content": snapshot.digest[:NAMED], "complete": complete,
-        })  # fmt: skip
-    _hand_over(rows, ["fetched_at", "rows", "bytes", "content", "complete"])
+        count = facts and facts.rows
+        rows.append((snapshot.time, count, snapshot.size(), snapshot.digest[:NAMED], complete))
+    results.hand_over_rows(rows, ["fetched_at", "rows", "bytes", "content", "complete"])
 
 
 @app.command("prune")
@@ -167,11 +165,3 @@ def _filters(query: Query) -> str:
         text = "…" if name in PRIVATE else f"{len(value)} of them" if isinstance(value, list) else str(value).lower()
         texts.append(f"{name}={text}")
     return " ".join(texts) or "everything"
-
-
-def _hand_over(rows: list[dict[str, Any]], columns: list[str]) -> None:
-    import pandas as pd
-
-    results.hand_over(pd.DataFrame(rows, columns=columns))
-    if not rows:
-        note("no snapshots: the first load makes one")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import typer
 
 from bktools.cli.formats import is_number, texts_of
-from bktools.consoles import GAP, column_widths, cut
+from bktools.consoles import laid_out
 from bktools.frames.codes import counted
 from bktools.visible import width
 
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def counts(values: pd.Series) -> str:
+def counts(values: Iterable[str]) -> str:
     """Return the count of each value, the most frequent first; empty without values."""
-    return ", ".join(f"{count:,} {value}" for value, count in values.value_counts().items())
+    return ", ".join(f"{count:,} {value}" for value, count in Counter(values).most_common())
 
 
 def in_order(frame: pd.DataFrame, column: str, values: Iterable[str]) -> pd.DataFrame:
@@ -47,19 +48,16 @@ def show(frame: pd.DataFrame, *, most: int = 50, whole: str = "| cat") -> None:
 
 
 def _show_fitted(frame: pd.DataFrame, most: int, room: int, whole: str) -> None:
-    full = {name: texts_of(frame[name].head(most), ",") for name in frame.columns}
-    needed = {name: max(map(width, [name, *texts])) for name, texts in full.items()}
+    names = list(frame.columns)
+    texts = [texts_of(frame[name].head(most), ",") for name in names]
     # A value without spaces is a word, a code or an ID to copy: it is shown whole or not at all.
-    prose = [name for name, texts in full.items() if any(" " in text for text in texts)]
-    widths = column_widths(needed, prose, room)
-    shown = {name: [cut(text, columns) for text in full[name]] for name, columns in widths.items()}
-    padded = [
-        [_padded(cell, columns, right=is_number(frame[name])) for cell in (cut(name, columns), *shown[name])]
-        for name, columns in widths.items()
-    ]
-    typer.echo("\n".join(GAP.join(row).rstrip() for row in zip(*padded, strict=True)))
-    left_out = ", ".join(name for name in full if name not in shown)
-    shortened = ", ".join(name for name in shown if shown[name] != full[name])
+    prose = [place for place, values in enumerate(texts) if any(" " in text for text in values)]
+    numbers = [place for place, name in enumerate(names) if is_number(frame[name])]
+    cells = [[name, *values] for name, values in zip(names, texts, strict=True)]
+    lines, widths = laid_out(cells, room, prose=prose, to_the_right=numbers)
+    typer.echo("\n".join(lines))
+    left_out = ", ".join(name for place, name in enumerate(names) if place not in widths)
+    shortened = ", ".join(names[place] for place in widths if max(map(width, texts[place])) > widths[place])
     notes = [
         f"… and {counted(len(frame) - most, 'more row')}" if len(frame) > most else "",
         f"left out: {left_out}" if left_out else "",
@@ -67,8 +65,3 @@ def _show_fitted(frame: pd.DataFrame, most: int, room: int, whole: str) -> None:
     ]
     if any(notes):
         typer.echo(f"{'; '.join(filter(None, notes))} (all of it: {whole})")
-
-
-def _padded(text: str, columns: int, *, right: bool) -> str:
-    spaces = " " * (columns - width(text))
-    return spaces + text if right else text + spaces

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from typing import NoReturn, TextIO, TypeVar
 
-from bktools.cli.exits import described, is_of_the_parser, needs_its_page
+from bktools.cli.exits import LONG_STORIES, described, is_of_the_parser
 from bktools.cli.output import TextFormat
 from bktools.errors import BktoolsError
 from bktools.progress import hushed, note, running
@@ -68,12 +68,12 @@ def common_first(arguments: Sequence[str]) -> list[str]:
 def unattended(arguments: Sequence[str], *, interval: float = HEARTBEAT) -> Iterator[None]:
     """Set up the log and the heartbeat of a command, as its arguments ask; those of every command stand first."""
     is_quiet, log_format = "--quiet" in arguments, _log_format(arguments)
-    level = _chosen("--log-level", LogLevel, arguments) or (LogLevel.WARNING if is_quiet else LogLevel.INFO)
+    level = _value("--log-level", LogLevel, arguments) or ("warning" if is_quiet else "info")
     out, started = sys.stderr, time.monotonic()
     with ExitStack() as stack:
         stack.callback(setattr, sys, "stderr", out)
         if log_format is not None:
-            stack.enter_context(_logging_to(out, log_format, logging.getLevelNamesMapping()[level.upper()]))
+            _log_to(out, log_format, level.upper(), stack)
         if log_format is TextFormat.JSON:
             sys.stderr = _Logged()
         if is_quiet or log_format is not None:
@@ -93,7 +93,8 @@ def unattended(arguments: Sequence[str], *, interval: float = HEARTBEAT) -> Iter
 def fail(error: Exception, arguments: Sequence[str]) -> NoReturn:
     """End the command with the exit code of an error, after one line about it, and as data where that was asked for."""
     data = described(error)
-    if asks_for_json(arguments):
+    # Also where the arguments cannot be parsed.
+    if "--format=json" in arguments or ("--format", "json") in itertools.pairwise(arguments):
         from bktools.cli.results import write_json
 
         write_json({"error": data})
@@ -108,44 +109,34 @@ def fail(error: Exception, arguments: Sequence[str]) -> NoReturn:
         print(visible("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     else:
         print(f"{PREFIX}{error}", file=sys.stderr)
-        if needs_its_page(error):
-            note(f"{PREFIX}more about this: {data['guide']}", shown=not hushed.is_set())
+        if isinstance(error, LONG_STORIES) or getattr(error, "settings", False):
+            note(f"{PREFIX}more about this: {data['guide']}")
     sys.exit(data["exit_code"])
-
-
-def asks_for_json(arguments: Sequence[str]) -> bool:
-    """Whether a command's output is JSON, also where its arguments cannot be parsed."""
-    return "--format=json" in arguments or ("--format", "json") in itertools.pairwise(arguments)
 
 
 def _log_format(arguments: Sequence[str]) -> TextFormat | None:
     """Return the format of the log; a level alone asks for text."""
-    return _chosen("--log-format", TextFormat, arguments) or (
-        TextFormat.TEXT if _chosen("--log-level", LogLevel, arguments) else None
-    )
+    by_level = TextFormat.TEXT if _value("--log-level", LogLevel, arguments) else None
+    return _value("--log-format", TextFormat, arguments) or by_level
 
 
-def _chosen(option: str, words: type[_Words], arguments: Sequence[str]) -> _Words | None:
+def _value(option: str, words: type[_Words], arguments: Sequence[str]) -> _Words | None:
     """Return the word that an option has; None for a wrong one, which the command's parser refuses."""
-    chosen = [argument.partition("=")[2] for argument in arguments if argument.startswith(f"{option}=")]
-    return words(chosen[-1]) if chosen and chosen[-1] in set(words) else None
+    value = dict(argument.partition("=")[::2] for argument in arguments).get(option)
+    return words(value) if value in set(words) else None
 
 
-@contextmanager
-def _logging_to(out: TextIO, log_format: TextFormat, level: int) -> Iterator[None]:
+def _log_to(out: TextIO, log_format: TextFormat, level: str, stack: ExitStack) -> None:
+    """Write the log to a stream until the stack is closed."""
     handler = logging.StreamHandler(out)
     handler.setFormatter(_JsonFormatter() if log_format is TextFormat.JSON else _TextFormatter())
-    before = log.level, log.propagate
-    log.addHandler(handler)
+    stack.callback(log.removeHandler, handler)
     # Setting the attribute would leave the cache of enabled levels as it was.
+    stack.callback(log.setLevel, log.level)
+    stack.callback(setattr, log, "propagate", log.propagate)
+    log.addHandler(handler)
     log.setLevel(level)
     log.propagate = False
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-        log.setLevel(before[0])
-        log.propagate = before[1]
 
 
 @contextmanager
