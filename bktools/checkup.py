@@ -113,7 +113,7 @@ def checks(environment: str | None = None, *, company: str | None = None) -> Ite
         with open_service(settings) as service:
             yield from _of_service(service.settings)
     except BktoolsError as error:
-        yield _failed("sandbox", error)
+        yield _failed("sandbox" if settings.is_sandbox else "connection", error)
     yield _journal(settings)
     yield _disk(settings)
 

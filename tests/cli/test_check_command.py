@@ -125,6 +125,13 @@ def test_nobody_is_at_the_address(run, sandbox):
     )
 
 
+def test_the_file_of_certificates_is_missing(run, tmp_path):
+    """A file of certificates that cannot be read is a failure of the connection, with the setting's name."""
+    code, text = run(CA_BUNDLE=str(tmp_path / "none.pem"))
+    assert code == Exit.CONFIGURATION
+    assert f"failed   connection     ca_bundle {tmp_path / 'none.pem'} cannot be read" in text
+
+
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="this system has no /proc, in which nobody can write")
 def test_the_data_folder_cannot_be_written(run):
     """The folder, the reason and what to do are told, with the code of storage."""
