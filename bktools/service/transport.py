@@ -7,6 +7,8 @@ and no log lines with addresses, which may hold an e-mail.
 from __future__ import annotations
 
 import functools
+import gzip
+import io
 import re
 import ssl
 import threading
@@ -42,7 +44,6 @@ from bktools.visible import one_line
 
 Failure = TypeVar("Failure", bound=ServiceError)
 
-GZIP_WINDOW = 31  # zlib: expect a gzip header and checksum
 
 # Errors of a connection that broke during the handshake, which are not errors of TLS.
 BROKEN_HANDSHAKE = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
@@ -286,8 +287,10 @@ def _whole_body(response: httpx.Response, encoding: str, most: int) -> bytes:
     body = bytes(received)
     if names and len(body) <= most:
         try:
-            body = _unpacked(body, most)
-        except zlib.error:
+            # A small body cannot fill the memory. It may be several compressed parts.
+            with gzip.GzipFile(fileobj=io.BytesIO(body)) as unpacked:
+                body = unpacked.read(most + 1)
+        except (EOFError, OSError, zlib.error):
             raise UnreadableAnswerError(
                 "the answer's compressed body is damaged or cut short", status=response.status_code, repeatable=True
             ) from None
@@ -295,17 +298,4 @@ def _whole_body(response: httpx.Response, encoding: str, most: int) -> bytes:
         raise UnreadableAnswerError(
             f"the answer is larger than {most // 2**20} MiB: ask for smaller pages", status=response.status_code
         )
-    return body
-
-
-def _unpacked(packed: bytes, most: int) -> bytes:
-    """Return a gzip body unpacked, of little more than `most` bytes: a small body cannot fill the memory."""
-    body = b""
-    # It may be several compressed parts.
-    while packed and len(body) <= most:
-        decoder = zlib.decompressobj(GZIP_WINDOW)
-        body += decoder.decompress(packed, most + 1 - len(body))
-        if not decoder.eof and len(body) <= most:
-            raise zlib.error("cut short")
-        packed = decoder.unused_data
     return body
