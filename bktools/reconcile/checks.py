@@ -56,16 +56,14 @@ class Check:
     who: str = PREPARER
 
 
-def _differs(
-    name: str, words: str, field: str, erp: str, service: str, severity: str = "warning", where: str = ""
-) -> Check:
+def _differs(name: str, words: str, field: str, erp: str, service: str, severity: str = "warning") -> Check:
     """Return the check for different values of a field in chart and service."""
     return Check(
         name,
         severity,
         f"{{erp_account}} has the {words} {{shown({erp})}} in the chart and {{shown({service})}} in the "
         "service: update it in the service",
-        where=where or name,
+        where=name,
         action="update",
         field=field,
         erp_value=f"{{{erp}}}",

@@ -58,7 +58,7 @@ class Reconciliation(Result):
 
     _TABLES = ("findings", "actions", "coverage")
 
-    # Returns a table by its name; those that are not there yet are computed.
+    # Returns a table by its name; one that is not there yet is computed once.
     _listed: Callable[[str], pa.Table]
     unchecked: tuple[str, ...] = ()
     company_in_file: CompanyInFile | None = None
@@ -66,15 +66,7 @@ class Reconciliation(Result):
 
     def table(self, name: str) -> pa.Table:
         """Return a table by its name: findings, coverage, actions, unused_accounts, summary."""
-        if name == "summary":
-            return to_arrow(self.summary)
-        if name not in self._tables:
-            self._tables[name] = self._listed(name)
-        return self._tables[name]
-
-    @functools.cached_property
-    def _tables(self) -> dict[str, pa.Table]:
-        return {}
+        return to_arrow(self.summary) if name == "summary" else self._listed(name)
 
     @functools.cached_property
     def findings(self) -> pd.DataFrame:
@@ -157,8 +149,8 @@ class Reconciliation(Result):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all tables for pickle and copy, computed now, because the input frames are not copied."""
-        tables = {name: self.table(name) for name in RESULTS}
-        return self.__dict__ | {"_tables": tables, "_listed": None}
+        tables = {name: self._listed(name) for name in RESULTS}
+        return self.__dict__ | {"_listed": tables.__getitem__}
 
     def __repr__(self) -> str:
         return readable("\n  ".join(["; ".join(self._headings), *as_lines(self.findings)]))
