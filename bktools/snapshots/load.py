@@ -180,11 +180,9 @@ class Load:
 
     def _note_renewal(self, parts: Sequence[Part]) -> None:
         """Say once that this credential begins a history of its own beside that of another one."""
-        fetched = next((part for part in parts if part.source == "service" and part.snapshot), None)
-        if fetched is None or fetched.snapshot is None or fetched.snapshot.number > 1:
-            return
-        left_behind = _left_behind(self, fetched.query)
-        if left_behind:
+        fetched = [part for part in parts if part.source == "service" and part.snapshot]
+        begun = [part.query for part in fetched[:1] if part.snapshot and part.snapshot.number == 1]
+        if begun and (left_behind := _left_behind(self, begun[0])):
             note(f"{self.noun.name}: the first snapshot of this credential{left_behind}", shown=self.options.progress)
 
 
@@ -285,28 +283,19 @@ def _not_found(load: Load, query: Query, damaged: Snapshot | None, until: dt.dat
 
 def warn(noun: str, parts: Sequence[Part], failures: Sequence[Failure], *, stacklevel: int) -> None:
     """Warn when companies are missing, when a stale snapshot was used, or when rows failed a check."""
+    say = functools.partial(warnings.warn, stacklevel=stacklevel)
     if failures:
-        warnings.warn(
-            f"the {noun} are incomplete: {len(failures):,} of {len(parts) + len(failures):,} companies could not be read "
-            f"(the first is {failures[0].company}: {failures[0].error})",
-            IncompleteTableWarning,
-            stacklevel=stacklevel,
-        )
+        count = f"{len(failures):,} of {len(parts) + len(failures):,} companies could not be read"
+        first = f"(the first is {failures[0].company}: {failures[0].error})"
+        say(f"the {noun} are incomplete: {count} {first}", IncompleteTableWarning)
     stale = [part for part in parts if part.problem]
     if stale:
         oldest = min(stale, key=lambda part: part.facts.time)
-        warnings.warn(
-            f"{oldest.problem}; the snapshot of {oldest.facts.fetched_at} is used instead ({age_of(oldest.facts.time)})",
-            StaleSnapshotWarning,
-            stacklevel=stacklevel,
-        )
+        used = f"the snapshot of {oldest.facts.fetched_at} is used instead ({age_of(oldest.facts.time)})"
+        say(f"{oldest.problem}; {used}", StaleSnapshotWarning)
     complaints = [complaint for part in parts for complaint in part.facts.complaints]
     if complaints:
-        warnings.warn(
-            f"the {noun} may be incomplete or wrong: {'; '.join(dict.fromkeys(complaints))}",
-            UnverifiedTableWarning,
-            stacklevel=stacklevel,
-        )
+        say(f"the {noun} may be incomplete or wrong: {'; '.join(dict.fromkeys(complaints))}", UnverifiedTableWarning)
 
 
 def _as_one(failures: Sequence[Failure], companies: int, *, is_cached: bool) -> BktoolsError:

@@ -6,10 +6,11 @@ import datetime as dt
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -71,24 +72,24 @@ class Facts:
         return not self.complaints and bool({"total", "joins"} & set(self.verified))
 
 
-# What the file of a snapshot says of itself: query, owner (environment and address of the service) and facts.
-About = tuple[Query, tuple[str, ...], Facts]
+@dataclass(frozen=True)
+class About:
+    """What the file of a snapshot says of itself; the owner is environment and address of the service."""
+
+    table: str
+    filters: Mapping[str, Any]
+    owner: tuple[str, ...]
+    facts: Facts
+
+    @property
+    def query(self) -> Query:
+        """The query that the rows answer."""
+        return Query(self.table, self.filters)
 
 
-def text_of(query: Query, owner: tuple[str, ...], facts: Facts) -> str:
-    """Return the text for the metadata of a file."""
-    return json.dumps({"table": query.table, "filters": query.filters, "owner": owner, "facts": asdict(facts)})
-
-
-def about(schema: pa.Schema) -> About:
+def about_of(schema: pa.Schema) -> About:
     """Return what the schema of a file says; raise `ValueError` where it says nothing of that kind."""
-    try:
-        body = json.loads((schema.metadata or {})[METADATA])
-        facts = body["facts"]
-        checks = {name: tuple(facts[name]) for name in ("verified", "complaints")}
-        return Query(body["table"], body["filters"]), tuple(body["owner"]), Facts(**facts | checks)
-    except (KeyError, TypeError) as error:
-        raise ValueError("it is no snapshot") from error
+    return msgspec.json.decode((schema.metadata or {}).get(METADATA, b""), type=About)
 
 
 @dataclass(frozen=True, order=True)
@@ -146,11 +147,11 @@ class Snapshot:
     def about(self) -> About | None:
         """Return what the file says of itself, without reading its rows; None when it cannot be read."""
         try:
-            return about(pq.read_schema(self.path))
+            return about_of(pq.read_schema(self.path))
         except (OSError, ValueError, pa.ArrowException):
             return None
 
     def facts(self) -> Facts | None:
         """Return the facts of its rows, without reading these; None when the file cannot be read."""
         about = self.about()
-        return None if about is None else about[2]
+        return about and about.facts
