@@ -116,10 +116,10 @@ class Load:
         """Return the parts of a table, one for each company in the given order, and the companies that failed.
 
         Several companies are read concurrently, and each to its end, whatever becomes of the others. Without
-        `options.collect` the first failure is raised then.
+        `on_error="collect"` the first failure is raised then.
         """
         queries = self._queries(company, filters)
-        if len(queries) == 1 and not self.options.collect:
+        if len(queries) == 1 and self.options.on_error == "raise":
             with progress(self.noun.name, shown=self.options.progress) as bar:
                 parts = [table_of(self, queries[0], bar=bar, threads=THREADS)]
             failures: list[Failure] = []
@@ -159,7 +159,7 @@ class Load:
         in_order = [results[number] for number in sorted(results)]
         parts = [result for result in in_order if isinstance(result, Part)]
         failures = [result for result in in_order if isinstance(result, Failure)]
-        if failures and not self.options.collect:
+        if failures and self.options.on_error == "raise":
             raise _as_one(failures, len(queries), is_cached=self.options.cache)
         return parts, failures
 
@@ -194,7 +194,7 @@ def table_of(load: Load, query: Query, *, bar: Bar, threads: int) -> Part:
     if fresh is not None:
         part = _stored(load, query, fresh)
         # Rows that failed a check are used without a word only by who accepts them, or who asks for that moment.
-        if part is not None and (options.until or not (options.strict and part.facts.complaints)):
+        if part is not None and (options.until or options.verify == "warn" or not part.facts.complaints):
             return part
     if options.until is not None:
         raise _not_found(load, query, fresh, options.until)
@@ -241,7 +241,7 @@ def _fetched(load: Load, query: Query, *, bar: Bar, threads: int, has_copy: bool
         threads=threads,
         # Fewer retries when a cached copy can be used.
         begin=search_of(load.service, load.noun, query.filters, attempts=ATTEMPTS_WITH_COPY) if has_copy else None,
-        strict=load.options.strict,
+        strict=load.options.verify == "strict",
         way_out=load.options.way_out,
     )
 

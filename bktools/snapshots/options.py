@@ -78,16 +78,6 @@ class Options:
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
-    @property
-    def strict(self) -> bool:
-        """Whether a failed check is an error; otherwise it is a warning."""
-        return self.verify == "strict"
-
-    @property
-    def collect(self) -> bool:
-        """Whether the rows of the other companies are returned when some companies fail."""
-        return self.on_error == "collect"
-
     def fresh(self, history: Sequence[Snapshot]) -> Snapshot | None:
         """Return the snapshot that may be used without asking the service.
 
