@@ -335,6 +335,12 @@ def wall_times(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(column.to_pandas().dt.tz_localize(None), plain)])
 
 
+def dated(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return times without a zone as dates where every time is midnight; other columns unchanged."""
+    kind = column.type
+    return days(column) if pa.types.is_timestamp(kind) and kind.tz is None and are_days(column) else column
+
+
 def are_days(times: pa.ChunkedArray) -> bool:
     """Whether timestamps without a time zone are calendar dates: each of them is midnight."""
     return pc.all(pc.equal(pc.floor_temporal(times, unit="day"), times)).as_py() is not False

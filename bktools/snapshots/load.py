@@ -169,12 +169,9 @@ class Load:
         if not cached:
             return
         oldest = min(facts.time for facts in cached)
-        of = (
-            f"the snapshot of {oldest:%Y-%m-%d %H:%M} UTC"
-            if len(cached) == 1
-            else f"{len(cached)} snapshots, the oldest"
-        )
-        text = f"{self.noun.name}: {sum(facts.rows for facts in cached)} rows from {of}, {age_of(oldest)}"
+        of = "the snapshot" if len(cached) == 1 else f"{len(cached)} snapshots, the oldest"
+        rows = sum(facts.rows for facts in cached)
+        text = f"{self.noun.name}: {rows} rows from {of} of {oldest:%Y-%m-%d %H:%M} UTC, {age_of(oldest)}"
         way = "" if self.options.until or not can_set("refresh") else f"; {setting('refresh', True)} asks the service"
         note(f"{text}{way}", shown=self.options.progress)
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -34,10 +33,6 @@ class Query:
 
     table: str
     filters: Mapping[str, Any]
-
-    def canonical(self) -> str:
-        """Return a text that is the same for equal queries."""
-        return json.dumps([self.table, self.filters], sort_keys=True)
 
 
 @dataclass(frozen=True)
@@ -132,10 +127,6 @@ class Snapshot:
     def committed(cls, folder: Path, number: int, time: dt.datetime, digest: str) -> Self:
         """Return a new snapshot with the name of its file."""
         return cls(number, time, digest, folder / f"{number:06}_{time.astimezone(dt.UTC):{_TIME}}_{digest}.parquet")
-
-    def set_aside(self) -> Snapshot:
-        """Return this snapshot as a damaged one."""
-        return replace(self, path=self.path.with_name(f"{DAMAGED}{self.path.name}"), is_damaged=True)
 
     def size(self) -> int:
         """Return the bytes of the file; 0 when it is gone."""

@@ -31,7 +31,7 @@ from bktools import disk
 from bktools.errors import StorageError
 from bktools.settings import Secret, Settings
 from bktools.snapshots.pruning import Pruned, remove_left_over, superfluous
-from bktools.snapshots.snapshot import METADATA, About, Facts, Query, Snapshot, about_of
+from bktools.snapshots.snapshot import DAMAGED, METADATA, About, Facts, Query, Snapshot, about_of
 
 log = logging.getLogger("bktools")
 
@@ -104,7 +104,7 @@ class Store:
         log.warning("the snapshot %s is damaged: it is set aside, check the disk", snapshot.path)
         # In a read-only folder the file stays, and every read of it fails.
         with contextlib.suppress(OSError):
-            disk.replace(snapshot.path, snapshot.set_aside().path, patience=0)
+            disk.replace(snapshot.path, snapshot.path.with_name(f"{DAMAGED}{snapshot.path.name}"), patience=0)
         return None
 
     def queries(self) -> list[Query]:
@@ -144,7 +144,8 @@ class Store:
 
     def folder(self, query: Query) -> Path:
         """Return the folder with a query's snapshots."""
-        text = json.dumps([*self._owner, _credential_digest(self.settings), query.canonical()])
+        canonical = json.dumps([query.table, query.filters], sort_keys=True)
+        text = json.dumps([*self._owner, _credential_digest(self.settings), canonical])
         return self._root / SNAPSHOTS / query.table / hmac.new(self._secret, text.encode(), "sha256").hexdigest()[:32]
 
     def _folders(self, table: str = "*") -> Iterator[tuple[Path, list[Snapshot], About]]:
