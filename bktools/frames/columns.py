@@ -78,9 +78,7 @@ def days_of(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
 
 def amounts_of(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
     """Return the amounts, nulls where the table lacks them; refuse floats, whose sums are not exact, and other values."""
-    if "amount" not in table.column_names:
-        return pa.chunked_array([pa.nulls(len(table), MONEY)])
-    amounts = table.column("amount")
+    amounts = table.column("amount") if "amount" in table.column_names else pa.chunked_array([pa.nulls(len(table))])
     if amounts.null_count == len(amounts) and not pa.types.is_decimal(amounts.type):
         return pa.chunked_array([pa.nulls(len(amounts), MONEY)])
     require_kinds(name, table.schema, {"amount": "an exact number"})

@@ -137,7 +137,8 @@ def to_csv(
     if form.for_spreadsheet:
         columns |= _in_minor_units(table, columns, form.decimal)
     # Python's writer quotes only the characters of its own line end, but every reader ends a line at a CR.
-    is_split = "\r" not in line_end and any(map(_has_return, (headings, *columns.values())))
+    texts = (headings, *columns.values())
+    is_split = "\r" not in line_end and any(pc.any(pc.match_substring(text, "\r")).as_py() for text in texts)
 
     def write(file: IO[bytes]) -> None:
         text = io.TextIOWrapper(file, encoding, newline="")
@@ -202,10 +203,6 @@ def as_text(column: pa.ChunkedArray, form: Profile, name: str) -> pa.ChunkedArra
     raise InputError(
         f"the column {name} holds {kind}, which cannot be written as text: convert it to text or numbers first"
     )
-
-
-def _has_return(text: pa.ChunkedArray) -> bool:
-    return pc.any(pc.match_substring(text, "\r")).as_py() is True
 
 
 def _times(column: pa.ChunkedArray) -> pa.ChunkedArray:

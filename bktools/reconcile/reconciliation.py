@@ -120,23 +120,19 @@ class Reconciliation(Result):
         It does when it lacks most accounts in use, when most of its accounts that are known here have another name, or
         when its file names another company than the last one's.
         """
-        return another_chart(self._chart_match, self.company_in_file, self.companies_before)
+        matches = self.table("chart_match").to_pylist()
+        return another_chart(matches, self.company_in_file, self.companies_before)
 
     @property
     def companies_now(self) -> dict[str, CompanyInFile]:
         """The company that the chart's file names, by the company whose chart it is; empty where it names none."""
-        return {match["company_id"]: self.company_in_file for match in self._chart_match if self.company_in_file}
-
-    @functools.cached_property
-    def _chart_match(self) -> list[dict[str, Any]]:
-        matches: list[dict[str, Any]] = self.table("chart_match").to_pylist()
-        return matches
+        companies = self.table("chart_match")["company_id"].to_pylist()
+        return dict.fromkeys(companies, self.company_in_file) if self.company_in_file else {}
 
     @property
     def not_created(self) -> list[str]:
         """A line for each line of the chart that is no account as it is, with what is to be done."""
-        findings = self.table("findings").select(["check", "message"]).to_pylist()
-        return [finding["message"] for finding in findings if finding["check"] in NOT_CREATED]
+        return self.findings.loc[self.findings["check"].isin(NOT_CREATED), "message"].tolist()
 
     @functools.cached_property
     def suggestions(self) -> pd.DataFrame:

@@ -7,7 +7,7 @@ import contextlib
 import datetime as dt
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict, TypeVar
 
 from bktools.caller import can_set, name_of, setting
@@ -97,11 +97,7 @@ def takes_options(load: Load) -> Load:
     """Show the options in the signature of a function that takes them as keywords, for help and completion."""
     own = inspect.signature(load)
     *others, _ = own.parameters.values()
-    options = [
-        inspect.Parameter(item.name, inspect.Parameter.KEYWORD_ONLY, default=item.default, annotation=item.type)
-        for item in fields(Options)
-        if item.init
-    ]
+    options = inspect.signature(Options).parameters.values()
     load.__signature__ = own.replace(parameters=[*others, *options])  # type: ignore[attr-defined]
     return load
 
