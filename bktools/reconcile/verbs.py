@@ -7,7 +7,7 @@ from bktools.frames.templates import sql
 
 THE_SAME = "the same in the chart and in the service"
 
-MAKE_THEM_SAME = (
+REMEDY = (
     "{if(looks_like IS NULL, 'use the ERP''s own file (spreadsheets drop zeros)', 'make the external IDs the same')}"
 )
 DIFFERING = (
@@ -29,7 +29,7 @@ RULES: tuple[tuple[str, str, str], ...] = (
     (
         "(is_new OR (is_gone AND NOT archived)) AND twin IS NOT NULL",
         "none",
-        "looks like {twin}{if(is_new, ', which the service has', ' of the chart')}: " + MAKE_THEM_SAME,
+        "looks like {twin}{if(is_new, ', which the service has', ' of the chart')}: " + REMEDY,
     ),
     # Archived accounts of the chart are created too, because categories may still use them.
     ("is_new", "create", "in the chart{if(erp_archived, ', archived,', '')} and not among the accounts known here"),

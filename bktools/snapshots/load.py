@@ -89,13 +89,7 @@ class Failure:
     def row(self) -> dict[str, str]:
         """Return the failure as text: company_id, company (its short name), error (its class), message, to_do."""
         way_out = next(way_out for kind, way_out in WAYS_OUT if isinstance(self.error, kind))
-        return {
-            "company_id": self.company_id,
-            "company": self.company,
-            "error": type(self.error).__name__,
-            "message": str(self.error),
-            "to_do": way_out,
-        }
+        return vars(self) | {"error": type(self.error).__name__, "message": str(self.error), "to_do": way_out}
 
 
 @dataclass(frozen=True)
@@ -220,8 +214,7 @@ def _with_columns(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return rows with the columns of a schema; one that an earlier version did not have is null."""
     if rows.schema.equals(schema):
         return rows
-    names = set(rows.column_names)
-    columns = [rows[item.name] if item.name in names else pa.nulls(len(rows), item.type) for item in schema]
+    columns = [rows[item.name] if item.name in rows.column_names else pa.nulls(len(rows), item.type) for item in schema]
     return pa.table(columns, schema=schema)
 
 

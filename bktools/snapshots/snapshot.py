@@ -145,4 +145,4 @@ class Snapshot:
     def facts(self) -> Facts | None:
         """Return the facts of its rows, without reading these; None when the file cannot be read."""
         about = self.about()
-        return about and about.facts
+        return None if about is None else about.facts
