@@ -304,14 +304,14 @@ def _write_special(path: Path, status: os.stat_result, write: Callable[[IO[bytes
 
 
 @contextmanager
-def storage_errors(path: Path) -> Iterator[None]:
-    """Turn an operating system error into a `StorageError` of one line."""
+def storage_errors(path: Path, then: str = "") -> Iterator[None]:
+    """Turn an operating system error into a `StorageError` of one line, with a text after its reason."""
     try:
         yield
     except OSError as error:
         if isinstance(error, BktoolsError):
             raise
-        raise StorageError(f"{path} cannot be written: {_reason(path, error)}") from error
+        raise StorageError(f"{path} cannot be written: {_reason(path, error)}{then}") from error
 
 
 def _reason(path: Path, error: OSError) -> str:
@@ -325,9 +325,9 @@ def _reason(path: Path, error: OSError) -> str:
     return reason_of(error)
 
 
-def reason_of(error: OSError, *, then: str = "") -> str:
-    """Return an operating system's error with its way out, where there is one, and a text between the two."""
-    return f"{error.strerror or error}{then}{WAYS_OUT.get(error.errno or 0, '')}"
+def reason_of(error: OSError) -> str:
+    """Return an operating system's error with its way out, where there is one."""
+    return f"{error.strerror or error}{WAYS_OUT.get(error.errno or 0, '')}"
 
 
 def _replace(

@@ -15,7 +15,7 @@ from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import amounts_of, days_of, in_one_scale
 from bktools.frames.engine import engine, in_memory, scannable, source_of
 from bktools.frames.names import month_and_company, with_names
-from bktools.frames.schema import TEXT, are_days, split_lines, to_pandas, wall_times
+from bktools.frames.schema import TEXT, dated, split_lines, to_pandas, wall_times
 
 # A key of `by`: the columns that show it, and the identifier that tells two of the same name apart.
 KEYS: dict[str, tuple[tuple[str, ...], str | None]] = {
@@ -188,14 +188,11 @@ def _keys_of(entries: Any) -> str:
 
 
 def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    kind = column.type
-    if pa.types.is_timestamp(kind) and kind.tz is None and are_days(column):
-        column = pc.cast(column, pa.date32())
     try:
-        text = pc.cast(wall_times(column), TEXT)
+        text = pc.cast(wall_times(dated(column)), TEXT)
     except pa.ArrowException:
         raise InputError(
-            f"a column of the entries holds {kind}, by which nothing can be grouped: make it text"
+            f"a column of the entries holds {column.type}, by which nothing can be grouped: make it text"
         ) from None
     return pc.if_else(pc.equal(pc.utf8_trim_whitespace(text), ""), pa.scalar(None, TEXT), text)
 

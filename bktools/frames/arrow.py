@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from bktools.frames.engine import described, in_memory, source_of
-from bktools.frames.schema import DATE, TEXT, TEXTS, are_days, days
+from bktools.frames.schema import DATE, TEXT, TEXTS, dated
 
 
 def to_arrow(frame: Any) -> pa.Table:
@@ -52,11 +52,12 @@ def to_arrow(frame: Any) -> pa.Table:
 
 
 def _exact(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    column = dated(column)
     kind, types = column.type, pa.types
     if types.is_dictionary(kind):
         return _exact(column.cast(kind.value_type))
     if types.is_timestamp(kind):
-        return days(column) if kind.tz is None and are_days(column) else _in_microseconds(column)
+        return _in_microseconds(column)
     wanted = TEXT if kind in TEXTS else DATE if types.is_date(kind) else kind
     return column.cast(wanted)
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import InputError
 from bktools.frames.codes import counted
 from bktools.frames.schema import DATE, DIGITS, MONEY, TEXT, TEXTS, days
 
@@ -22,12 +21,6 @@ KINDS: Mapping[str, tuple[Callable[[pa.DataType], bool], str]] = {
         " (whose sums are not exact: give decimals)",
     ),
 }
-
-
-def require_frame(name: str, frame: Any) -> None:
-    """Refuse None as a frame."""
-    if frame is None:
-        raise ArgumentError(name, "must be a frame: give an empty one if there are no rows")
 
 
 def require_columns(name: str, columns: Collection[str], needed: Collection[str], source: str) -> None:
@@ -85,9 +78,7 @@ def days_of(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
 
 def amounts_of(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
     """Return the amounts, nulls where the table lacks them; refuse floats, whose sums are not exact, and other values."""
-    if "amount" not in table.column_names:
-        return pa.chunked_array([pa.nulls(len(table), MONEY)])
-    amounts = table.column("amount")
+    amounts = table.column("amount") if "amount" in table.column_names else pa.chunked_array([pa.nulls(len(table))])
     if amounts.null_count == len(amounts) and not pa.types.is_decimal(amounts.type):
         return pa.chunked_array([pa.nulls(len(amounts), MONEY)])
     require_kinds(name, table.schema, {"amount": "an exact number"})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -26,9 +25,7 @@ _CODES = {
 }
 
 # Code to number of decimals, of every active currency.
-MINOR_UNITS: Mapping[str, int] = MappingProxyType(
-    {code: units for units, codes in _CODES.items() for code in codes.split()}
-)
+MINOR_UNITS: Mapping[str, int] = {code: units for units, codes in _CODES.items() for code in codes.split()}
 
 # Decimals that amounts of an unknown currency are shown with.
 USUAL = 2

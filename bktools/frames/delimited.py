@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from bktools import disk
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.currencies import MINOR_UNITS, USUAL
-from bktools.frames.schema import BYTES, TEXT, TEXTS, are_days, days, to_arrow, wall_times
+from bktools.frames.schema import BYTES, TEXT, TEXTS, dated, to_arrow, wall_times
 from bktools.progress import progress as progress_bar
 
 # A spreadsheet reads a cell that begins with one of these signs as a formula, or hides the sign. The full-width signs come
@@ -137,7 +137,8 @@ def to_csv(
     if form.for_spreadsheet:
         columns |= _in_minor_units(table, columns, form.decimal)
     # Python's writer quotes only the characters of its own line end, but every reader ends a line at a CR.
-    is_split = "\r" not in line_end and any(map(_has_return, (headings, *columns.values())))
+    texts = (headings, *columns.values())
+    is_split = "\r" not in line_end and any(pc.any(pc.match_substring(text, "\r")).as_py() for text in texts)
 
     def write(file: IO[bytes]) -> None:
         text = io.TextIOWrapper(file, encoding, newline="")
@@ -181,10 +182,10 @@ def profile_named(name: str) -> Profile:
 
 def as_text(column: pa.ChunkedArray, form: Profile, name: str) -> pa.ChunkedArray:
     """Return a column as the text of its cells in a file of this format."""
+    column = dated(column)
     kind = column.type
     if pa.types.is_timestamp(kind):
-        is_dated = kind.tz is None and are_days(column)
-        return days(column).cast(pa.string()) if is_dated else _times(column)
+        return _times(column)
     if pa.types.is_decimal(kind) or pa.types.is_floating(kind):
         text = _plain(column) if pa.types.is_decimal(kind) else column.cast(pa.string())
         return text if form.decimal == "." else pc.replace_substring(text, ".", form.decimal)
@@ -202,10 +203,6 @@ def as_text(column: pa.ChunkedArray, form: Profile, name: str) -> pa.ChunkedArra
     raise InputError(
         f"the column {name} holds {kind}, which cannot be written as text: convert it to text or numbers first"
     )
-
-
-def _has_return(text: pa.ChunkedArray) -> bool:
-    return pc.any(pc.match_substring(text, "\r")).as_py() is True
 
 
 def _times(column: pa.ChunkedArray) -> pa.ChunkedArray:

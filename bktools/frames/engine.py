@@ -68,6 +68,8 @@ def scannable(frame: Any, name: str = "frame", columns: Collection[str] | None =
     """
     if isinstance(frame, str | Path):
         return _parquet(frame, name)
+    if frame is None:
+        raise ArgumentError(name, "must be a frame: give an empty one if there are no rows")
     source = frame
     if is_spark(source):
         quoted = [f"`{column.replace('`', '``')}`" for column in _wanted(source.columns, columns)]

@@ -13,7 +13,7 @@ import contextlib
 import datetime as dt
 import uuid
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, get_args
 
@@ -279,15 +279,12 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return plain_column(pa.chunked_array(chunks, kind.value_type))
     if types.is_union(kind):
         raise pa.ArrowTypeError(str(kind))
-    return next((column.cast(wanted(kind)) for is_kind, wanted in _PLAINER if is_kind(kind)), column)
+    wanted = pa.decimal128(DIGITS, kind.scale) if types.is_decimal(kind) else _PLAINER.get(kind, kind)
+    return column if wanted == kind else column.cast(wanted)
 
 
 # Types that some engine does not support, each with the type that replaces it.
-_PLAINER: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], pa.DataType]], ...] = (
-    (pa.types.is_binary_view, lambda _: pa.large_binary()),
-    (pa.types.is_float16, lambda _: pa.float32()),
-    (pa.types.is_decimal, lambda kind: pa.decimal128(DIGITS, kind.scale)),
-)
+_PLAINER = {pa.binary_view(): pa.large_binary(), pa.float16(): pa.float32()}
 
 
 def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -336,6 +333,12 @@ def wall_times(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column.cast(plain)
     # Arrow needs a database of zones from the system, which Windows lacks. Where pandas needs one, it brings it.
     return pa.chunked_array([pa.array(column.to_pandas().dt.tz_localize(None), plain)])
+
+
+def dated(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return times without a zone as dates where every time is midnight; other columns unchanged."""
+    kind = column.type
+    return days(column) if pa.types.is_timestamp(kind) and kind.tz is None and are_days(column) else column
 
 
 def are_days(times: pa.ChunkedArray) -> bool:

@@ -14,7 +14,6 @@ from bktools.frames import schema
 from bktools.frames.columns import (
     refuse_gaps,
     require_columns,
-    require_frame,
     require_kinds,
     tables_in_one_scale,
     with_column,
@@ -90,7 +89,6 @@ def read(exported: Any, ledger: Any) -> Inputs:
 
 
 def _table(frame: Any, name: str) -> pa.Table:
-    require_frame(name, frame)
     table = in_memory(frame, name)
     # Arrow takes no rows of the texts of Polars.
     is_view = pa.types.is_string_view

@@ -35,13 +35,14 @@ class Check:
         The table of `tables.py` to check.
     action : str
         The action that makes the service agree with the chart: create, update, archive, unarchive or none.
-    field, erp_value, service_value : str, optional
-        The field that differs, and the value on each side.
-
+    field : str, optional
+        The field that differs.
+    values : tuple of two str
+        SQL of its value in the chart and in the service.
     who : str
         Who does it, one of `roles.ROLES`.
 
-    All texts except `name`, `table`, `where` and `who` may hold SQL in braces: `"{erp_account} has no name in the chart"`.
+    `severity`, `message` and `action` may hold SQL in braces: `"{erp_account} has no name in the chart"`.
     """
 
     name: str
@@ -51,25 +52,21 @@ class Check:
     table: str = "accounts"
     action: str = "none"
     field: str | None = None
-    erp_value: str | None = None
-    service_value: str | None = None
+    values: tuple[str, str] = ("NULL", "NULL")
     who: str = PREPARER
 
 
-def _differs(
-    name: str, words: str, field: str, erp: str, service: str, severity: str = "warning", where: str = ""
-) -> Check:
+def _differs(name: str, words: str, field: str, erp: str, service: str, severity: str = "warning") -> Check:
     """Return the check for different values of a field in chart and service."""
     return Check(
         name,
         severity,
         f"{{erp_account}} has the {words} {{shown({erp})}} in the chart and {{shown({service})}} in the "
         "service: update it in the service",
-        where=where or name,
+        where=name,
         action="update",
         field=field,
-        erp_value=f"{{{erp}}}",
-        service_value=f"{{{service}}}",
+        values=(erp, service),
         who=SERVICE,
     )
 
@@ -83,7 +80,7 @@ def _too_long(name: str, words: str, field: str, column: str) -> Check:
         f"{LONGEST_TEXT}: shorten it in the ERP",
         where=f"in_chart AND is_long({column})",
         field=field,
-        erp_value=f"{{{column}}}",
+        values=(column, "NULL"),
         who=ERP,
     )
 
@@ -95,7 +92,7 @@ ERROR, WARNING = "{if(archived, 'info', 'error')}", "{if(archived, 'info', 'warn
 def _uncovered(name: str, state: str, message: str, action: str = "none", who: str = SERVICE) -> Check:
     """Return the check for categories in a state in which their entries cannot be exported."""
     where = f"state = '{state}'"
-    return Check(name, ERROR, message, where, "coverage", action, "account_id", None, "{account_id}", who)
+    return Check(name, ERROR, message, where, "coverage", action, "account_id", ("NULL", "account_id"), who)
 
 
 READ_AS_TEXT = (
@@ -149,8 +146,7 @@ CHECKS: tuple[Check, ...] = (
         where="archived_differs",
         action="{action}",
         field="archived",
-        erp_value="{erp_archived::VARCHAR}",
-        service_value="{archived::VARCHAR}",
+        values=("erp_archived::VARCHAR", "archived::VARCHAR"),
         who=SERVICE,
     ),
     Check(
@@ -192,8 +188,7 @@ CHECKS: tuple[Check, ...] = (
         "the chart has the external ID {shown(external_id)} and the service {shown(looks_like)}, " + MAKE_THEM_SAME,
         where="is_new AND looks_like IS NOT NULL",
         field="external_id",
-        erp_value="{external_id}",
-        service_value="{looks_like}",
+        values=("external_id", "looks_like"),
         who=ERP,
     ),
     Check(
@@ -219,8 +214,7 @@ CHECKS: tuple[Check, ...] = (
         "the chart has the external ID {shown(external_id)} and the service {shown(zeros_like)}, " + READ_AS_TEXT,
         where="is_new AND zeros_like IS NOT NULL",
         field="external_id",
-        erp_value="{external_id}",
-        service_value="{zeros_like}",
+        values=("external_id", "zeros_like"),
     ),
     Check(
         "leading_zeros_lost",
@@ -228,8 +222,7 @@ CHECKS: tuple[Check, ...] = (
         "the chart has the code {shown(erp_code)} and the service {shown(code)}, " + READ_AS_TEXT,
         where="code_lost_zeros",
         field="code",
-        erp_value="{erp_code}",
-        service_value="{code}",
+        values=("erp_code", "code"),
     ),
     Check(
         "code_lengths_mixed",
@@ -298,7 +291,7 @@ CHECKS: tuple[Check, ...] = (
         where="name IS NOT NULL AND of_this_name > 1",
         table="coverage",
         field="name",
-        service_value="{name}",
+        values=("NULL", "name"),
         who=SERVICE,
     ),
     Check(
@@ -310,7 +303,7 @@ CHECKS: tuple[Check, ...] = (
         where="erp_tax IS NOT NULL AND tax_code_id IS NULL",
         table="coverage",
         field="tax_code_id",
-        erp_value="{erp_tax}",
+        values=("erp_tax", "NULL"),
         who=SERVICE,
     ),
     Check(
@@ -321,8 +314,7 @@ CHECKS: tuple[Check, ...] = (
         where="erp_tax IS NOT NULL AND tax_code_id IS NOT NULL AND first_tax <> last_tax",
         table="coverage",
         field="tax_code_id",
-        erp_value="{erp_tax}",
-        service_value="{tax_code_id}",
+        values=("erp_tax", "tax_code_id"),
         who=SERVICE,
     ),
 )
@@ -336,7 +328,8 @@ ABOUT = {
     **dict.fromkeys(("charts", "unused", "uncharted"), "concat('company ', company_id)"),
 }
 NOTHING = "nothing to do"
-TEXTS = ("severity", "action", "field", "erp_value", "service_value", "fact", "to_do", "who")
+TEXTS = ("severity", "action", "field", "fact", "to_do", "who")
+VALUES = ("erp_value", "service_value")
 # The ID columns that the check's table has.
 IDS = "COLUMNS('^(company|external|account|category)_id$')"
 
@@ -345,7 +338,8 @@ def _failing_rows(check: Check) -> str:
     """Return the query of the rows that fail a check."""
     fact, _, to_do = check.message.rpartition(": ")
     texts = vars(check) | {"fact": fact or to_do, "to_do": to_do if fact else NOTHING}
-    columns = [f"{sql(texts[name])} AS {name}" for name in TEXTS]
+    expressions = dict(zip(VALUES, check.values, strict=True)) | {name: sql(texts[name]) for name in TEXTS}
+    columns = [f"{expression} AS {name}" for name, expression in expressions.items()]
     return f"""
         FROM {check.table}
         SELECT {quoted(check.name)} AS "check", {", ".join(columns)}, {IDS}, {ABOUT[check.table]} AS about
@@ -357,7 +351,7 @@ def _failing_rows(check: Check) -> str:
 NONE = f"""
 SELECT
     NULL::company AS company_id,
-    {", ".join(f"'' AS {name}" for name in ('"check"', *TEXTS, "external_id", "account_id", "category_id", "about"))}
+    {", ".join(f"'' AS {name}" for name in ('"check"', *TEXTS, *VALUES, "external_id", "account_id", "category_id", "about"))}
 WHERE false
 """
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from bktools.errors import ArgumentError
 from bktools.frames import schema
-from bktools.frames.columns import refuse_gaps, require_columns, require_frame, require_kinds
+from bktools.frames.columns import refuse_gaps, require_columns, require_kinds
 from bktools.frames.engine import Scannable, scannable, source_of
 
 SCHEMAS: Mapping[str, pa.Schema] = {
@@ -42,8 +42,6 @@ FILLED: Mapping[str, tuple[str, ...]] = {
 
 def read(frames: Mapping[str, Any]) -> dict[str, Scannable]:
     """Return the frames as Arrow with only the used columns; raise when a column is missing or has a wrong type."""
-    for noun, frame in frames.items():
-        require_frame(noun, frame)
     tables = {noun: scannable(frame, noun, USED[noun]) for noun, frame in frames.items()}
     for noun, table in tables.items():
         check_columns(noun, table.schema)

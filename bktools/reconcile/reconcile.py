@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import pyarrow as pa
@@ -77,6 +78,7 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
         names = OF_FEW if are_few(sides.values()) else FIRST
         results = tables.results(sides, names, _last_import(accounts))
 
+        @functools.cache
         def listed(name: str) -> pa.Table:
             return results[name] if name in results else tables.results(sides, [name])[name]
 

@@ -58,7 +58,7 @@ class Reconciliation(Result):
 
     _TABLES = ("findings", "actions", "coverage")
 
-    # Returns a table by its name; those that are not there yet are computed.
+    # Returns a table by its name; one that is not there yet is computed once.
     _listed: Callable[[str], pa.Table]
     unchecked: tuple[str, ...] = ()
     company_in_file: CompanyInFile | None = None
@@ -66,15 +66,7 @@ class Reconciliation(Result):
 
     def table(self, name: str) -> pa.Table:
         """Return a table by its name: findings, coverage, actions, unused_accounts, summary."""
-        if name == "summary":
-            return to_arrow(self.summary)
-        if name not in self._tables:
-            self._tables[name] = self._listed(name)
-        return self._tables[name]
-
-    @functools.cached_property
-    def _tables(self) -> dict[str, pa.Table]:
-        return {}
+        return to_arrow(self.summary) if name == "summary" else self._listed(name)
 
     @functools.cached_property
     def findings(self) -> pd.DataFrame:
@@ -128,23 +120,19 @@ class Reconciliation(Result):
         It does when it lacks most accounts in use, when most of its accounts that are known here have another name, or
         when its file names another company than the last one's.
         """
-        return another_chart(self._chart_match, self.company_in_file, self.companies_before)
+        matches = self.table("chart_match").to_pylist()
+        return another_chart(matches, self.company_in_file, self.companies_before)
 
     @property
     def companies_now(self) -> dict[str, CompanyInFile]:
         """The company that the chart's file names, by the company whose chart it is; empty where it names none."""
-        return {match["company_id"]: self.company_in_file for match in self._chart_match if self.company_in_file}
-
-    @functools.cached_property
-    def _chart_match(self) -> list[dict[str, Any]]:
-        matches: list[dict[str, Any]] = self.table("chart_match").to_pylist()
-        return matches
+        companies = self.table("chart_match")["company_id"].to_pylist()
+        return dict.fromkeys(companies, self.company_in_file) if self.company_in_file else {}
 
     @property
     def not_created(self) -> list[str]:
         """A line for each line of the chart that is no account as it is, with what is to be done."""
-        findings = self.table("findings").select(["check", "message"]).to_pylist()
-        return [finding["message"] for finding in findings if finding["check"] in NOT_CREATED]
+        return self.findings.loc[self.findings["check"].isin(NOT_CREATED), "message"].tolist()
 
     @functools.cached_property
     def suggestions(self) -> pd.DataFrame:
@@ -157,8 +145,8 @@ class Reconciliation(Result):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all tables for pickle and copy, computed now, because the input frames are not copied."""
-        tables = {name: self.table(name) for name in RESULTS}
-        return self.__dict__ | {"_tables": tables, "_listed": None}
+        tables = {name: self._listed(name) for name in RESULTS}
+        return self.__dict__ | {"_listed": tables.__getitem__}
 
     def __repr__(self) -> str:
         return readable("\n  ".join(["; ".join(self._headings), *as_lines(self.findings)]))

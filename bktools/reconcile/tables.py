@@ -216,7 +216,8 @@ WITH
     likened AS (
         SELECT
             sided.* EXCLUDE (bare_id, short_id),
-            if(is_new, looks.service_id, looks.erp_id) AS looks_like, if(is_new, zeros.service_id, zeros.erp_id) AS zeros_like
+            if(is_new, looks.service_id, looks.erp_id) AS looks_like, if(is_new, zeros.service_id, zeros.erp_id) AS zeros_like,
+            coalesce(looks_like, zeros_like) AS twin
         FROM sided
         LEFT JOIN {LIKES.format("bare_id")} AS looks USING (company_id, bare_id)
         LEFT JOIN {LIKES.format("short_id")} AS zeros USING (company_id, short_id)
@@ -227,7 +228,6 @@ SELECT
     *,
     named(erp_code, external_id, erp_name) AS erp_account,
     named(code, external_id, name) AS service_account,
-    coalesce(looks_like, zeros_like) AS twin,
     {ACTION} AS action
 FROM ruled;
 """

@@ -7,6 +7,14 @@ from bktools.frames.templates import sql
 
 THE_SAME = "the same in the chart and in the service"
 
+REMEDY = (
+    "{if(looks_like IS NULL, 'use the ERP''s own file (spreadsheets drop zeros)', 'make the external IDs the same')}"
+)
+DIFFERING = (
+    "{concat_ws(' and ', if(name_differs, 'name', NULL), if(code_differs, 'code', NULL), "
+    "if(tax_code_differs, 'tax code', NULL))}"
+)
+
 # (condition on a row of `accounts`, action, reason): the first true condition decides.
 RULES: tuple[tuple[str, str, str], ...] = (
     ("NOT is_charted", "none", "no chart of accounts was given for this company"),
@@ -19,40 +27,18 @@ RULES: tuple[tuple[str, str, str], ...] = (
     ("is_new AND is_long(erp_code)", "none", f"the code has more than {LONGEST_TEXT} characters"),
     # A created account cannot be deleted, so an account that exists under another spelling is not created again.
     (
-        "is_new AND looks_like IS NOT NULL",
+        "(is_new OR (is_gone AND NOT archived)) AND twin IS NOT NULL",
         "none",
-        "looks like {looks_like}, which the service has: make the external IDs the same",
-    ),
-    (
-        "is_new AND zeros_like IS NOT NULL",
-        "none",
-        "looks like {zeros_like}, which the service has: use the ERP's own file (spreadsheets drop zeros)",
+        "looks like {twin}{if(is_new, ', which the service has', ' of the chart')}: " + REMEDY,
     ),
     # Archived accounts of the chart are created too, because categories may still use them.
-    ("is_new AND erp_archived", "create", "in the chart, archived, and not among the accounts known here"),
-    ("is_new", "create", "in the chart and not among the accounts known here"),
-    (
-        "is_gone AND NOT archived AND looks_like IS NOT NULL",
-        "none",
-        "looks like {looks_like} of the chart: make the external IDs the same",
-    ),
-    (
-        "is_gone AND NOT archived AND zeros_like IS NOT NULL",
-        "none",
-        "looks like {zeros_like} of the chart: use the ERP's own file (spreadsheets drop zeros)",
-    ),
+    ("is_new", "create", "in the chart{if(erp_archived, ', archived,', '')} and not among the accounts known here"),
     ("is_gone AND NOT archived", "archive", "in the service and not in the chart"),
     ("is_gone AND archived", "none", "not in the chart and archived in the service"),
     ("is_gone", "none", "not in the chart; whether it is archived in the service is unknown"),
     ("archived_differs AND erp_archived", "archive", "archived in the chart and active in the service"),
     ("archived_differs", "unarchive", "active in the chart and archived in the service"),
-    ("name_differs AND tax_code_differs AND code_differs", "update", "name, code and tax code differ"),
-    ("name_differs AND code_differs", "update", "name and code differ"),
-    ("name_differs AND tax_code_differs", "update", "name and tax code differ"),
-    ("tax_code_differs AND code_differs", "update", "code and tax code differ"),
-    ("name_differs", "update", "the name differs"),
-    ("code_differs", "update", "the code differs"),
-    ("tax_code_differs", "update", "the tax code differs"),
+    ("name_differs OR code_differs OR tax_code_differs", "update", "the chart has another " + DIFFERING),
     # Such a code is repaired in the chart's file: the service has the right one.
     ("code_lost_zeros", "none", "the code lost its leading zeros: use the ERP's own file (spreadsheets drop zeros)"),
     ("true", "none", THE_SAME),

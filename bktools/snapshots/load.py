@@ -89,13 +89,7 @@ class Failure:
     def row(self) -> dict[str, str]:
         """Return the failure as text: company_id, company (its short name), error (its class), message, to_do."""
         way_out = next(way_out for kind, way_out in WAYS_OUT if isinstance(self.error, kind))
-        return {
-            "company_id": self.company_id,
-            "company": self.company,
-            "error": type(self.error).__name__,
-            "message": str(self.error),
-            "to_do": way_out,
-        }
+        return vars(self) | {"error": type(self.error).__name__, "message": str(self.error), "to_do": way_out}
 
 
 @dataclass(frozen=True)
@@ -116,10 +110,10 @@ class Load:
         """Return the parts of a table, one for each company in the given order, and the companies that failed.
 
         Several companies are read concurrently, and each to its end, whatever becomes of the others. Without
-        `options.collect` the first failure is raised then.
+        `on_error="collect"` the first failure is raised then.
         """
         queries = self._queries(company, filters)
-        if len(queries) == 1 and not self.options.collect:
+        if len(queries) == 1 and self.options.on_error == "raise":
             with progress(self.noun.name, shown=self.options.progress) as bar:
                 parts = [table_of(self, queries[0], bar=bar, threads=THREADS)]
             failures: list[Failure] = []
@@ -159,7 +153,7 @@ class Load:
         in_order = [results[number] for number in sorted(results)]
         parts = [result for result in in_order if isinstance(result, Part)]
         failures = [result for result in in_order if isinstance(result, Failure)]
-        if failures and not self.options.collect:
+        if failures and self.options.on_error == "raise":
             raise _as_one(failures, len(queries), is_cached=self.options.cache)
         return parts, failures
 
@@ -169,22 +163,17 @@ class Load:
         if not cached:
             return
         oldest = min(facts.time for facts in cached)
-        of = (
-            f"the snapshot of {oldest:%Y-%m-%d %H:%M} UTC"
-            if len(cached) == 1
-            else f"{len(cached)} snapshots, the oldest"
-        )
-        text = f"{self.noun.name}: {sum(facts.rows for facts in cached)} rows from {of}, {age_of(oldest)}"
+        of = "the snapshot" if len(cached) == 1 else f"{len(cached)} snapshots, the oldest"
+        rows = sum(facts.rows for facts in cached)
+        text = f"{self.noun.name}: {rows} rows from {of} of {oldest:%Y-%m-%d %H:%M} UTC, {age_of(oldest)}"
         way = "" if self.options.until or not can_set("refresh") else f"; {setting('refresh', True)} asks the service"
         note(f"{text}{way}", shown=self.options.progress)
 
     def _note_renewal(self, parts: Sequence[Part]) -> None:
         """Say once that this credential begins a history of its own beside that of another one."""
-        fetched = next((part for part in parts if part.source == "service" and part.snapshot), None)
-        if fetched is None or fetched.snapshot is None or fetched.snapshot.number > 1:
-            return
-        left_behind = _left_behind(self, fetched.query)
-        if left_behind:
+        fetched = [part for part in parts if part.source == "service" and part.snapshot]
+        begun = [part.query for part in fetched[:1] if part.snapshot and part.snapshot.number == 1]
+        if begun and (left_behind := _left_behind(self, begun[0])):
             note(f"{self.noun.name}: the first snapshot of this credential{left_behind}", shown=self.options.progress)
 
 
@@ -196,7 +185,7 @@ def table_of(load: Load, query: Query, *, bar: Bar, threads: int) -> Part:
     if fresh is not None:
         part = _stored(load, query, fresh)
         # Rows that failed a check are used without a word only by who accepts them, or who asks for that moment.
-        if part is not None and (options.until or not (options.strict and part.facts.complaints)):
+        if part is not None and (options.until or options.verify == "warn" or not part.facts.complaints):
             return part
     if options.until is not None:
         raise _not_found(load, query, fresh, options.until)
@@ -225,8 +214,7 @@ def _with_columns(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return rows with the columns of a schema; one that an earlier version did not have is null."""
     if rows.schema.equals(schema):
         return rows
-    names = set(rows.column_names)
-    columns = [rows[item.name] if item.name in names else pa.nulls(len(rows), item.type) for item in schema]
+    columns = [rows[item.name] if item.name in rows.column_names else pa.nulls(len(rows), item.type) for item in schema]
     return pa.table(columns, schema=schema)
 
 
@@ -243,7 +231,7 @@ def _fetched(load: Load, query: Query, *, bar: Bar, threads: int, has_copy: bool
         threads=threads,
         # Fewer retries when a cached copy can be used.
         begin=search_of(load.service, load.noun, query.filters, attempts=ATTEMPTS_WITH_COPY) if has_copy else None,
-        strict=load.options.strict,
+        strict=load.options.verify == "strict",
         way_out=load.options.way_out,
     )
 
@@ -285,28 +273,19 @@ def _not_found(load: Load, query: Query, damaged: Snapshot | None, until: dt.dat
 
 def warn(noun: str, parts: Sequence[Part], failures: Sequence[Failure], *, stacklevel: int) -> None:
     """Warn when companies are missing, when a stale snapshot was used, or when rows failed a check."""
+    say = functools.partial(warnings.warn, stacklevel=stacklevel)
     if failures:
-        warnings.warn(
-            f"the {noun} are incomplete: {len(failures):,} of {len(parts) + len(failures):,} companies could not be read "
-            f"(the first is {failures[0].company}: {failures[0].error})",
-            IncompleteTableWarning,
-            stacklevel=stacklevel,
-        )
+        count = f"{len(failures):,} of {len(parts) + len(failures):,} companies could not be read"
+        first = f"(the first is {failures[0].company}: {failures[0].error})"
+        say(f"the {noun} are incomplete: {count} {first}", IncompleteTableWarning)
     stale = [part for part in parts if part.problem]
     if stale:
         oldest = min(stale, key=lambda part: part.facts.time)
-        warnings.warn(
-            f"{oldest.problem}; the snapshot of {oldest.facts.fetched_at} is used instead ({age_of(oldest.facts.time)})",
-            StaleSnapshotWarning,
-            stacklevel=stacklevel,
-        )
+        used = f"the snapshot of {oldest.facts.fetched_at} is used instead ({age_of(oldest.facts.time)})"
+        say(f"{oldest.problem}; {used}", StaleSnapshotWarning)
     complaints = [complaint for part in parts for complaint in part.facts.complaints]
     if complaints:
-        warnings.warn(
-            f"the {noun} may be incomplete or wrong: {'; '.join(dict.fromkeys(complaints))}",
-            UnverifiedTableWarning,
-            stacklevel=stacklevel,
-        )
+        say(f"the {noun} may be incomplete or wrong: {'; '.join(dict.fromkeys(complaints))}", UnverifiedTableWarning)
 
 
 def _as_one(failures: Sequence[Failure], companies: int, *, is_cached: bool) -> BktoolsError:

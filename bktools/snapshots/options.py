@@ -7,7 +7,7 @@ import contextlib
 import datetime as dt
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict, TypeVar
 
 from bktools.caller import can_set, name_of, setting
@@ -78,16 +78,6 @@ class Options:
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
-    @property
-    def strict(self) -> bool:
-        """Whether a failed check is an error; otherwise it is a warning."""
-        return self.verify == "strict"
-
-    @property
-    def collect(self) -> bool:
-        """Whether the rows of the other companies are returned when some companies fail."""
-        return self.on_error == "collect"
-
     def fresh(self, history: Sequence[Snapshot]) -> Snapshot | None:
         """Return the snapshot that may be used without asking the service.
 
@@ -107,11 +97,7 @@ def takes_options(load: Load) -> Load:
     """Show the options in the signature of a function that takes them as keywords, for help and completion."""
     own = inspect.signature(load)
     *others, _ = own.parameters.values()
-    options = [
-        inspect.Parameter(item.name, inspect.Parameter.KEYWORD_ONLY, default=item.default, annotation=item.type)
-        for item in fields(Options)
-        if item.init
-    ]
+    options = inspect.signature(Options).parameters.values()
     load.__signature__ = own.replace(parameters=[*others, *options])  # type: ignore[attr-defined]
     return load
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -33,10 +33,6 @@ class Query:
 
     table: str
     filters: Mapping[str, Any]
-
-    def canonical(self) -> str:
-        """Return a text that is the same for equal queries."""
-        return json.dumps([self.table, self.filters], sort_keys=True)
 
 
 @dataclass(frozen=True)
@@ -71,24 +67,24 @@ class Facts:
         return not self.complaints and bool({"total", "joins"} & set(self.verified))
 
 
-# What the file of a snapshot says of itself: query, owner (environment and address of the service) and facts.
-About = tuple[Query, tuple[str, ...], Facts]
+@dataclass(frozen=True)
+class About:
+    """What the file of a snapshot says of itself; the owner is environment and address of the service."""
+
+    table: str
+    filters: Mapping[str, Any]
+    owner: tuple[str, ...]
+    facts: Facts
+
+    @property
+    def query(self) -> Query:
+        """The query that the rows answer."""
+        return Query(self.table, self.filters)
 
 
-def text_of(query: Query, owner: tuple[str, ...], facts: Facts) -> str:
-    """Return the text for the metadata of a file."""
-    return json.dumps({"table": query.table, "filters": query.filters, "owner": owner, "facts": asdict(facts)})
-
-
-def about(schema: pa.Schema) -> About:
+def about_of(schema: pa.Schema) -> About:
     """Return what the schema of a file says; raise `ValueError` where it says nothing of that kind."""
-    try:
-        body = json.loads((schema.metadata or {})[METADATA])
-        facts = body["facts"]
-        checks = {name: tuple(facts[name]) for name in ("verified", "complaints")}
-        return Query(body["table"], body["filters"]), tuple(body["owner"]), Facts(**facts | checks)
-    except (KeyError, TypeError) as error:
-        raise ValueError("it is no snapshot") from error
+    return msgspec.json.decode((schema.metadata or {}).get(METADATA, b""), type=About)
 
 
 @dataclass(frozen=True, order=True)
@@ -132,10 +128,6 @@ class Snapshot:
         """Return a new snapshot with the name of its file."""
         return cls(number, time, digest, folder / f"{number:06}_{time.astimezone(dt.UTC):{_TIME}}_{digest}.parquet")
 
-    def set_aside(self) -> Snapshot:
-        """Return this snapshot as a damaged one."""
-        return replace(self, path=self.path.with_name(f"{DAMAGED}{self.path.name}"), is_damaged=True)
-
     def size(self) -> int:
         """Return the bytes of the file; 0 when it is gone."""
         try:
@@ -146,11 +138,11 @@ class Snapshot:
     def about(self) -> About | None:
         """Return what the file says of itself, without reading its rows; None when it cannot be read."""
         try:
-            return about(pq.read_schema(self.path))
+            return about_of(pq.read_schema(self.path))
         except (OSError, ValueError, pa.ArrowException):
             return None
 
     def facts(self) -> Facts | None:
         """Return the facts of its rows, without reading these; None when the file cannot be read."""
         about = self.about()
-        return None if about is None else about[2]
+        return None if about is None else about.facts

@@ -23,14 +23,15 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bktools import disk
 from bktools.errors import StorageError
 from bktools.settings import Secret, Settings
-from bktools.snapshots.pruning import Pruned, remove_left_over, remove_snapshots, superfluous
-from bktools.snapshots.snapshot import METADATA, About, Facts, Query, Snapshot, about, text_of
+from bktools.snapshots.pruning import Pruned, remove_left_over, superfluous
+from bktools.snapshots.snapshot import DAMAGED, METADATA, About, Facts, Query, Snapshot, about_of
 
 log = logging.getLogger("bktools")
 
@@ -40,6 +41,8 @@ SECRET_BYTES = 32
 # A file whose time is that of the last automatic pruning.
 PRUNED = "pruned"
 A_DAY = 86_400.0
+# No load fails for it.
+NOT_PRUNED = "old snapshots were not removed: %s"
 
 # One pruning at a time in this process.
 _pruning = threading.Lock()
@@ -68,9 +71,9 @@ class Store:
 
         It gets the number after those of the history, which may be the one that was read before the rows were fetched.
         """
-        content = _file_of(rows, text_of(query, self._owner, facts))
+        content = _file_of(rows, About(query.table, query.filters, self._owner, facts))
         folder = self.folder(query)
-        with _storage_errors(folder):
+        with disk.storage_errors(folder, "; the last snapshot is unchanged"):
             disk.private_folder(folder)
             earlier = self.history(query) if history is None else history
             digest = hashlib.sha256(content).hexdigest()[:16]
@@ -97,25 +100,25 @@ class Store:
         if hashlib.sha256(content).hexdigest()[:16] == snapshot.digest:
             with contextlib.suppress(ValueError, pa.ArrowException):
                 rows = pq.ParquetFile(pa.BufferReader(content)).read()
-                return rows.replace_schema_metadata(None), about(rows.schema)[2]
+                return rows.replace_schema_metadata(None), about_of(rows.schema).facts
         log.warning("the snapshot %s is damaged: it is set aside, check the disk", snapshot.path)
         # In a read-only folder the file stays, and every read of it fails.
         with contextlib.suppress(OSError):
-            disk.replace(snapshot.path, snapshot.set_aside().path, patience=0)
+            disk.replace(snapshot.path, snapshot.path.with_name(f"{DAMAGED}{snapshot.path.name}"), patience=0)
         return None
 
     def queries(self) -> list[Query]:
         """Return the queries that this credential has snapshots of in this environment."""
         # The folder's name includes environment and credential, so it differs for others.
-        return [query for folder, _, (query, _, _) in self._folders() if self.folder(query) == folder]
+        return [about.query for folder, _, about in self._folders() if self.folder(about.query) == folder]
 
     def newest_of_another_credential(self, query: Query) -> Snapshot | None:
         """Return the newest snapshot of a query that another credential loaded, of the same environment and service."""
         own = self.folder(query)
         others = (
             snapshots[-1]
-            for folder, snapshots, (asked, owner, _) in self._folders(query.table)
-            if folder != own and owner == self._owner and asked == query
+            for folder, snapshots, about in self._folders(query.table)
+            if folder != own and about.owner == self._owner and about.query == query
         )
         return max(others, key=lambda snapshot: snapshot.time, default=None)
 
@@ -127,20 +130,22 @@ class Store:
         """
         now = now or dt.datetime.now(dt.UTC)
         folders = list(self._folders())
-        own = {folder: query.canonical() for folder, _, (query, _, _) in folders if self.folder(query) == folder}
+        own = {folder: about.query for folder, _, about in folders if self.folder(about.query) == folder}
         gone: list[Snapshot] = []
-        for folder, snapshots, (query, owner, _) in folders:
+        for folder, snapshots, about in folders:
             if folder in own:
                 gone += superfluous(snapshots, older_than, now)
-            elif owner == self._owner and query.canonical() in own.values():
+            elif about.owner == self._owner and about.query in own.values():
                 is_used = any(snapshot.time >= now - older_than for snapshot in snapshots)
                 gone += [] if is_used else snapshots
-        with _storage_errors(self._root):
-            return remove_snapshots(gone)
+        with disk.storage_errors(self._root):
+            removed = [size for snapshot in gone for size in [snapshot.size()] if disk.remove(snapshot.path)]
+        return Pruned(len(removed), sum(removed))
 
     def folder(self, query: Query) -> Path:
         """Return the folder with a query's snapshots."""
-        text = json.dumps([*self._owner, _credential_digest(self.settings), query.canonical()])
+        canonical = json.dumps([query.table, query.filters], sort_keys=True)
+        text = json.dumps([*self._owner, _credential_digest(self.settings), canonical])
         return self._root / SNAPSHOTS / query.table / hmac.new(self._secret, text.encode(), "sha256").hexdigest()[:32]
 
     def _folders(self, table: str = "*") -> Iterator[tuple[Path, list[Snapshot], About]]:
@@ -175,20 +180,23 @@ class Store:
         """Prune at most once a day, in a thread that no load waits for."""
         mark = self._root / PRUNED
         keep = self.settings.keep_days
-        with _logged():
+        try:
             if keep and not mark.exists():
                 disk.replace_content(mark, b"")
             elif keep and not 0 <= time.time() - mark.stat().st_mtime < A_DAY and _pruning.acquire(blocking=False):
                 threading.Thread(target=self._prune_and_mark, args=(mark,), name="bktools-prune", daemon=True).start()
+        except OSError as error:
+            log.warning(NOT_PRUNED, error)
 
     def _prune_and_mark(self, mark: Path) -> None:
         keep = dt.timedelta(days=self.settings.keep_days)
         try:
-            with _logged():
-                gone = self.prune(keep)
-                # At the end: when the process ends before this thread, the next one continues.
-                os.utime(mark)
-                log.info("old snapshots removed: %d (keep_days is %d)", gone.snapshots, keep.days)
+            gone = self.prune(keep)
+            # At the end: when the process ends before this thread, the next one continues.
+            os.utime(mark)
+            log.info("old snapshots removed: %d (keep_days is %d)", gone.snapshots, keep.days)
+        except OSError as error:
+            log.warning(NOT_PRUNED, error)
         finally:
             _pruning.release()
 
@@ -216,38 +224,17 @@ def _snapshots_in(folder: Path) -> list[Snapshot]:
     return sorted(filter(None, (Snapshot.named(folder, name) for name in names)))
 
 
-def _file_of(rows: pa.Table, metadata: str) -> pa.Buffer:
+def _file_of(rows: pa.Table, about: About) -> pa.Buffer:
     """Return the content of a Parquet file with rows and what it says of itself."""
     target = pa.BufferOutputStream()
     pq.write_table(
-        rows.replace_schema_metadata({METADATA: metadata}),
+        rows.replace_schema_metadata({METADATA: msgspec.json.encode(about)}),
         target,
         compression="zstd",
         # Foreign keys repeat; other texts rarely do.
         use_dictionary=[name for name in rows.column_names if name.endswith("_id")],
     )
     return target.getvalue()
-
-
-@contextlib.contextmanager
-def _storage_errors(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if isinstance(error, StorageError):
-            raise
-        raise StorageError(
-            f"the snapshot could not be written to {folder}: {disk.reason_of(error, then='; the last one is unchanged')}"
-        ) from error
-
-
-@contextlib.contextmanager
-def _logged() -> Iterator[None]:
-    """Log an error of automatic pruning, because no load fails for it."""
-    try:
-        yield
-    except OSError as error:
-        log.warning("old snapshots were not removed: %s", error)
 
 
 def _credential_digest(settings: Settings) -> str:

@@ -17,7 +17,7 @@ from bktools.contract.rules import whole_number
 from bktools.frames.currencies import shown
 from bktools.frames.engine import scannable, source_of
 from bktools.frames.names import IDENTIFIERS, in_reading_order
-from bktools.frames.schema import are_days
+from bktools.frames.schema import dated
 from bktools.visible import visible_line
 from bktools.widgets.grid import cell, display_grid, grid_class, grid_of, instead_of
 
@@ -169,9 +169,7 @@ def _column(name: str, column: pa.ChunkedArray, currencies: Sequence[str | None]
         return [shown(value, currency) for value, currency in zip(column.to_pylist(), currencies, strict=True)]
     if name == SHARE and pa.types.is_floating(kind):
         return ["" if value is None else f"{value:.1%}" for value in column.to_pylist()]
-    if pa.types.is_timestamp(kind) and kind.tz is None and are_days(column):
-        column = column.cast(pa.date32())
-    return [_text(value) for value in column.to_pylist()]
+    return [_text(value) for value in dated(column).to_pylist()]
 
 
 def _text(value: Any) -> str:

@@ -194,10 +194,8 @@ def _verb(erp, service):
     is_repaired = "code" in fields and _lost_zeros(erp["code"], service["code"])
     fields = [field for field in fields if not (is_repaired and field == "code")]
     words = [{"tax_code_external_id": "tax code"}.get(field, field) for field in fields]
-    if len(words) == 1:
-        return "update", f"the {words[0]} differs"
     if words:
-        return "update", f"{', '.join(words[:-1])} and {words[-1]} differ"
+        return "update", f"the chart has another {' and '.join(words)}"
     if is_repaired:
         return "none", "the code lost its leading zeros: use the ERP's own file (spreadsheets drop zeros)"
     return "none", "the same in the chart and in the service"

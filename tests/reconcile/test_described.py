@@ -85,7 +85,7 @@ def test_lost_zeros_are_repaired_not_updated():
     why = "the code lost its leading zeros: use the ERP's own file (spreadsheets drop zeros)"
     assert account[["action", "why"]].to_numpy().tolist() == [["none", why]]
     both = reconciled(changed("chart", code="400", name="Other")).actions.set_index("external_id").loc["0400"]
-    assert (both["action"], both["why"]) == ("update", "the name differs")
+    assert (both["action"], both["why"]) == ("update", "the chart has another name")
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def test_text_is_compared_to_the_letter():
     """Case, blanks and missing values are differences, with both values in the finding."""
     cases = {"name": "machines", "code": "0400 ", "tax_code_external_id": None}
     result = side_by_side([({}, {field: value}) for field, value in cases.items()])
-    whys = ["the name differs", "the code differs", "the tax code differs"]
+    whys = [f"the chart has another {field}" for field in ("name", "code", "tax code")]
     for place, ((field, value), why) in enumerate(zip(cases.items(), whys, strict=True)):
         assert action(result, f"X{place}") == ("update", why)
         row = result.findings[result.findings["field"] == field].iloc[0]

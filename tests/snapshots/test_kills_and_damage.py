@@ -106,7 +106,7 @@ def test_a_full_disk(tmp_path):
     try:
         for bytes_left in (0, 100, 2_000):
             resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_left, usual[1]))
-            with pytest.raises(StorageError, match="the last one is unchanged") as error:
+            with pytest.raises(StorageError, match="the last snapshot is unchanged") as error:
                 cache.commit(2, rows=20_000)
             assert str(folder) in str(error.value)
     finally:
