@@ -84,12 +84,12 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
     StorageError
         When the file is damaged, or the copy differs from it; the database is as it was.
     """
+    by = rules.not_blank("by", by)
     if settings.journal is None:
         raise ConfigurationError(
             "no database is configured: set BKTOOLS_JOURNAL to the database to move the journal to"
         )
-    if evidence is not None:
-        evidence = rules.text("evidence", rules.text("evidence", evidence).strip(), shortest=1)
+    evidence = None if evidence is None else rules.not_blank("evidence", evidence)
     folder = folder_of(settings)
     path = folder / FILE
     if not path.exists():

@@ -184,6 +184,11 @@ class Records:
             )
         return ""
 
+    def holding(self, entry_ids: Iterable[str]) -> list[Row]:
+        """Return the live batches with any of some entries, how many they hold and the first; PLANNED ones last."""
+        self.wanted(entry_ids)
+        return self.rows(_HOLDING_WANTED)
+
     def require_in_place(self) -> None:
         """Raise when the journal was moved, replaced or disconnected since it was opened."""
         self._database.require_in_place()
@@ -270,6 +275,13 @@ _CONTRADICTIONS = _contradictions("1 = 1")
 _CONTRADICTIONS_OF_WANTED = _contradictions(
     "batch_id IN (SELECT batch_id FROM batch_entries WHERE entry_id IN (SELECT id FROM wanted))"
 )
+
+_HOLDING_WANTED = """
+    SELECT batch_id, company_id, state, job_id, count(*) AS entries, min(entry_id) AS first
+    FROM batch_entries JOIN batches USING (batch_id)
+    WHERE entry_id IN (SELECT id FROM wanted) AND live = 1
+    GROUP BY batch_id, company_id, state, job_id ORDER BY state = 'PLANNED', batch_id
+"""
 
 _EVENT = "event_id, at, subject, subject_id, before, after, message, done_by, database_user"
 # With the digest of the last event that is in the chain.

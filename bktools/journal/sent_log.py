@@ -235,22 +235,6 @@ def read_about(folder: Path) -> dict[str, Any]:
     return {"journal": folder.name, "path": "", "addresses": []} | (about if isinstance(about, dict) else {})
 
 
-def journal_beside(inner: Path) -> str | None:
-    """Return the identity of the journal in a folder, from the sent log beside it; None without one."""
-    return str(read_about(inner / FOLDER)["journal"]) if (inner / FOLDER / ABOUT).exists() else None
-
-
-def addresses_beside(inner: Path) -> list[str]:
-    """Return the addresses of the journal in a folder, from the sent log beside it."""
-    return list(read_about(inner / FOLDER)["addresses"])
-
-
-def about_address(outer: Path, address: str) -> dict[str, Any] | None:
-    """Return id, file and addresses of the only journal with an outer sent log for an address, None for none or several."""
-    named = [about for about in map(read_about, sorted(outer.glob("*"))) if address in about["addresses"]]
-    return named[0] if len(named) == 1 else None
-
-
 def _name(company_id: str) -> str:
     return f"{hashlib.sha256(company_id.encode()).hexdigest()[:32]}{SUFFIX}"
 

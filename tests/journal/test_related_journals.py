@@ -10,6 +10,7 @@ from bktools.errors import JournalError, StorageError
 from bktools.export.plan import BatchRequest
 from bktools.journal.journal import Journal
 from bktools.journal.related_journals import ELSEWHERE
+from bktools.journal.undelivered import Answer
 from bktools.settings import load_settings
 
 COMPANIES = ["9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d", "123e4567-e89b-42d3-a456-426614174000"]
@@ -25,7 +26,7 @@ def both(tmp_path):
         with Journal(settings[number]) as journal, journal.sending(company):
             journal.claim([BatchRequest(f"batch-{number}", company, [entry], b"{}")], "plan")
             journal.begin(f"batch-{number}")
-            journal.settle(f"batch-{number}", "ACCEPTED", "said", job_id=entry)
+            journal.settle(f"batch-{number}", Answer("ACCEPTED", "said", job_id=entry))
     return settings
 
 
@@ -61,7 +62,7 @@ def test_what_another_journal_of_the_service_has_in_doubt_blocks_its_company(bot
         entry = "00000000-0000-4000-8000-000000000007"
         journal.claim([BatchRequest("doubt", COMPANIES[0], [entry], b"{}")], "plan")
         journal.begin("doubt")
-        journal.settle("doubt", "UNKNOWN", "no answer")
+        journal.settle("doubt", Answer("UNKNOWN", "no answer"))
     with Journal(both[1]) as journal:
         assert f"batch doubt is UNKNOWN in {HOSTS[0]}" in journal.related.obstacle(COMPANIES[0])
 
