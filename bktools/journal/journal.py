@@ -572,8 +572,7 @@ class Journal(Records):
         rows = entry_data.rows_of(batch, period)
         self.require_open(batch.company_id, {row[-1] for row in rows})
         digest = entry_data.digest_of(rows)
-        newest = self.rows(entry_data.NEWEST_DIGEST, batch.batch_id)
-        if rows and [row["message"] for row in newest] != [digest]:
+        if rows and self.newest_claim(batch.batch_id).get("message") != digest:
             claim = record_event(connection, "facts", batch.batch_id, None, entry_data.KEPT, digest)
             connection.executemany(entry_data.INSERT, ((batch.batch_id, claim, *row) for row in rows))
 
@@ -647,7 +646,8 @@ def require_newest(file: Records, sent_log: SentLog, path: Path) -> None:
 
 def refuse_elsewhere(sent_log: SentLog, path: Path, journal_id: str) -> None:
     """Refuse a copy of a file that was moved to a database, or whose original, which sent last, still exists."""
-    location = sent_log.last_location()
+    # Where it was when a batch was last sent with it.
+    location = str(read_about(sent_log.folders[1])["path"])
     if is_database(location):
         raise JournalError(
             f"the history of the journal {path} was moved to {location}: nothing was sent; set BKTOOLS_JOURNAL to that "

@@ -169,6 +169,10 @@ class Records:
         last = self.row("SELECT event_id, digest FROM chain ORDER BY event_id DESC LIMIT 1")
         return last or {"event_id": 0, "digest": ""}
 
+    def newest_claim(self, batch_id: str) -> Row:
+        """Return the event of the newest claim of a batch's entries; an empty row where there is none."""
+        return self.row(entry_data.NEWEST_CLAIM, batch_id) or {}
+
     def wanted(self, ids: Iterable[str]) -> None:
         """Fill the temporary table `wanted` with IDs, for joins; only this connection sees it."""
         with self._database.errors("read"):

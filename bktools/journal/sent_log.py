@@ -96,9 +96,9 @@ class SentLog:
         """Append a line in both folders and flush it to disk. Hold the company's lock."""
         try:
             self._describe(about)
-            for folder in self.folders:
-                with disk.storage_errors(folder):
-                    _append(folder / _name(line.company_id), _line(line))
+            for path in self.files_of(line.company_id):
+                with disk.storage_errors(path.parent):
+                    _append(path, _line(line))
         except StorageError as error:
             raise StorageError(f"{error}; set BKTOOLS_SENT_LOG_DIR to a permanent, writable folder") from error
 
@@ -111,10 +111,6 @@ class SentLog:
     def files_of(self, company_id: str) -> list[Path]:
         """Return the files of a company's lines, one in each folder."""
         return [folder / _name(company_id) for folder in self.folders]
-
-    def last_location(self) -> str:
-        """Return the path or the database of the journal when a batch was last sent with it."""
-        return str(read_about(self.folders[1])["path"])
 
     def are_known_outside(self) -> bool:
         """Whether this user of this machine has sent with the journal before, or confirmed it."""

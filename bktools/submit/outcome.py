@@ -41,7 +41,7 @@ RATE_LIMITED = "not taken up, because the service's rate limit is reached"
 
 @dataclass(frozen=True)
 class Outcome(Answer):
-    """State of a batch after its request: PLANNED (nothing was created, may be sent again), ACCEPTED, REJECTED or UNKNOWN."""
+    """What became of a batch: PLANNED (nothing was created, may be sent again), ACCEPTED, REJECTED or UNKNOWN."""
 
     # It is sent again after a pause, because another job of the company is in progress.
     waits: bool = False
