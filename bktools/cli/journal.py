@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="The journal: the only record of everything that was sent.", invoke_without_command=True)
 
-BY = option("--by NAME", "Your name; kept permanently.")
+BY = option("--by NAME", "Your name; kept permanently.", "")
 
 
 @app.callback()
@@ -74,7 +74,7 @@ def backup(
 def restore(
     connection: options.Connects,
     source: Path | None = argument("FILE", "The backup; by default the current file is kept."),
-    by: str | None = BY,
+    by: str = BY,
     evidence: str | None = option(
         "--evidence TEXT",
         "Where you looked for exports after the copy and found none, when this machine has no sent log.",
@@ -88,17 +88,19 @@ def restore(
 
     Example: bktools journal restore bktools-journal-20261031T180000Z.sqlite --by Ada
     """
+    from bktools.frames.codes import counted
     from bktools.journal.backups import restore as put_back
 
-    done = put_back(_settings(connection), source, by=_named(by), evidence=evidence)
+    done = put_back(_settings(connection), source, by=by, evidence=evidence)
     status, others = f"bktools export status{connection.same}", ", ".join(done.unconfirmed)
     results.report(
         f"{done.location} was restored" + (f" from {source}" if source else ""),
         *done.booked_twice,
         f"The earlier file is kept as {done.set_aside}" if done.set_aside else "",
-        f"{len(done.accepted)} batches sent since are ACCEPTED: the sent log holds the jobs of the service"
+        f"ACCEPTED again: {counted(len(done.accepted), 'batch', 'batches')} sent since, whose job the sent log holds"
         if done.accepted else "",
-        f"{len(done.in_doubt)} batches have an unknown outcome; {status} says how to settle them" if done.in_doubt else "",
+        f"Outcome unknown: {counted(len(done.in_doubt), 'batch', 'batches')}; {status} says how to settle this"
+        if done.in_doubt else "",
         f"Nothing is sent before these machines have confirmed it, too: {others}" if others else "",
         journal=done.location, earlier_file=done.set_aside, accepted=done.accepted, outcome_unknown=done.in_doubt,
         booked_twice=done.booked_twice, unconfirmed=done.unconfirmed,
@@ -111,7 +113,7 @@ def waive(
     connection: options.ConnectsToCompany,
     machines: list[str] = argument("MACHINE...", "Machines that cannot confirm a restored database.", REQUIRED),
     evidence: str = option("--evidence TEXT", "Where none of the entries to send is booked.", ""),
-    by: str | None = BY,
+    by: str = BY,
 ) -> None:
     """Waive the confirmation of a machine that is gone.
 
@@ -127,7 +129,7 @@ def waive(
     with Journal(settings) as journal:
         if journal.restores is None:
             raise ConfigurationError("the journal is a file, which no other machine uses: nothing was recorded")
-        done = journal.restores.waive(machines, company_id, evidence=evidence.strip(), by=_named(by))
+        done = journal.restores.waive(machines, company_id, evidence=evidence.strip(), by=by)
     limit = "" if evidence.strip() else "; only entries dated after today are sent"
     line = f"Company {company_id} does not wait for {', '.join(done)}{limit}"
     results.report(line, company=company_id, waived=done, evidence=evidence.strip())
@@ -155,7 +157,7 @@ def addresses(
     connection: options.Connects,
     is_same: str | None = option("--same ADDRESS", "Address or ID of a journal of the same service."),
     is_other: str | None = option("--other ADDRESS", "Address or ID of a journal of another service."),
-    by: str | None = BY,
+    by: str = BY,
 ) -> None:
     """Record which addresses and journals are of one service.
 
@@ -168,7 +170,7 @@ def addresses(
     if (is_same is None) == (is_other is None):
         raise ArgumentError("--same", "must be given, or --other, and not both")
     with _journal(connection) as journal:
-        recorded = journal.related.say(str(is_same or is_other), SAME if is_same else OTHER, _named(by))
+        recorded = journal.related.say(str(is_same or is_other), SAME if is_same else OTHER, by)
     results.report(recorded, recorded=recorded)
 
 
@@ -176,7 +178,7 @@ def addresses(
 @results.text
 def move(
     connection: options.Connects,
-    by: str | None = BY,
+    by: str = BY,
     evidence: str | None = option("--evidence TEXT", "How you corrected entries that both journals had sent."),
 ) -> None:
     """Move the journal to the database of BKTOOLS_JOURNAL.
@@ -189,7 +191,7 @@ def move(
     from bktools.journal.postgres import location_of
 
     settings = _settings(connection)
-    last = to_database(settings, by=_named(by), evidence=evidence)
+    last = to_database(settings, by=by, evidence=evidence)
     assert settings.journal is not None
     place = location_of(settings.journal)
     events = last["event_id"]
@@ -224,9 +226,3 @@ def _settings(connection: options.Connection) -> Settings:
     from bktools.settings import load_settings
 
     return load_settings(connection.selected)
-
-
-def _named(by: str | None) -> str:
-    if by is None or not by.strip():
-        raise ArgumentError("--by", "must name the person who decides")
-    return by.strip()

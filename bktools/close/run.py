@@ -27,7 +27,7 @@ from bktools.frames.schema import ACCOUNTS, Month, to_arrow
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import THE_OUTCOME, Journal
-from bktools.journal.periods import approve, named, record_close, sent_entries
+from bktools.journal.periods import approve, record_close, sent_entries
 from bktools.journal.records import this_user
 from bktools.reconcile import Reconciliation, reconcile_accounts
 from bktools.service import Service
@@ -76,8 +76,8 @@ class Closing:
         if company is None:
             raise ArgumentError("company", "must name the company to close (or set BKTOOLS_COMPANY)")
         self.company_id = rules.company_id("company", company, settings.company_names)
-        self.prepared_by = this_user() if self.by is None else named("by", self.by)
-        self.approved_by = None if self.approved_by is None else named("approved_by", self.approved_by)
+        self.prepared_by = this_user() if self.by is None else rules.not_blank("by", self.by)
+        self.approved_by = None if self.approved_by is None else rules.not_blank("approved_by", self.approved_by)
         self.begun_at = dt.datetime.now(dt.UTC)
         # The month is taken from the calendar of this machine, not from UTC.
         today = self.begun_at.astimezone()

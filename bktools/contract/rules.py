@@ -103,6 +103,14 @@ def text(argument: str, value: object, *, shortest: int = 0, longest: int | None
     return value
 
 
+def not_blank(argument: str, value: object) -> str:
+    """Return a text, such as a person's name or the evidence for a decision, without the blanks around it."""
+    stripped = text(argument, value).strip()
+    if not stripped:
+        raise ArgumentError(argument, "must be given, and not be blank")
+    return stripped
+
+
 def month(argument: str, value: object) -> str:
     """Return a month such as 2026-10, given as text, as a period of pandas, or as a day or a time in it."""
     written = value if isinstance(value, str) else calendar_text(value)[: len("2026-10")]

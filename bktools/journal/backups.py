@@ -16,30 +16,14 @@ from pathlib import Path
 from bktools import disk
 from bktools.caller import in_shell
 from bktools.contract import rules
-from bktools.errors import ArgumentError, JournalError, StorageError
+from bktools.errors import JournalError, StorageError
 from bktools.frames.batches import BatchRequest
 from bktools.journal.entry_data import NOT_KEPT
-from bktools.journal.journal import (
-    Journal,
-    change,
-    command_of,
-    insert,
-    outer_folder,
-    refuse_elsewhere,
-)
+from bktools.journal.journal import Journal, change, command_of, insert, outer_folder, refuse_elsewhere
 from bktools.journal.lock import sending_for
 from bktools.journal.records import Connection, Records, adopt, now, record_event
 from bktools.journal.related_journals import FILE, folder_of
-from bktools.journal.sent_log import (
-    SentLine,
-    SentLog,
-    about_address,
-    addresses_beside,
-    at_risk,
-    journal_beside,
-    lost,
-    unpacked,
-)
+from bktools.journal.sent_log import ABOUT, FOLDER, SentLine, SentLog, at_risk, lost, read_about, unpacked
 from bktools.journal.sqlite import COMPANIONS, File, remove_with_companions
 from bktools.settings import Settings
 
@@ -99,12 +83,10 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
     StorageError
         When the backup cannot be read or written, or is damaged; nothing was changed.
     """
-    if not rules.text("by", by).strip():
-        raise ArgumentError("by", "must be the name of the person who restores the journal")
-    if evidence is not None:
-        evidence = rules.text("evidence", rules.text("evidence", evidence).strip(), shortest=1)
+    by = rules.not_blank("by", by)
+    evidence = None if evidence is None else rules.not_blank("evidence", evidence)
     if settings.journal is not None:
-        return _go_on(settings, source, by.strip())
+        return _go_on(settings, source, by)
     folder = disk.private_folder(folder_of(settings))
     path, outer = folder / FILE, outer_folder(settings)
     made = folder / f"journal-restored-{secrets.token_hex(8)}.sqlite"
@@ -124,7 +106,7 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
             for company_id in to_lock:
                 stack.enter_context(sending_for(folder, company_id))
             with File(made) as file, file.transaction() as connection:
-                accepted = _complete(file, connection, companies, sent_log, by.strip(), evidence)
+                accepted = _complete(file, connection, companies, sent_log, by, evidence)
             set_aside = _put_in_place(made, path)
             with Journal(settings) as journal:
                 # After a kill before this the sent log does not match: nothing is sent until the restore is run again.
@@ -166,12 +148,16 @@ def _sent_twice(journal: Journal, companies: dict[str, list[SentLine]]) -> Itera
     """Yield a line for each batch that this machine sent and that the restored database sent again, as another job."""
     for line in _gap(journal, companies):
         entries = json.loads(unpacked(line.body))["accountingEntryIds"] if line.body else []
-        journal.wanted(entries)
-        for row in journal.rows(_SENT_AGAIN, line.batch_id, line.job_id):
+        for row in journal.holding(entries):
+            job_id = row["job_id"] or ""
+            # In this very batch, only the answer of another request is another booking.
+            is_same = row["batch_id"] == line.batch_id and (row["state"] != "ACCEPTED" or job_id == line.job_id)
+            if row["state"] == "PLANNED" or is_same:
+                continue
             yield (
                 f"batch {line.batch_id} of company {line.company_id} was sent from here at {line.at[:19]} UTC (job "
                 f"{line.job_id or 'unknown'}), and {row['entries']} of its entries again in batch {row['batch_id']} (job "
-                f"{row['job_id'] or 'unknown'}): look them up in the accounting system, they may be booked twice"
+                f"{job_id or 'unknown'}): look them up in the accounting system, they may be booked twice"
             )
 
 
@@ -193,29 +179,30 @@ def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
     damage = file.damage()
     if damage:
         raise StorageError(f"{source} is damaged: {damage[0]}; nothing was changed")
-    addresses = file.addresses()
+    addresses, beside = file.addresses(), folder / FOLDER
+    about = read_about(beside)
     # A copy may be older than the naming of an address; the sent log has the other addresses.
-    if addresses and not {settings.identity, *addresses_beside(folder)} & {*addresses}:
+    if addresses and not {settings.identity, *about["addresses"]} & {*addresses}:
         raise JournalError(
             f"{source} is the journal of {', '.join(addresses)}, not of {settings.identity}: nothing was changed"
         )
-    wanted = journal_beside(folder)
+    wanted: list[str] = [about["journal"]] if (beside / ABOUT).exists() else []
     has_batches = bool(file.rows("SELECT 1 FROM batches LIMIT 1"))
-    if wanted is None and not has_batches:
-        about = about_address(outer_folder(settings), settings.identity)
-        wanted = None if about is None else str(about["journal"])
-        if about is None and not addresses:
+    if not wanted and not has_batches:
+        outside = map(read_about, outer_folder(settings).glob("*"))
+        wanted = [about["journal"] for about in outside if settings.identity in about["addresses"]]
+        if len(wanted) != 1 and not addresses:
             raise JournalError(
                 f"no journal {source} and no sent log was found: nothing was ever sent with this data folder"
             )
-    if wanted is None or wanted == file.id:
+    if len(wanted) != 1 or wanted == [file.id]:
         return file.id
     if has_batches:
-        raise JournalError(f"{source} is journal {file.id[:8]}, but {wanted[:8]} was used here: nothing was changed")
+        raise JournalError(f"{source} is journal {file.id[:8]}, but {wanted[0][:8]} was used here: nothing was changed")
     # A copy without batches becomes a new start of the journal that the sent log names.
     with file.transaction() as connection:
-        adopt(connection, wanted)
-    return wanted
+        adopt(connection, wanted[0])
+    return wanted[0]
 
 
 def _gap(file: Records, companies: dict[str, list[SentLine]]) -> list[SentLine]:
@@ -277,9 +264,10 @@ def _is_put_in_doubt(file: Records, connection: Connection, line: SentLine, sent
     if state in {"ACCEPTED", "UNKNOWN"}:
         return state == "UNKNOWN"
     body = _body_of(line, sent_log) if row is None else row["body"]
-    file.wanted(json.loads(body)["accountingEntryIds"])
-    for row in file.rows(_WAITING, line.batch_id):
-        change(connection, row["batch_id"], "RELEASED", message=f"its entries were sent in batch {line.batch_id}")
+    # A PLANNED batch with the same entries was withdrawn after the copy was made.
+    for row in file.holding(json.loads(body)["accountingEntryIds"]):
+        if row["state"] == "PLANNED" and row["batch_id"] != line.batch_id:
+            change(connection, row["batch_id"], "RELEASED", message=f"its entries were sent in batch {line.batch_id}")
     if state is None:
         free = [row["id"] for row in file.rows(_FREE)]
         if not free:
@@ -300,18 +288,6 @@ def _is_proof(file: Records, line: SentLine) -> bool:
     return line.state == "ACCEPTED" and line.job_id != "" and file.other_with(line.job_id, line.batch_id) is None
 
 
-# Other requests that may have booked the same entries.
-_SENT_AGAIN = """
-    SELECT batch_id, job_id, count(*) AS entries FROM batch_entries JOIN batches USING (batch_id)
-    WHERE entry_id IN (SELECT id FROM wanted) AND live = 1 AND state IN ('SENDING', 'ACCEPTED', 'UNKNOWN')
-        AND (batch_id <> ?1 OR (state = 'ACCEPTED' AND coalesce(job_id, '') <> ?2))
-    GROUP BY batch_id, job_id ORDER BY batch_id
-"""
-# PLANNED batches with the same entries: they were withdrawn after the copy was made.
-_WAITING = """
-    SELECT DISTINCT batch_id FROM batch_entries JOIN batches USING (batch_id)
-    WHERE entry_id IN (SELECT id FROM wanted) AND live = 1 AND state = 'PLANNED' AND batch_id <> ?
-"""
 # Entries that no other batch holds.
 _FREE = "SELECT id FROM wanted WHERE id NOT IN (SELECT entry_id FROM batch_entries WHERE live = 1)"
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bktools.caller import in_shell
+from bktools.contract import rules
 from bktools.errors import JournalBusyError, JournalError, StorageError
 from bktools.journal.postgres import Postgres
 from bktools.journal.records import Connection, Records, Row, record_event, this_user
@@ -149,6 +150,7 @@ class DatabaseRestores:
         JournalError
             When a name is not that of a machine that the company waits for.
         """
+        by = rules.not_blank("by", by)
         with self.records.transaction() as connection:
             restores = self._restores()
             unconfirmed = self._unconfirmed(restores)

@@ -23,7 +23,9 @@ NOT_KEPT = "NOT KEPT"
 COLUMNS = (*ENTRY_DATA, "period")
 
 NEWEST_CLAIMS = "SELECT subject_id AS batch_id, max(event_id) AS claim FROM events WHERE subject = 'facts' GROUP BY 1"
-NEWEST_DIGEST = "SELECT message FROM events WHERE subject = 'facts' AND subject_id = ? ORDER BY event_id DESC LIMIT 1"
+NEWEST_CLAIM = """
+    SELECT event_id, after, message FROM events WHERE subject = 'facts' AND subject_id = ? ORDER BY event_id DESC LIMIT 1
+"""
 CLAIMS = "SELECT event_id, subject_id, message FROM events WHERE subject = 'facts' AND after = 'KEPT'"
 OF_CLAIM = (
     f"SELECT entry_id, split_line, {', '.join(COLUMNS)} FROM facts WHERE batch_id = ? AND claim = ? "

@@ -165,7 +165,7 @@ def resolve_export_job(
     """
     if outcome not in RESOLVED:
         raise ArgumentError("outcome", f"must be one of {', '.join(RESOLVED)}", outcome)
-    evidence, by = _said("evidence", evidence), _said("by", by)
+    evidence, by = rules.not_blank("evidence", evidence), rules.not_blank("by", by)
     job = None if job_id is None else rules.uuid_text("job_id", job_id)
     with Journal(service_or_default(service).settings) as journal:
         journal.resolve(batch_id, RESOLVED[outcome], evidence=evidence, by=by, job_id=job)
@@ -183,7 +183,7 @@ def accept_export_jobs(
         end = rules.timestamp(rules.text("before", before))
     except ValueError:
         raise ArgumentError("before", "must be a time as 2026-11-01 or 2026-11-01T12:30:00 (UTC)", before) from None
-    evidence, by = _said("evidence", evidence), _said("by", by)
+    evidence, by = rules.not_blank("evidence", evidence), rules.not_blank("by", by)
     accepted = []
     with opened(company, service) as (journal, company_id):
         for row in journal.unknown(company_id):
@@ -191,7 +191,3 @@ def accept_export_jobs(
                 journal.resolve(row["batch_id"], RESOLVED["accepted"], evidence=evidence, by=by)
                 accepted.append(str(row["batch_id"]))
     return accepted
-
-
-def _said(argument: str, value: str) -> str:
-    return rules.text(argument, rules.text(argument, value).strip(), shortest=1)

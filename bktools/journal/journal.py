@@ -6,7 +6,7 @@ import hashlib
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -35,12 +35,6 @@ SHARED = "shared"
 # Seconds before each attempt to reach a database again, to write an outcome.
 PAUSES = (0.0, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
 
-_CLAIMS = """
-    SELECT batches.batch_id, state, company_id, count(*) AS entries, min(entry_id) AS first
-    FROM batch_entries JOIN batches ON batches.batch_id = batch_entries.batch_id
-    WHERE entry_id IN (SELECT id FROM wanted) AND live = 1 AND batches.batch_id <> ?
-    GROUP BY batches.batch_id ORDER BY state = 'PLANNED', batches.batch_id
-"""
 _WANTED = "(CAST(?1 AS TEXT) IS NULL OR company_id = ?1) AND (CAST(?2 AS TEXT) IS NULL OR batch_id = ?2)"
 _HISTORY = {
     "batches": f"""
@@ -308,9 +302,7 @@ class Journal(Records):
             raise JournalError(f"the body of batch {batch_id} in the journal is damaged: nothing was sent")
         return body
 
-    def settle(
-        self, batch_id: str, state: str, message: str, *, job_id: str | None = None, job: str | None = None
-    ) -> None:
+    def settle(self, batch_id: str, answer: Answer) -> None:
         """Write the outcome of a batch, on a new connection if this one was cut.
 
         A job that belongs to another batch makes this one UNKNOWN, because the answer was replayed.
@@ -321,7 +313,6 @@ class Journal(Records):
             When the outcome cannot be written, with where it is kept: beside the journal, or in this line alone. The next
             run here writes it, unless another process was faster and wrote UNKNOWN.
         """
-        answer = Answer(state, message, job_id, job)
         try:
             for attempt, pause in enumerate((*PAUSES, None)):
                 try:
@@ -496,14 +487,15 @@ class Journal(Records):
 
     def _take_back(self, batch_id: str, reason: str) -> None:
         """Write that a batch was not sent, if its intent was written; where that fails, it becomes UNKNOWN."""
+        answer = Answer("PLANNED", reason)
         try:
             self._database.reconnect()
             row = self.state_of(batch_id)
             if row is not None and row["state"] == "SENDING" and row["sent_at"] == self._sent_at[batch_id]:
-                self.settle(batch_id, "PLANNED", reason)
+                self.settle(batch_id, answer)
         except (JournalError, StorageError) as error:
             log.warning("%s", error)
-            self._keep(batch_id, Answer("PLANNED", reason))
+            self._keep(batch_id, answer)
 
     def _try_to_log(self, batch_id: str, *, is_ours: bool) -> None:
         """Log an outcome; with the body where another machine may have sent the batch, and has the line with it."""
@@ -525,8 +517,7 @@ class Journal(Records):
 
     def _claims(self, batch: BatchRequest) -> list[Row]:
         """Return the other batches that hold entries of a batch, PLANNED ones last."""
-        self.wanted(batch.entry_ids)
-        return self.rows(_CLAIMS, batch.batch_id)
+        return [row for row in self.holding(batch.entry_ids) if row["batch_id"] != batch.batch_id]
 
     def require_open(self, company_id: str, periods: Iterable[str | None]) -> None:
         """Refuse to send into a closed period, or an entry of no period while one is closed: it may belong there.
@@ -550,8 +541,9 @@ class Journal(Records):
                     f'or open it again: {reopen} --by NAME --reason "..."'
                 )
 
-    def record(self, write: Callable[[Connection], None], company_id: str) -> None:
-        """Write something about a company in one transaction, so that a copy from before it is an old copy.
+    @contextmanager
+    def recording(self, company_id: str) -> Iterator[Connection]:
+        """Yield a transaction that writes about a company, so that a copy from before it is an old copy.
 
         Raises
         ------
@@ -563,7 +555,7 @@ class Journal(Records):
         self.require_current()
         with self.sending(company_id):
             with self.transaction() as connection:
-                write(connection)
+                yield connection
             lines = self.sent_log.of_all().get(company_id)
             # Nothing was sent without a sent log, so an old copy cannot book anything twice.
             if lines:
@@ -580,8 +572,7 @@ class Journal(Records):
         rows = entry_data.rows_of(batch, period)
         self.require_open(batch.company_id, {row[-1] for row in rows})
         digest = entry_data.digest_of(rows)
-        newest = self.rows(entry_data.NEWEST_DIGEST, batch.batch_id)
-        if rows and [row["message"] for row in newest] != [digest]:
+        if rows and self.newest_claim(batch.batch_id).get("message") != digest:
             claim = record_event(connection, "facts", batch.batch_id, None, entry_data.KEPT, digest)
             connection.executemany(entry_data.INSERT, ((batch.batch_id, claim, *row) for row in rows))
 
@@ -655,7 +646,8 @@ def require_newest(file: Records, sent_log: SentLog, path: Path) -> None:
 
 def refuse_elsewhere(sent_log: SentLog, path: Path, journal_id: str) -> None:
     """Refuse a copy of a file that was moved to a database, or whose original, which sent last, still exists."""
-    location = sent_log.last_location()
+    # Where it was when a batch was last sent with it.
+    location = str(read_about(sent_log.folders[1])["path"])
     if is_database(location):
         raise JournalError(
             f"the history of the journal {path} was moved to {location}: nothing was sent; set BKTOOLS_JOURNAL to that "

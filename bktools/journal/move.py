@@ -84,12 +84,12 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
     StorageError
         When the file is damaged, or the copy differs from it; the database is as it was.
     """
+    by = rules.not_blank("by", by)
     if settings.journal is None:
         raise ConfigurationError(
             "no database is configured: set BKTOOLS_JOURNAL to the database to move the journal to"
         )
-    if evidence is not None:
-        evidence = rules.text("evidence", rules.text("evidence", evidence).strip(), shortest=1)
+    evidence = None if evidence is None else rules.not_blank("evidence", evidence)
     folder = folder_of(settings)
     path = folder / FILE
     if not path.exists():
@@ -293,7 +293,7 @@ class _Target(Records):
         for batch_id, other in meeting.withdrawn_here.items():
             _withdraw(connection, batch_id, other)
         closed = self.rows(_CLOSED)
-        claims = {batch_id: self._newest_claim(batch_id) for batch_id in meeting.kept_here}
+        claims = {batch_id: self.newest_claim(batch_id) for batch_id in meeting.kept_here}
         offset = int(self.rows("SELECT coalesce(max(event_id), 0) AS last FROM events")[0]["last"])
         self._copy(file, connection, meeting, offset)
         last = file.last_event()
@@ -309,7 +309,7 @@ class _Target(Records):
             if here["state"] != there["state"]:
                 message = "stays as it was in this journal"
                 record_event(connection, "batch", batch_id, there["state"], here["state"], message)
-            if self._newest_claim(batch_id) != claims[batch_id]:
+            if self.newest_claim(batch_id) != claims[batch_id]:
                 self._claim_again(connection, batch_id, claims[batch_id])
         still_closed = self.rows(_CLOSED)
         for row in closed:
@@ -333,12 +333,9 @@ class _Target(Records):
         if any(rows != copy for rows, copy in zip_longest(events, copied)):
             raise StorageError(f"the copy of the events in {self.location} differs from {file.path}: it was not kept")
 
-    def _newest_claim(self, batch_id: str) -> Row:
-        sql = "SELECT event_id, after, message FROM events WHERE subject = 'facts' AND subject_id = ? ORDER BY 1 DESC LIMIT 1"
-        return self.row(sql, batch_id) or {"event_id": 0, "after": NOT_KEPT, "message": "not kept here"}
-
     def _claim_again(self, connection: Connection, batch_id: str, claim: Row) -> None:
         """Repeat the claim of a batch that stays as it is here, after the claims of the same batch in the file."""
+        claim = claim or {"event_id": 0, "after": NOT_KEPT, "message": "not kept here"}
         number = record_event(connection, "facts", batch_id, None, claim["after"], claim["message"])
         values = f"entry_id, split_line, {', '.join(COLUMNS)}"
         with _without_rules(connection, "facts"):

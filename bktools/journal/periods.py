@@ -32,7 +32,7 @@ from bktools.frames.schema import (
 from bktools.journal.entry_data import HELD_BACK, INSERT_HELD_BACK, digest_of
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import Journal
-from bktools.journal.records import Connection, Row, record_event
+from bktools.journal.records import Row, record_event
 from bktools.journal.tables import opened, table_of
 from bktools.service import Service
 
@@ -225,15 +225,14 @@ def reopen_period(
     ...     bktools.load_periods(service=service)["reason"].to_list()
     ['a late invoice']
     """
-    if not rules.text("reason", reason).strip():
-        raise ArgumentError("reason", "must say why the period is opened again")
+    rules.not_blank("reason", reason)
     _change(OPEN, month, by, company, reason, service)
 
 
 def _change(
     state: str, month: Month, by: str, company: str | None, reason: str | None, service: Service | None
 ) -> None:
-    period, by = rules.month("month", month), named("by", by)
+    period, by = rules.month("month", month), rules.not_blank("by", by)
     settings = service_or_default(service).settings
     company_id = required_company(company or settings.company)
     with Journal(settings) as journal:
@@ -248,14 +247,6 @@ def required_company(company: str | None) -> str:
     if company is None:
         raise ArgumentError("company", "must name the company of the period (or set BKTOOLS_COMPANY)")
     return rules.uuid_text("company", company)
-
-
-def named(argument: str, name: object) -> str:
-    """Return the name of a person; refuse a blank one."""
-    text = rules.text(argument, name).strip()
-    if not text:
-        raise ArgumentError(argument, "must be the name of the person")
-    return text
 
 
 def state_of(journal: Journal, company_id: str, month: str) -> tuple[str, str | None]:
@@ -284,14 +275,10 @@ def record_close(
         "approved_by": approved_by,
         "held_back_sha256": digest_of(rows),
     }
-    subject = f"{company_id} {month}"
-
-    def write(connection: Connection) -> None:
+    with journal.recording(company_id) as connection:
         text = json.dumps(message, ensure_ascii=False)
-        close = record_event(connection, "close", subject, None, APPLIED, text, prepared_by)
+        close = record_event(connection, "close", f"{company_id} {month}", None, APPLIED, text, prepared_by)
         connection.executemany(INSERT_HELD_BACK, ((close, place, *row) for place, row in enumerate(rows)))
-
-    journal.record(write, company_id)
 
 
 def approve(journal: Journal, company_id: str, month: str, *, plan_id: str, by: str) -> str:
@@ -313,11 +300,8 @@ def _set_state(journal: Journal, company_id: str, month: str, state: str, reason
             f"{more}; send it or settle it first ({journal.command(f'export resolve {batch}')})"
         )
     before = CLOSED if state == OPEN else OPEN
-
-    def write(connection: Connection) -> None:
+    with journal.recording(company_id) as connection:
         record_event(connection, "period", f"{company_id} {month}", before, state, reason, by)
-
-    journal.record(write, company_id)
 
 
 def totals_of(sent: pa.Table, held: pa.Table) -> list[dict[str, Any]]:

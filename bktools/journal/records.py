@@ -169,6 +169,10 @@ class Records:
         last = self.row("SELECT event_id, digest FROM chain ORDER BY event_id DESC LIMIT 1")
         return last or {"event_id": 0, "digest": ""}
 
+    def newest_claim(self, batch_id: str) -> Row:
+        """Return the event of the newest claim of a batch's entries; an empty row where there is none."""
+        return self.row(entry_data.NEWEST_CLAIM, batch_id) or {}
+
     def wanted(self, ids: Iterable[str]) -> None:
         """Fill the temporary table `wanted` with IDs, for joins; only this connection sees it."""
         with self._database.errors("read"):
@@ -183,6 +187,11 @@ class Records:
                 "that change, or restore a backup (bktools journal verify lists every such batch)"
             )
         return ""
+
+    def holding(self, entry_ids: Iterable[str]) -> list[Row]:
+        """Return the live batches with any of some entries, how many they hold and the first; PLANNED ones last."""
+        self.wanted(entry_ids)
+        return self.rows(_HOLDING_WANTED)
 
     def require_in_place(self) -> None:
         """Raise when the journal was moved, replaced or disconnected since it was opened."""
@@ -270,6 +279,13 @@ _CONTRADICTIONS = _contradictions("1 = 1")
 _CONTRADICTIONS_OF_WANTED = _contradictions(
     "batch_id IN (SELECT batch_id FROM batch_entries WHERE entry_id IN (SELECT id FROM wanted))"
 )
+
+_HOLDING_WANTED = """
+    SELECT batch_id, company_id, state, job_id, count(*) AS entries, min(entry_id) AS first
+    FROM batch_entries JOIN batches USING (batch_id)
+    WHERE entry_id IN (SELECT id FROM wanted) AND live = 1
+    GROUP BY batch_id, company_id, state, job_id ORDER BY state = 'PLANNED', batch_id
+"""
 
 _EVENT = "event_id, at, subject, subject_id, before, after, message, done_by, database_user"
 # With the digest of the last event that is in the chain.

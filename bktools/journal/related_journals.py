@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bktools import disk
 from bktools.addresses import normalised
+from bktools.contract import rules
 from bktools.errors import JournalError, StorageError
 from bktools.frames.batches import BatchRequest
 from bktools.journal.postgres import is_database
@@ -103,6 +104,8 @@ class RelatedJournals:
     sent_log: SentLog
     command: Callable[[str], str]
     _open: dict[Path, File] = field(default_factory=dict)
+    # The journals that were compared with their sent logs when they were opened, as one's own is at the start of a run.
+    _current: set[str] = field(default_factory=set)
 
     def close(self) -> None:
         """Close the other journals that were opened."""
@@ -161,6 +164,7 @@ class RelatedJournals:
         by : str
             Name of the person who decided it.
         """
+        by = rules.not_blank("by", by)
         named = [other for other in self.all() if other.is_named(name)]
         if len(named) != 1:
             names = "; ".join(map(str, self.all())) or "none"
@@ -225,8 +229,11 @@ class RelatedJournals:
                         f"the history of the journal {other} was moved to {moved}: nothing was sent; set BKTOOLS_JOURNAL to that "
                         "database"
                     )
-                # An old copy lacks the batches that were sent after it was made.
-                SentLog(file.path.parent, self.sent_log.outer, other.id).require_current(file)
+                file.require_in_place()
+                if other.id not in self._current:
+                    # An old copy lacks the batches that were sent after it was made.
+                    SentLog(file.path.parent, self.sent_log.outer, other.id).require_current(file)
+                    self._current.add(other.id)
                 yield other, file
 
     def _beside(self) -> Iterator[RelatedJournal]:
@@ -261,17 +268,13 @@ def _has_sent(file: Records | None, company_id: str | None = None) -> bool:
 
 
 def _sent_there(batch: BatchRequest, other: RelatedJournal, file: File) -> str:
-    """Return which entries of a batch, which the table `wanted` holds, another journal sent; "" for none."""
-    sql = f"""
-        SELECT batch_id, state, count(*) AS entries, min(entry_id) AS first
-        FROM batch_entries JOIN batches USING (batch_id)
-        WHERE entry_id IN (SELECT id FROM wanted) AND live = 1 AND state IN {_SENT} GROUP BY batch_id
-    """
-    for row in file.rows(sql):
-        return (
-            f"{row['entries']} entries of batch {batch.batch_id} are in batch {row['batch_id']} of {other}, which is "
-            f"{row['state']} (the first is {row['first']}): nothing was sent; compose again without them"
-        )
+    """Return which entries of a batch another journal sent; "" for none."""
+    for row in file.holding(batch.entry_ids):
+        if row["state"] != "PLANNED":
+            return (
+                f"{row['entries']} entries of batch {batch.batch_id} are in batch {row['batch_id']} of {other}, which is "
+                f"{row['state']} (the first is {row['first']}): nothing was sent; compose again without them"
+            )
     return ""
 
 

@@ -96,9 +96,9 @@ class SentLog:
         """Append a line in both folders and flush it to disk. Hold the company's lock."""
         try:
             self._describe(about)
-            for folder in self.folders:
-                with disk.storage_errors(folder):
-                    _append(folder / _name(line.company_id), _line(line))
+            for path in self.files_of(line.company_id):
+                with disk.storage_errors(path.parent):
+                    _append(path, _line(line))
         except StorageError as error:
             raise StorageError(f"{error}; set BKTOOLS_SENT_LOG_DIR to a permanent, writable folder") from error
 
@@ -111,10 +111,6 @@ class SentLog:
     def files_of(self, company_id: str) -> list[Path]:
         """Return the files of a company's lines, one in each folder."""
         return [folder / _name(company_id) for folder in self.folders]
-
-    def last_location(self) -> str:
-        """Return the path or the database of the journal when a batch was last sent with it."""
-        return str(read_about(self.folders[1])["path"])
 
     def are_known_outside(self) -> bool:
         """Whether this user of this machine has sent with the journal before, or confirmed it."""
@@ -233,22 +229,6 @@ def read_about(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         about = None
     return {"journal": folder.name, "path": "", "addresses": []} | (about if isinstance(about, dict) else {})
-
-
-def journal_beside(inner: Path) -> str | None:
-    """Return the identity of the journal in a folder, from the sent log beside it; None without one."""
-    return str(read_about(inner / FOLDER)["journal"]) if (inner / FOLDER / ABOUT).exists() else None
-
-
-def addresses_beside(inner: Path) -> list[str]:
-    """Return the addresses of the journal in a folder, from the sent log beside it."""
-    return list(read_about(inner / FOLDER)["addresses"])
-
-
-def about_address(outer: Path, address: str) -> dict[str, Any] | None:
-    """Return id, file and addresses of the only journal with an outer sent log for an address, None for none or several."""
-    named = [about for about in map(read_about, sorted(outer.glob("*"))) if address in about["addresses"]]
-    return named[0] if len(named) == 1 else None
 
 
 def _name(company_id: str) -> str:

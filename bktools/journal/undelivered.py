@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from bktools import disk
@@ -46,8 +46,9 @@ class UndeliveredAnswers:
         """Keep the answer to the request of a batch; raise `StorageError` where that fails."""
         with disk.storage_errors(self._folder):
             disk.private_folder(self._folder)
-            content = {"sent_at": sent_at, **asdict(answer)}
-            disk.replace_content(self._path(batch_id), json.dumps(content).encode())
+            # What a sender knows beside the answer is of its run alone.
+            texts = {"state": answer.state, "message": answer.message, "job_id": answer.job_id, "job": answer.job}
+            disk.replace_content(self._path(batch_id), json.dumps({"sent_at": sent_at, **texts}).encode())
 
     def read(self, row: Row) -> Answer | None:
         """Return the kept answer to the request of a batch; None when there is none, or it is of an earlier request."""

@@ -379,7 +379,7 @@ class _Sender:
 
     def _record(self, batch: BatchRequest, outcome: Outcome) -> None:
         try:
-            self.journal.settle(batch.batch_id, outcome.state, outcome.message, job_id=outcome.job_id, job=outcome.job)
+            self.journal.settle(batch.batch_id, outcome)
         except (BktoolsError, OSError) as error:
             lost = StorageError(
                 f"batch {batch.batch_id} is {outcome.state} ({outcome.message}), but the journal could not be written: {error}"

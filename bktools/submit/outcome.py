@@ -19,6 +19,7 @@ from bktools.errors import (
     RateLimitedError,
     StatusError,
 )
+from bktools.journal.undelivered import Answer
 from bktools.service.workers import Stopped
 
 # 4xx statuses after which the job may have been created all the same.
@@ -39,12 +40,9 @@ RATE_LIMITED = "not taken up, because the service's rate limit is reached"
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """State of a batch after its request, and the reason."""
+class Outcome(Answer):
+    """What became of a batch: PLANNED (nothing was created, may be sent again), ACCEPTED, REJECTED or UNKNOWN."""
 
-    # PLANNED (nothing was created, may be sent again), ACCEPTED, REJECTED or UNKNOWN.
-    state: str
-    message: str
     # It is sent again after a pause, because another job of the company is in progress.
     waits: bool = False
     # The batches of other companies would fail too.
@@ -52,9 +50,6 @@ class Outcome:
     is_rate_limited: bool = False
     # Seconds that the rate limit asks to wait.
     retry_after: float | None = None
-    # The job's id and its JSON, as answered.
-    job_id: str | None = None
-    job: str | None = None
 
 
 def of_answer(job: ExportJob, company_id: str, entries: int) -> Outcome:

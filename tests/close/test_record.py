@@ -131,7 +131,7 @@ def test_what_was_sent_outside_of_a_close_is_in_the_month_of_its_date(sandbox, s
 
 
 @pytest.mark.parametrize(
-    ("argument", "said"), [("by", "by must be the name"), ("approved_by", "approved_by must be the")]
+    ("argument", "said"), [("by", "by must be given"), ("approved_by", "approved_by must be given")]
 )
 def test_a_blank_name_is_refused_before_anything_is_sent(sandbox, service, samples, tmp_path, argument, said):
     """Nobody's name is no name."""

@@ -19,6 +19,7 @@ from bktools.export.plan import BatchRequest
 from bktools.journal import postgres as postgres_module
 from bktools.journal.backups import restore
 from bktools.journal.journal import Journal
+from bktools.journal.undelivered import Answer
 from bktools.settings import Secret, load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -48,7 +49,7 @@ def send(settings, number: int, *, job: int | None = None, state: str = "ACCEPTE
             journal.claim([wanted], "plan")
             journal.begin(wanted.batch_id)
             journal.settle(
-                wanted.batch_id, state, "said", job_id=f"job-{job or number}" if state == "ACCEPTED" else None
+                wanted.batch_id, Answer(state, "said", job_id=f"job-{job or number}" if state == "ACCEPTED" else None)
             )
 
 

@@ -16,6 +16,7 @@ from bktools.journal import entry_data
 from bktools.journal.backups import restore
 from bktools.journal.journal import Journal
 from bktools.journal.tables import typed
+from bktools.journal.undelivered import Answer
 from bktools.settings import load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -93,7 +94,7 @@ def test_the_facts_of_the_newest_claim_count_and_the_earlier_ones_stay(journal):
     journal.begin("a")
     journal.claim([batch("a", ["3.00"])], "plan")
     assert kept(journal) == [("2.00", None, None)], "on its way: what is sent stays"
-    journal.settle("a", "REJECTED", "no contra account")
+    journal.settle("a", Answer("REJECTED", "no contra account"))
     journal.claim([batch("a", ["4.00"])], "plan")
     assert kept(journal) == [("4.00", None, None)]
     journal.claim([BatchRequest("a", COMPANY, ENTRIES[:1], batch("a", ["4.00"]).body)], "plan")
@@ -152,7 +153,7 @@ def test_a_restored_backup_does_not_pass_old_facts_off_as_sent(settings, tmp_pat
     with Journal(settings) as journal:
         journal.claim([batch("b", ["5.00"], first=1)], "plan")
         journal.begin("b")
-        journal.settle("b", "ACCEPTED", "job", job_id=ENTRIES[5])
+        journal.settle("b", Answer("ACCEPTED", "job", job_id=ENTRIES[5]))
         journal.claim([batch("a", ["1.00"])], "plan")
         journal.backup(tmp_path / "kept.sqlite")
         with journal.sending(COMPANY):
@@ -160,7 +161,7 @@ def test_a_restored_backup_does_not_pass_old_facts_off_as_sent(settings, tmp_pat
         for name in "ac":
             with journal.sending(COMPANY):
                 journal.begin(name)
-                journal.settle(name, "UNKNOWN", "lost")
+                journal.settle(name, Answer("UNKNOWN", "lost"))
             journal.resolve(name, "ACCEPTED", evidence="booked as 4711", by="Ada")
     assert restore(settings, tmp_path / "kept.sqlite", by="Ada").in_doubt == ("a", "c")
     with Journal(settings) as journal:

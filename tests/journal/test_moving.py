@@ -21,6 +21,7 @@ from bktools.journal.journal import Journal
 from bktools.journal.move import move
 from bktools.journal.postgres import location_of
 from bktools.journal.records import record_event
+from bktools.journal.undelivered import Answer
 from bktools.settings import Secret, load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -42,7 +43,7 @@ def send(journal: Journal, name: str, *numbers: int, state: str = "ACCEPTED", am
             return
         journal.begin(name)
         job = f"job-{journal.id[:4]}-{name}" if state == "ACCEPTED" else None
-        journal.settle(name, "UNKNOWN" if state == "RELEASED" else state, "said", job_id=job)
+        journal.settle(name, Answer("UNKNOWN" if state == "RELEASED" else state, "said", job_id=job))
     if state == "RELEASED":
         journal.resolve(name, "RELEASED", evidence="not in the ERP", by="Ada")
 
@@ -234,11 +235,8 @@ def test_a_period_that_one_closed_stays_closed(machine, ada, eve):
     eve(b=("ACCEPTED", 2))
 
     def say(name: str, month: str, before: str, after: str) -> None:
-        def write(connection: object) -> None:
+        with Journal(machine(name, file=name == "eve")) as journal, journal.recording(COMPANY) as connection:
             record_event(connection, "period", f"{COMPANY} {month}", before, after, "late", name)
-
-        with Journal(machine(name, file=name == "eve")) as journal:
-            journal.record(write, COMPANY)
 
     for name, month in (("ada", "2026-08"), ("ada", "2026-09"), ("eve", "2026-09"), ("eve", "2026-10")):
         say(name, month, "OPEN", "CLOSED")

@@ -18,6 +18,7 @@ from bktools.frames.schema import to_arrow
 from bktools.journal.backups import restore
 from bktools.journal.journal import Journal
 from bktools.journal.periods import approve, record_close
+from bktools.journal.undelivered import Answer
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
 ENTRIES = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(8)]
@@ -40,7 +41,7 @@ def send(journal, sent: BatchRequest, period: str, state: str = "ACCEPTED", plan
     with journal.sending(COMPANY):
         journal.claim([sent], plan, period)
         journal.begin(sent.batch_id)
-        journal.settle(sent.batch_id, state, "said", job_id=sent.entry_ids[0] if state == "ACCEPTED" else None)
+        journal.settle(sent.batch_id, Answer(state, "said", job_id=sent.entry_ids[0] if state == "ACCEPTED" else None))
 
 
 def held(*entries: tuple[str | None, str, str, str | None]) -> pd.DataFrame:
@@ -174,8 +175,8 @@ def test_a_period_is_closed_once_and_reopened_with_a_reason(journal, service):
     with pytest.raises(JournalError, match="is CLOSED already: nothing was recorded"):
         bktools.close_period("2026-10", by="Ada", **change)
     for options, said in (
-        ({"by": " ", "reason": "late"}, "by must be the name"),
-        ({"by": "Ada", "reason": " "}, "reason must say why"),
+        ({"by": " ", "reason": "late"}, "by must be given"),
+        ({"by": "Ada", "reason": " "}, "reason must be given"),
     ):
         with pytest.raises(ArgumentError, match=said):
             bktools.reopen_period("2026-10", **options, **change)

@@ -25,6 +25,7 @@ from bktools.journal.backups import restore
 from bktools.journal.journal import Journal, identity_of
 from bktools.journal.move import move
 from bktools.journal.postgres import location_of
+from bktools.journal.undelivered import Answer
 from bktools.journal.unknown_outcomes import how_to_settle
 from bktools.settings import Secret, load_settings
 
@@ -42,7 +43,7 @@ def send(journal: Journal, name: str, number: int, state: str = "ACCEPTED") -> N
     with journal.sending(COMPANY):
         journal.claim([batch(name, number)], "plan")
         journal.begin(name)
-        journal.settle(name, state, "said", job_id=f"job-{number}" if state == "ACCEPTED" else None)
+        journal.settle(name, Answer(state, "said", job_id=f"job-{number}" if state == "ACCEPTED" else None))
 
 
 @pytest.fixture
@@ -102,7 +103,7 @@ def test_a_lock_that_was_lost_with_its_connection_sends_nothing(machine, postgre
         first.claim([batch("a", 1), batch("b", 2)], "plan")
         first.begin("a")
         postgres.cut(database)
-        first.settle("a", "ACCEPTED", "said", job_id="job")
+        first.settle("a", Answer("ACCEPTED", "said", job_id="job"))
         assert first.state_of("a")["job_id"] == "job", "written on a new connection"
         with Journal(machine("second")) as second, second.sending(COMPANY):
             with pytest.raises(JournalError, match="with it the lock of the company was lost: nothing was sent"):
@@ -137,7 +138,7 @@ def test_an_outcome_is_kept_until_it_can_be_written(machine, postgres, database,
         postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
         postgres.cut(database)
         with pytest.raises(StorageError):
-            journal.settle("a", "ACCEPTED", "said", job_id="job")
+            journal.settle("a", Answer("ACCEPTED", "said", job_id="job"))
         postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
     if is_faster:
         with Journal(machine("second")) as second:
@@ -392,7 +393,7 @@ def test_the_command_moves_the_file(machine, postgres, database, monkeypatch):
         send(journal, "a", 1)
     assert "set BKTOOLS_JOURNAL" in str(CliRunner().invoke(app, ["journal", "move", "--by", "Ada"]).exception)
     monkeypatch.setenv("BKTOOLS_JOURNAL", postgres.address(database))
-    assert "must name the person" in str(CliRunner().invoke(app, ["journal", "move"]).exception)
+    assert "--by must be given" in str(CliRunner().invoke(app, ["journal", "move"]).exception)
     said = CliRunner().invoke(app, ["journal", "move", "--by", "Ada"]).output
     assert said == f"4 events are in {location_of(machine().journal)}; the file is closed and kept\n"
     with Journal(load_settings()) as journal:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import shutil
 
 import pytest
 
 from bktools.errors import JournalError, StorageError
 from bktools.export.plan import BatchRequest
 from bktools.journal.journal import Journal
-from bktools.journal.related_journals import ELSEWHERE
+from bktools.journal.related_journals import ELSEWHERE, FILE
+from bktools.journal.undelivered import Answer
 from bktools.settings import load_settings
 
 COMPANIES = ["9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d", "123e4567-e89b-42d3-a456-426614174000"]
@@ -25,7 +27,7 @@ def both(tmp_path):
         with Journal(settings[number]) as journal, journal.sending(company):
             journal.claim([BatchRequest(f"batch-{number}", company, [entry], b"{}")], "plan")
             journal.begin(f"batch-{number}")
-            journal.settle(f"batch-{number}", "ACCEPTED", "said", job_id=entry)
+            journal.settle(f"batch-{number}", Answer("ACCEPTED", "said", job_id=entry))
     return settings
 
 
@@ -61,9 +63,29 @@ def test_what_another_journal_of_the_service_has_in_doubt_blocks_its_company(bot
         entry = "00000000-0000-4000-8000-000000000007"
         journal.claim([BatchRequest("doubt", COMPANIES[0], [entry], b"{}")], "plan")
         journal.begin("doubt")
-        journal.settle("doubt", "UNKNOWN", "no answer")
+        journal.settle("doubt", Answer("UNKNOWN", "no answer"))
     with Journal(both[1]) as journal:
         assert f"batch doubt is UNKNOWN in {HOSTS[0]}" in journal.related.obstacle(COMPANIES[0])
+
+
+def test_an_old_copy_of_another_journal_of_the_service_blocks_the_company(both, tmp_path):
+    """Whether it was in its place before, or was put there after the journal was opened."""
+    path, copy = both[0].state_dir / FILE, tmp_path / "copy.sqlite"
+    shutil.copy(path, copy)
+    with Journal(both[1]) as journal:
+        journal.related.say(HOSTS[0], "same", "Ada")
+    with Journal(both[0]) as journal, journal.sending(COMPANIES[0]):
+        entry = "00000000-0000-4000-8000-000000000007"
+        journal.claim([BatchRequest("later", COMPANIES[0], [entry], b"{}")], "plan")
+        journal.begin("later")
+        journal.settle("later", Answer("ACCEPTED", "said", job_id=entry))
+    with Journal(both[1]) as journal:
+        assert journal.related.obstacle(COMPANIES[0]) == ""
+        copy.replace(path)
+        with pytest.raises(JournalError, match="moved or replaced while it was open"):
+            journal.related.obstacle(COMPANIES[0])
+    with Journal(both[1]) as journal, pytest.raises(JournalError, match="is an old copy"):
+        journal.related.obstacle(COMPANIES[0])
 
 
 def test_an_entry_that_another_journal_beside_sent_is_an_obstacle(both):

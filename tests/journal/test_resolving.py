@@ -13,6 +13,7 @@ from bktools.errors import ArgumentError
 from bktools.export.plan import BatchRequest
 from bktools.journal.export_jobs import accept_export_jobs, answer_to_all, open_questions
 from bktools.journal.journal import Journal
+from bktools.journal.undelivered import Answer
 
 COMPANIES = ["9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d", "123e4567-e89b-42d3-a456-426614174000"]
 
@@ -28,7 +29,7 @@ def doubts(service):
             with journal.sending(company):
                 journal.claim([BatchRequest(f"batch-{number}", company, [entry], b"{}")], "plan")
                 journal.begin(f"batch-{number}")
-                journal.settle(f"batch-{number}", "UNKNOWN", "no answer")
+                journal.settle(f"batch-{number}", Answer("UNKNOWN", "no answer"))
 
 
 def test_questions_are_those_of_the_company_or_batch_that_was_asked_for(doubts, service):

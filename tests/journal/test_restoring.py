@@ -12,6 +12,7 @@ from bktools.export.plan import BatchRequest
 from bktools.journal.backups import restore
 from bktools.journal.journal import Journal
 from bktools.journal.sent_log import at_risk
+from bktools.journal.undelivered import Answer
 from bktools.settings import load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -42,7 +43,7 @@ def send(journal, name: str, state: str = "ACCEPTED") -> None:
     with journal.sending(COMPANY):
         journal.claim([batch], "plan")
         journal.begin(name)
-        journal.settle(name, state, "said", job_id=batch.entry_ids[0] if state == "ACCEPTED" else None)
+        journal.settle(name, Answer(state, "said", job_id=batch.entry_ids[0] if state == "ACCEPTED" else None))
 
 
 @pytest.fixture
@@ -137,7 +138,7 @@ def test_a_lost_batch_without_free_entries_is_passed_over(settings, tmp_path):
             with journal.sending(COMPANY):
                 journal.claim([BatchRequest(name, COMPANY, [ENTRY], body)], "plan")
                 journal.begin(name)
-                journal.settle(name, "UNKNOWN", "lost")
+                journal.settle(name, Answer("UNKNOWN", "lost"))
             journal.resolve(name, "RELEASED", evidence="not in the ERP", by="Ada")
         send(journal, "3", "BOOKED")
         files = [next(place.glob("*.marks")) for place in journal.sent_log.folders]
@@ -211,7 +212,7 @@ def test_a_refused_backup_leaves_nothing_behind(settings, kept, tmp_path):
 
 def test_who_restores_must_be_named(settings):
     """A name of blanks is none; the argument is named and nothing is made."""
-    with pytest.raises(ArgumentError, match="by must be the name of the person"):
+    with pytest.raises(ArgumentError, match="by must be given, and not be blank"):
         restore(settings, None, by=" ")
     assert not settings.state_dir.exists()
 
@@ -225,7 +226,7 @@ def test_what_waited_with_entries_that_were_sent_later_is_withdrawn(settings, tm
         with journal.sending(COMPANY):
             journal.claim([BatchRequest("later", COMPANY, [ENTRY], body)], "plan")
             journal.begin("later")
-            journal.settle("later", "UNKNOWN", "lost")
+            journal.settle("later", Answer("UNKNOWN", "lost"))
     assert restore(settings, tmp_path / "kept.sqlite", by="Ada").in_doubt == ("later",)
     with Journal(settings) as journal:
         waiting = journal.state_of("waiting")

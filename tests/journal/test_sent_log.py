@@ -15,6 +15,7 @@ from bktools.export.plan import BatchRequest
 from bktools.journal import sent_log as sent_log_module
 from bktools.journal.journal import Journal
 from bktools.journal.sent_log import SentLine, SentLog, at_risk, read_about
+from bktools.journal.undelivered import Answer
 from bktools.settings import load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -37,7 +38,7 @@ def sent(settings):
         with journal.sending(COMPANY):
             journal.claim([BatchRequest("a", COMPANY, [ENTRY], BODY)], "plan")
             assert journal.begin("a") == BODY
-            journal.settle("a", "ACCEPTED", "job", job_id=ENTRY)
+            journal.settle("a", Answer("ACCEPTED", "job", job_id=ENTRY))
         yield journal
 
 
@@ -177,7 +178,7 @@ def test_an_old_copy_names_the_batch_that_was_sent_first(settings, tmp_path, ord
                 entry = f"00000000-0000-4000-8000-{number:012d}"
                 journal.claim([BatchRequest(f"batch-{number}", company, [entry], BODY)], "plan")
                 journal.begin(f"batch-{number}")
-                journal.settle(f"batch-{number}", "UNKNOWN", "lost")
+                journal.settle(f"batch-{number}", Answer("UNKNOWN", "lost"))
         (first, _) = journal.rows("SELECT sent_at FROM batches ORDER BY sent_at")
         path = journal.path
     path.write_bytes((tmp_path / "kept.sqlite").read_bytes())

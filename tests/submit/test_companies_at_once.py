@@ -84,7 +84,7 @@ def test_a_journal_that_cannot_be_written_loses_no_answer(group, monkeypatch):
     """Requests on their way go on to their end, every lost outcome is told, and nothing more is sent."""
     settle, together = Journal.settle, threading.Barrier(10)
 
-    def full(journal, batch_id, state, *arguments, **options):
+    def full(journal, batch_id, answer):
         together.wait(timeout=20)
         raise StorageError("no space left")
 

@@ -67,9 +67,9 @@ def test_there_must_be_something_to_restore(run):
 
 def test_who_restores_or_says_something_is_named(run, sent):
     """A change that a person answers for needs the person's name."""
-    with pytest.raises(ArgumentError, match="--by must name"):
+    with pytest.raises(ArgumentError, match="--by must be given"):
         run("journal restore")
-    with pytest.raises(ArgumentError, match="--by must name"):
+    with pytest.raises(ArgumentError, match="--by must be given"):
         run("journal addresses --same https://books.example.com")
     for options in ("--same a --other b --by Ada", "--by Ada"):
         with pytest.raises(ArgumentError, match="must be given, or --other, and not both"):

@@ -31,6 +31,7 @@ import bktools
 from bktools.cli.exits import Exit
 from bktools.errors import BktoolsError, JournalError, PlanError
 from bktools.journal.journal import Journal
+from bktools.journal.undelivered import Answer
 from bktools.sandbox.faults import Fault
 from bktools.submit import export_jobs
 
@@ -264,7 +265,7 @@ def test_a_restored_data_folder_is_noticed_and_repaired(sandbox, connect, entrie
     assert "2 batches of 1 companies" in str(caught.value)
     assert "bktools journal restore --by NAME" in str(caught.value)
     code, said = run("journal restore --by Ada")
-    assert (code, "2 batches sent since are ACCEPTED" in said) == (Exit.DONE, True), said
+    assert (code, "ACCEPTED again: 2 batches" in said) == (Exit.DONE, True), said
     assert run("export status")[0] == Exit.DONE
     with connect() as service:
         assert submitted(entries.tail(4), service) == ["ACCEPTED"] * 2
@@ -284,7 +285,7 @@ def test_a_backup_goes_back_by_the_command(sandbox, connect, entries, tmp_path, 
         submitted(entries[4:6], service, wait=20)
     kept = (tmp_path / "kept.sqlite").read_bytes()
     code, said = run("journal restore kept.sqlite --by Ada")
-    assert (code, "1 batches have an unknown outcome" in said, "is kept as" in said) == (Exit.DONE, True, True), said
+    assert (code, "Outcome unknown: 1 batch;" in said, "is kept as" in said) == (Exit.DONE, True, True), said
     assert (tmp_path / "kept.sqlite").read_bytes() == kept
     with connect() as service:
         history = bktools.load_export_jobs(service=service)
@@ -306,7 +307,7 @@ def test_a_lost_data_folder_is_rebuilt_from_the_marks(sandbox, connect, entries,
     with connect() as service, pytest.raises(PlanError, match="which is missing: nothing was sent"):
         submitted(entries, service)
     code, said = run("journal restore --by Ada")
-    assert (code, "3 batches sent since are ACCEPTED" in said) == (Exit.DONE, True), said
+    assert (code, "ACCEPTED again: 3 batches" in said) == (Exit.DONE, True), said
     with connect() as service:
         assert submitted(entries, service) == ["ACCEPTED"] * 3
         assert len(bktools.load_export_jobs(entries=True, service=service)) == 6
@@ -547,7 +548,7 @@ def test_a_batch_that_somebody_withdrew_meanwhile_is_told_in_the_frame(talking, 
 
     def withdrawn(journal: Journal, batch_id: str) -> bytes:
         if journal.rows("SELECT 1 FROM batches WHERE state = 'ACCEPTED'"):
-            journal.settle(batch_id, "RELEASED", "withdrawn meanwhile")
+            journal.settle(batch_id, Answer("RELEASED", "withdrawn meanwhile"))
         return begin(journal, batch_id)
 
     monkeypatch.setattr(Journal, "begin", withdrawn)
