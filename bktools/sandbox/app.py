@@ -54,7 +54,7 @@ _MINUTE = 60.0
 _NOT_FOUND = 404
 
 
-def build_app(state: State, base_url: str, balance_url: str, on_request: OnRequest | None = None) -> ASGIApp:
+def build_app(state: State, base_url: str, balance_url: str, on_request: OnRequest) -> ASGIApp:
     """Return the application: the main host and the balance host, told apart by their ports."""
     count = _rate_limit(state.requests_per_minute)
 
@@ -79,8 +79,7 @@ def build_app(state: State, base_url: str, balance_url: str, on_request: OnReque
 
     main = host(MAIN_ROUTES, MAIN_AUDIENCE, Route("/openapi.json", describe, methods=["GET"]))
     balance = host(BALANCE_ROUTES, BALANCE_AUDIENCE)
-    hosts = _hosts({_port(base_url): main, _port(balance_url): balance})
-    return hosts if on_request is None else _telling(hosts, on_request)
+    return _hosts({_port(base_url): main, _port(balance_url): balance}, on_request)
 
 
 def _operation(
@@ -146,32 +145,23 @@ def _rate_limit(per_minute: int | None) -> Callable[[], None]:
     return count
 
 
-def _hosts(apps: Mapping[int, ASGIApp]) -> ASGIApp:
-    """Choose the application by the port, and refuse requests meant for another host.
+def _hosts(apps: Mapping[int, ASGIApp], on_request: OnRequest) -> ASGIApp:
+    """Choose the application by the port, refuse requests meant for another host, and tell of each request once.
 
-    A web page can make its own host name point here (DNS rebinding); the Host header shows that name.
+    A web page can make its own host name point here (DNS rebinding); the Host header shows that name. A request is told
+    before its client has the answer, without its query, which may hold an e-mail.
     """
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        port = scope["server"][1]
+        status, begin, port = None, time.perf_counter(), scope["server"][1]
         # Faults that break connections need uvicorn's own.
         scope["state"] = {"transport": receive.__self__.transport}  # type: ignore[attr-defined]
         chosen = apps[port]
         if Request(scope).headers.get("host", "").lower() not in (f"127.0.0.1:{port}", f"localhost:{port}"):
             message = f"this is 127.0.0.1:{port}; the Host header says otherwise"
             chosen = Refusal(421, "MISDIRECTED_REQUEST", message).answer()
-        await chosen(scope, receive, send)
-
-    return app
-
-
-def _telling(app: ASGIApp, on_request: OnRequest) -> ASGIApp:
-    """Tell of each request once, before its client has the answer. Its query may hold an e-mail and is left out."""
-
-    async def telling(scope: Scope, receive: Receive, send: Send) -> None:
-        status, begin = None, time.perf_counter()
 
         async def noting(message: Message) -> None:
             nonlocal status
@@ -181,12 +171,12 @@ def _telling(app: ASGIApp, on_request: OnRequest) -> ASGIApp:
             await send(message)
 
         try:
-            await app(scope, receive, noting)
+            await chosen(scope, receive, noting)
         finally:
             if status is None:
                 on_request(scope["method"], scope["path"], None, time.perf_counter() - begin)
 
-    return telling
+    return app
 
 
 def _unrouted(audience: str, request: Request, error: HTTPException) -> Response:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 import math
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, closing, suppress
-from functools import partial, wraps
+from contextlib import ExitStack, closing
+from functools import wraps
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
@@ -139,7 +138,7 @@ class Server:
         self.file = Path(db) if db is not None else Path(folder) / DATABASE
         self._world = World(seed, companies, categories, employees)
         self._ports = (port, balance_port)
-        self._on_request = on_request
+        self._on_request = on_request or (lambda *_: None)
         self._faults = Faults(faults)
         self._conduct = (max_limit, job_seconds, latency, requests_per_minute)
         self._uvicorn: _WebServer | None = None
@@ -185,7 +184,7 @@ class Server:
         if self._thread is None:
             return
         if self._uvicorn is not None:
-            self._uvicorn.end()
+            self._uvicorn.should_exit = True
         self._thread.join()
         self._thread = None
         self._uvicorn = None
@@ -297,26 +296,7 @@ class Server:
 
 
 class _WebServer(uvicorn.Server):
-    """A web server that ends at once when nobody is connected, where uvicorn waits up to a fifth of a second."""
-
-    _wake: Callable[[], object] | None = None
-
-    def end(self) -> None:
-        """Ask the server to end; from any thread."""
-        self.should_exit = True
-        if self._wake is not None:
-            with suppress(RuntimeError):  # it has ended already
-                self._wake()
-
-    async def main_loop(self) -> None:
-        """Serve until `end`; every second or so the answers get another date."""
-        ended = asyncio.Event()
-        self._wake = partial(asyncio.get_running_loop().call_soon_threadsafe, ended.set)
-        for tick in itertools.count():
-            if await self.on_tick(tick % 10):
-                return
-            with suppress(TimeoutError):
-                await asyncio.wait_for(ended.wait(), timeout=0.1)
+    """A web server that does not wait a tenth of a second for clients when none is connected."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Close the sockets, and let connected clients have their answers."""
