@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate
+from operator import add
 from typing import TypeVar
 
 from bktools.caller import is_command
@@ -65,6 +66,24 @@ def column_widths(needed: Mapping[Column, int], prose: Collection[Column], colum
         else:
             break
     return widths
+
+
+def table_lines(
+    columns: Sequence[Sequence[str]], right: Collection[int], prose: Collection[int], room: int | None
+) -> tuple[list[str], list[int]]:
+    """Return a table's lines, and the widths of its columns: the first ones, as many as there is room for (None: all).
+
+    `columns` has the cells of each, with its heading. `right` and `prose` are the places of those that stand to the right,
+    and of those whose text may be cut.
+    """
+    needed = {place: max(map(width, cells)) for place, cells in enumerate(columns)}
+    widths = needed if room is None else column_widths(needed, prose, room)
+    padded = []
+    for place, wide in widths.items():
+        cells = [cut(cell, wide) for cell in columns[place]]
+        spaces = [" " * (wide - width(cell)) for cell in cells]
+        padded.append(map(add, spaces, cells) if place in right else map(add, cells, spaces))
+    return [GAP.join(line).rstrip() for line in zip(*padded, strict=True)], [*widths.values()]
 
 
 def cut(text: str, columns: int) -> str:

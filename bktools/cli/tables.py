@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from bktools.cli.formats import is_number, texts_of
-from bktools.consoles import GAP, column_widths, cut
+from bktools.consoles import table_lines
 from bktools.frames.codes import counted
 from bktools.visible import width
 
@@ -47,19 +47,17 @@ def show(frame: pd.DataFrame, *, most: int = 50, whole: str = "| cat") -> None:
 
 
 def _show_fitted(frame: pd.DataFrame, most: int, room: int, whole: str) -> None:
-    full = {name: texts_of(frame[name].head(most), ",") for name in frame.columns}
-    needed = {name: max(map(width, [name, *texts])) for name, texts in full.items()}
+    names = list(frame.columns)
+    texts = [texts_of(frame[name].head(most), ",") for name in names]
+    right = [place for place, name in enumerate(names) if is_number(frame[name])]
     # A value without spaces is a word, a code or an ID to copy: it is shown whole or not at all.
-    prose = [name for name, texts in full.items() if any(" " in text for text in texts)]
-    widths = column_widths(needed, prose, room)
-    shown = {name: [cut(text, columns) for text in full[name]] for name, columns in widths.items()}
-    padded = [
-        [_padded(cell, columns, right=is_number(frame[name])) for cell in (cut(name, columns), *shown[name])]
-        for name, columns in widths.items()
-    ]
-    typer.echo("\n".join(GAP.join(row).rstrip() for row in zip(*padded, strict=True)))
-    left_out = ", ".join(name for name in full if name not in shown)
-    shortened = ", ".join(name for name in shown if shown[name] != full[name])
+    prose = [place for place, cells in enumerate(texts) if any(" " in text for text in cells)]
+    columns = [[name, *cells] for name, cells in zip(names, texts, strict=True)]
+    lines, widths = table_lines(columns, right, prose, room)
+    typer.echo("\n".join(lines))
+    left_out = ", ".join(names[len(widths) :])
+    shown = zip(names, texts, widths, strict=False)
+    shortened = ", ".join(name for name, cells, wide in shown if any(width(text) > wide for text in cells))
     notes = [
         f"… and {counted(len(frame) - most, 'more row')}" if len(frame) > most else "",
         f"left out: {left_out}" if left_out else "",
@@ -67,8 +65,3 @@ def _show_fitted(frame: pd.DataFrame, most: int, room: int, whole: str) -> None:
     ]
     if any(notes):
         typer.echo(f"{'; '.join(filter(None, notes))} (all of it: {whole})")
-
-
-def _padded(text: str, columns: int, *, right: bool) -> str:
-    spaces = " " * (columns - width(text))
-    return spaces + text if right else text + spaces

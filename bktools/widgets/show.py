@@ -11,14 +11,14 @@ from typing import Any
 import pyarrow as pa
 
 from bktools import views
-from bktools.consoles import CUT, GAP, column_widths, cut, readable, room
+from bktools.consoles import CUT, readable, room, table_lines
 from bktools.contract.rules import text as checked_text
 from bktools.contract.rules import whole_number
 from bktools.frames.currencies import shown
 from bktools.frames.engine import scannable, source_of
 from bktools.frames.names import IDENTIFIERS, in_reading_order
 from bktools.frames.schema import are_days
-from bktools.visible import visible_line, width
+from bktools.visible import visible_line
 from bktools.widgets.grid import cell, display_grid, grid_class, grid_of, instead_of
 
 SHOWN_ROWS = 20
@@ -45,23 +45,14 @@ class Shown:
     title: str
 
     def __repr__(self) -> str:
-        rows = _texts(self.table.slice(0, self.count), self.columns)
-        lines = [[_cut(visible_line(text)) for text in line] for line in (self.columns, *rows)]
-        # By place, because names that are cut may be equal.
-        widths = {place: max(map(width, cells)) for place, cells in enumerate(zip(*lines, strict=True))}
-        right = [self._is_number(name) for name in self.columns]
-        prose = {place for place in widths if not right[place] and self.columns[place] not in WHOLE}
-        columns = room()
-        fitting = widths if columns is None else column_widths(widths, prose, columns)
-        told = [
-            GAP.join(
-                _padded(cut(line[place], fitting[place]), fitting[place], right[place]) for place in fitting
-            ).rstrip()
-            for line in lines
-        ]
-        left_out = ", ".join(lines[0][place] for place in widths if place not in fitting)
+        rows = [self.columns, *_texts(self.table.slice(0, self.count), self.columns)]
+        cells = [[_cut(visible_line(text)) for text in column] for column in zip(*rows, strict=True)]
+        right = [place for place, name in enumerate(self.columns) if self._is_number(name)]
+        prose = [place for place, name in enumerate(self.columns) if place not in right and name not in WHOLE]
+        lines, widths = table_lines(cells, right, prose, room())
+        left_out = ", ".join(column[0] for column in cells[len(widths) :])
         notes = [self._more(self.count), f"left out: {left_out}" if left_out else ""]
-        return readable("\n".join([*([self.title] if self.title else []), *told, *filter(None, notes)]))
+        return readable("\n".join([*([self.title] if self.title else []), *lines, *filter(None, notes)]))
 
     def _repr_html_(self) -> str:
         rows = _texts(self.table.slice(0, self.count), self.columns)
@@ -201,8 +192,3 @@ def _text(value: Any) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}{CUT}"
-
-
-def _padded(text: str, room: int, to_the_right: bool) -> str:  # noqa: FBT001 - an argument of map
-    spaces = " " * (room - width(text))
-    return spaces + text if to_the_right else text + spaces
