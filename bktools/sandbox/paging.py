@@ -33,22 +33,8 @@ class Term(NamedTuple):
     sql: str
     descending: bool = False
 
-    def __str__(self) -> str:
-        """Return the SQL."""
-        return f"{self.sql} {'DESC' if self.descending else 'ASC'}"
-
 
 Order = tuple[Term, ...]
-
-
-class Rows(NamedTuple):
-    """Rows of a page: their keys and JSON, whether rows come before and after it, and the number of all rows."""
-
-    keys: list[Key]
-    bodies: list[str]
-    has_previous: bool
-    has_next: bool
-    total: int
 
 
 def field(name: str) -> str:

@@ -26,7 +26,7 @@ from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
 from bktools.sandbox.faults import Faults
 from bktools.sandbox.jobs import OUTCOMES, ExportJob
 from bktools.sandbox.nouns import NOUNS, Listed
-from bktools.sandbox.paging import Condition, Key, Order, Rows, all_of, backwards, beyond
+from bktools.sandbox.paging import Condition, Key, Order, all_of, backwards, beyond
 from bktools.sandbox.world import Account, Category, Company, World, category_json
 
 # Searches and sorts read the fields of categories and employees from their JSON.
@@ -195,8 +195,11 @@ class Store:
         after: Key | None = None,
         before: Key | None = None,
         offset: int = 0,
-    ) -> Rows:
-        """Return one page of a table, read in one transaction."""
+    ) -> tuple[list[tuple[Any, ...]], bool, bool, int]:
+        """Return one page of a table, read in one transaction.
+
+        They are its rows (JSON, then the key), whether rows come before and after it, and the number of all rows.
+        """
         forwards = before is None
         read, bound = (order, after) if forwards else (backwards(order), before)
         with self._transaction("DEFERRED"):
@@ -210,16 +213,14 @@ class Store:
                 behind = bool(self._select(table, all_of(matching, beyond(towards, bound, inclusive=True)), towards, 1))
         rows = read_rows[:limit] if forwards else read_rows[:limit][::-1]
         previous, following = (behind, more) if forwards else (more, behind)
-        return Rows([row[1:] for row in rows], [row[0] for row in rows], previous, following, total)
+        return rows, previous, following, total
 
     def _select(
         self, table: str, matching: Condition, order: Order, count: int, offset: int = 0
     ) -> list[tuple[Any, ...]]:
         columns = ", ".join(["body", *(term.sql for term in order)])
-        sql = (
-            f"SELECT {columns} FROM {table} WHERE {matching.sql} "  # noqa: S608 - own names, values are bound
-            f"ORDER BY {', '.join(map(str, order))} LIMIT ? OFFSET ?"
-        )
+        terms = ", ".join(f"{term.sql} {'DESC' if term.descending else 'ASC'}" for term in order)
+        sql = f"SELECT {columns} FROM {table} WHERE {matching.sql} ORDER BY {terms} LIMIT ? OFFSET ?"  # noqa: S608 - values are bound
         return self._execute(sql, (*matching.parameters, count, offset)).fetchall()
 
     def _total(self, table: str, matching: Condition, version: object) -> int:  # noqa: ARG002 - totals are kept for each
