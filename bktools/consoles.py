@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from itertools import accumulate
 from operator import add
-from typing import TypeVar
 
 from bktools.caller import is_command
 from bktools.visible import printable, width, width_of
@@ -19,8 +18,6 @@ USUAL_WIDTH = 80
 # The narrowest width that a column of text is cut to, and the fewest columns that lines are folded to.
 LEAST_WIDTH = 14
 LEAST_ROOM = 40
-
-Column = TypeVar("Column")
 
 
 def in_notebook() -> bool:
@@ -50,40 +47,31 @@ def readable(text: str) -> str:
     return printable("\n".join(lines if columns is None else (_folded(line, columns) for line in lines)))
 
 
-def column_widths(needed: Mapping[Column, int], prose: Collection[Column], columns: int) -> dict[Column, int]:
-    """Return how wide each column of a table is shown: the widest text is cut first, then the last column is left out.
-
-    `needed` has the width of the longest cell of each column, `prose` the columns whose text may be cut.
-    """
-    widths = dict(needed)
-    while sum(widths.values()) + len(GAP) * (len(widths) - 1) > columns:
-        widest = max((name for name in reversed(widths) if name in prose), key=widths.__getitem__, default=None)
-        if widest is not None and widths[widest] > LEAST_WIDTH:
-            widths[widest] -= 1
-        elif len(widths) > 1:
-            # Start again: the other columns may use its room.
-            return column_widths(dict(list(needed.items())[:-1]), prose, columns)
-        else:
-            break
-    return widths
-
-
 def table_lines(
     columns: Sequence[Sequence[str]], right: Collection[int], prose: Collection[int], room: int | None
 ) -> tuple[list[str], list[int]]:
     """Return a table's lines, and the widths of its columns: the first ones, as many as there is room for (None: all).
 
-    `columns` has the cells of each, with its heading. `right` and `prose` are the places of those that stand to the right,
-    and of those whose text may be cut.
+    `columns` has the cells of each, with its heading. `right` and `prose` are the places of those that stand to the
+    right, and of those whose text may be cut: the widest text is cut first, then the last column is left out.
     """
-    needed = {place: max(map(width, cells)) for place, cells in enumerate(columns)}
-    widths = needed if room is None else column_widths(needed, prose, room)
+    widths = [max(map(width, cells)) for cells in columns]
+    while room is not None and sum(widths) + len(GAP) * (len(widths) - 1) > room:
+        cuttable = (place for place in reversed(range(len(widths))) if place in prose)
+        widest = max(cuttable, key=widths.__getitem__, default=None)
+        if widest is not None and widths[widest] > LEAST_WIDTH:
+            widths[widest] -= 1
+        elif len(widths) > 1:
+            # Start again: the other columns may use its room.
+            return table_lines(columns[:-1], right, prose, room)
+        else:
+            break
     padded = []
-    for place, wide in widths.items():
-        cells = [cut(cell, wide) for cell in columns[place]]
+    for place, (column, wide) in enumerate(zip(columns, widths, strict=True)):
+        cells = [cut(cell, wide) for cell in column]
         spaces = [" " * (wide - width(cell)) for cell in cells]
         padded.append(map(add, spaces, cells) if place in right else map(add, cells, spaces))
-    return [GAP.join(line).rstrip() for line in zip(*padded, strict=True)], [*widths.values()]
+    return [GAP.join(line).rstrip() for line in zip(*padded, strict=True)], widths
 
 
 def cut(text: str, columns: int) -> str:

@@ -8,7 +8,7 @@ import json
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from functools import reduce
+from functools import partial, reduce
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -62,15 +62,12 @@ def build_app(state: State, base_url: str, balance_url: str, on_request: OnReque
         async def failed(_: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
             return _failure(audience, 500)
 
-        async def unrouted(request: Request, error: Exception) -> Response:
-            assert isinstance(error, HTTPException)
-            return _unrouted(audience, request, error)
-
         routes = [
             Route(endpoint.path, _operation(endpoint, handler, audience, state, count), methods=[endpoint.method])
             for endpoint, handler in served
         ]
-        app = Starlette(routes=[*routes, *others], exception_handlers={HTTPException: unrouted, Exception: failed})
+        handlers = {HTTPException: partial(_unrouted, audience), Exception: failed}
+        app = Starlette(routes=[*routes, *others], exception_handlers=handlers)
         app.router.redirect_slashes = False
         return app
 
@@ -179,7 +176,7 @@ def _hosts(apps: Mapping[int, ASGIApp], on_request: OnRequest) -> ASGIApp:
     return app
 
 
-def _unrouted(audience: str, request: Request, error: HTTPException) -> Response:
+async def _unrouted(audience: str, request: Request, error: HTTPException) -> Response:
     """Return the answer to an unknown route or a wrong method."""
     if audience == BALANCE_AUDIENCE:
         # The interface shows a text for unknown routes only; a wrong method gets its standard status.

@@ -220,7 +220,10 @@ class Store:
     ) -> list[tuple[Any, ...]]:
         columns = ", ".join(["body", *(term.sql for term in order)])
         terms = ", ".join(f"{term.sql} {'DESC' if term.descending else 'ASC'}" for term in order)
-        sql = f"SELECT {columns} FROM {table} WHERE {matching.sql} ORDER BY {terms} LIMIT ? OFFSET ?"  # noqa: S608 - values are bound
+        sql = (
+            f"SELECT {columns} FROM {table} WHERE {matching.sql} "  # noqa: S608 - own names, values are bound
+            f"ORDER BY {terms} LIMIT ? OFFSET ?"
+        )
         return self._execute(sql, (*matching.parameters, count, offset)).fetchall()
 
     def _total(self, table: str, matching: Condition, version: object) -> int:  # noqa: ARG002 - totals are kept for each
