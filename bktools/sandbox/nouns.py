@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from bktools.sandbox.paging import Condition, any_of, equal, field
 from bktools.sandbox.schemas import FLAG, PAGING, TEXT, UUID, UUIDS, Schema, nullable, record
-from bktools.sandbox.world import World, category_json, to_json
+from bktools.sandbox.world import World
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Listed:
     filters : mapping
         By its name in a request, the schema of a filter's value and the condition of it. `companyId` is not among them.
     rows : callable
-        Yields id and JSON of the rows of a new world's company, given by its number.
+        Returns the rows of a new world's company, given by its number.
     body : str, optional
         Name of the search's body in the OpenAPI document. Default: a search by query parameters.
     needs_company : bool
@@ -41,7 +41,7 @@ class Listed:
     name: str
     schema: Schema
     filters: Mapping[str, tuple[Schema, Callable[[Any], Condition]]]
-    rows: Callable[[World, int], Iterator[tuple[str, str]]]
+    rows: Callable[[World, int], Iterable[dict[str, Any]]]
     body: str | None = None
     needs_company: bool = False
 
@@ -96,7 +96,7 @@ CATEGORIES = Listed(
         "archived": (FLAG, has("archived")),
         "name": (TEXT, lambda text: Condition(f"instr(folded({field('name')}), ?) > 0", (text.casefold(),))),
     },
-    lambda world, company: ((row.id, category_json(row)) for row in world.categories_of(company)),
+    World.categories_of,
     body="CategorySearch",
     needs_company=True,
 )
@@ -112,7 +112,7 @@ EMPLOYEES = Listed(
         avatar=("avatar", record(text="url!")),
     ),
     {"email": (TEXT, has("email")), "code": (TEXT, has("code"))},
-    lambda world, company: ((row["id"], to_json(row)) for row in world.employees_of(company)),
+    World.employees_of,
 )
 
 NOUNS = (CATEGORIES, EMPLOYEES)

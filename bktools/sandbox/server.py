@@ -23,7 +23,7 @@ from bktools.sandbox.auth import ALL_SCOPES, BALANCE_AUDIENCE, MAIN_AUDIENCE, Ca
 from bktools.sandbox.faults import Fault, Faults, check_seconds, check_whole
 from bktools.sandbox.jobs import job_at
 from bktools.sandbox.store import State, Store, new_id
-from bktools.sandbox.world import World
+from bktools.sandbox.world import World, camel
 
 DATABASE = "service.sqlite"
 LOOPBACK = "127.0.0.1"
@@ -251,14 +251,16 @@ class Server:
     accepted_entries = _of_the_store(Store.accepted_entries)
 
     def add_category(self, name: str, **fields: Any) -> str:
-        """Add a category at the end of the table and return its id; fields are those of `world.Category`."""
-        first = next(self._world.categories_of(0))
-        new: dict[str, Any] = {"id": new_id(), "company_id": self.company_id, "name": name, "archived": False}
-        new |= dict.fromkeys(("account_id", "tax_code_id", "metadata"))
-        category = first._replace(**(new | fields))
+        """Add a category at the end of the table and return its id; fields are those of `contract.categories.Category`.
+
+        `metadata` is JSON text.
+        """
+        new = {"id": new_id(), "company_id": self.company_id, "name": name, "archived": False}
+        new |= dict.fromkeys(("account_id", "tax_code_id", "metadata")) | fields
+        category = next(self._world.categories_of(0)) | {camel(field): value for field, value in new.items()}
         with self._store() as store:
             store.add_category(category)
-        return category.id
+        return str(category["id"])
 
     def export_jobs(self) -> list[dict[str, Any]]:
         """Return every export job with its current status and the interface's fields, the oldest first."""

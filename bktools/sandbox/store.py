@@ -27,7 +27,7 @@ from bktools.sandbox.faults import Faults
 from bktools.sandbox.jobs import OUTCOMES, ExportJob
 from bktools.sandbox.nouns import NOUNS, Listed
 from bktools.sandbox.paging import Condition, Key, Order, all_of, backwards, beyond
-from bktools.sandbox.world import Account, Category, Company, World, category_json
+from bktools.sandbox.world import Account, Company, World, row_json
 
 # Searches and sorts read the fields of categories and employees from their JSON.
 _TABLES = """
@@ -160,7 +160,7 @@ class Store:
         [made] = self._execute("SELECT value FROM settings WHERE name = 'world'").fetchone()
         world = World(*json.loads(made))
         for number, company in enumerate(world.all_companies):
-            rows = ((id_, company.id, body) for id_, body in noun.rows(world, number))
+            rows = ((row["id"], company.id, row_json(row)) for row in noun.rows(world, number))
             self._connection.executemany(_ADD.format(noun.table), rows)
 
     @contextmanager
@@ -272,9 +272,9 @@ class Store:
 
     # Categories and employees
 
-    def add_category(self, category: Category) -> None:
-        """Add a category at the end of the table."""
-        self._execute(_ADD.format("categories"), (category.id, category.company_id, category_json(category)))
+    def add_category(self, category: dict[str, Any]) -> None:
+        """Add a category, as the service answers it, at the end of the table."""
+        self._execute(_ADD.format("categories"), (category["id"], category["companyId"], row_json(category)))
 
     def remove_category(self, category_id: str) -> bool:
         """Remove a category; return whether it existed."""
@@ -289,9 +289,8 @@ class Store:
             )
             for position, body in self._execute(sql).fetchall():
                 self._execute("DELETE FROM categories WHERE position = ?", (position,))
-                shown = json.loads(body)
-                company, group, name = shown["companyId"], shown["categoryGroupId"], shown["name"]
-                self.add_category(Category(new_id(), company, group, name, False, None, None, None))
+                added = {"id": new_id(), "archived": False, "accountId": None, "taxCodeId": None, "metadata": None}
+                self.add_category(json.loads(body) | added)
 
     def category_ids(self, company_id: str | None = None) -> list[str]:
         """Return the ids of a company's categories (default: the first company), in the order of the table."""
