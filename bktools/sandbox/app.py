@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -66,8 +64,8 @@ def build_app(state: State, base_url: str, balance_url: str, on_request: OnReque
             Route(endpoint.path, _operation(endpoint, handler, audience, state, count), methods=[endpoint.method])
             for endpoint, handler in served
         ]
-        handlers = {HTTPException: partial(_unrouted, audience), Exception: failed}
-        app = Starlette(routes=[*routes, *others], exception_handlers=handlers)
+        unrouted = partial(_unrouted, audience)
+        app = Starlette(routes=[*routes, *others], exception_handlers={HTTPException: unrouted, Exception: failed})
         app.router.redirect_slashes = False
         return app
 
@@ -83,8 +81,9 @@ def _operation(
     endpoint: Endpoint, handler: Handler, audience: str, state: State, count: Callable[[], None]
 ) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
-        company = await _company_of(request) if state.faults.ask_company else None
-        faults = state.faults.hitting(endpoint.operation, company)
+        # A request names its company in the query or in the body.
+        text = f"{request.url.query} {await request.body()!r}" if state.faults.ask_company else ""
+        faults = state.faults.hitting(endpoint.operation, text)
         delay = state.latency + sum(fault.seconds for fault in faults if fault.kind == "latency")
         if delay:
             await asyncio.sleep(delay)
@@ -105,16 +104,6 @@ def _operation(
         return reduce(broken, faults, response)
 
     return answer
-
-
-async def _company_of(request: Request) -> str | None:
-    """Return the company that a request names, as it is written there."""
-    named = request.query_params.get("companyId")
-    if named is None:
-        with contextlib.suppress(ValueError):
-            body = json.loads(await request.body())
-            named = body.get("companyId") if isinstance(body, dict) else None
-    return named if isinstance(named, str) else None
 
 
 def _answer_instead(fault: Fault, audience: str) -> Response | None:
@@ -176,8 +165,9 @@ def _hosts(apps: Mapping[int, ASGIApp], on_request: OnRequest) -> ASGIApp:
     return app
 
 
-async def _unrouted(audience: str, request: Request, error: HTTPException) -> Response:
+async def _unrouted(audience: str, request: Request, error: Exception) -> Response:
     """Return the answer to an unknown route or a wrong method."""
+    assert isinstance(error, HTTPException)
     if audience == BALANCE_AUDIENCE:
         # The interface shows a text for unknown routes only; a wrong method gets its standard status.
         content = ROUTE_UNKNOWN if error.status_code == _NOT_FOUND else error.detail
