@@ -15,18 +15,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-# Names of companies, people and categories.
+# Names of companies, people, categories, and of accounts that only the service has.
 NAMES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("names.toml").read_text(encoding="utf-8"))
-
-# Accounts that the service has and the ERP does not: code, name, archived.
-ONLY_IN_SERVICE = (
-    ("495900", "Altkonto Beratung (Migration 2024)", False),
-    ("498500", "Werkzeuge und Kleingeräte", False),
-    ("499900", "Testkonto - bitte löschen", True),
-)
-
-# Names under which the service has the accounts marked `~`.
-OTHER_NAMES = {"454000": "Kfz-Reparaturen & Wartung", "465000": "Bewirtung"}
 
 # Kinds of categories by their number: period and remainder, chosen so that no number is of two kinds.
 _UNMAPPED = (12, 5)
@@ -161,11 +151,15 @@ class World:
         if company > 0:
             return [account(f"{4000 + 10 * n}", f"Account {4000 + 10 * n}", None, archived=n == 0) for n in range(12)]
         known = [
-            account(row.code, OTHER_NAMES.get(row.code, row.name), row.tax_code or None, archived=not row.active)
+            account(
+                row.code, NAMES["other_names"].get(row.code, row.name), row.tax_code or None, archived=not row.active
+            )
             for row in chart_of_accounts()
             if row.in_service
         ]
-        return known + [account(code, name, None, archived=archived) for code, name, archived in ONLY_IN_SERVICE]
+        return known + [
+            account(code, name, None, archived=archived) for code, name, archived in NAMES["only_in_service"]
+        ]
 
     def categories_of(self, company: int) -> Iterator[dict[str, Any]]:
         """Yield the categories of a company as the service answers them, in the order of their creation.
@@ -179,7 +173,7 @@ class World:
         codes = dict.fromkeys(a.tax_code_external_id for a in accounts if a.tax_code_external_id)
         taxes = [self.id("company", company, "tax", code) for code in codes]
         ids = {account.external_id: account.id for account in accounts}
-        foreign = {code for code, _, _ in ONLY_IN_SERVICE}
+        foreign = {code for code, *_ in NAMES["only_in_service"]}
         uncharted = [a.id for a in accounts if a.external_id in foreign and not a.archived]
         archived = [a.id for a in accounts if a.archived and a.external_id not in foreign]
         usual = [a.id for a in accounts if not a.archived and a.external_id not in foreign]

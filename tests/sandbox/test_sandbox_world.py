@@ -9,7 +9,7 @@ import uuid
 from collections import Counter
 
 from bktools.sandbox import write_sample_data
-from bktools.sandbox.world import ONLY_IN_SERVICE, World, chart_of_accounts, row_json
+from bktools.sandbox.world import NAMES, World, chart_of_accounts, row_json
 
 # Typed from a first run: they change only when the world is changed on purpose.
 WORLD_DIGEST = "cd55afc2506d509b"
@@ -83,7 +83,7 @@ def test_the_chart_against_the_service():
     assert all(len(account.code) == 6 and account.code.isdigit() for account in chart)
     assert len({account.code for account in chart}) == len(chart) == 93
     stored = {account.external_id: account for account in World().accounts(0)}
-    assert stored.keys() - {account.code for account in chart} == {code for code, _, _ in ONLY_IN_SERVICE}
+    assert stored.keys() - {account.code for account in chart} == {code for code, *_ in NAMES["only_in_service"]}
     for account in chart:
         if account.in_service == "=":
             known = stored[account.code]
