@@ -17,7 +17,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import uvicorn
 
-from bktools.errors import StorageError
+from bktools.errors import ArgumentError, StorageError
 from bktools.sandbox.app import OnRequest, build_app
 from bktools.sandbox.auth import ALL_SCOPES, BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
 from bktools.sandbox.faults import Fault, Faults, check_seconds, check_whole
@@ -255,9 +255,12 @@ class Server:
 
         `metadata` is JSON text.
         """
-        new = {"id": new_id(), "company_id": self.company_id, "name": name, "archived": False}
-        new |= dict.fromkeys(("account_id", "tax_code_id", "metadata")) | fields
-        category = next(self._world.categories_of(0)) | {camel(field): value for field, value in new.items()}
+        group = next(self._world.categories_of(0))["categoryGroupId"]
+        new = {"id": new_id(), "company_id": self.company_id, "category_group_id": group, "name": name}
+        new |= {"archived": False} | dict.fromkeys(("account_id", "tax_code_id", "metadata"))
+        if unknown := sorted(fields.keys() - new.keys()):
+            raise ArgumentError(unknown[0], f"is not a field of a category: choose from {', '.join(new)}")
+        category = {camel(field): value for field, value in (new | fields).items()}
         with self._store() as store:
             store.add_category(category)
         return str(category["id"])

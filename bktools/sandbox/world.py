@@ -150,16 +150,13 @@ class World:
 
         if company > 0:
             return [account(f"{4000 + 10 * n}", f"Account {4000 + 10 * n}", None, archived=n == 0) for n in range(12)]
+        others, only_in_service = NAMES["other_names"], NAMES["only_in_service"]
         known = [
-            account(
-                row.code, NAMES["other_names"].get(row.code, row.name), row.tax_code or None, archived=not row.active
-            )
+            account(row.code, others.get(row.code, row.name), row.tax_code or None, archived=not row.active)
             for row in chart_of_accounts()
             if row.in_service
         ]
-        return known + [
-            account(code, name, None, archived=archived) for code, name, archived in NAMES["only_in_service"]
-        ]
+        return known + [account(code, name, None, archived=archived) for code, name, archived in only_in_service]
 
     def categories_of(self, company: int) -> Iterator[dict[str, Any]]:
         """Yield the categories of a company as the service answers them, in the order of their creation.
