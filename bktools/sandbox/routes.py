@@ -14,7 +14,7 @@ from bktools.sandbox.answers import Refusal, ScopeRefusal, json_answer, text_ans
 from bktools.sandbox.auth import ORGANISATION_SCOPE, Caller
 from bktools.sandbox.jobs import ExportJob, job_at
 from bktools.sandbox.nouns import NOUNS, Listed
-from bktools.sandbox.paging import Condition, Cursors, all_of, any_of, check_page, equal, order_of
+from bktools.sandbox.paging import Condition, Cursors, all_of, among, check_page, condition_of, order_of
 from bktools.sandbox.schemas import SCHEMAS
 from bktools.sandbox.store import State, new_id
 from bktools.sandbox.validation import read_body, read_query, same_json, uuid_text
@@ -37,13 +37,14 @@ def search(noun: Listed) -> Handler:
         company = sent["companyId"]
         conditions: list[Condition] = []
         if company is not None:
-            conditions.append(equal("company_id", _company(state, caller, company).id))
+            conditions.append(condition_of("company_id = ?", _company(state, caller, company).id))
         elif ORGANISATION_SCOPE not in caller.scopes:
             raise ScopeRefusal(403)
         elif caller.companies is not None:
-            conditions.append(any_of("company_id", caller.companies))
+            conditions.append(condition_of(among("company_id"), caller.companies))
         # An empty list is no filter.
-        conditions += [meets(sent[name]) for name, (_, meets) in noun.filters.items() if sent[name] not in (None, [])]
+        given = {name: sent[name] for name in noun.filters if sent[name] not in (None, [])}
+        conditions += [condition_of(noun.filters[name][1], value) for name, value in given.items()]
         return _page(state, noun, all_of(*conditions), page, parameters)
 
     return answer
