@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -53,33 +54,13 @@ def is_duplicate(status: int, detail: str) -> bool:
     return status == 409 or (status == 400 and any(word in detail.lower() for word in words))  # noqa: PLR2004
 
 
-def create_body(
-    company_id: object,
-    external_id: object,
-    name: object,
-    *,
-    archived: object = False,
-    code: object = None,
-    metadata: object = None,
-    tax_code_external_id: object = None,
-) -> dict[str, Any]:
-    """Check the arguments and return the body that creates an account.
-
-    ASSUMED: `archived`, `companyId`, `externalId` and `name` are required, the rest is optional.
-    """
-    body: dict[str, Any] = {
-        "archived": rules.flag("archived", archived),
-        "companyId": rules.uuid_text("company_id", company_id),
-        "externalId": rules.text("external_id", external_id, shortest=1, longest=LONGEST_TEXT),
-        "name": rules.text("name", name, longest=LONGEST_TEXT),
+def create_body(**account: object) -> dict[str, Any]:
+    """Check the arguments, those of `Service.create_account`, and return the body that creates an account."""
+    return {
+        field: rule(name, account.get(name))
+        for name, (field, rule) in _FIELDS.items()
+        if name in _REQUIRED or account.get(name) is not None
     }
-    if code is not None:
-        body["code"] = rules.text("code", code, longest=LONGEST_TEXT)
-    if metadata is not None:
-        body["metadata"] = _json_object("metadata", metadata)
-    if tax_code_external_id is not None:
-        body["taxCodeExternalId"] = rules.text("tax_code_external_id", tax_code_external_id)
-    return body
 
 
 def _json_object(argument: str, value: object) -> dict[str, Any]:
@@ -90,3 +71,19 @@ def _json_object(argument: str, value: object) -> dict[str, Any]:
     except (TypeError, ValueError) as error:
         raise ArgumentError(argument, f"must hold only values that JSON supports ({error})", value) from None
     return dict(value)
+
+
+_short_text = functools.partial(rules.text, longest=LONGEST_TEXT)
+
+# By argument: the field of the body, and its rule.
+_FIELDS: dict[str, tuple[str, Callable[[str, Any], Any]]] = {
+    "archived": ("archived", rules.flag),
+    "company_id": ("companyId", rules.uuid_text),
+    "external_id": ("externalId", functools.partial(_short_text, shortest=1)),
+    "name": ("name", _short_text),
+    "code": ("code", _short_text),
+    "metadata": ("metadata", _json_object),
+    "tax_code_external_id": ("taxCodeExternalId", rules.text),
+}
+# ASSUMED: the others may be missing.
+_REQUIRED = ("archived", "company_id", "external_id", "name")

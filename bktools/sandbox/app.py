@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from functools import reduce
+from functools import partial, reduce
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -54,7 +52,7 @@ _MINUTE = 60.0
 _NOT_FOUND = 404
 
 
-def build_app(state: State, base_url: str, balance_url: str, on_request: OnRequest | None = None) -> ASGIApp:
+def build_app(state: State, base_url: str, balance_url: str, on_request: OnRequest) -> ASGIApp:
     """Return the application: the main host and the balance host, told apart by their ports."""
     count = _rate_limit(state.requests_per_minute)
 
@@ -62,14 +60,11 @@ def build_app(state: State, base_url: str, balance_url: str, on_request: OnReque
         async def failed(_: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
             return _failure(audience, 500)
 
-        async def unrouted(request: Request, error: Exception) -> Response:
-            assert isinstance(error, HTTPException)
-            return _unrouted(audience, request, error)
-
         routes = [
             Route(endpoint.path, _operation(endpoint, handler, audience, state, count), methods=[endpoint.method])
             for endpoint, handler in served
         ]
+        unrouted = partial(_unrouted, audience)
         app = Starlette(routes=[*routes, *others], exception_handlers={HTTPException: unrouted, Exception: failed})
         app.router.redirect_slashes = False
         return app
@@ -79,16 +74,16 @@ def build_app(state: State, base_url: str, balance_url: str, on_request: OnReque
 
     main = host(MAIN_ROUTES, MAIN_AUDIENCE, Route("/openapi.json", describe, methods=["GET"]))
     balance = host(BALANCE_ROUTES, BALANCE_AUDIENCE)
-    hosts = _hosts({_port(base_url): main, _port(balance_url): balance})
-    return hosts if on_request is None else _telling(hosts, on_request)
+    return _hosts({_port(base_url): main, _port(balance_url): balance}, on_request)
 
 
 def _operation(
     endpoint: Endpoint, handler: Handler, audience: str, state: State, count: Callable[[], None]
 ) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
-        company = await _company_of(request) if state.faults.ask_company else None
-        faults = state.faults.hitting(endpoint.operation, company)
+        # A request names its company in the query or in the body.
+        text = f"{request.url.query} {await request.body()!r}" if state.faults.ask_company else ""
+        faults = state.faults.hitting(endpoint.operation, text)
         delay = state.latency + sum(fault.seconds for fault in faults if fault.kind == "latency")
         if delay:
             await asyncio.sleep(delay)
@@ -109,16 +104,6 @@ def _operation(
         return reduce(broken, faults, response)
 
     return answer
-
-
-async def _company_of(request: Request) -> str | None:
-    """Return the company that a request names, as it is written there."""
-    named = request.query_params.get("companyId")
-    if named is None:
-        with contextlib.suppress(ValueError):
-            body = json.loads(await request.body())
-            named = body.get("companyId") if isinstance(body, dict) else None
-    return named if isinstance(named, str) else None
 
 
 def _answer_instead(fault: Fault, audience: str) -> Response | None:
@@ -146,32 +131,23 @@ def _rate_limit(per_minute: int | None) -> Callable[[], None]:
     return count
 
 
-def _hosts(apps: Mapping[int, ASGIApp]) -> ASGIApp:
-    """Choose the application by the port, and refuse requests meant for another host.
+def _hosts(apps: Mapping[int, ASGIApp], on_request: OnRequest) -> ASGIApp:
+    """Choose the application by the port, refuse requests meant for another host, and tell of each request once.
 
-    A web page can make its own host name point here (DNS rebinding); the Host header shows that name.
+    A web page can make its own host name point here (DNS rebinding); the Host header shows that name. A request is told
+    before its client has the answer, without its query, which may hold an e-mail.
     """
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        port = scope["server"][1]
+        status, begin, port = None, time.perf_counter(), scope["server"][1]
         # Faults that break connections need uvicorn's own.
         scope["state"] = {"transport": receive.__self__.transport}  # type: ignore[attr-defined]
         chosen = apps[port]
         if Request(scope).headers.get("host", "").lower() not in (f"127.0.0.1:{port}", f"localhost:{port}"):
             message = f"this is 127.0.0.1:{port}; the Host header says otherwise"
             chosen = Refusal(421, "MISDIRECTED_REQUEST", message).answer()
-        await chosen(scope, receive, send)
-
-    return app
-
-
-def _telling(app: ASGIApp, on_request: OnRequest) -> ASGIApp:
-    """Tell of each request once, before its client has the answer. Its query may hold an e-mail and is left out."""
-
-    async def telling(scope: Scope, receive: Receive, send: Send) -> None:
-        status, begin = None, time.perf_counter()
 
         async def noting(message: Message) -> None:
             nonlocal status
@@ -181,16 +157,17 @@ def _telling(app: ASGIApp, on_request: OnRequest) -> ASGIApp:
             await send(message)
 
         try:
-            await app(scope, receive, noting)
+            await chosen(scope, receive, noting)
         finally:
             if status is None:
                 on_request(scope["method"], scope["path"], None, time.perf_counter() - begin)
 
-    return telling
+    return app
 
 
-def _unrouted(audience: str, request: Request, error: HTTPException) -> Response:
+async def _unrouted(audience: str, request: Request, error: Exception) -> Response:
     """Return the answer to an unknown route or a wrong method."""
+    assert isinstance(error, HTTPException)
     if audience == BALANCE_AUDIENCE:
         # The interface shows a text for unknown routes only; a wrong method gets its standard status.
         content = ROUTE_UNKNOWN if error.status_code == _NOT_FOUND else error.detail

@@ -36,11 +36,6 @@ class Caller(NamedTuple):
     companies: Sequence[str] | None = None
     expires_at: float | None = None
 
-    def check_company(self, company_id: str, known: bool) -> None:  # noqa: FBT001 - the two go together
-        """Refuse a company that the caller cannot see; one that does not exist looks the same."""
-        if not known or (self.companies is not None and company_id not in self.companies):
-            raise ScopeRefusal(403)
-
 
 def authenticate(
     endpoint: Endpoint, header: str | None, audience: str, api_key: str, caller_of: Callable[[str], Caller | None]

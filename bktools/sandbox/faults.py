@@ -137,12 +137,12 @@ class Faults:
         """Whether a fault depends on the company of a request."""
         return any(fault.company for fault, _ in self._active)
 
-    def hitting(self, operation: str, company: str | None = None) -> list[Fault]:
-        """Return the faults that hit this request of an operation, for a company."""
+    def hitting(self, operation: str, text: str = "") -> list[Fault]:
+        """Return the faults that hit a request of an operation; `text` names its company."""
         return [
             fault
             for fault, hits in tuple(self._active)
-            if fault.operation in {None, operation} and fault.company in {None, company} and next(hits)
+            if fault.operation in {None, operation} and (fault.company or "") in text and next(hits)
         ]
 
 

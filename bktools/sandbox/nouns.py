@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bktools.sandbox.paging import Condition, any_of, equal, field
+from bktools.sandbox.paging import among, field
 from bktools.sandbox.schemas import FLAG, PAGING, TEXT, UUID, UUIDS, Schema, nullable, record
-from bktools.sandbox.world import World, category_json, to_json
+from bktools.sandbox.world import World
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Listed:
     schema : Schema
         The record; every field that is no object sorts.
     filters : mapping
-        By its name in a request, the schema of a filter's value and the condition of it. `companyId` is not among them.
+        By its name in a request, the schema of a filter's value and its SQL condition. `companyId` is not among them.
     rows : callable
-        Yields id and JSON of the rows of a new world's company, given by its number.
+        Returns the rows of a new world's company, given by its number.
     body : str, optional
         Name of the search's body in the OpenAPI document. Default: a search by query parameters.
     needs_company : bool
@@ -40,8 +40,8 @@ class Listed:
     table: str
     name: str
     schema: Schema
-    filters: Mapping[str, tuple[Schema, Callable[[Any], Condition]]]
-    rows: Callable[[World, int], Iterator[tuple[str, str]]]
+    filters: Mapping[str, tuple[Schema, str]]
+    rows: Callable[[World, int], Iterable[dict[str, Any]]]
     body: str | None = None
     needs_company: bool = False
 
@@ -68,16 +68,6 @@ class Listed:
         return {**filters, "type": "object", "properties": filters["properties"] | PAGING | {"sorting_keys": keys}}
 
 
-def has(name: str) -> Callable[[Any], Condition]:
-    """Return the condition of a filter that a field must be equal to."""
-    return lambda value: equal(field(name), value)
-
-
-def is_among(name: str) -> Callable[[Any], Condition]:
-    """Return the condition of a filter whose values a field must be among."""
-    return lambda values: any_of(field(name), values)
-
-
 CATEGORIES = Listed(
     "search_categories",
     "categories:read",
@@ -90,13 +80,13 @@ CATEGORIES = Listed(
         anything="metadata?",
     ),
     {
-        "ids": (UUIDS, lambda values: any_of("id", values)),
-        "accountIds": (UUIDS, is_among("accountId")),
-        "categoryGroupIds": (UUIDS, is_among("categoryGroupId")),
-        "archived": (FLAG, has("archived")),
-        "name": (TEXT, lambda text: Condition(f"instr(folded({field('name')}), ?) > 0", (text.casefold(),))),
+        "ids": (UUIDS, among("id")),
+        "accountIds": (UUIDS, among(field("accountId"))),
+        "categoryGroupIds": (UUIDS, among(field("categoryGroupId"))),
+        "archived": (FLAG, f"{field('archived')} = ?"),
+        "name": (TEXT, f"instr(folded({field('name')}), folded(?)) > 0"),
     },
-    lambda world, company: ((row.id, category_json(row)) for row in world.categories_of(company)),
+    World.categories_of,
     body="CategorySearch",
     needs_company=True,
 )
@@ -111,8 +101,8 @@ EMPLOYEES = Listed(
         text="email! firstName! lastName! code jobTitle phone role",
         avatar=("avatar", record(text="url!")),
     ),
-    {"email": (TEXT, has("email")), "code": (TEXT, has("code"))},
-    lambda world, company: ((row["id"], to_json(row)) for row in world.employees_of(company)),
+    {"email": (TEXT, f"{field('email')} = ?"), "code": (TEXT, f"{field('code')} = ?")},
+    World.employees_of,
 )
 
 NOUNS = (CATEGORIES, EMPLOYEES)

@@ -33,22 +33,8 @@ class Term(NamedTuple):
     sql: str
     descending: bool = False
 
-    def __str__(self) -> str:
-        """Return the SQL."""
-        return f"{self.sql} {'DESC' if self.descending else 'ASC'}"
-
 
 Order = tuple[Term, ...]
-
-
-class Rows(NamedTuple):
-    """Rows of a page: their keys and JSON, whether rows come before and after it, and the number of all rows."""
-
-    keys: list[Key]
-    bodies: list[str]
-    has_previous: bool
-    has_next: bool
-    total: int
 
 
 def field(name: str) -> str:
@@ -56,15 +42,15 @@ def field(name: str) -> str:
     return f"json_extract(body, '$.{name}')"
 
 
-def equal(column: str, value: object) -> Condition:
-    """Return the condition that a column has a value."""
-    return Condition(f"{column} = ?", (value,))
+def among(column: str) -> str:
+    """Return the SQL of a filter that a column has one of the values of a list."""
+    return f"{column} IN (SELECT value FROM json_each(?))"  # noqa: S608 - own names
 
 
-def any_of(column: str, values: Sequence[str]) -> Condition:
-    """Return the condition that a column has one of the values."""
+def condition_of(sql: str, value: Any) -> Condition:
+    """Return the condition of a filter's SQL with its value or its list of values."""
     # One parameter however many values, sorted so that the same set is the same query.
-    return Condition(f"{column} IN (SELECT value FROM json_each(?))", (json.dumps(sorted(values)),))  # noqa: S608 - own names
+    return Condition(sql, (json.dumps(sorted(value)) if isinstance(value, list | tuple) else value,))
 
 
 def all_of(*conditions: Condition) -> Condition:

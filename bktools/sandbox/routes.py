@@ -14,11 +14,11 @@ from bktools.sandbox.answers import Refusal, ScopeRefusal, json_answer, text_ans
 from bktools.sandbox.auth import ORGANISATION_SCOPE, Caller
 from bktools.sandbox.jobs import ExportJob, job_at
 from bktools.sandbox.nouns import NOUNS, Listed
-from bktools.sandbox.paging import Condition, Cursors, all_of, any_of, check_page, equal, order_of
+from bktools.sandbox.paging import Condition, Cursors, all_of, among, check_page, condition_of, order_of
 from bktools.sandbox.schemas import SCHEMAS
 from bktools.sandbox.store import State, new_id
 from bktools.sandbox.validation import read_body, read_query, same_json, uuid_text
-from bktools.sandbox.world import Account, camel
+from bktools.sandbox.world import Account, Company, camel
 
 Handler = Callable[[Request, State, Caller], Awaitable[Response]]
 
@@ -37,17 +37,25 @@ def search(noun: Listed) -> Handler:
         company = sent["companyId"]
         conditions: list[Condition] = []
         if company is not None:
-            caller.check_company(company, known=state.store.company(company) is not None)
-            conditions.append(equal("company_id", company))
+            conditions.append(condition_of("company_id = ?", _company(state, caller, company).id))
         elif ORGANISATION_SCOPE not in caller.scopes:
             raise ScopeRefusal(403)
         elif caller.companies is not None:
-            conditions.append(any_of("company_id", caller.companies))
+            conditions.append(condition_of(among("company_id"), caller.companies))
         # An empty list is no filter.
-        conditions += [meets(sent[name]) for name, (_, meets) in noun.filters.items() if sent[name] not in (None, [])]
+        given = {name: sent[name] for name in noun.filters if sent[name] not in (None, [])}
+        conditions += [condition_of(noun.filters[name][1], value) for name, value in given.items()]
         return _page(state, noun, all_of(*conditions), page, parameters)
 
     return answer
+
+
+def _company(state: State, caller: Caller, company_id: str) -> Company:
+    """Return a company that the caller can see; any other one is refused as one that does not exist."""
+    company = state.store.company(company_id)
+    if company is None or (caller.companies is not None and company_id not in caller.companies):
+        raise ScopeRefusal(403)
+    return company
 
 
 def _page(
@@ -60,19 +68,21 @@ def _page(
     echo = {name: page[name] for name in ("after", "before", "limit", "offset") if page[name] is not None}
     bounds = {name: cursors.read(name, page[name]) for name in ("after", "before") if name in echo}
     limit = min(echo.get("limit", state.max_limit), state.max_limit)
-    rows = state.store.page(noun.table, matching, order, limit, **bounds, offset=echo.get("offset", 0))
+    rows, has_previous, has_next, total = state.store.page(
+        noun.table, matching, order, limit, **bounds, offset=echo.get("offset", 0)
+    )
     if keys:
         echo |= {"sortingKeys": keys, "sortingOrder": orders}
     pagination = {
         "currentRequestPagination": {"parameters": parameters, **echo},
-        "hasNextPage": rows.has_next,
-        "hasPreviousPage": rows.has_previous,
-        "total": rows.total,
+        "hasNextPage": has_next,
+        "hasPreviousPage": has_previous,
+        "total": total,
     }
-    if rows.keys:
-        pagination |= {"startCursor": cursors.write(rows.keys[0]), "endCursor": cursors.write(rows.keys[-1])}
+    if rows:
+        pagination |= {"startCursor": cursors.write(rows[0][1:]), "endCursor": cursors.write(rows[-1][1:])}
     envelope = json.dumps(pagination, ensure_ascii=False)
-    return text_answer(f'{{"data": [{", ".join(rows.bodies)}], "pagination": {envelope}}}')
+    return text_answer(f'{{"data": [{", ".join(row[0] for row in rows)}], "pagination": {envelope}}}')
 
 
 async def get_employee(request: Request, state: State, caller: Caller) -> Response:
@@ -82,14 +92,14 @@ async def get_employee(request: Request, state: State, caller: Caller) -> Respon
     if employee is None:
         raise Refusal(404, "NOT_FOUND", f"there is no employee {employee_id}")
     company, body = employee
-    caller.check_company(company, known=True)
+    _company(state, caller, company)
     return text_answer(f'{{"data": {body}}}')
 
 
 async def create_account(request: Request, state: State, caller: Caller) -> Response:
     """Create an account: 201 when it is new, 200 when it exists and nothing differs, else 409 (4.3)."""
     sent = await read_body(request, SCHEMAS["AccountCreate"])
-    caller.check_company(sent["companyId"], known=state.store.company(sent["companyId"]) is not None)
+    _company(state, caller, sent["companyId"])
     account = Account(id=new_id(), **{name: sent[camel(name)] for name in _SENT})
     stored, new = state.store.create_account(account)
     differing = [
@@ -114,9 +124,7 @@ async def create_account(request: Request, state: State, caller: Caller) -> Resp
 async def create_export_job(request: Request, state: State, caller: Caller) -> Response:
     """Create an export job, or refuse it for one of the three documented reasons (section 4.2)."""
     sent = await read_body(request, SCHEMAS["ExportJobCreate"])
-    company = state.store.company(sent["companyId"])
-    caller.check_company(sent["companyId"], known=company is not None)
-    assert company is not None
+    company = _company(state, caller, sent["companyId"])
     if not company.has_integration:
         message = f"no active accounting integration exists for company {company.id} and its accounting system"
         raise Refusal(404, "ACCOUNTING_INTEGRATION_NOT_FOUND", message)

@@ -153,7 +153,7 @@ def _quoted(text: str) -> str:
 
 def _entries(world: World) -> list[dict[str, str]]:
     """Return the accounting entries of a world's first company, most of them approved and coded."""
-    categories = [category.id for category in world.categories_of(0)]
+    categories = [category["id"] for category in world.categories_of(0)]
     employees = [employee["id"] for employee in world.employees_of(0)]
     special = {
         120: {"category_id": ""},

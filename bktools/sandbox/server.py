@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 import math
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, closing, suppress
-from functools import partial, wraps
+from contextlib import ExitStack, closing
+from functools import wraps
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import uvicorn
 
-from bktools.errors import StorageError
+from bktools.errors import ArgumentError, StorageError
 from bktools.sandbox.app import OnRequest, build_app
 from bktools.sandbox.auth import ALL_SCOPES, BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
 from bktools.sandbox.faults import Fault, Faults, check_seconds, check_whole
 from bktools.sandbox.jobs import job_at
 from bktools.sandbox.store import State, Store, new_id
-from bktools.sandbox.world import World
+from bktools.sandbox.world import World, camel
 
 DATABASE = "service.sqlite"
 LOOPBACK = "127.0.0.1"
@@ -139,7 +138,7 @@ class Server:
         self.file = Path(db) if db is not None else Path(folder) / DATABASE
         self._world = World(seed, companies, categories, employees)
         self._ports = (port, balance_port)
-        self._on_request = on_request
+        self._on_request = on_request or (lambda *_: None)
         self._faults = Faults(faults)
         self._conduct = (max_limit, job_seconds, latency, requests_per_minute)
         self._uvicorn: _WebServer | None = None
@@ -185,7 +184,7 @@ class Server:
         if self._thread is None:
             return
         if self._uvicorn is not None:
-            self._uvicorn.end()
+            self._uvicorn.should_exit = True
         self._thread.join()
         self._thread = None
         self._uvicorn = None
@@ -252,14 +251,19 @@ class Server:
     accepted_entries = _of_the_store(Store.accepted_entries)
 
     def add_category(self, name: str, **fields: Any) -> str:
-        """Add a category at the end of the table and return its id; fields are those of `world.Category`."""
-        first = next(self._world.categories_of(0))
-        new: dict[str, Any] = {"id": new_id(), "company_id": self.company_id, "name": name, "archived": False}
-        new |= dict.fromkeys(("account_id", "tax_code_id", "metadata"))
-        category = first._replace(**(new | fields))
+        """Add a category at the end of the table and return its id; fields are those of `contract.categories.Category`.
+
+        `metadata` is JSON text.
+        """
+        group = next(self._world.categories_of(0))["categoryGroupId"]
+        new = {"id": new_id(), "company_id": self.company_id, "category_group_id": group, "name": name}
+        new |= {"archived": False} | dict.fromkeys(("account_id", "tax_code_id", "metadata"))
+        if unknown := sorted(fields.keys() - new.keys()):
+            raise ArgumentError(unknown[0], f"is not a field of a category: choose from {', '.join(new)}")
+        category = {camel(field): value for field, value in (new | fields).items()}
         with self._store() as store:
             store.add_category(category)
-        return category.id
+        return str(category["id"])
 
     def export_jobs(self) -> list[dict[str, Any]]:
         """Return every export job with its current status and the interface's fields, the oldest first."""
@@ -299,24 +303,10 @@ class Server:
 class _WebServer(uvicorn.Server):
     """A web server that ends at once when nobody is connected, where uvicorn waits up to a fifth of a second."""
 
-    _wake: Callable[[], object] | None = None
-
-    def end(self) -> None:
-        """Ask the server to end; from any thread."""
-        self.should_exit = True
-        if self._wake is not None:
-            with suppress(RuntimeError):  # it has ended already
-                self._wake()
-
     async def main_loop(self) -> None:
-        """Serve until `end`; every second or so the answers get another date."""
-        ended = asyncio.Event()
-        self._wake = partial(asyncio.get_running_loop().call_soon_threadsafe, ended.set)
-        for tick in itertools.count():
-            if await self.on_tick(tick % 10):
-                return
-            with suppress(TimeoutError):
-                await asyncio.wait_for(ended.wait(), timeout=0.1)
+        """Serve until the server is to end."""
+        while not await self.on_tick(0):  # noqa: ASYNC110 - other threads end it by an attribute
+            await asyncio.sleep(0.01)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Close the sockets, and let connected clients have their answers."""

@@ -26,8 +26,8 @@ from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
 from bktools.sandbox.faults import Faults
 from bktools.sandbox.jobs import OUTCOMES, ExportJob
 from bktools.sandbox.nouns import NOUNS, Listed
-from bktools.sandbox.paging import Condition, Key, Order, Rows, all_of, backwards, beyond
-from bktools.sandbox.world import Account, Category, Company, World, category_json
+from bktools.sandbox.paging import Condition, Key, Order, all_of, backwards, beyond
+from bktools.sandbox.world import Account, Company, World, row_json
 
 # Searches and sorts read the fields of categories and employees from their JSON.
 _TABLES = """
@@ -160,7 +160,7 @@ class Store:
         [made] = self._execute("SELECT value FROM settings WHERE name = 'world'").fetchone()
         world = World(*json.loads(made))
         for number, company in enumerate(world.all_companies):
-            rows = ((id_, company.id, body) for id_, body in noun.rows(world, number))
+            rows = ((row["id"], company.id, row_json(row)) for row in noun.rows(world, number))
             self._connection.executemany(_ADD.format(noun.table), rows)
 
     @contextmanager
@@ -195,8 +195,11 @@ class Store:
         after: Key | None = None,
         before: Key | None = None,
         offset: int = 0,
-    ) -> Rows:
-        """Return one page of a table, read in one transaction."""
+    ) -> tuple[list[tuple[Any, ...]], bool, bool, int]:
+        """Return one page of a table, read in one transaction.
+
+        They are its rows (JSON, then the key), whether rows come before and after it, and the number of all rows.
+        """
         forwards = before is None
         read, bound = (order, after) if forwards else (backwards(order), before)
         with self._transaction("DEFERRED"):
@@ -210,15 +213,16 @@ class Store:
                 behind = bool(self._select(table, all_of(matching, beyond(towards, bound, inclusive=True)), towards, 1))
         rows = read_rows[:limit] if forwards else read_rows[:limit][::-1]
         previous, following = (behind, more) if forwards else (more, behind)
-        return Rows([row[1:] for row in rows], [row[0] for row in rows], previous, following, total)
+        return rows, previous, following, total
 
     def _select(
         self, table: str, matching: Condition, order: Order, count: int, offset: int = 0
     ) -> list[tuple[Any, ...]]:
         columns = ", ".join(["body", *(term.sql for term in order)])
+        terms = ", ".join(f"{term.sql} {'DESC' if term.descending else 'ASC'}" for term in order)
         sql = (
             f"SELECT {columns} FROM {table} WHERE {matching.sql} "  # noqa: S608 - own names, values are bound
-            f"ORDER BY {', '.join(map(str, order))} LIMIT ? OFFSET ?"
+            f"ORDER BY {terms} LIMIT ? OFFSET ?"
         )
         return self._execute(sql, (*matching.parameters, count, offset)).fetchall()
 
@@ -268,9 +272,9 @@ class Store:
 
     # Categories and employees
 
-    def add_category(self, category: Category) -> None:
-        """Add a category at the end of the table."""
-        self._execute(_ADD.format("categories"), (category.id, category.company_id, category_json(category)))
+    def add_category(self, category: dict[str, Any]) -> None:
+        """Add a category, as the service answers it, at the end of the table."""
+        self._execute(_ADD.format("categories"), (category["id"], category["companyId"], row_json(category)))
 
     def remove_category(self, category_id: str) -> bool:
         """Remove a category; return whether it existed."""
@@ -285,9 +289,8 @@ class Store:
             )
             for position, body in self._execute(sql).fetchall():
                 self._execute("DELETE FROM categories WHERE position = ?", (position,))
-                shown = json.loads(body)
-                company, group, name = shown["companyId"], shown["categoryGroupId"], shown["name"]
-                self.add_category(Category(new_id(), company, group, name, False, None, None, None))
+                added = {"id": new_id(), "archived": False, "accountId": None, "taxCodeId": None, "metadata": None}
+                self.add_category(json.loads(body) | added)
 
     def category_ids(self, company_id: str | None = None) -> list[str]:
         """Return the ids of a company's categories (default: the first company), in the order of the table."""

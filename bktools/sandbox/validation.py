@@ -17,7 +17,6 @@ LARGEST_BODY = 4 * 1024 * 1024
 _LARGEST_READ = 16 * LARGEST_BODY
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
-_BETWEEN = re.compile(r"[ \t\n\r,:]*")
 _DIGITS = re.compile(r"-?[0-9]{1,40}")
 
 
@@ -171,18 +170,13 @@ async def _whole_body(request: Request) -> bytes:
 
 def _as_sent(text: str, name: str) -> str:
     """Return a field's JSON exactly as it was sent; the text must be a valid object with that field."""
-
-    def next_at(at: int) -> int:
-        between = _BETWEEN.match(text, at)
-        return between.end() if between else at
-
-    at, as_sent = next_at(text.index("{") + 1), ""
-    while text[at] == '"':
-        field, at = _DECODER.raw_decode(text, at)
-        start = next_at(at)
-        _, at = _DECODER.raw_decode(text, start)
-        as_sent = text[start:at] if field == name else as_sent
-        at = next_at(at)
+    rest, as_sent = text.partition("{")[2].lstrip(), ""
+    while rest.startswith('"'):
+        field, end = _DECODER.raw_decode(rest)
+        rest = rest[end:].lstrip(" \t\n\r:")
+        _, end = _DECODER.raw_decode(rest)
+        as_sent = rest[:end] if field == name else as_sent
+        rest = rest[end:].lstrip(" \t\n\r,")
     return as_sent
 
 

@@ -15,18 +15,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-# Names of companies, people and categories.
+# Names of companies, people, categories, and of accounts that only the service has.
 NAMES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("names.toml").read_text(encoding="utf-8"))
-
-# Accounts that the service has and the ERP does not: code, name, archived.
-ONLY_IN_SERVICE = (
-    ("495900", "Altkonto Beratung (Migration 2024)", False),
-    ("498500", "Werkzeuge und Kleingeräte", False),
-    ("499900", "Testkonto - bitte löschen", True),
-)
-
-# Names under which the service has the accounts marked `~`.
-OTHER_NAMES = {"454000": "Kfz-Reparaturen & Wartung", "465000": "Bewirtung"}
 
 # Kinds of categories by their number: period and remainder, chosen so that no number is of two kinds.
 _UNMAPPED = (12, 5)
@@ -38,7 +28,7 @@ _TAXED = (20, 3)
 _WITH_METADATA = (16, 0)
 
 # One encoder: `json.dumps` creates one for each call.
-to_json = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
+_to_json = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 
 _THIRD = 2
 _FORMER_VEHICLES = "450000"  # an archived account of the first company
@@ -85,19 +75,6 @@ class Account(NamedTuple):
     code: str | None
     metadata: str | None
     tax_code_external_id: str | None
-
-
-class Category(NamedTuple):
-    """A bookkeeping category as the service stores it; `metadata` is JSON text."""
-
-    id: str
-    company_id: str
-    category_group_id: str
-    name: str
-    archived: bool
-    account_id: str | None
-    tax_code_id: str | None
-    metadata: str | None
 
 
 @cache
@@ -173,15 +150,19 @@ class World:
 
         if company > 0:
             return [account(f"{4000 + 10 * n}", f"Account {4000 + 10 * n}", None, archived=n == 0) for n in range(12)]
+        others, only_in_service = NAMES["other_names"], NAMES["only_in_service"]
         known = [
-            account(row.code, OTHER_NAMES.get(row.code, row.name), row.tax_code or None, archived=not row.active)
+            account(row.code, others.get(row.code, row.name), row.tax_code or None, archived=not row.active)
             for row in chart_of_accounts()
             if row.in_service
         ]
-        return known + [account(code, name, None, archived=archived) for code, name, archived in ONLY_IN_SERVICE]
+        return known + [account(code, name, None, archived=archived) for code, name, archived in only_in_service]
 
-    def categories_of(self, company: int) -> Iterator[Category]:
-        """Yield the categories of a company, in the order of their creation."""
+    def categories_of(self, company: int) -> Iterator[dict[str, Any]]:
+        """Yield the categories of a company as the service answers them, in the order of their creation.
+
+        Their metadata are JSON text, None for none.
+        """
         owner = self.all_companies[company]
         called = _of_country("groups", owner.country)
         groups = [self.id("company", company, "group", name) for name in called]
@@ -189,7 +170,7 @@ class World:
         codes = dict.fromkeys(a.tax_code_external_id for a in accounts if a.tax_code_external_id)
         taxes = [self.id("company", company, "tax", code) for code in codes]
         ids = {account.external_id: account.id for account in accounts}
-        foreign = {code for code, _, _ in ONLY_IN_SERVICE}
+        foreign = {code for code, *_ in NAMES["only_in_service"]}
         uncharted = [a.id for a in accounts if a.external_id in foreign and not a.archived]
         archived = [a.id for a in accounts if a.archived and a.external_id not in foreign]
         usual = [a.id for a in accounts if not a.archived and a.external_id not in foreign]
@@ -205,16 +186,16 @@ class World:
                 account = ids.get(_FORMER_VEHICLES, archived[number % len(archived)])
             elif uncharted and _is(number, _ON_UNCHARTED_ACCOUNT):
                 account = uncharted[number // _ON_UNCHARTED_ACCOUNT[0] % len(uncharted)]
-            yield Category(
-                id=self.id("company", company, "category", number),
-                company_id=owner.id,
-                category_group_id=groups[number % len(groups)],
-                name=_category_name(company, owner.country, number),
-                archived=_is(number, _ARCHIVED),
-                account_id=account,
-                tax_code_id=taxes[number % len(taxes)] if taxes and _is(number, _TAXED) else None,
-                metadata=_named("metadata", number // 16) if _is(number, _WITH_METADATA) else None,
-            )
+            yield {
+                "id": self.id("company", company, "category", number),
+                "companyId": owner.id,
+                "categoryGroupId": groups[number % len(groups)],
+                "name": _category_name(company, owner.country, number),
+                "archived": _is(number, _ARCHIVED),
+                "accountId": account,
+                "taxCodeId": taxes[number % len(taxes)] if taxes and _is(number, _TAXED) else None,
+                "metadata": _named("metadata", number // 16) if _is(number, _WITH_METADATA) else None,
+            }
 
     def employees_of(self, company: int) -> Iterator[dict[str, Any]]:
         """Yield the employees of a company as the service answers them, some of them without optional fields."""
@@ -240,19 +221,16 @@ class World:
             yield {name: value for name, value in employee.items() if value is not None}
 
 
-def category_json(category: Category) -> str:
-    """Return a category as the service answers it; metadata exactly as stored, left out when missing."""
-    shown = to_json(dict(zip(_CATEGORY_FIELDS[:-1], category[:-1], strict=True)))
-    return shown if category.metadata is None else f'{shown[:-1]}, "metadata": {category.metadata}}}'
+def row_json(row: dict[str, Any]) -> str:
+    """Return a category or an employee as JSON; metadata exactly as written, left out when missing."""
+    shown, metadata = _to_json({name: row[name] for name in row if name != "metadata"}), row.get("metadata")
+    return shown if metadata is None else f'{shown[:-1]}, "metadata": {metadata}}}'
 
 
 def camel(name: str) -> str:
     """Return the interface's name of a field."""
     first, *others = name.split("_")
     return first + "".join(map(str.title, others))
-
-
-_CATEGORY_FIELDS = [camel(name) for name in Category._fields]
 
 
 def _named(names: str, number: int) -> Any:

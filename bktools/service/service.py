@@ -200,15 +200,8 @@ class Service:
         ArgumentError, ServiceError
             As in `search_categories`; the request is sent once.
         """
-        body = accounts.create_body(
-            company_id,
-            external_id,
-            name,
-            archived=archived,
-            code=code,
-            metadata=metadata,
-            tax_code_external_id=tax_code_external_id,
-        )
+        known = {"company_id": company_id, "external_id": external_id, "name": name, "archived": archived}
+        body = accounts.create_body(**known, code=code, metadata=metadata, tax_code_external_id=tax_code_external_id)
         account, status = self._answered(
             accounts.CREATE_ACCOUNT, Data[accounts.Account], body=msgspec.json.encode(body)
         )

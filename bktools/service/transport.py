@@ -161,7 +161,9 @@ class Transport:
                 raise
             except (httpx.TransportError, OSError) as error:
                 # A worker that must stop gets this error too: whether anything was sent matters more than why it ended.
-                reason = f"longer than {seconds:g} s" if time.monotonic() > end else _reason(error, self._settings)
+                reason = one_line(_clean(str(error), self._settings), LONGEST_REASON) or type(error).__name__
+                if time.monotonic() > end:
+                    reason = f"longer than {seconds:g} s"
                 if not connection.is_sent:
                     raise self._not_sent(request.url, connection, error, reason) from None
                 lost = ConnectionLostError(
@@ -241,10 +243,6 @@ def of_answer(error: Failure, headers: Mapping[str, str]) -> Failure:
     if error.request_id:
         error.args = (f"{error.args[0]} (request id {error.request_id})",)
     return error
-
-
-def _reason(error: Exception, settings: Settings) -> str:
-    return one_line(_clean(str(error), settings), LONGEST_REASON) or type(error).__name__
 
 
 def _clean(text: str, settings: Settings) -> str:

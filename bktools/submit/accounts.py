@@ -168,7 +168,7 @@ def _checked(account: Mapping[str, Any]) -> dict[str, Any]:
     # In a frame with gaps in other rows, the flag may have another type.
     values = {name: account[name] for name in VALUES} | {"archived": bool(account["archived"])}
     try:
-        body = create_body(account["company_id"], account["external_id"], **values)
+        body = create_body(company_id=account["company_id"], external_id=account["external_id"], **values)
     except ArgumentError as error:
         raise InputError(f"account {account['external_id']!r} cannot be created: {error}; nothing was sent") from None
     return {"company_id": body["companyId"], "external_id": body["externalId"], **values}

@@ -52,9 +52,9 @@ class EntryPicker:
     is saved or exported keeps a static table of what was selected.
     """
 
-    def __init__(self, entries: pd.DataFrame, grid: pa.Table, selection: Any = None) -> None:
+    def __init__(self, entries: pd.DataFrame, texts: dict[str, list[str]], selection: Any = None) -> None:
         self.entries = entries
-        self._grid_rows = grid
+        self._texts = texts
         self._displays: list[Any] = []
         columns = [
             {
@@ -63,9 +63,9 @@ class EntryPicker:
                 "hidden": name in HIDDEN,
                 "naming": name in NAMING,
             }
-            for name in grid.column_names
+            for name in texts
         ]
-        rows = list(zip(*(column.to_pylist() for column in grid.columns), strict=True))
+        rows = list(zip(*texts.values(), strict=True))
         self._grid = grid_of(columns, rows, picking=True, selected=_places(entries, selection))
         self._grid.observe(self._select_entries, names="selected")
         self._tell()
@@ -83,7 +83,13 @@ class EntryPicker:
     @property
     def totals(self) -> pd.DataFrame:
         """One row a currency of the selection: currency, entries (count), amount (exact)."""
-        return _totals(self.selection)
+        entries = self.selection
+        if not {"amount", "currency"} <= set(entries.columns):
+            return pd.DataFrame({"currency": [None], "entries": [len(entries)], "amount": [None]})
+        groups = entries.groupby("currency", dropna=False)
+        sums = groups["amount"].sum().reset_index()
+        sums.insert(1, "entries", [number_of_entries(rows) for _, rows in groups])
+        return sums
 
     @property
     def code(self) -> str:
@@ -123,16 +129,24 @@ class EntryPicker:
     @property
     def _told(self) -> str:
         """The selection in one line."""
-        return _said(self.totals, len(self.entries))
+        totals, of = self.totals, len(self.entries)
+        count = int(totals["entries"].sum())
+        if not count:
+            return f"none of {of:,} entries selected"
+        sums = [
+            f"{'without currency' if pd.isna(row['currency']) else row['currency']} "
+            f"{shown(row['amount'], None if pd.isna(row['currency']) else row['currency'])} ({row['entries']:,})"
+            for row in totals.to_dict("records")
+            if not pd.isna(row["amount"])
+        ]
+        return f"{count:,} of {of:,} entries selected" + (": " if sums else "") + " · ".join(sums)
 
     def _static(self) -> dict[str, str]:
         """Return what is shown where there is no grid: a table of the selection, and a line of text."""
-        names = [name for name in self._grid_rows.column_names if name not in HIDDEN]
+        names = [name for name in self._texts if name not in HIDDEN]
         places = sorted(self._grid.selected)
-        picked = self._grid_rows.select(names).take(pa.array(places[:KEPT_ROWS], pa.int64()))
-        cells = zip(*(column.to_pylist() for column in picked.columns), strict=True)
         # A reason is enough here; its message is in the plan.
-        rows = ([text.split("\n")[0] for text in row] for row in cells)
+        rows = ([self._texts[name][place].split("\n")[0] for name in names] for place in places[:KEPT_ROWS])
         looks = [{"amount": views.TO_THE_RIGHT, "date": views.ON_ONE_LINE}.get(name, "") for name in names]
         table = views.table(
             [*map(_label, names)], rows, total=len(places), shown=KEPT_ROWS, where=".selection", looks=looks
@@ -232,7 +246,7 @@ def _entries_of(plan: ExportPlan) -> pd.DataFrame:
     return entries.reset_index(drop=True)
 
 
-def _shown(entries: pd.DataFrame, names: dict[str, Any], plan: ExportPlan | None) -> pa.Table:
+def _shown(entries: pd.DataFrame, names: dict[str, Any], plan: ExportPlan | None) -> dict[str, list[str]]:
     """Return the columns of the grid as text: days as ISO dates, amounts with the decimals of their currency."""
     used = [name for name in entries.columns if name in {*FIRST, *HIDDEN, "status", "reason", "message"}]
     table = with_names(to_arrow(entries[used].reset_index(drop=True), "the entries"), **names)
@@ -241,10 +255,7 @@ def _shown(entries: pd.DataFrame, names: dict[str, Any], plan: ExportPlan | None
         columns["date"] = pc.cast(days_of(table), TEXT).to_pylist()
     if "amount" in columns:
         currencies = columns.get("currency", [None] * len(table))
-        columns["amount"] = [
-            None if pd.isna(amount) else shown(amount, currency)
-            for amount, currency in zip(columns["amount"], currencies, strict=True)
-        ]
+        columns["amount"] = list(map(shown, columns["amount"], currencies))
     if "account_name" in columns:
         accounts = zip(columns.pop("account_code"), columns.pop("account_name"), strict=True)
         columns["account_code"] = [" ".join(filter(None, account)) for account in accounts]
@@ -255,7 +266,7 @@ def _shown(entries: pd.DataFrame, names: dict[str, Any], plan: ExportPlan | None
         columns[STATE] = state
         ordered = [*(name for name in BEFORE_STATE if name in ordered), STATE, *ordered]
     ordered += [name for name in HIDDEN if name in columns]
-    return pa.table({name: pa.array(map(cell, columns[name]), TEXT) for name in dict.fromkeys(ordered)})
+    return {name: [cell(value) for value in columns[name]] for name in dict.fromkeys(ordered)}
 
 
 def _states(table: pa.Table, plan: ExportPlan) -> list[str]:
@@ -291,25 +302,3 @@ def _whole_entries(entries: pd.DataFrame, selected: list[int], *, before: list[i
         is_left_out = bool((lines - whole) & {*before})
         whole = whole - lines if is_left_out else whole | lines
     return sorted(whole) if whole != set(selected) else selected
-
-
-def _totals(entries: pd.DataFrame) -> pd.DataFrame:
-    if not {"amount", "currency"} <= set(entries.columns):
-        return pd.DataFrame({"currency": [None], "entries": [len(entries)], "amount": [None]})
-    groups = entries.groupby("currency", dropna=False)
-    sums = groups["amount"].sum().reset_index()
-    sums.insert(1, "entries", [number_of_entries(rows) for _, rows in groups])
-    return sums
-
-
-def _said(totals: pd.DataFrame, of: int) -> str:
-    count = int(totals["entries"].sum())
-    if not count:
-        return f"none of {of:,} entries selected"
-    sums = [
-        f"{'without currency' if pd.isna(row['currency']) else row['currency']} "
-        f"{shown(row['amount'], None if pd.isna(row['currency']) else row['currency'])} ({row['entries']:,})"
-        for row in totals.to_dict("records")
-        if not pd.isna(row["amount"])
-    ]
-    return f"{count:,} of {of:,} entries selected" + (": " if sums else "") + " · ".join(sums)

@@ -12,7 +12,7 @@ from filling import Rows, column, filled
 import bktools
 from bktools.sandbox.server import DATABASE
 from bktools.sandbox.store import Store
-from bktools.sandbox.world import Category, World
+from bktools.sandbox.world import World
 
 
 def _line(rows: Rows, check: str, at: int = 0) -> list[Any]:
@@ -25,9 +25,13 @@ def _set_account(category_id: str, account_id: str, *, sandbox: Path) -> None:
         known = bktools.load_categories(refresh=True, service=service).set_index("id").loc[category_id]
     with closing(Store(sandbox / DATABASE, World())) as store:
         store.remove_category(category_id)
-        group = known["category_group_id"]
+        category = {
+            "companyId": known["company_id"],
+            "categoryGroupId": known["category_group_id"],
+            "name": known["name"],
+        }
         store.add_category(
-            Category(category_id, known["company_id"], group, known["name"], False, account_id, None, None)
+            {"id": category_id, **category, "archived": False, "accountId": account_id, "taxCodeId": None}
         )
 
 

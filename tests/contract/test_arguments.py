@@ -130,14 +130,13 @@ BAD_ACCOUNTS = [
 def test_bad_account(arguments, message):
     """An account that breaks a rule names the argument and the rule."""
     with pytest.raises(ArgumentError, match=message):
-        accounts.create_body(**{"company_id": ID, "external_id": "0400", "name": "Bank"} | arguments)
+        accounts.create_body(**{"company_id": ID, "external_id": "0400", "name": "Bank", "archived": False} | arguments)
 
 
 def test_account_body_keeps_text_to_the_letter():
     """Leading zeros, trailing spaces and the longest texts go out as they are."""
-    body = accounts.create_body(
-        ID, "0" * 255, "Büro ", code="0400", metadata={"a": [1, None]}, tax_code_external_id="V"
-    )
+    fields = {"company_id": ID, "external_id": "0" * 255, "name": "Büro ", "archived": False, "code": "0400"}
+    body = accounts.create_body(**fields, metadata={"a": [1, None]}, tax_code_external_id="V")
     assert body == {
         "archived": False,
         "companyId": ID,

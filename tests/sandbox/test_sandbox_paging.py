@@ -9,7 +9,7 @@ import pytest
 from plain_http import HTTP
 
 from bktools.sandbox import Server
-from bktools.sandbox.paging import equal, order_of
+from bktools.sandbox.paging import Condition, order_of
 from bktools.sandbox.store import Store
 from bktools.sandbox.world import World
 
@@ -245,11 +245,11 @@ def test_a_page_by_cursor_costs_the_same_anywhere(tmp_path):
     """In the order of the table, forwards and backwards, an index gives the page: no scan and no sorting."""
     statements = []
     with closing(Store(tmp_path / "service.sqlite", World(categories=8))) as store:
-        matching, order = equal("company_id", store.companies()[0].id), order_of((), ())
-        middle = store.page("categories", matching, order, 1, offset=3).keys[0]
+        matching, order = Condition("company_id = ?", (store.companies()[0].id,)), order_of((), ())
+        [(_, *middle)], *_ = store.page("categories", matching, order, 1, offset=3)
         store._connection.set_trace_callback(statements.append)
         for bound in ({}, {"after": middle}, {"before": middle}):
-            assert len(store.page("categories", matching, order, 3, **bound).keys) == 3
+            assert len(store.page("categories", matching, order, 3, **bound)[0]) == 3
         store._connection.set_trace_callback(None)
         pages = [statement for statement in statements if "LIMIT" in statement]
         assert len(pages) >= 5

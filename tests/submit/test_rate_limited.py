@@ -152,13 +152,27 @@ def test_three_in_a_row_stop_the_run(talking):
 
 
 def test_companies_that_meet_the_limit_together_count_once(talking):
-    """Five companies that are answered 429 during one wait are all exported after it."""
+    """Five companies whose requests are all on their way when the first is answered 429 are exported after one wait."""
     companies = [company_of(number) for number in range(5)]
-    with talking(limited(5, "3"), read=30.0) as (raw, service):
+    unanswered = []
+
+    def answer(raw, connection, request):
+        if len(raw.requests) > len(companies):
+            send(connection, 201, raw.accept(request))
+            return
+        # However late a thread begins: an answer before that would make the others wait with their first request.
+        unanswered.append(connection.dup())
+        if len(unanswered) == len(companies):
+            for waiting in unanswered:
+                with waiting:
+                    send(waiting, 429, LIMIT, headers="Retry-After: 1\r\n")
+
+    with talking(answer, read=30.0) as (raw, service):
         sent = bktools.submit_export_jobs(
             bktools.compose_export_jobs(entries_of_each(companies)), apply=True, service=service
         )
         assert sent["outcome"].to_list() == ["ACCEPTED"] * 5
+        assert len(raw.requests) == 2 * len(companies)
         assert set(raw.accepted.values()) == {1}
 
 
