@@ -9,6 +9,7 @@ from functools import cached_property
 from os import PathLike
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from bktools.caller import is_command, name_of
@@ -124,6 +125,8 @@ class Reading:
         self.problems: list[InputError] = []
         self.notes: list[str] = []
         self.result: dict[str, pa.ChunkedArray] = {}
+        # The column of which rows that hold nothing in it are left out.
+        self.rows_with: int | None = None
         self._looks: Looks = {}
 
     def has(self, *fields: str) -> bool:
@@ -179,6 +182,17 @@ class Reading:
         for field in fields:
             self.places.pop(field, None)
 
+    def skip(self, rows_by_remark: Mapping[str, cells.Mask], what: str) -> None:
+        """Leave out rows, which notes count; without any other one, an error says that no row is one of `what`."""
+        table = self.table
+        self.notes += cells.counted(table, rows_by_remark)
+        others = ~np.logical_or.reduce([*rows_by_remark.values()])
+        if not others.any():
+            raise InputError(
+                f"no row below the headings is one of {what}", source=table.source, line=table.heading_line
+            )
+        self.table = table.rows(others)
+
     def free(self) -> list[int]:
         """Return the columns that are no field."""
         return [place for place in range(len(self.table.headings)) if place not in self.places.values()]
@@ -216,6 +230,7 @@ class Reading:
                 self.notes.append(
                     f"no column found for {field!r}, {self._look_like(candidates)}: choose one with {way}"
                 )
+        self.rows_with = self.places.pop("rows_with", None)
 
     def missing(self, field: str) -> InputError:
         """Return the problem that a field has no column, with the columns that look like it."""

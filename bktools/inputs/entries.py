@@ -17,14 +17,7 @@ from bktools.frames import schema
 from bktools.inputs import amounts, cells, dates, names, signed_amounts, words
 from bktools.inputs.cells import leave_out, option, question, raise_all
 from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
-from bktools.inputs.evidence import (
-    contradictions,
-    lone_half,
-    rows_with,
-    running_balance,
-    some_rows,
-    without_report_rows,
-)
+from bktools.inputs.evidence import contradictions, keep_rows, lone_half, running_balance
 from bktools.inputs.formats.registry import refuse_ledgers
 from bktools.inputs.looks import columns_like
 from bktools.inputs.proposals import proposing
@@ -137,13 +130,15 @@ def read_entries(
     places, problems, notes = reading.places, reading.problems, reading.notes
     frames: Frames = {"category_id": categories, "employee_id": employees}
     own_names = _find_columns(reading, frames, company, required)
-    rows_with_column = places.pop("rows_with", None)
     problems += _missing(reading)
     # Columns that say which entries are split stay among the others, too: they may say something else.
     splits = {field: places.pop(field) for field in _SPLITS if field in places}
     others = [place for place in reading.free() if reading.table.headings[place] and place not in own_names.values()]
-    reading.table = rows_with(reading.table, rows_with_column, notes, "entries")
-    _keep_entries(reading, others)
+    keep_rows(reading, "entries", ("id", "date"), lacks_all=True, others=others)
+    if reading.has("date", "amount"):
+        needed = [field for field in ("id", "date", "amount", "debit", "credit") if field in places]
+        neither = np.logical_and.reduce([reading.blank(field) for field in needed])
+        reading.skip({"rows skipped that have neither a date nor an amount": neither}, "entries")
     result = reading.result
     result |= {"id": reading.constant(None, schema.TEXT), "company_id": reading.constant(company, schema.TEXT)}
     for field in ("id", "company_id"):
@@ -193,7 +188,7 @@ def _find_columns(reading: Reading, frames: Frames, company: str | None, require
     }
     reading.assign(required, looks)
     if reading.has("amount") and not reading.has("debit", "credit"):
-        reading.problems += lone_half(table, places, reading.vocabulary)
+        reading.problems += lone_half(reading)
     own_names = {
         field.replace("_id", "_name"): place
         for field, place in places.items()
@@ -249,20 +244,6 @@ def _missing(reading: Reading) -> list[InputError]:
     ]
 
 
-def _keep_entries(reading: Reading, others: Sequence[int]) -> None:
-    """Leave out rows that hold nothing, those of a report, and those with neither ID nor date nor amount."""
-    places, notes = reading.places, reading.notes
-    table = cells.without_broken(reading.table, places.values(), reading.problems)
-    table = cells.without_blank_rows(table, places.values(), others=others)
-    table = without_report_rows(table, places, ("id", "date"), notes, what="entries", lacks_all=True)
-    if reading.has("date", "amount"):
-        needed = [places[field] for field in ("id", "date", "amount", "debit", "credit") if field in places]
-        texts = np.logical_and.reduce([cells.blank(table.columns[place]) for place in needed])
-        notes += cells.counted(table, {"rows skipped that have neither a date nor an amount": texts})
-        table = some_rows(table, ~texts, "entries")
-    reading.table = table
-
-
 def _read_dates(reading: Reading, date_format: str | None) -> None:
     if reading.has("date") and not reading.has("id"):
         rule = "is the date and must not be empty (fill it in, or delete rows that are no entries)"
@@ -310,16 +291,15 @@ def _against(reading: Reading, amount: pa.ChunkedArray) -> Iterator[InputError]:
 
     Signed amounts of a bank statement keep their signs, its debits are asked about.
     """
-    table, places = reading.table, reading.places
-    pair: dict[str, str] = {field: reading.heading(field) for field in ("debit", "credit") if field in places}
-    taken = {field: place for field, place in places.items() if not pair or field != "amount"}
-    yield from contradictions(table, taken, amount, reading.vocabulary, side="sign")
-    balance = running_balance(table, places, amount)
+    pair: dict[str, str] = {field: reading.heading(field) for field in ("debit", "credit") if field in reading.places}
+    if not pair:
+        yield from contradictions(reading, amount, side="sign")
+    balance = running_balance(reading, amount)
     if balance is not None and pair and not reading.is_settled(*pair):
         yield question(
             f"is a bank statement, as its running balance {balance!r} shows: there a debit is money that leaves the account."
             " To read debits as positive, name the columns",
-            table.source,
+            reading.table.source,
             pair,
         )
     elif balance is not None and not pair:

@@ -18,7 +18,7 @@ from bktools.frames import schema
 from bktools.inputs import amounts, cells, dates, sides, signed_amounts, words
 from bktools.inputs.cells import raise_all
 from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
-from bktools.inputs.evidence import contradictions, lone_half, rows_with, without_report_rows
+from bktools.inputs.evidence import contradictions, keep_rows, lone_half
 from bktools.inputs.formats.format import File, Format, Ledger
 from bktools.inputs.formats.registry import recognised, refuse_arguments
 from bktools.inputs.proposals import proposing
@@ -158,24 +158,16 @@ def _find_postings(reading: Reading) -> None:
         # The amount beside them says the same once more, in whatever sign and currency.
         reading.leave("amount", "side")
     elif reading.has("amount"):
-        reading.problems += lone_half(reading.table, reading.places, reading.vocabulary)
+        reading.problems += lone_half(reading)
         reading.leave("debit", "credit")
     elif not {*MONEY} & {error.field for error in reading.problems}:
         reading.problems.append(reading.missing("amount"))
-    table = rows_with(reading.table, reading.places.pop("rows_with", None), reading.notes, "postings")
-    places, notes = reading.places, reading.notes
-    table = cells.without_broken(table, places.values(), reading.problems)
-    if places:
-        table = cells.without_blank_rows(table, places.values())
-    if reading.has("account_code", "date"):
-        table = without_report_rows(table, places, ("account_code", "date"), notes, what="postings", lacks_all=False)
-    reading.table = table
+    keep_rows(reading, "postings", ("account_code", "date"), lacks_all=False)
     if reading.has("debit", "credit"):
         neither = reading.blank("debit") & reading.blank("credit")
         # Rows such as opening balances post nothing, if they are few.
         if neither.mean() <= _FEW:
-            notes += cells.counted(table, {"rows skipped that have neither a debit nor a credit": neither})
-            reading.table = table.rows(~neither)
+            reading.skip({"rows skipped that have neither a debit nor a credit": neither}, "postings")
 
 
 def _postings(reading: Reading, ledger: Ledger) -> tuple[pa.Table, dict[str, Decimal]]:
@@ -189,8 +181,8 @@ def _postings(reading: Reading, ledger: Ledger) -> tuple[pa.Table, dict[str, Dec
     is_of_format = ledger.is_whole and ledger.date_format in _FORMS
     reading.read("date", dates.dates, ledger.date_format, reading.notes, is_of_format=is_of_format)
     sums = _read_amounts(reading, ledger)
-    if sums and not ledger.is_whole:
-        reading.problems += contradictions(table, places, result["amount"], reading.vocabulary, side="side")
+    if sums and not ledger.is_whole and "amount" in places:
+        reading.problems += contradictions(reading, result["amount"], side="side")
     raise_all(reading.problems, table)
     result |= {field: reading.or_null(field) for field in _TEXTS if field in places}
     if "currency" in places:
