@@ -57,8 +57,8 @@ def lone_half(reading: Reading) -> Iterator[InputError]:
         if rows.any():
             heading, amount = reading.heading(side), reading.heading("amount")
             yield question(
-                f"{heading!r} has amounts where {amount!r} has none ({cells.lines_of(reading.table, rows)}); the two could"
-                " be debit and credit: name them with",
+                f"{heading!r} has amounts where {amount!r} has none ({cells.lines_of(reading.table, rows)}); the two"
+                " could be debit and credit: name them with",
                 reading.table.source,
                 {other: amount, side: heading, "amount": ""},
                 int(reading.table.lines[rows][0]),

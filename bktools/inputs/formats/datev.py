@@ -20,7 +20,7 @@ from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.encoding import utf8_error
 from bktools.inputs.formats.delimited_text import Column, accounts_of, chosen, first_cells, place_of, required, table_of
-from bktools.inputs.formats.format import Chart, File, Format, Ledger, company_in_file
+from bktools.inputs.formats.format import File, Format, Ledger, Placed, company_in_file
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal
 
@@ -46,7 +46,7 @@ def recognises(file: File) -> bool:
     return first_cells(file)[:1] in ([mark] for mark in _MARKS)
 
 
-def chart(file: File) -> Chart:
+def chart(file: File) -> Placed:
     """Return the accounts of Kontenbeschriftungen, with as many digits as the header says."""
     header, table = _read(file, _LABELS, "no names of accounts: export Kontenbeschriftungen")
     codes, notes = _codes(table, required(table, "Konto"), header.length)
@@ -54,7 +54,7 @@ def chart(file: File) -> Chart:
     adviser, client = header.cells[_ADVISER], header.cells[_CLIENT]
     # A client's number is one of its adviser's.
     company = company_in_file("/".join(filter(None, (adviser, client))) if client else "", "")
-    return Chart(replace(accounts, company=company), places)
+    return replace(accounts, company=company), places
 
 
 def ledger(file: File) -> Ledger:

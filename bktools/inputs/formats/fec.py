@@ -18,7 +18,7 @@ from bktools.inputs.formats.delimited_text import (
     required,
     table_of,
 )
-from bktools.inputs.formats.format import Chart, File, Format, Ledger
+from bktools.inputs.formats.format import File, Format, Ledger, Placed
 from bktools.inputs.table import Rows, Table
 
 _HEADINGS = ("EcritureNum", "CompteNum")
@@ -36,9 +36,9 @@ def recognises(file: File) -> bool:
     return has_headings(file, *_HEADINGS)
 
 
-def chart(file: File) -> Chart:
+def chart(file: File) -> Placed:
     """Return the accounts of the postings, each once."""
-    return Chart(*accounts_of(_read(file), "CompteNum", "CompteLib"))
+    return accounts_of(_read(file), "CompteNum", "CompteLib")
 
 
 def ledger(file: File) -> Ledger:
