@@ -391,9 +391,8 @@ class Reading:
 
     def _problem(self, message: str, field: str, columns: Mapping[str, str]) -> InputError:
         """Return an error of a field, which naming the columns settles."""
-        error = InputError(message, source=self.table.source)
-        error.field, error.settings = field, (("columns", columns),) if columns else ()
-        return error
+        settings = (("columns", columns),) if columns else ()
+        return cells.settled_by(message, self.table.source, settings, field=field)
 
 
 def opened(path: str | PathLike[str], vocabulary: Vocabulary, **form: Any) -> Reading:

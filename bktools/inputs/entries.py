@@ -180,59 +180,53 @@ def _find_columns(reading: Reading, frames: Frames, company: str | None, require
     Columns whose values are of another kind pass through: IDs of another system are none of the service, and names of
     categories and employees say nothing without the frames that know them.
     """
-    table, places = reading.table, reading.places
     looks = {
-        field: partial(_columns_of, table, field, frame, company)
+        field: partial(_columns_of, reading.table, field, frame, company)
         for field, frame in frames.items()
         if frame is not None
     }
     reading.assign(required, looks)
-    if reading.has("amount") and not reading.has("debit", "credit"):
-        reading.problems += lone_half(reading)
-    own_names = {
-        field.replace("_id", "_name"): place
-        for field, place in places.items()
-        if field in frames
-        and not _are_ids(reading, field)
-        and (frames[field] is not None or not _is_headed_id(reading, field))
-    }
-    for field in [field for field in places if field not in reading.chosen]:
-        is_name = field in frames and frames[field] is None and field not in required
-        if _is_unusable(reading, field, is_name=is_name):
-            if field == "id" or (is_name and _is_headed_id(reading, field)):
-                example = cells.quoted(reading.column(field)[0].as_py())
-                shown = f"{reading.heading(field)!r} holds IDs such as {example}"
-                reading.notes.append(f"{shown}, which are none of the service")
+    if not reading.has("debit", "credit"):
+        reading.problems += lone_half(reading) if reading.has("amount") else ()
+        reading.leave(*{"debit", "credit"} - reading.chosen.keys())
+    if reading.has("sign") and not reading.is_settled("sign") and reading.blank("sign").all():
+        reading.leave("sign")
+    if reading.has("id") and not reading.is_settled("id") and not _has_uuids(reading, "id"):
+        _leave_foreign_ids(reading, "id")
+    return _own_names(reading, frames, required)
+
+
+def _own_names(reading: Reading, frames: Frames, required: Sequence[str]) -> dict[str, int]:
+    """Return the columns of names, and leave those that name rows which nobody knows here."""
+    own_names: dict[str, int] = {}
+    for field, frame in frames.items():
+        if not reading.has(field) or cells.matches(reading.or_null(field), rules.UUID_REGEX).all():
+            continue
+        is_headed_id = normal(reading.heading(field)) in reading.vocabulary.fields[field][0].words
+        if frame is not None or not is_headed_id:
+            own_names[field.replace("_id", "_name")] = reading.places[field]
+        if frame is not None or field in required or reading.is_settled(field):
+            continue
+        if not is_headed_id:
             reading.leave(field)
+        elif not _has_uuids(reading, field):
+            _leave_foreign_ids(reading, field)
     return own_names
-
-
-def _is_unusable(reading: Reading, field: str, *, is_name: bool) -> bool:
-    """Whether a column passes through; `is_name` says that nobody knows the names that it may hold."""
-    if field in ("debit", "credit"):
-        return not reading.has("debit", "credit")
-    if field == "sign":
-        return bool(reading.blank("sign").all())
-    if field == "id":
-        return not _has_uuids(reading, field)
-    return is_name and not (_are_ids(reading, field) or (_is_headed_id(reading, field) and _has_uuids(reading, field)))
 
 
 def _has_uuids(reading: Reading, field: str) -> bool:
     return bool(cells.matches(reading.column(field), _LIKE_A_UUID).any())
 
 
-def _are_ids(reading: Reading, field: str) -> bool:
-    return bool(cells.matches(reading.or_null(field), rules.UUID_REGEX).all())
+def _leave_foreign_ids(reading: Reading, field: str) -> None:
+    example = cells.quoted(reading.column(field)[0].as_py())
+    reading.notes.append(f"{reading.heading(field)!r} holds IDs such as {example}, which are none of the service")
+    reading.leave(field)
 
 
 def _columns_of(table: Table, field: str, frame: pd.DataFrame, company: str | None) -> Sequence[int]:
     """Return the columns whose values name rows of a frame; where one e-mail is unknown, those of e-mails."""
     return names.columns_of(table, field, frame, company) or columns_like(field, table, range(len(table.headings)))
-
-
-def _is_headed_id(reading: Reading, field: str) -> bool:
-    return normal(reading.heading(field)) in reading.vocabulary.fields[field][0].words
 
 
 def _missing(reading: Reading) -> list[InputError]:

@@ -28,11 +28,6 @@ def first_cells(file: File) -> list[str]:
     return max((next(csv.reader(line, delimiter=one), []) for one in _DELIMITERS), key=len)
 
 
-def has_headings(file: File, *headings: str) -> bool:
-    """Whether the first line has all of these headings."""
-    return {normal(heading) for heading in headings} <= {normal(cell) for cell in first_cells(file)}
-
-
 def table_of(file: File, headings: Sequence[str], encoding: str | None, *notes: str) -> Table:
     """Return the rows that hold something, below the row with most of these headings."""
     known = {normal(heading) for heading in headings}

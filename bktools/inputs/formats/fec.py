@@ -13,13 +13,14 @@ from bktools.inputs.formats.delimited_text import (
     Column,
     accounts_of,
     chosen,
-    has_headings,
+    first_cells,
     place_of,
     required,
     table_of,
 )
 from bktools.inputs.formats.format import File, Format, Ledger, Placed
 from bktools.inputs.table import Rows, Table
+from bktools.inputs.words import normal
 
 _HEADINGS = ("EcritureNum", "CompteNum")
 # Books in France are kept in euros; a foreign amount stands beside, in Montantdevise.
@@ -33,7 +34,7 @@ _SPACE = pa.scalar(" ", schema.TEXT)
 
 def recognises(file: File) -> bool:
     """Whether the first line holds the headings that no other format has."""
-    return has_headings(file, *_HEADINGS)
+    return {*map(normal, _HEADINGS)} <= {*map(normal, first_cells(file))}
 
 
 def chart(file: File) -> Placed:
