@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -126,29 +125,12 @@ def refuse_broken(table: Table, places: Collection[int]) -> None:
         raise InputError(f"{broken[0].why}{many}", source=table.source, line=broken[0].line)
 
 
-def without_broken(table: Table, places: Collection[int], problems: list[InputError]) -> Table:
-    """Return the rows without a broken cell, so that their values are no second problem; add the first to the problems."""
-    with collected(problems):
-        refuse_broken(table, places)
-    whole = ~np.isin(table.lines, [cell.line for cell in table.broken if cell.place in places])
-    return table.rows(whole) if whole.any() else table
-
-
 def without_blank_rows(table: Table, places: Collection[int], *, others: Collection[int] = ()) -> Table:
     """Return the rows in which at least one of the columns, or of the others, holds something."""
     empty = np.logical_and.reduce([blank(table.columns[place]) for place in (*places, *others)])
     if empty.all():
         raise InputError("no row below the headings holds anything", source=table.source, line=table.heading_line)
     return table.rows(~empty)
-
-
-@contextmanager
-def collected(problems: list[InputError]) -> Iterator[None]:
-    """Add the error that is raised meanwhile to the problems and go on."""
-    try:
-        yield
-    except InputError as error:
-        problems.append(error)
 
 
 def raise_all(problems: Sequence[InputError], table: Table) -> None:

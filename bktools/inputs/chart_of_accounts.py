@@ -103,7 +103,7 @@ def read_chart_of_accounts(
         reading = Reading(table, vocabulary, {} if columns else places)
     reading.assign(required=("code", "name"))
     places, problems = reading.places, reading.problems
-    reading.table = cells.without_broken(reading.table, places.values(), problems)
+    reading.skip_broken()
     if reading.has("code", "name"):
         with reading.trying():
             reading.table = _accounts_only(reading)

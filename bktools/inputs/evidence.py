@@ -115,7 +115,7 @@ def keep_rows(
         remark = f"rows left out that hold nothing under {reading.table.headings[reading.rows_with]!r}"
         reading.skip({remark: cells.blank(reading.table.columns[reading.rows_with])}, what)
     places = reading.places.values()
-    reading.table = cells.without_broken(reading.table, places, reading.problems)
+    reading.skip_broken()
     if places or others:
         reading.table = cells.without_blank_rows(reading.table, places, others=others)
     if not places or not (lacks_all or reading.has(*identities)):
