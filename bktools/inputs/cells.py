@@ -38,12 +38,6 @@ def blank(column: pa.ChunkedArray) -> Mask:
     return mask(pc.equal(trimmed(column), ""))
 
 
-def empty_columns(table: Table) -> set[int]:
-    """Return the columns that hold nothing in any row, where another one holds something."""
-    empty = {place for place, column in enumerate(table.columns) if blank(column).all()}
-    return empty if len(empty) < len(table.columns) else set()
-
-
 def or_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return text to the letter, where cells that hold nothing but white space are null."""
     empty = pc.equal(trimmed(column), "")
@@ -54,11 +48,6 @@ def or_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def matches(column: pa.ChunkedArray, pattern: str) -> Mask:
     """Return where text matches a pattern; a null does."""
     return mask(pc.match_substring_regex(column, pattern), null=True)
-
-
-def constant(value: object, kind: pa.DataType, rows: int) -> pa.ChunkedArray:
-    """Return a column that says the same in every row."""
-    return pa.chunked_array([pa.repeat(pa.scalar(value, kind), rows)])
 
 
 def lines_of(table: Table, rows: Mask) -> str:

@@ -146,7 +146,7 @@ class Reading:
 
     def constant(self, value: object, kind: pa.DataType) -> pa.ChunkedArray:
         """Return a column that says the same in every row."""
-        return cells.constant(value, kind, len(self.table.lines))
+        return pa.chunked_array([pa.repeat(pa.scalar(value, kind), len(self.table.lines))])
 
     def lines(self) -> pa.ChunkedArray:
         """Return the line of the file that each row starts on."""
@@ -378,7 +378,9 @@ class Reading:
 
     @cached_property
     def _empty(self) -> set[int]:
-        return cells.empty_columns(self.table)
+        """The columns that hold nothing in any row, where another one holds something."""
+        empty = {place for place, column in enumerate(self.table.columns) if cells.blank(column).all()}
+        return empty if len(empty) < len(self.table.columns) else set()
 
     def _look_like(self, candidates: Sequence[int]) -> str:
         shown = ", ".join(repr(self.table.headings[place]) for place in candidates)

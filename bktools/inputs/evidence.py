@@ -38,7 +38,8 @@ def contradictions(reading: Reading, amount: pa.ChunkedArray, *, side: str) -> I
                 table.source,
                 {side: heading},
             )
-    added_up = (place for place in reading.free() if _is_running_sum(table, reading.places["amount"], of=place))
+    steps_of = ((place, _numbers(table.head(_FIRST_ROWS), place)) for place in reading.free())
+    added_up = (place for place, steps in steps_of if steps and _adds_up(table, reading.places["amount"], steps))
     if (place := next(added_up, None)) is not None:
         heading = table.headings[place]
         yield question(
@@ -70,11 +71,6 @@ def running_balance(reading: Reading, amount: pa.ChunkedArray) -> str | None:
     steps = amount.slice(0, _FIRST_ROWS).to_pylist()
     headings = reading.table.headings
     return next((headings[place] for place in reading.free() if _adds_up(reading.table, place, steps)), None)
-
-
-def _is_running_sum(table: Table, place: int, *, of: int) -> bool:
-    steps = _numbers(table.head(_FIRST_ROWS), of)
-    return steps is not None and _adds_up(table, place, steps)
 
 
 def _adds_up(table: Table, place: int, steps: Sequence[Decimal | None]) -> bool:

@@ -112,13 +112,14 @@ def read_general_ledger(
     """
     if verify not in ("strict", "warn"):
         raise ArgumentError(name_of("verify"), 'must be "strict" or "warn"', verify)
-    amounts_and_dates = {"decimal": decimal, "date_format": date_format}
-    of_format = recognised(path, encoding, columns=columns, delimiter=delimiter, sheet=sheet, **amounts_and_dates)
+    of_format = recognised(
+        path, encoding, columns=columns, delimiter=delimiter, sheet=sheet, decimal=decimal, date_format=date_format
+    )
     vocabulary = Vocabulary("ledger", columns)
     if of_format is None:
         reading = opened(path, vocabulary, delimiter=delimiter, encoding=encoding, sheet=sheet)
         _find_postings(reading)
-        ledger = Ledger(reading.table, reading.places, **amounts_and_dates, is_whole=False)
+        ledger = Ledger(reading.table, reading.places, decimal=decimal, date_format=date_format, is_whole=False)
     else:
         file, form = of_format
         ledger = form.ledger(file)
