@@ -1,8 +1,8 @@
 """The cells of a workbook, read in a process of its own. `workbook.py` runs this file; it imports nothing of bktools.
 
 Standard input is a line of JSON (the sheet, and how many bytes of memory may be taken) and then the workbook. Standard
-output is JSON: the names of all sheets, the rows of those that were asked for, and the cells of
-theirs that hold an error, or a formula without a value, which the parser gives as empty cells.
+output is JSON: the names of all sheets, the rows of those that were asked for, and the cells of theirs that hold an
+error, or a formula without a value, which the parser gives as empty cells.
 """
 
 from __future__ import annotations

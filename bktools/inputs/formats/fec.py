@@ -9,15 +9,7 @@ from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.encoding import to_utf8, utf8_error
-from bktools.inputs.formats.delimited_text import (
-    Column,
-    accounts_of,
-    chosen,
-    first_cells,
-    place_of,
-    required,
-    table_of,
-)
+from bktools.inputs.formats.delimited_text import Column, accounts_of, chosen, first_cells, place_of, required, table_of
 from bktools.inputs.formats.format import File, Format, Ledger, Placed
 from bktools.inputs.table import Rows, Table
 from bktools.inputs.words import normal
