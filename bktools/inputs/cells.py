@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,12 +38,6 @@ def blank(column: pa.ChunkedArray) -> Mask:
     return mask(pc.equal(trimmed(column), ""))
 
 
-def empty_columns(table: Table) -> set[int]:
-    """Return the columns that hold nothing in any row, where another one holds something."""
-    empty = {place for place, column in enumerate(table.columns) if blank(column).all()}
-    return empty if len(empty) < len(table.columns) else set()
-
-
 def or_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return text to the letter, where cells that hold nothing but white space are null."""
     empty = pc.equal(trimmed(column), "")
@@ -55,11 +48,6 @@ def or_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def matches(column: pa.ChunkedArray, pattern: str) -> Mask:
     """Return where text matches a pattern; a null does."""
     return mask(pc.match_substring_regex(column, pattern), null=True)
-
-
-def constant(value: object, kind: pa.DataType, rows: int) -> pa.ChunkedArray:
-    """Return a column that says the same in every row."""
-    return pa.chunked_array([pa.repeat(pa.scalar(value, kind), rows)])
 
 
 def lines_of(table: Table, rows: Mask) -> str:
@@ -126,29 +114,12 @@ def refuse_broken(table: Table, places: Collection[int]) -> None:
         raise InputError(f"{broken[0].why}{many}", source=table.source, line=broken[0].line)
 
 
-def without_broken(table: Table, places: Collection[int], problems: list[InputError]) -> Table:
-    """Return the rows without a broken cell, so that their values are no second problem; add the first to the problems."""
-    with collected(problems):
-        refuse_broken(table, places)
-    whole = ~np.isin(table.lines, [cell.line for cell in table.broken if cell.place in places])
-    return table.rows(whole) if whole.any() else table
-
-
 def without_blank_rows(table: Table, places: Collection[int], *, others: Collection[int] = ()) -> Table:
     """Return the rows in which at least one of the columns, or of the others, holds something."""
     empty = np.logical_and.reduce([blank(table.columns[place]) for place in (*places, *others)])
     if empty.all():
         raise InputError("no row below the headings holds anything", source=table.source, line=table.heading_line)
     return table.rows(~empty)
-
-
-@contextmanager
-def collected(problems: list[InputError]) -> Iterator[None]:
-    """Add the error that is raised meanwhile to the problems and go on."""
-    try:
-        yield
-    except InputError as error:
-        problems.append(error)
 
 
 def raise_all(problems: Sequence[InputError], table: Table) -> None:

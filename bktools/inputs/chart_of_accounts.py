@@ -17,7 +17,7 @@ from bktools.inputs import accounts, cells, words
 from bktools.inputs.cells import question, raise_all
 from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
 from bktools.inputs.evidence import are_headings, says_report
-from bktools.inputs.formats.registry import chart_of_format
+from bktools.inputs.formats.registry import recognised
 from bktools.inputs.looks import fits
 from bktools.inputs.proposals import proposing
 from bktools.inputs.table import Table
@@ -93,20 +93,21 @@ def read_chart_of_accounts(
     """
     company = None if company is None else rules.uuid_text("company", company)
     vocabulary = Vocabulary("chart", columns)
-    chart = chart_of_format(path, encoding, delimiter=delimiter, sheet=sheet)
-    if chart and not columns:
-        # A format says which column is which.
-        reading = Reading(chart.table, vocabulary, chart.places)
+    of_format = recognised(path, encoding, delimiter=delimiter, sheet=sheet)
+    if of_format is None:
+        reading = opened(path, vocabulary, delimiter=delimiter, encoding=encoding, sheet=sheet)
     else:
-        form = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
-        reading = Reading(chart.table, vocabulary) if chart else opened(path, vocabulary, **form)
-        reading.assign(required=("code", "name"))
+        file, form = of_format
+        table, places = form.chart(file)
+        # A format says which column is which, unless the caller does.
+        reading = Reading(table, vocabulary, {} if columns else places)
+    reading.assign(required=("code", "name"))
     places, problems = reading.places, reading.problems
-    reading.table = cells.without_broken(reading.table, places.values(), problems)
+    reading.skip_broken()
     if reading.has("code", "name"):
         with reading.trying():
             reading.table = _accounts_only(reading)
-        if chart is None and not reading.is_settled("code", "name"):
+        if of_format is None and not reading.is_settled("code", "name"):
             with reading.trying():
                 _ask_of_odd_rows(reading)
             problems += _ask_of_columns_in_parts(reading)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from functools import cached_property
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from bktools.caller import is_command, name_of
@@ -37,25 +38,14 @@ _MONEY = ("balance", "amount", "debit", "credit", "total_amount")
 _OPPOSITES = {"archived": "active", "active": "archived"}
 
 
-class _OtherKind(NamedTuple):
-    """The kind of file that one of another kind may be instead, and how it is read.
-
-    `own` are the fields of which one settles that a file is what it is wanted to be; `shown_by` those of the other kind.
-    """
-
-    own: set[str]
-    kind: str
-    shown_by: tuple[str, str]
-    what: str
-    command: str
-    function: str
-
-
 _ENTRIES = ("entries", ("date", "amount"), "holds entries", "bktools spend", "read_entries")
 _CHART = ("chart", ("code", "name"), "is a chart of accounts", "bktools reconcile", "read_chart_of_accounts")
-_OTHER_KINDS = {"chart": _OtherKind({"code"}, *_ENTRIES)} | dict.fromkeys(
-    ("entries", "ledger"), _OtherKind({"id", "date", "amount", "debit", "credit"}, *_CHART)
-)
+# The kind of file that one of another kind may be instead: fields of which one settles that it is not, then that kind, the
+# fields that show it, what the file is, and how it is read.
+_OTHER_KINDS = {
+    "chart": ({"code"}, *_ENTRIES),
+    **dict.fromkeys(("entries", "ledger"), ({"id", "date", "amount", "debit", "credit"}, *_CHART)),
+}
 
 
 class Vocabulary:
@@ -124,6 +114,8 @@ class Reading:
         self.problems: list[InputError] = []
         self.notes: list[str] = []
         self.result: dict[str, pa.ChunkedArray] = {}
+        # The column of which rows that hold nothing in it are left out.
+        self.rows_with: int | None = None
         self._looks: Looks = {}
 
     def has(self, *fields: str) -> bool:
@@ -154,15 +146,19 @@ class Reading:
 
     def constant(self, value: object, kind: pa.DataType) -> pa.ChunkedArray:
         """Return a column that says the same in every row."""
-        return cells.constant(value, kind, len(self.table.lines))
+        return pa.chunked_array([pa.repeat(pa.scalar(value, kind), len(self.table.lines))])
 
     def lines(self) -> pa.ChunkedArray:
         """Return the line of the file that each row starts on."""
         return pa.chunked_array([pa.array(self.table.lines, type=schema.COUNT)])
 
-    def trying(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def trying(self) -> Iterator[None]:
         """Add the error that is raised meanwhile to the problems and go on."""
-        return cells.collected(self.problems)
+        try:
+            yield
+        except InputError as error:
+            self.problems.append(error)
 
     def read(self, field: str, make: Callable[..., pa.ChunkedArray], *arguments: Any, **options: Any) -> None:
         """Keep the values that a function reads from the field's column, if it has one; an error is a problem."""
@@ -178,6 +174,25 @@ class Reading:
         """Take these fields' columns for no field."""
         for field in fields:
             self.places.pop(field, None)
+
+    def skip(self, rows_by_remark: Mapping[str, cells.Mask], what: str) -> None:
+        """Leave out rows, which notes count; without any other one, an error says that no row is one of `what`."""
+        table = self.table
+        self.notes += cells.counted(table, rows_by_remark)
+        others = ~np.logical_or.reduce([*rows_by_remark.values()])
+        if not others.any():
+            raise InputError(
+                f"no row below the headings is one of {what}", source=table.source, line=table.heading_line
+            )
+        self.table = table.rows(others)
+
+    def skip_broken(self) -> None:
+        """Leave out rows with a broken cell, so that their values are no second problem; the first cell is a problem."""
+        places = self.places.values()
+        with self.trying():
+            cells.refuse_broken(self.table, places)
+        whole = ~np.isin(self.table.lines, [cell.line for cell in self.table.broken if cell.place in places])
+        self.table = self.table.rows(whole) if whole.any() else self.table
 
     def free(self) -> list[int]:
         """Return the columns that are no field."""
@@ -216,6 +231,7 @@ class Reading:
                 self.notes.append(
                     f"no column found for {field!r}, {self._look_like(candidates)}: choose one with {way}"
                 )
+        self.rows_with = self.places.pop("rows_with", None)
 
     def missing(self, field: str) -> InputError:
         """Return the problem that a field has no column, with the columns that look like it."""
@@ -319,16 +335,18 @@ class Reading:
 
     def _refuse_other_kind(self) -> None:
         """Raise an error where a chart is wanted and the headings are those of entries, or the other way round."""
-        other = _OTHER_KINDS.get(self.vocabulary.kind)
-        if other is None or other.own & {*self.places, *self.chosen}:
+        if self.vocabulary.kind not in _OTHER_KINDS:
+            return
+        own, kind, shown_by, what, command, function = _OTHER_KINDS[self.vocabulary.kind]
+        if own & {*self.places, *self.chosen}:
             return
         known: list[int | None] = [None]
         with suppress(InputError):
-            known = [*map(Reading(self.table, Vocabulary(other.kind)).recognised, other.shown_by)]
-        if None not in known and ("date" in other.shown_by or not self._candidates("date")):
+            known = [*map(Reading(self.table, Vocabulary(kind)).recognised, shown_by)]
+        if None not in known and ("date" in shown_by or not self._candidates("date")):
             shown = " and ".join(repr(self.table.headings[place]) for place in known if place is not None)
-            reader = other.command if is_command() else other.function
-            error = InputError(f"{other.what}, as {shown} show: read it with {reader}", source=self.table.source)
+            reader = command if is_command() else function
+            error = InputError(f"{what}, as {shown} show: read it with {reader}", source=self.table.source)
             raise_all([error], self.table)
 
     def _candidates(self, field: str) -> list[int]:
@@ -360,7 +378,9 @@ class Reading:
 
     @cached_property
     def _empty(self) -> set[int]:
-        return cells.empty_columns(self.table)
+        """The columns that hold nothing in any row, where another one holds something."""
+        empty = {place for place, column in enumerate(self.table.columns) if cells.blank(column).all()}
+        return empty if len(empty) < len(self.table.columns) else set()
 
     def _look_like(self, candidates: Sequence[int]) -> str:
         shown = ", ".join(repr(self.table.headings[place]) for place in candidates)
@@ -376,9 +396,8 @@ class Reading:
 
     def _problem(self, message: str, field: str, columns: Mapping[str, str]) -> InputError:
         """Return an error of a field, which naming the columns settles."""
-        error = InputError(message, source=self.table.source)
-        error.field, error.settings = field, (("columns", columns),) if columns else ()
-        return error
+        settings = (("columns", columns),) if columns else ()
+        return cells.settled_by(message, self.table.source, settings, field=field)
 
 
 def opened(path: str | PathLike[str], vocabulary: Vocabulary, **form: Any) -> Reading:

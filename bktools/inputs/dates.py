@@ -101,7 +101,7 @@ def dates(
         days = _by_evidence(table, place, texts, notes)
         rule = f"such as 2026-10-31 in one order of day and month (set {setting('date_format')})"
     else:
-        days = [_parsed(text, date_format, to_the_digit=is_of_format) for text in texts]
+        days = [parsed(text, date_format, to_the_digit=is_of_format) for text in texts]
         rule = f"of the form {date_format} (set {setting('date_format')})"
         if is_of_format:
             rule = f"such as {dt.date(2026, 10, 31):{date_format}}: export the file again"
@@ -125,7 +125,8 @@ def _with_year(table: Table, place: int, column: pa.ChunkedArray, notes: list[st
     return pc.replace_substring_regex(column, _WITHOUT_YEAR, rf"\1\2\3\2{min(years)}")
 
 
-def _parsed(text: str, date_format: str, *, to_the_digit: bool = False) -> dt.date | None:
+def parsed(text: str, date_format: str, *, to_the_digit: bool = False) -> dt.date | None:
+    """Return the date of a text in a form of `strptime`, None for a text that has another form."""
     try:
         day = dt.datetime.strptime(text, date_format).date()  # noqa: DTZ007 - a calendar date has no zone
     except ValueError:
@@ -165,7 +166,7 @@ def _by_evidence(table: Table, place: int, texts: list[str], notes: list[str]) -
 
 def _propose(table: Table, place: int, texts: list[str], example: str) -> None:
     """Raise an error that names the forms that fit all cells of a column, the likeliest first, if there are any."""
-    readings = {form: days for form in _PROPOSED if all(days := [_parsed(text, form) for text in texts])}
+    readings = {form: days for form in _PROPOSED if all(days := [parsed(text, form) for text in texts])}
     forms = sorted(readings, key=lambda form: _gaps(readings[form]))
     if forms:
         ways = " or ".join(setting("date_format", form) for form in forms)

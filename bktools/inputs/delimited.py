@@ -15,7 +15,7 @@ from bktools.errors import InputError
 from bktools.frames.delimited import SIGNS
 from bktools.inputs import cells
 from bktools.inputs.encoding import to_utf8
-from bktools.inputs.heading_row import Head, has_figure, read_head, without_headings
+from bktools.inputs.heading_row import Head, is_figure, read_head, without_headings
 from bktools.inputs.table import Rows, Score, Table
 
 _LONGEST_TITLE = 1 << 12
@@ -59,7 +59,7 @@ def _refuse_cut_off(text: bytes, head: Head, source: str) -> None:
         return
     lines = (text[text.rfind(b"\n", 0, end) + 1 : end], text[end + 1 :])
     whole, cut = (line.decode().split(head.delimiter) for line in lines)
-    if len(whole) == len(head.cells) > len(cut) > 1 and has_figure(whole[:1]) and has_figure(cut[:1]):
+    if len(whole) == len(head.cells) > len(cut) > 1 and is_figure(whole[0]) and is_figure(cut[0]):
         raise InputError(
             f"the last line has {len(cut)} of {len(whole)} cells and no end: the file seems to be cut off; export it again,"
             " or delete the line",

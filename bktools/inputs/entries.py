@@ -17,14 +17,7 @@ from bktools.frames import schema
 from bktools.inputs import amounts, cells, dates, names, signed_amounts, words
 from bktools.inputs.cells import leave_out, option, question, raise_all
 from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
-from bktools.inputs.evidence import (
-    contradictions,
-    lone_half,
-    rows_with,
-    running_balance,
-    some_rows,
-    without_report_rows,
-)
+from bktools.inputs.evidence import contradictions, keep_rows, lone_half, running_balance
 from bktools.inputs.formats.registry import refuse_ledgers
 from bktools.inputs.looks import columns_like
 from bktools.inputs.proposals import proposing
@@ -137,13 +130,15 @@ def read_entries(
     places, problems, notes = reading.places, reading.problems, reading.notes
     frames: Frames = {"category_id": categories, "employee_id": employees}
     own_names = _find_columns(reading, frames, company, required)
-    rows_with_column = places.pop("rows_with", None)
     problems += _missing(reading)
     # Columns that say which entries are split stay among the others, too: they may say something else.
     splits = {field: places.pop(field) for field in _SPLITS if field in places}
     others = [place for place in reading.free() if reading.table.headings[place] and place not in own_names.values()]
-    reading.table = rows_with(reading.table, rows_with_column, notes, "entries")
-    _keep_entries(reading, others)
+    keep_rows(reading, "entries", ("id", "date"), lacks_all=True, others=others)
+    if reading.has("date", "amount"):
+        needed = [field for field in ("id", "date", "amount", "debit", "credit") if field in places]
+        neither = np.logical_and.reduce([reading.blank(field) for field in needed])
+        reading.skip({"rows skipped that have neither a date nor an amount": neither}, "entries")
     result = reading.result
     result |= {"id": reading.constant(None, schema.TEXT), "company_id": reading.constant(company, schema.TEXT)}
     for field in ("id", "company_id"):
@@ -185,59 +180,53 @@ def _find_columns(reading: Reading, frames: Frames, company: str | None, require
     Columns whose values are of another kind pass through: IDs of another system are none of the service, and names of
     categories and employees say nothing without the frames that know them.
     """
-    table, places = reading.table, reading.places
     looks = {
-        field: partial(_columns_of, table, field, frame, company)
+        field: partial(_columns_of, reading.table, field, frame, company)
         for field, frame in frames.items()
         if frame is not None
     }
     reading.assign(required, looks)
-    if reading.has("amount") and not reading.has("debit", "credit"):
-        reading.problems += lone_half(table, places, reading.vocabulary)
-    own_names = {
-        field.replace("_id", "_name"): place
-        for field, place in places.items()
-        if field in frames
-        and not _are_ids(reading, field)
-        and (frames[field] is not None or not _is_headed_id(reading, field))
-    }
-    for field in [field for field in places if field not in reading.chosen]:
-        is_name = field in frames and frames[field] is None and field not in required
-        if _is_unusable(reading, field, is_name=is_name):
-            if field == "id" or (is_name and _is_headed_id(reading, field)):
-                example = cells.quoted(reading.column(field)[0].as_py())
-                shown = f"{reading.heading(field)!r} holds IDs such as {example}"
-                reading.notes.append(f"{shown}, which are none of the service")
+    if not reading.has("debit", "credit"):
+        reading.problems += lone_half(reading) if reading.has("amount") else ()
+        reading.leave(*{"debit", "credit"} - reading.chosen.keys())
+    if reading.has("sign") and not reading.is_settled("sign") and reading.blank("sign").all():
+        reading.leave("sign")
+    if reading.has("id") and not reading.is_settled("id") and not _has_uuids(reading, "id"):
+        _leave_foreign_ids(reading, "id")
+    return _own_names(reading, frames, required)
+
+
+def _own_names(reading: Reading, frames: Frames, required: Sequence[str]) -> dict[str, int]:
+    """Return the columns of names, and leave those that name rows which nobody knows here."""
+    own_names: dict[str, int] = {}
+    for field, frame in frames.items():
+        if not reading.has(field) or cells.matches(reading.or_null(field), rules.UUID_REGEX).all():
+            continue
+        is_headed_id = normal(reading.heading(field)) in reading.vocabulary.fields[field][0].words
+        if frame is not None or not is_headed_id:
+            own_names[field.replace("_id", "_name")] = reading.places[field]
+        if frame is not None or field in required or reading.is_settled(field):
+            continue
+        if not is_headed_id:
             reading.leave(field)
+        elif not _has_uuids(reading, field):
+            _leave_foreign_ids(reading, field)
     return own_names
-
-
-def _is_unusable(reading: Reading, field: str, *, is_name: bool) -> bool:
-    """Whether a column passes through; `is_name` says that nobody knows the names that it may hold."""
-    if field in ("debit", "credit"):
-        return not reading.has("debit", "credit")
-    if field == "sign":
-        return bool(reading.blank("sign").all())
-    if field == "id":
-        return not _has_uuids(reading, field)
-    return is_name and not (_are_ids(reading, field) or (_is_headed_id(reading, field) and _has_uuids(reading, field)))
 
 
 def _has_uuids(reading: Reading, field: str) -> bool:
     return bool(cells.matches(reading.column(field), _LIKE_A_UUID).any())
 
 
-def _are_ids(reading: Reading, field: str) -> bool:
-    return bool(cells.matches(reading.or_null(field), rules.UUID_REGEX).all())
+def _leave_foreign_ids(reading: Reading, field: str) -> None:
+    example = cells.quoted(reading.column(field)[0].as_py())
+    reading.notes.append(f"{reading.heading(field)!r} holds IDs such as {example}, which are none of the service")
+    reading.leave(field)
 
 
 def _columns_of(table: Table, field: str, frame: pd.DataFrame, company: str | None) -> Sequence[int]:
     """Return the columns whose values name rows of a frame; where one e-mail is unknown, those of e-mails."""
     return names.columns_of(table, field, frame, company) or columns_like(field, table, range(len(table.headings)))
-
-
-def _is_headed_id(reading: Reading, field: str) -> bool:
-    return normal(reading.heading(field)) in reading.vocabulary.fields[field][0].words
 
 
 def _missing(reading: Reading) -> list[InputError]:
@@ -247,20 +236,6 @@ def _missing(reading: Reading) -> list[InputError]:
     return [
         reading.missing(field) for field in ("date", "amount") if field not in named and not reading.may_lack(field)
     ]
-
-
-def _keep_entries(reading: Reading, others: Sequence[int]) -> None:
-    """Leave out rows that hold nothing, those of a report, and those with neither ID nor date nor amount."""
-    places, notes = reading.places, reading.notes
-    table = cells.without_broken(reading.table, places.values(), reading.problems)
-    table = cells.without_blank_rows(table, places.values(), others=others)
-    table = without_report_rows(table, places, ("id", "date"), notes, what="entries", lacks_all=True)
-    if reading.has("date", "amount"):
-        needed = [places[field] for field in ("id", "date", "amount", "debit", "credit") if field in places]
-        texts = np.logical_and.reduce([cells.blank(table.columns[place]) for place in needed])
-        notes += cells.counted(table, {"rows skipped that have neither a date nor an amount": texts})
-        table = some_rows(table, ~texts, "entries")
-    reading.table = table
 
 
 def _read_dates(reading: Reading, date_format: str | None) -> None:
@@ -310,16 +285,15 @@ def _against(reading: Reading, amount: pa.ChunkedArray) -> Iterator[InputError]:
 
     Signed amounts of a bank statement keep their signs, its debits are asked about.
     """
-    table, places = reading.table, reading.places
-    pair: dict[str, str] = {field: reading.heading(field) for field in ("debit", "credit") if field in places}
-    taken = {field: place for field, place in places.items() if not pair or field != "amount"}
-    yield from contradictions(table, taken, amount, reading.vocabulary, side="sign")
-    balance = running_balance(table, places, amount)
+    pair: dict[str, str] = {field: reading.heading(field) for field in ("debit", "credit") if field in reading.places}
+    if not pair:
+        yield from contradictions(reading, amount, side="sign")
+    balance = running_balance(reading, amount)
     if balance is not None and pair and not reading.is_settled(*pair):
         yield question(
             f"is a bank statement, as its running balance {balance!r} shows: there a debit is money that leaves the account."
             " To read debits as positive, name the columns",
-            table.source,
+            reading.table.source,
             pair,
         )
     elif balance is not None and not pair:

@@ -90,11 +90,6 @@ def read_headings(
     return read_head(text, score, delimiter=delimiter, prefer=_usual_delimiter(path), source=file.source).cells
 
 
-def kind_of(path: str | PathLike[str]) -> str:
-    """Return the kind of a file, such as text, workbook or Parquet."""
-    return File.at(path).kind
-
-
 def is_unicode(path: str | PathLike[str]) -> bool:
     """Whether a text shows by itself that it is Unicode: by its mark, or by letters that are written as UTF-8 alone."""
     data = File.at(path).data()

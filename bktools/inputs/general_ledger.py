@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from decimal import Decimal
 from os import PathLike
 
@@ -18,9 +17,9 @@ from bktools.frames import schema
 from bktools.inputs import amounts, cells, dates, sides, signed_amounts, words
 from bktools.inputs.cells import raise_all
 from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
-from bktools.inputs.evidence import contradictions, lone_half, rows_with, without_report_rows
-from bktools.inputs.formats.format import File, Format, Ledger
-from bktools.inputs.formats.registry import recognised, refuse_arguments
+from bktools.inputs.evidence import contradictions, keep_rows, lone_half
+from bktools.inputs.formats.format import Ledger
+from bktools.inputs.formats.registry import recognised
 from bktools.inputs.proposals import proposing
 from bktools.inputs.signed_amounts import MONEY
 from bktools.inputs.table import Table
@@ -33,8 +32,6 @@ _RESIDUE, _MEANT = r"[.,]\d{0,6}?(?:0{4,}|9{4,})\d{1,3}\D*$", 6
 _LONG = rf"[.,]\d{{{_DECIMALS + 1},}}\D*$"
 # Rows without amounts that a ledger may have, as a share.
 _FEW, _MOST = 0.1, 0.5
-# Forms of dates that formats write, to the digit.
-_FORMS = ("%Y%m%d", "%Y-%m-%d")
 _TEXTS = ("account_code", "account_name", "text", "document_number", "voucher_id", "tax_code")
 
 
@@ -115,15 +112,17 @@ def read_general_ledger(
     """
     if verify not in ("strict", "warn"):
         raise ArgumentError(name_of("verify"), 'must be "strict" or "warn"', verify)
-    form_of_file = recognised(path, encoding)
+    of_format = recognised(
+        path, encoding, columns=columns, delimiter=delimiter, sheet=sheet, decimal=decimal, date_format=date_format
+    )
     vocabulary = Vocabulary("ledger", columns)
-    if form_of_file is None:
+    if of_format is None:
         reading = opened(path, vocabulary, delimiter=delimiter, encoding=encoding, sheet=sheet)
         _find_postings(reading)
         ledger = Ledger(reading.table, reading.places, decimal=decimal, date_format=date_format, is_whole=False)
     else:
-        of_tables = {"columns": columns, "delimiter": delimiter, "sheet": sheet}
-        ledger = _of_format(*form_of_file, of_tables, decimal, date_format)
+        file, form = of_format
+        ledger = form.ledger(file)
         reading = Reading(ledger.table, vocabulary, ledger.places)
     postings, sums = _postings(reading, ledger)
     failed = [*_failed_checks(reading, ledger, postings, sums)]
@@ -132,23 +131,9 @@ def read_general_ledger(
     notes = [*reading.notes, *(failed or _verified(ledger)), *_part(ledger, postings)]
     provenance = reading.table.provenance(postings.num_rows, reading.places, notes)
     # As text: pandas keeps what JSON can hold when a frame is copied or written.
-    provenance |= {"format": form_of_file[1].name if form_of_file else None}
+    provenance |= {"format": of_format[1].name if of_format else None}
     provenance |= {side: str(total) for side, total in sums.items()}
     return schema.to_pandas(postings, provenance)
-
-
-def _of_format(
-    file: File, form: Format, of_tables: Mapping[str, object], decimal: str | None, date_format: str | None
-) -> Ledger:
-    """Return the postings of a file of a format; an argument that says what the format says itself is refused."""
-    if isinstance(form.ledger, str):
-        raise InputError(form.ledger, source=file.source)
-    ledger = form.ledger(file)
-    refuse_arguments(form, of_tables)
-    # Some formats write amounts and dates as the user's language has them.
-    refuse_arguments(form, {"decimal": decimal} if ledger.decimal else {})
-    refuse_arguments(form, {"date_format": date_format} if ledger.date_format else {})
-    return replace(ledger, decimal=ledger.decimal or decimal, date_format=ledger.date_format or date_format)
 
 
 def _find_postings(reading: Reading) -> None:
@@ -158,24 +143,16 @@ def _find_postings(reading: Reading) -> None:
         # The amount beside them says the same once more, in whatever sign and currency.
         reading.leave("amount", "side")
     elif reading.has("amount"):
-        reading.problems += lone_half(reading.table, reading.places, reading.vocabulary)
+        reading.problems += lone_half(reading)
         reading.leave("debit", "credit")
     elif not {*MONEY} & {error.field for error in reading.problems}:
         reading.problems.append(reading.missing("amount"))
-    table = rows_with(reading.table, reading.places.pop("rows_with", None), reading.notes, "postings")
-    places, notes = reading.places, reading.notes
-    table = cells.without_broken(table, places.values(), reading.problems)
-    if places:
-        table = cells.without_blank_rows(table, places.values())
-    if reading.has("account_code", "date"):
-        table = without_report_rows(table, places, ("account_code", "date"), notes, what="postings", lacks_all=False)
-    reading.table = table
+    keep_rows(reading, "postings", ("account_code", "date"), lacks_all=False)
     if reading.has("debit", "credit"):
         neither = reading.blank("debit") & reading.blank("credit")
         # Rows such as opening balances post nothing, if they are few.
         if neither.mean() <= _FEW:
-            notes += cells.counted(table, {"rows skipped that have neither a debit nor a credit": neither})
-            reading.table = table.rows(~neither)
+            reading.skip({"rows skipped that have neither a debit nor a credit": neither}, "postings")
 
 
 def _postings(reading: Reading, ledger: Ledger) -> tuple[pa.Table, dict[str, Decimal]]:
@@ -186,11 +163,10 @@ def _postings(reading: Reading, ledger: Ledger) -> tuple[pa.Table, dict[str, Dec
             rule = f"is the {field.replace('_', ' ')} and must not be empty (delete rows that are no postings)"
             with reading.trying():
                 reading.refuse(field, reading.blank(field), rule, instead=_without_empty(reading, ledger, field))
-    is_of_format = ledger.is_whole and ledger.date_format in _FORMS
-    reading.read("date", dates.dates, ledger.date_format, reading.notes, is_of_format=is_of_format)
+    reading.read("date", dates.dates, ledger.date_format, reading.notes, is_of_format=ledger.is_whole)
     sums = _read_amounts(reading, ledger)
-    if sums and not ledger.is_whole:
-        reading.problems += contradictions(table, places, result["amount"], reading.vocabulary, side="side")
+    if sums and not ledger.is_whole and "amount" in places:
+        reading.problems += contradictions(reading, result["amount"], side="side")
     raise_all(reading.problems, table)
     result |= {field: reading.or_null(field) for field in _TEXTS if field in places}
     if "currency" in places:

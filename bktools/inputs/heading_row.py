@@ -121,7 +121,7 @@ def heading_at(rows: Sequence[Sequence[str]], known: Sequence[int]) -> tuple[int
     for at, row in enumerate(rows):
         below = sorted(widths[at + 1 :]) or [0]
         is_wide = 2 * widths[at] >= below[len(below) // 2]
-        points, figures = known[at], sum(map(_is_figure, row))
+        points, figures = known[at], sum(map(is_figure, row))
         scores.append(points if points > (figures > 0) and 2 * points > figures and (is_wide or points >= NAMED) else 0)
     if any(scores):
         best = max(range(len(rows)), key=scores.__getitem__)
@@ -130,12 +130,8 @@ def heading_at(rows: Sequence[Sequence[str]], known: Sequence[int]) -> tuple[int
     return next(at for at, width in enumerate(widths) if 2 * width > usual[len(usual) // 2]), 0
 
 
-def has_figure(cells: Sequence[str]) -> bool:
-    """Whether one of the cells is a code, an amount, a date or a UUID."""
-    return any(map(_is_figure, cells))
-
-
-def _is_figure(cell: str) -> bool:
+def is_figure(cell: str) -> bool:
+    """Whether a cell is a code, an amount, a date or a UUID."""
     return _FIGURE.match(cell.strip()) is not None
 
 
@@ -155,6 +151,6 @@ def is_data(rows: Sequence[Sequence[str]]) -> bool:
     if len(rows) < _LEAST_ROWS or len({len(row) for row in rows}) > 1:
         return False
     return any(
-        _is_figure(rows[0][place]) and sum(_is_figure(row[place]) for row in rows) >= _MOST * len(rows)
+        is_figure(rows[0][place]) and sum(is_figure(row[place]) for row in rows) >= _MOST * len(rows)
         for place in range(len(rows[0]))
     )

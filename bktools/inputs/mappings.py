@@ -18,7 +18,8 @@ from bktools.disk import PRIVATE_FOLDER, file_name, storage_errors, write_whole
 from bktools.errors import ArgumentError, GuessedEncodingWarning, InputError
 from bktools.inputs import words
 from bktools.inputs.columns import Vocabulary
-from bktools.inputs.file import OPTIONS_OF, is_unicode, kind_of, read_headings
+from bktools.inputs.file import OPTIONS_OF, is_unicode, read_headings
+from bktools.inputs.formats.format import File
 from bktools.inputs.heading_row import made_headings
 from bktools.inputs.table import Score
 from bktools.settings import config_path
@@ -137,7 +138,7 @@ def mapping_for(path: str | PathLike[str], kind: str, reader_options: Mapping[st
 
 def arguments(path: str | PathLike[str], mapping: FileMapping, reader_options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that read a file with a mapping; the options of a person go before its own."""
-    unknown = {name for names in OPTIONS_OF.values() for name in names} - set(OPTIONS_OF.get(kind_of(path), ()))
+    unknown = {name for names in OPTIONS_OF.values() for name in names} - set(OPTIONS_OF[File.at(path).kind])
     if "encoding" in mapping.options and is_unicode(path):
         # The file says it itself: another encoding would spoil every letter beyond ASCII.
         unknown.add("encoding")

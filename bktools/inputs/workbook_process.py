@@ -1,8 +1,8 @@
 """The cells of a workbook, read in a process of its own. `workbook.py` runs this file; it imports nothing of bktools.
 
 Standard input is a line of JSON (the sheet, and how many bytes of memory may be taken) and then the workbook. Standard
-output is a pickle of plain values: the names of all sheets, the rows of those that were asked for, and the cells of
-theirs that hold an error, or a formula without a value, which the parser gives as empty cells.
+output is JSON: the names of all sheets, the rows of those that were asked for, and the cells of theirs that hold an
+error, or a formula without a value, which the parser gives as empty cells.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime as dt
 import io
 import json
-import pickle
 import posixpath
 import re
 import sys
@@ -45,7 +44,7 @@ def main() -> None:
     # A panic of the parser is no Exception.
     except BaseException as error:  # noqa: BLE001 - whatever it is, this process ends here
         answer = {"failure": "damaged", "why": " ".join(str(error).split())[:200] or type(error).__name__}
-    pickle.dump(answer, sys.stdout.buffer, pickle.HIGHEST_PROTOCOL)
+    sys.stdout.write(json.dumps(answer))
 
 
 def _limit(memory: int, seconds: int) -> None:

@@ -18,14 +18,16 @@ import pyarrow.compute as pc
 from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.inputs import cells
+from bktools.inputs.dates import parsed
 from bktools.inputs.encoding import utf8_error
 from bktools.inputs.formats.delimited_text import Column, accounts_of, chosen, first_cells, place_of, required, table_of
-from bktools.inputs.formats.format import Chart, File, Format, Ledger, company_in_file
+from bktools.inputs.formats.format import File, Format, Ledger, Placed, company_in_file
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal
 
 _MARKS = ("EXTF", "DTVF")
 _LABELS, _POSTINGS = "20", "21"
+_DATE = "%Y%m%d"
 # Some of the headings, which are on the second line.
 _HEADINGS = ("Konto", "Kontobeschriftung", "Kontenbeschriftung", "WKZ Umsatz", "Belegdatum", "Buchungstext")
 # Places in the header, and in a row of a Buchungsstapel, which DATEV reads by place whatever the headings say.
@@ -46,7 +48,7 @@ def recognises(file: File) -> bool:
     return first_cells(file)[:1] in ([mark] for mark in _MARKS)
 
 
-def chart(file: File) -> Chart:
+def chart(file: File) -> Placed:
     """Return the accounts of Kontenbeschriftungen, with as many digits as the header says."""
     header, table = _read(file, _LABELS, "no names of accounts: export Kontenbeschriftungen")
     codes, notes = _codes(table, required(table, "Konto"), header.length)
@@ -54,7 +56,7 @@ def chart(file: File) -> Chart:
     adviser, client = header.cells[_ADVISER], header.cells[_CLIENT]
     # A client's number is one of its adviser's.
     company = company_in_file("/".join(filter(None, (adviser, client))) if client else "", "")
-    return Chart(replace(accounts, company=company), places)
+    return replace(accounts, company=company), places
 
 
 def ledger(file: File) -> Ledger:
@@ -120,7 +122,7 @@ def _texts(texts: Iterable[str]) -> pa.ChunkedArray:
 def _read(file: File, category: str, lacking: str) -> tuple[_Header, Table]:
     """Return the header and the rows; a file of another category is an `InputError` that says what it lacks."""
     head = [cell.strip() for cell in first_cells(file)] + [""] * _CURRENCY
-    begins, length = _day(head[_YEAR_BEGINS]), head[_LENGTH]
+    begins, length = parsed(head[_YEAR_BEGINS], _DATE), head[_LENGTH]
     if begins is None or not (length.isdecimal() and 4 <= int(length) <= 9):  # noqa: PLR2004 - DATEV's lengths
         raise InputError(
             "the DATEV header does not say when the fiscal year begins (cell 13) and how long accounts are (cell 14):"
@@ -133,13 +135,6 @@ def _read(file: File, category: str, lacking: str) -> tuple[_Header, Table]:
         raise InputError(f"is a DATEV file of {name}, which holds {lacking}", source=file.source)
     encoding = None if utf8_error(file.data()) is None else "cp1252"
     return _Header(head, begins, int(length)), table_of(file, _HEADINGS, encoding, f"read as DATEV {name}")
-
-
-def _day(text: str) -> dt.date | None:
-    try:
-        return dt.datetime.strptime(text, "%Y%m%d").date()  # noqa: DTZ007 - a calendar date has no zone
-    except ValueError:
-        return None
 
 
 def _codes(table: Table, place: int, length: int) -> tuple[pa.ChunkedArray, list[str]]:
@@ -181,7 +176,7 @@ def _date(text: str, begins: dt.date) -> dt.date | None:
 
 def _doubts(table: Table, header: _Header, days: list[dt.date]) -> list[str]:
     """Return the rows of other days than those the header is about, and those that reverse others."""
-    first, last = _day(header.cells[_FROM]), _day(header.cells[_TO])
+    first, last = (parsed(header.cells[place], _DATE) for place in (_FROM, _TO))
     outside = np.array([first is not None and last is not None and not first <= day <= last for day in days])
     # Some programs turn Soll/Haben for a reversal, others leave it to its mark; the older one is a key such as 20.
     is_reversal = cells.matches(cells.trimmed(table.columns[_KEY]), r"^[23]\d$")

@@ -13,7 +13,7 @@ import pyarrow as pa
 from bktools.errors import InputError
 from bktools.inputs import cells
 from bktools.inputs.delimited import read_delimited
-from bktools.inputs.formats.format import File
+from bktools.inputs.formats.format import File, Placed
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal
 
@@ -26,11 +26,6 @@ def first_cells(file: File) -> list[str]:
     """Return the cells of the first line, by the delimiter that makes most."""
     line = file.text.splitlines()[:1]
     return max((next(csv.reader(line, delimiter=one), []) for one in _DELIMITERS), key=len)
-
-
-def has_headings(file: File, *headings: str) -> bool:
-    """Whether the first line has all of these headings."""
-    return {normal(heading) for heading in headings} <= {normal(cell) for cell in first_cells(file)}
 
 
 def table_of(file: File, headings: Sequence[str], encoding: str | None, *notes: str) -> Table:
@@ -67,7 +62,7 @@ def required(table: Table, *headings: str) -> int:
     return place
 
 
-def chosen(table: Table, fields: Mapping[str, Column], *notes: str) -> tuple[Table, dict[str, int]]:
+def chosen(table: Table, fields: Mapping[str, Column], *notes: str) -> Placed:
     """Return a table of some columns of another one, headed as there, and where each field is; the notes are added."""
     headings, columns = [], []
     for field, column in fields.items():
@@ -82,7 +77,7 @@ def chosen(table: Table, fields: Mapping[str, Column], *notes: str) -> tuple[Tab
     return selected, {field: place for place, field in enumerate(fields)}
 
 
-def accounts_of(table: Table, code: Column, name: Column, *notes: str) -> tuple[Table, dict[str, int]]:
+def accounts_of(table: Table, code: Column, name: Column, *notes: str) -> Placed:
     """Return the rows that show an account first, and where its code and name are."""
     accounts, places = chosen(table, {"code": code, "name": name}, *notes)
     pairs = list(zip(*(column.to_pylist() for column in accounts.columns), strict=True))

@@ -9,17 +9,10 @@ from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.encoding import to_utf8, utf8_error
-from bktools.inputs.formats.delimited_text import (
-    Column,
-    accounts_of,
-    chosen,
-    has_headings,
-    place_of,
-    required,
-    table_of,
-)
-from bktools.inputs.formats.format import Chart, File, Format, Ledger
+from bktools.inputs.formats.delimited_text import Column, accounts_of, chosen, first_cells, place_of, required, table_of
+from bktools.inputs.formats.format import File, Format, Ledger, Placed
 from bktools.inputs.table import Rows, Table
+from bktools.inputs.words import normal
 
 _HEADINGS = ("EcritureNum", "CompteNum")
 # Books in France are kept in euros; a foreign amount stands beside, in Montantdevise.
@@ -33,12 +26,12 @@ _SPACE = pa.scalar(" ", schema.TEXT)
 
 def recognises(file: File) -> bool:
     """Whether the first line holds the headings that no other format has."""
-    return has_headings(file, *_HEADINGS)
+    return {*map(normal, _HEADINGS)} <= {*map(normal, first_cells(file))}
 
 
-def chart(file: File) -> Chart:
+def chart(file: File) -> Placed:
     """Return the accounts of the postings, each once."""
-    return Chart(*accounts_of(_read(file), "CompteNum", "CompteLib"))
+    return accounts_of(_read(file), "CompteNum", "CompteLib")
 
 
 def ledger(file: File) -> Ledger:

@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from bktools.contract.accounts import CompanyInFile
 from bktools.errors import InputError
@@ -29,6 +29,8 @@ HEAD = 1 << 16
 _GZIP = b"\x1f\x8b"
 _MAGIC = {b"PK\x03\x04": "workbook", b"\xd0\xcf\x11\xe0": "workbook", b"PAR1": "Parquet"}
 _NUMBER = re.compile(r"[+-]?[0-9]{1,28}(?:\.[0-9]{1,10})?", re.ASCII)
+# A table, and the column of each field.
+Placed: TypeAlias = tuple[Table, dict[str, int]]
 _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
@@ -132,7 +134,7 @@ class File:
         for number, line in enumerate(io.BytesIO(self.data()), 1):
             yield number, line.rstrip(b"\r\n")
 
-    def table(self, rows: Rows, nothing: str, *notes: str, **about: Any) -> tuple[Table, dict[str, int]]:
+    def table(self, rows: Rows, nothing: str, *notes: str, **about: Any) -> Placed:
         """Return rows headed by fields as the table of this file, and where each field is.
 
         `nothing` is the error where there are no rows.
@@ -209,27 +211,18 @@ class Ledger:
     is_whole: bool = True
 
 
-class Chart(NamedTuple):
-    """Accounts as cells, and the column of each field: `external_id`, `code`, `name`, `type`, `archived`."""
-
-    table: Table
-    places: Mapping[str, int]
-
-
-Reader = Callable[[File], Chart]
-LedgerReader = Callable[[File], Ledger]
-
-
 class Format(NamedTuple):
-    """A format: its name, how its first bytes look, and its readers, or the sentence that says why there is none.
+    """A format: its name, how its first bytes look, and its readers.
+
+    A chart has columns for `external_id`, `code`, `name`, `type` and `archived`, or some of them.
 
     Each file of this folder names its formats in `FORMATS`; nothing else is needed for them to be read.
     """
 
     name: str
     recognises: Callable[[File], bool]
-    chart: Reader | str
-    ledger: LedgerReader | str
+    chart: Callable[[File], Placed]
+    ledger: Callable[[File], Ledger]
 
 
 def company_in_file(number: str, name: str) -> CompanyInFile | None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 
-from bktools.inputs.formats.format import POSTING, Chart, File, Format, Ledger, Record, Total
+from bktools.inputs.formats.format import POSTING, File, Format, Ledger, Placed, Record, Total
 from bktools.inputs.formats.xml_records import from_first_element, records
 from bktools.inputs.table import Rows
 
@@ -25,7 +25,7 @@ def recognises(file: File) -> bool:
     return from_first_element(file).startswith("<gnc-v2")
 
 
-def chart(file: File) -> Chart:
+def chart(file: File) -> Placed:
     """Return the accounts but the root; the external ID is GnuCash's own, which stays when an account is renamed."""
     found = records(file, frozenset({"gnc:account"}), skipped=_SKIPPED | {"transaction"})
     accounts = {account.text("id"): account for account in found}
@@ -33,7 +33,7 @@ def chart(file: File) -> Chart:
     for guid, account in accounts.items():
         if account.text("type") != "ROOT":
             rows.add(account.line, guid, _code(accounts, guid, account), account.text("name"), account.text("type"))
-    return Chart(*file.table(rows, "is a GnuCash file without accounts", "read as GnuCash"))
+    return file.table(rows, "is a GnuCash file without accounts", "read as GnuCash")
 
 
 def ledger(file: File) -> Ledger:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from bktools.inputs.formats.format import POSTING, Chart, File, Format, Ledger, Record, Total
+from bktools.inputs.formats.format import POSTING, File, Format, Ledger, Placed, Record, Total
 from bktools.inputs.formats.xml_records import from_first_element, records
 from bktools.inputs.table import Rows
 
@@ -17,12 +17,12 @@ def recognises(file: File) -> bool:
     return from_first_element(file).startswith("<JPK") and 'kodSystemowy="JPK_KR (' in file.text
 
 
-def chart(file: File) -> Chart:
+def chart(file: File) -> Placed:
     """Return the accounts of the statement of balances (ZOiS)."""
     rows = Rows("code", "name", "type")
     for record in records(file, frozenset({"ZOiS"})):
         rows.add(record.line, record.text("KodKonta"), record.text("OpisKonta"), record.text("TypKonta"))
-    return Chart(*file.table(rows, "is a JPK_KR file without accounts (ZOiS): export it whole", "read as JPK_KR"))
+    return file.table(rows, "is a JPK_KR file without accounts (ZOiS): export it whole", "read as JPK_KR")
 
 
 def ledger(file: File) -> Ledger:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from os import PathLike
@@ -11,7 +10,7 @@ from pkgutil import iter_modules
 from bktools.caller import is_command, name_of
 from bktools.errors import ArgumentError, InputError
 from bktools.inputs import formats
-from bktools.inputs.formats.format import Chart, File, Format
+from bktools.inputs.formats.format import File, Format
 
 
 @cache
@@ -21,32 +20,28 @@ def known_formats() -> tuple[Format, ...]:
     return tuple(one for module in modules for one in getattr(module, "FORMATS", ()))
 
 
-def recognised(path: str | PathLike[str], encoding: str | None = None) -> tuple[File, Format] | None:
-    """Return the file and its format, None for a table of no format."""
-    file = File.at(path, encoding)
-    return next(((file, one) for one in known_formats() if one.recognises(file)), None)
-
-
-def chart_of_format(
-    path: str | PathLike[str], encoding: str | None = None, **of_tables: str | int | None
-) -> Chart | None:
-    """Return the accounts of a file of one of the formats; None for a table of no format.
+def recognised(
+    path: str | PathLike[str], encoding: str | None = None, **of_tables: object
+) -> tuple[File, Format] | None:
+    """Return the file and its format, None for a table of no format.
 
     Raises
     ------
     InputError
-        When the file cannot be read, or holds no accounts.
+        When the file cannot be read.
     ArgumentError
-        When one of the arguments that are for tables is given, and the file is of a format.
+        When one of the arguments that are for tables is given, and the file is of a format, which states it itself.
     """
-    of_format = recognised(path, encoding)
-    if of_format is None:
+    file = File.at(path, encoding)
+    form = next((one for one in known_formats() if one.recognises(file)), None)
+    if form is None:
         return None
-    file, form = of_format
-    if isinstance(form.chart, str):
-        raise InputError(form.chart, source=file.source)
-    refuse_arguments(form, of_tables)
-    return form.chart(file)
+    for argument, value in of_tables.items():
+        if value is not None:
+            raise ArgumentError(
+                name_of(argument), f"does not apply to a file of the format {form.name}, which states it itself", value
+            )
+    return file, form
 
 
 def refuse_ledgers(path: str | PathLike[str], encoding: str | None = None) -> None:
@@ -59,12 +54,3 @@ def refuse_ledgers(path: str | PathLike[str], encoding: str | None = None) -> No
             f"is a general ledger or chart of the format {form.name}, not a file of entries: read it with {read}",
             source=file.source,
         )
-
-
-def refuse_arguments(of: Format, arguments: Mapping[str, object]) -> None:
-    """Raise an error for an argument that is for tables and is given for a file of a format, which states it itself."""
-    for argument, value in arguments.items():
-        if value is not None:
-            raise ArgumentError(
-                name_of(argument), f"does not apply to a file of the format {of.name}, which states it itself", value
-            )

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 import pyarrow.compute as pc
 
-from bktools.inputs.formats.format import POSTING, Chart, File, Format, Ledger, Record, Total, company_in_file
+from bktools.inputs.formats.format import POSTING, File, Format, Ledger, Placed, Record, Total, company_in_file
 from bktools.inputs.formats.xml_records import from_first_element, records
 from bktools.inputs.table import Rows
 
@@ -39,7 +39,7 @@ def recognises(file: File) -> bool:
     return from_first_element(file).startswith("<AuditFile")
 
 
-def chart(file: File) -> Chart:
+def chart(file: File) -> Placed:
     """Return the accounts of the master files."""
     rows = Rows("code", "name", "type")
     note, company = "read as SAF-T", None
@@ -51,7 +51,7 @@ def chart(file: File) -> Chart:
             kind = record.text("AccountType", "GroupingCategory")
             rows.add(record.line, record.text("AccountID"), record.text("AccountDescription"), kind)
     nothing = "is a SAF-T file without accounts (MasterFiles): export it with the chart of accounts"
-    return Chart(*file.table(rows, nothing, note, company=company))
+    return file.table(rows, nothing, note, company=company)
 
 
 def ledger(file: File) -> Ledger:

@@ -12,7 +12,7 @@ from decimal import Decimal
 
 from bktools.caller import setting
 from bktools.inputs.encoding import to_utf8, utf8_error
-from bktools.inputs.formats.format import POSTING, Chart, File, Format, Ledger, Record, company_in_file
+from bktools.inputs.formats.format import POSTING, File, Format, Ledger, Placed, Record, company_in_file
 from bktools.inputs.table import Rows
 
 _FIRST = re.compile(r"\s*#(?:FLAGGA|PROGRAM|FORMAT|GEN|SIETYP)\s", re.IGNORECASE)
@@ -41,7 +41,7 @@ def recognises(file: File) -> bool:
     return _FIRST.match(file.text) is not None
 
 
-def chart(file: File) -> Chart:
+def chart(file: File) -> Placed:
     """Return the accounts (`#KONTO`) with their type (`#KTYP`)."""
     encoding, records = _records(file)
     accounts = {record.text("account"): record for record in records if record.name == "KONTO"}
@@ -51,7 +51,7 @@ def chart(file: File) -> Chart:
         rows.add(record.line, code, record.text("name"), types.get(code, ""))
     company = company_in_file(_last(records, "ORGNR"), _last(records, "FNAMN"))
     nothing = "is a SIE file without accounts (#KONTO)"
-    return Chart(*file.table(rows, nothing, "read as SIE", encoding=encoding, company=company))
+    return file.table(rows, nothing, "read as SIE", encoding=encoding, company=company)
 
 
 def ledger(file: File) -> Ledger:

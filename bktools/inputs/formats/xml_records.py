@@ -65,7 +65,7 @@ def records(file: File, wanted: frozenset[str], *, skipped: frozenset[str] = fro
                 raise reader.error("a tag has more than 8 MB: the file is damaged")
             if len(parser.intern) > _MOST_NAMES:
                 raise reader.error(f"more than {_MOST_NAMES:,} kinds of elements: the file is damaged")
-            if reader.kept() > _MOST_TEXT:
+            if sum(len(text) for record in reader.opened for text in record.texts.values()) > _MOST_TEXT:
                 raise reader.error("an element has more than 16 MB of texts: the file is damaged")
             yield from reader.ended
             reader.ended.clear()
@@ -91,7 +91,7 @@ class _Reader:
     def __init__(self, file: File, wanted: frozenset[str], skipped: frozenset[str]) -> None:
         self.ended: list[Record] = []
         self._source, self._wanted, self._skipped = file.source, wanted, skipped
-        self._records: list[Record] = []
+        self.opened: list[Record] = []
         # The open elements, each by its path below its record; none for a record itself.
         self._paths: list[str] = []
         self._text = ""
@@ -106,10 +106,6 @@ class _Reader:
     def error(self, why: str) -> InputError:
         return InputError(why, source=self._source, line=self.parser.CurrentLineNumber)
 
-    def kept(self) -> int:
-        """Return how many characters the open records hold."""
-        return sum(len(text) for record in self._records for text in record.texts.values())
-
     def _refuse_doctype(self, *_: object) -> None:
         raise self.error(
             "has a document type (<!DOCTYPE …>), which accounting formats do not have and which can make a small file grow"
@@ -123,20 +119,20 @@ class _Reader:
             return
         if len(self._paths) == _DEEPEST:
             raise self.error(f"elements are nested more than {_DEEPEST} deep: the file is damaged")
-        path = f"{self._paths[-1]}/{own}".lstrip("/") if self._records else own
+        path = f"{self._paths[-1]}/{own}".lstrip("/") if self.opened else own
         kind = name if name in self._wanted else own
         if kind in self._wanted:
             path = ""
-            around = tuple(self._records)
-            self._records.append(Record(kind, self._source, self.parser.CurrentLineNumber, {}, around))
+            around = tuple(self.opened)
+            self.opened.append(Record(kind, self._source, self.parser.CurrentLineNumber, {}, around))
         self._paths.append(path)
         self._text = ""
-        if self._records:
+        if self.opened:
             for attribute, value in attributes.items():
-                self._records[-1].texts.setdefault(f"{path}@{attribute.rpartition(':')[2]}", value)
+                self.opened[-1].texts.setdefault(f"{path}@{attribute.rpartition(':')[2]}", value)
 
     def _data(self, text: str) -> None:
-        if self._records and not self._depth_skipped:
+        if self.opened and not self._depth_skipped:
             self._text += text
             if len(self._text) > _LONGEST_TEXT:
                 raise self.error("a text has more than 1 MB: the file is damaged")
@@ -147,7 +143,7 @@ class _Reader:
             return
         path = self._paths.pop()
         if text := self._text.strip():
-            self._records[-1].texts.setdefault(path, text)
+            self.opened[-1].texts.setdefault(path, text)
         self._text = ""
         if not path:
-            self.ended.append(self._records.pop())
+            self.ended.append(self.opened.pop())
