@@ -17,7 +17,7 @@ from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, TEXT, to_pandas
 from bktools.ledger.checks import SEVERITIES
 from bktools.ledger.columns import Flags, Numbers
-from bktools.ledger.findings import OUTCOME, Equals, Evidence, or_null
+from bktools.ledger.findings import Equals, Evidence, or_null
 from bktools.ledger.inputs import OF_POSTING, Inputs
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.matches import NOBODY, Matches
@@ -106,8 +106,7 @@ def result(
     is_plain = (bookings == 1) & (matched.by == BY.index(EXACTLY)) & _are_same(entries, inputs.compared)
     is_plain[list(matched.amount)] = False
     numbers = np.flatnonzero(~is_plain)
-    cases = evidence.cases(numbers, entries)
-    texts = pa.Table.from_pylist([{"status": "booked"}, *(case.texts() for case in cases)], OUTCOME)
+    texts = evidence.outcomes(numbers, entries)
     entries = _with_outcome(entries, bookings, numbers, texts)
     findings = _findings(entries, numbers, texts)
     entries = entries.select(in_reading_order(entries.column_names))
