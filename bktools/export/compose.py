@@ -121,7 +121,8 @@ def compose_export_jobs(
             raise ArgumentError("selection", "cannot select from a PySpark frame: filter the frame instead")
         rows, errors = spark.checked(entries, checker)
     else:
-        rows = checker.prepared(selected(arrow_of(entries, "entries"), selection, entries))
+        rows = arrow_of(entries, "entries")
+        rows = checker.prepared(selected(rows, selection, entries))
         errors = checker.first_errors(rows)
     composed = _composed(rows, errors, size, options, frames.get("history"))
     composed = with_names(composed, **{name: frame for name, frame in frames.items() if name != "history"})
@@ -213,8 +214,9 @@ def _batch_ids(ready: pa.Table, size: int, options: ExportOptions) -> pa.Array:
 
 def _batches_of(ready: pa.Table) -> pa.Table:
     """Return the batches of the ready entries, in the order of sending."""
-    rows = ready.select(["batch_id", "company_id"]).append_column("day", days_of(ready))
+    rows = ready.select(["batch_id", "company_id"])
     rows = rows.append_column("entries", pa.array(_begins_entry(ready)).cast(COUNT))
+    rows = rows.append_column("day", days_of(ready))
     groups = rows.group_by(["batch_id", "company_id"], use_threads=False)
     batches = groups.aggregate([("entries", "sum"), ("day", "min"), ("day", "max")])
     return batches.rename_columns(BATCHES.names).cast(BATCHES)

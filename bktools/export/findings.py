@@ -93,7 +93,8 @@ class Checker:
 
     def unchecked(self, entries: pa.Table) -> tuple[str, ...]:
         """Return a phrase for each check of entries that was skipped because its input is missing."""
-        return checks.unchecked(self._inputs(entries))
+        inputs = self._inputs(entries)
+        return checks.unchecked(inputs)
 
     def _inputs(self, entries: pa.Table) -> set[str]:
         """Return the names of the columns, frames and arguments that are there, as in `checks.inputs_of`."""

@@ -47,7 +47,8 @@ def selected(rows: pa.Table, selection: Any, entries: Any) -> pa.Table:
     rows = with_lines(rows)
     if selection is None:
         return rows
-    return _whole_entries(rows, pa.array(selected_rows(selection, entries, rows)))
+    mask = selected_rows(selection, entries, rows)
+    return _whole_entries(rows, pa.array(mask))
 
 
 def _whole_entries(rows: pa.Table, mask: pa.Array) -> pa.Table:
