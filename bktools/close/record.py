@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools import views
 from bktools.connection import service_or_default
 from bktools.consoles import readable
 from bktools.contract import rules
@@ -133,6 +134,16 @@ class PeriodRecord:
 
 def _entries(count: int) -> str:
     return counted(count, "entry", "entries")
+
+    def _repr_html_(self) -> str:
+        shown_totals = self.totals.astype("object").where(self.totals.notna(), None)
+        return "".join(
+            [
+                views.heading(f"Record of {self.period}, {self.state.lower()}"),
+                views.table(list(shown_totals.columns), shown_totals.itertuples(index=False), total=len(shown_totals)),
+                views.table([""], [[line] for line in self.lines], total=len(self.lines)),
+            ]
+        )
 
 
 def record_of(month: Month, company: str | None = None, *, service: Service | None = None) -> PeriodRecord:

@@ -28,6 +28,8 @@ from bktools.service.transport import Limits
 COMPANIES = 6
 ENTRIES = 12  # of a company and a plan
 BATCH = 4
+# Seconds after which the end of a killed sender must be known.
+PATIENCE = 10.0
 
 
 def killed(address: str, kills: int, seed: int) -> Iterator[dict[str, Any]]:
@@ -99,10 +101,15 @@ def _judge_and_settle(address: str, service: bktools.Service, figures: Counter[s
     accepted = _accepted(address)
     assert max(accepted.values(), default=0) <= 1, "an entry was accepted twice"
     history = bktools.load_export_jobs(entries=True, service=service)
+    # A database notices after a moment that a sender was killed; until then it may be sending.
+    end = time.monotonic() + PATIENCE
+    while (history["state"] == "SENDING").any() and time.monotonic() < end:
+        time.sleep(0.05)
+        history = bktools.load_export_jobs(entries=True, service=service)
     for batch_id, rows in history.groupby("batch_id"):
         state = rows["state"].iloc[0]
         times = {accepted.get(entry, 0) for entry in rows["entry_id"]}
-        expected = {"ACCEPTED": ({1},), "UNKNOWN": ({0}, {1})}.get(state, ({0},))
+        expected = {"ACCEPTED": ({1},), "UNKNOWN": ({0}, {1}), "SENDING": ()}.get(state, ({0},))
         assert times in expected, f"batch {batch_id} is {state}, its entries were accepted {times} times"
         if state == "UNKNOWN":
             outcome = "accepted" if times == {1} else "released"
