@@ -42,7 +42,9 @@ class Keys:
         """Return the rows by digest and day, some days earlier; two's complement wraps around."""
         keys = self.digests + (self.days - offset).astype(np.uint64) * MULTIPLIER
         order = np.argsort(keys)
-        return _Sorted(self.rows[order], *np.unique(keys[order], return_index=True, return_counts=True))
+        keys = keys[order]
+        first = np.flatnonzero(np.concatenate([[True][: len(keys)], keys[1:] != keys[:-1]]))
+        return _Sorted(self.rows[order], keys[first], first, np.diff(first, append=len(keys)))
 
 
 @dataclass(frozen=True)

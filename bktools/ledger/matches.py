@@ -114,18 +114,18 @@ class _Search:
         }
         for name, table in tables.items():
             self._connection.register(name, table)
-        self._made = {*tables}
+        self._made = {"postings", *tables}
+        self._has_open = not has_posting.all(), not has_entry.all()
 
     def is_possible(self, step: Step) -> bool:
         """Whether there are open rows, the columns, and totals; a total that differs must be told from others."""
-        matched = self.matched
-        has_rows = (matched.entry == NOBODY).any() and (step.is_double or (matched.posting == NOBODY).any())
-        if not has_rows or self._unknown.intersection(step.keys):
+        has_entries, has_postings = self._has_open
+        if not has_postings or not (step.is_double or has_entries) or self._unknown.intersection(step.keys):
             return False
         if not step.group:
             return True
         needed = {NEEDED[key] for key in {*step.group, "amount"} & NEEDED.keys()}
-        is_told = not step.differs or bool((matched.by == BY.index(step.by)).any())
+        is_told = not step.differs or bool((self.matched.by == BY.index(step.by)).any())
         return needed <= self._inputs.compared and is_told
 
     def take(self, step: Step) -> None:
@@ -134,7 +134,10 @@ class _Search:
         is_new = False
         for offset in self._offsets if step.nearby else (0,):
             while True:
-                pairs = self._pairs(step, *self._still_open(step, ours, theirs), offset)
+                open_keys = self._still_open(step, ours, theirs)
+                if not all(len(keys.rows) for keys in open_keys):
+                    break
+                pairs = self._pairs(step, *open_keys, offset)
                 if not len(pairs[0]):
                     break
                 is_new = True
@@ -147,9 +150,13 @@ class _Search:
 
     def _keys(self, step: Step) -> tuple[Keys, Keys]:
         """Return the keys of both sides, without rows that cannot agree."""
-        ours = self._keys_of(step.left, step.keys, "" if step.is_named else "AND amount IS NOT NULL")
+        # The postings are many, and few of them are like an open one.
+        wanted = "AND amount IN (SELECT amount FROM open_postings)" if step.is_double else ""
+        ours = self._keys_of(step.left, step.keys, wanted if step.is_named else f"AND amount IS NOT NULL {wanted}")
         theirs = self._keys_of(step.of, step.keys, "" if step.is_named else "AND id IS NULL")
         ours, theirs = ours.cut(theirs), theirs.cut(ours)
+        if step.is_double:
+            ours = ours.only(np.isin(ours.rows, self.matched.posting))
         if step.of in SEVERAL and len(ours.rows):
             theirs = theirs.only(np.isin(theirs.digests, ours.digests))
             whole = self._rows_of(WHOLE_SIDES.format(table=step.of), theirs.rows)
@@ -158,10 +165,7 @@ class _Search:
 
     def _keys_of(self, table: str, names: Sequence[str], condition: str) -> Keys:
         """Return the keys of the rows of a table that have a value in each column; it is made when first needed."""
-        if table == "first_postings":
-            is_first = np.isin(np.arange(len(self._postings)), self.matched.posting)
-            self._connection.register(table, self._postings.filter(pa.array(is_first)))
-        elif table not in self._made:
+        if table not in self._made:
             self._connection.execute(TABLES[table])
             self._made.add(table)
         values = [MADE.get(name, name) for name in names]

@@ -45,10 +45,10 @@ class Step:
 
     @property
     def left(self) -> str:
-        """The table that is matched with `of`: open entries, sums of their groups, or postings with an entry."""
+        """The table that is matched with `of`: open entries, sums of their groups, or postings, of which those with an entry count."""
         if self.group:
             return f"sums_by_{'_'.join(self.group)}"
-        return "first_postings" if self.is_double else "open_entries"
+        return "postings" if self.is_double else "open_entries"
 
 
 EXACT = ("account", "amount", "currency")
