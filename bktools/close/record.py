@@ -131,10 +131,6 @@ class PeriodRecord:
         head = f"Record of {self.period}, {self.state.lower()}, company {self.company}, {self.environment}"
         return readable("\n".join([head, *(f"  {line}" for line in self.lines or ["nothing was sent or held back"])]))
 
-
-def _entries(count: int) -> str:
-    return counted(count, "entry", "entries")
-
     def _repr_html_(self) -> str:
         shown_totals = self.totals.astype("object").where(self.totals.notna(), None)
         return "".join(
@@ -144,6 +140,10 @@ def _entries(count: int) -> str:
                 views.table([""], [[line] for line in self.lines], total=len(self.lines)),
             ]
         )
+
+
+def _entries(count: int) -> str:
+    return counted(count, "entry", "entries")
 
 
 def record_of(month: Month, company: str | None = None, *, service: Service | None = None) -> PeriodRecord:
