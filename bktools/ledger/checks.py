@@ -26,7 +26,7 @@ STATUSES = (
 # Each as it was exported.
 ARRIVED = {"booked", "in_a_sum"}
 
-# The words of an entry by name, as `findings.Case` has them.
+# The words of an entry by name, as `findings.Evidence` gives them.
 Words: TypeAlias = Any
 
 

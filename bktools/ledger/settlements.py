@@ -9,10 +9,10 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -116,12 +116,16 @@ def as_frame(settled: Sequence[Settlement]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["batch_id", "outcome", "evidence", "postings"])
 
 
-class _NotDecidedError(Exception):
-    """The reason why the ledger does not decide, and the row numbers of the postings to look at."""
+class _Verdict(NamedTuple):
+    """The outcome, or None; the evidence, or why nothing is decided; and the row numbers of the postings to look at."""
 
-    def __init__(self, why: str, row_numbers: Iterable[int] = ()) -> None:
-        super().__init__(why)
-        self.why, self.row_numbers = why, list(row_numbers)
+    outcome: str | None
+    text: str
+    row_numbers: tuple[int, ...] = ()
+
+
+def _not_decided(why: str, row_numbers: Iterable[int] = ()) -> _Verdict:
+    return _Verdict(None, why, tuple(sorted({*row_numbers})))
 
 
 class _Evidence:
@@ -146,141 +150,121 @@ class _Evidence:
         self._explained = ", ".join(named)
         self._open = self._ledger.assign(line=self._ledger.index)[~numbers.isin([*named]).any(axis="columns")]
         days_of = self._ledger["date"].dropna()
-        self._first: dt.date | None
-        self._last: dt.date | None
+        self._first: Any
+        self._last: Any
         self._first, self._last = (days_of.min().date(), days_of.max().date()) if len(days_of) else (None, None)
         self._months = set(days_of.dt.strftime("%Y-%m"))
         self._span = f"the ledger of {self._first} to {self._last}" if len(days_of) else "the ledger"
 
     def settlement(self, batch: str, sending: Sending) -> Settlement:
         """Return the evidence about one batch."""
-        try:
-            outcome, text = self._decided(batch, sending)
-        except _NotDecidedError as reason:
-            lines = tuple(self._posting(row_number) for row_number in sorted(set(reason.row_numbers)))
-            return Settlement(batch, None, reason.why, lines)
-        explained = f"; explained by hand: {self._explained}" if self._explained else ""
-        return Settlement(batch, outcome, f"{text}{explained}")
+        verdict = self._verdict(batch, sending)
+        explained = f"; explained by hand: {self._explained}" if self._explained and verdict.outcome else ""
+        postings = tuple(self._posting(row_number) for row_number in verdict.row_numbers)
+        return Settlement(batch, verdict.outcome, f"{verdict.text}{explained}", postings)
 
-    def _decided(self, batch: str, sending: Sending) -> tuple[str, str]:
-        """Return outcome and evidence, the same for every outcome that the other batches in doubt may have."""
+    def _verdict(self, batch: str, sending: Sending) -> _Verdict:
+        """Return the verdict, the same for every outcome that the other batches in doubt may have."""
         in_doubt = self._exported["state"].isin(IN_DOUBT) & (self._exported["batch_id"] != batch)
         unresolved = sorted(self._exported.loc[in_doubt, "batch_id"].unique())
         if sending.undelivered:
-            raise _NotDecidedError(sending.undelivered)
+            return _not_decided(sending.undelivered)
         if len(unresolved) > MOST_UNRESOLVED:
-            raise _NotDecidedError(f"{len(unresolved)} other batches are in doubt: settle some of them first")
-        outcomes = {
-            self._outcome(batch, sending, booked)
-            for count in range(len(unresolved) + 1)
-            for booked in itertools.combinations(unresolved, count)
-        }
-        if len({outcome for outcome, _ in outcomes}) > 1:
-            raise _NotDecidedError(f"it depends on the outcome of {', '.join(unresolved)}: settle that first")
-        return min(outcomes)
+            return _not_decided(f"{len(unresolved)} other batches are in doubt: settle some of them first")
+        verdicts = set()
+        for count in range(len(unresolved) + 1):
+            for booked in itertools.combinations(unresolved, count):
+                verdict = self._verdict_with(batch, sending, booked)
+                if verdict.outcome is None:
+                    return verdict
+                verdicts.add(verdict)
+        if len({verdict.outcome for verdict in verdicts}) > 1:
+            return _not_decided(f"it depends on the outcome of {', '.join(unresolved)}: settle that first")
+        return min(verdicts)
 
-    def _outcome(self, batch: str, sending: Sending, booked: Collection[str]) -> tuple[str, str]:
-        """Return outcome and evidence, if of the batches in doubt those in `booked` were booked."""
+    def _verdict_with(self, batch: str, sending: Sending, booked: Collection[str]) -> _Verdict:
+        """Return the verdict, if of the batches in doubt those in `booked` were booked."""
         is_before = (self._exported["state"] == "ACCEPTED") | self._exported["batch_id"].isin(booked)
         is_this = self._exported["batch_id"] == batch
         without = _Match(match_ledger(self._exported[is_before & ~is_this], self._open, days=self._days))
         both = _Match(match_ledger(self._exported[is_before | is_this], self._open, days=self._days))
         rows = both.entries[both.entries["batch_id"] == batch]
+        # The first verdict counts: reasons why nothing is decided come before the outcome.
         if set(rows["status"]) <= ARRIVED:
-            return "accepted", self._accepted(rows, both, without)
+            return next(self._accepted(rows, both, without))
         if set(rows["status"]) == {"missing"}:
-            return "released", self._released(batch, rows, without, sending)
+            return next(self._released(batch, rows, without, sending))
         counts = rows["status"].value_counts().sort_index()
         parts = ", ".join(f"{number} {sentence(str(status))}" for status, number in counts.items())
-        raise _NotDecidedError(
+        return _not_decided(
             f"of its {len(rows)} entries there are {parts}: settle it by hand, entry by entry",
             both.row_numbers_of(rows),
         )
 
-    def _accepted(self, rows: pd.DataFrame, both: _Match, without: _Match) -> str:
-        """Return the evidence that a batch was booked: with it the ledger fits, and without it not."""
+    def _accepted(self, rows: pd.DataFrame, both: _Match, without: _Match) -> Iterator[_Verdict]:
+        """Yield why it is not proven that a batch was booked; then the evidence: only with it the ledger fits."""
         row_numbers = both.row_numbers_of(rows)
-        shared = sorted(set(row_numbers) & without.explained)
-        if shared:
-            raise _NotDecidedError("its postings may as well be those of entries that were exported before", shared)
-        lost = both.entries[both.entries["entry_id"].isin(without.arrived) & ~both.entries["status"].isin(ARRIVED)]
-        if len(lost):
-            raise _NotDecidedError(
-                f"with it, {len(lost)} entries that were exported before are not in the ledger", row_numbers
-            )
+        if shared := set(row_numbers) & without.explained:
+            yield _not_decided("its postings may as well be those of entries that were exported before", shared)
+        is_lost = both.entries["entry_id"].isin(without.arrived) & ~both.entries["status"].isin(ARRIVED)
+        if lost := int(is_lost.sum()):
+            yield _not_decided(f"with it, {lost} entries that were exported before are not in the ledger", row_numbers)
         in_sums = rows[rows["matched_by"].str.startswith("sum ")]
-        if len(in_sums) and len(pd.unique(in_sums["booked_line"])) == 1:
-            booked = set(both.row_numbers_of(in_sums))
-            accounts = set(self._open.loc[list(booked), "account_code"])
-            unexplained = self._open.loc[self._unexplained(rows, both)]
-            alike = list(unexplained.index[unexplained["account_code"].isin(accounts)])
-            if alike:
-                raise _NotDecidedError("one sum fits, but the account has other postings", [*booked, *alike])
         sums = ""
         if len(in_sums):
-            self._refuse_zero(rows)
+            count = len(pd.unique(in_sums["booked_line"]))
+            booked = both.row_numbers_of(in_sums)
+            unexplained = self._open.loc[self._unexplained(rows, both), "account_code"]
+            alike = unexplained.index[unexplained.isin(self._open.loc[booked, "account_code"])]
+            if count == 1 and len(alike):
+                yield _not_decided("one sum fits, but the account has other postings", [*booked, *alike])
+            yield from self._zero(rows)
             kinds = " and ".join(sorted(kind.removeprefix("sum of ") for kind in in_sums["matched_by"].unique()))
-            count = counted(len(pd.unique(in_sums["booked_line"])), "sum")
-            sums = f", {len(in_sums)} of them in {count} by {kinds}"
-        return f"all {len(rows)} entries are booked once in {self._span}{sums}: {self._vouchers(rows)}"
+            sums = f", {len(in_sums)} of them in {counted(count, 'sum')} by {kinds}"
+        text = f"all {len(rows)} entries are booked once in {self._span}{sums}: {self._vouchers(rows)}"
+        yield _Verdict("accepted", text)
 
-    def _released(self, batch: str, rows: pd.DataFrame, without: _Match, sending: Sending) -> str:
-        """Return the evidence that a batch was not booked."""
+    def _released(self, batch: str, rows: pd.DataFrame, without: _Match, sending: Sending) -> Iterator[_Verdict]:
+        """Yield why it is not proven that a batch was not booked; then the evidence."""
         none = f"none of its {len(rows)} entries is in {self._span}"
-        self._require_values(rows, none)
-        self._refuse_zero(rows)
+        columns = ("account_code", "date", "amount")
+        unknown = [name for name in columns if name not in rows or rows[name].isna().any() or name not in self._open]
+        if unknown:
+            yield _not_decided(f"{none}, but {' and '.join(unknown)} of some are not known: give them with --entries")
+        yield from self._zero(rows)
         before = without.entries[without.entries["state"] == "ACCEPTED"]
-        self._require_whole(rows, before, sending, none)
+        for why in self._gaps(rows, before, sending):
+            yield _not_decided(f"{none}, but {why}")
         is_there = before["status"].isin(ARRIVED)
         sent = self._exported.loc[self._exported["batch_id"] == batch, "sent_at"].max()
         earlier = before.loc[before["sent_at"] < sent, "batch_id"]
         shown_batches = sorted(set(earlier) - set(before.loc[~is_there, "batch_id"]))
-        if not shown_batches:
-            raise _NotDecidedError(
-                f"{none}, but no batch that was accepted before it is there as a whole: it is not known where this "
-                "accounting system books",
-                self._unexplained(rows, without),
-            )
         strange = sorted(set(_accounts(rows)) - set(_accounts(before[is_there])))
-        if strange:
-            raise _NotDecidedError(
-                f"{none}, but no accepted entry on {', '.join(strange)} is there either: it is not known where they are booked",
-                self._unexplained(rows, without),
-            )
         keys = _amounts_by(rows, *GROUPS[2:]).keys()
         missing = sum(
             not keys.isdisjoint(_amounts_by(before.loc[[row_number]], *GROUPS[2:]))
             for row_number in before.index[~is_there]
         )
-        if missing:
-            raise _NotDecidedError(
-                f"{none}, but neither are {missing} accepted entries of the same accounts and months: a sum may hold them",
-                self._unexplained(rows, without),
-            )
-        fits = self._fits(rows, without)
-        if fits:
-            raise _NotDecidedError(
-                f"{none} alone, but {len(fits)} posting{'s' if len(fits) > 1 else ''} may hold them: look at each", fits
-            )
+        reasons = {
+            "no batch that was accepted before it is there as a whole: it is not known where this accounting system "
+            "books": not shown_batches,
+            f"no accepted entry on {', '.join(strange)} is there either: it is not known where they are booked": strange,
+            f"neither are {missing} accepted entries of the same accounts and months: a sum may hold them": missing,
+        }
+        for why, is_so in reasons.items():
+            if is_so:
+                yield _not_decided(f"{none}, but {why}", self._unexplained(rows, without))
+        if fits := self._fits(rows, without):
+            yield _not_decided(f"{none} alone, but {counted(len(fits), 'posting')} may hold them: look at each", fits)
         batches = ", ".join(shown_batches[-3:])
-        return f"{none}, alone or in a sum; an earlier accepted batch is in it (batch {batches})"
+        yield _Verdict("released", f"{none}, alone or in a sum; an earlier accepted batch is in it (batch {batches})")
 
-    def _require_values(self, rows: pd.DataFrame, none: str) -> None:
-        unknown = [
-            name
-            for name in ("account_code", "date", "amount")
-            if name not in rows or rows[name].isna().any() or name not in self._open
-        ]
-        if unknown:
-            raise _NotDecidedError(
-                f"{none}, but {' and '.join(unknown)} of some are not known: give them with --entries"
-            )
-
-    def _require_whole(self, rows: pd.DataFrame, before: pd.DataFrame, sending: Sending, none: str) -> None:
-        """Refuse a ledger that may end before the batch was booked, or begin after it."""
+    def _gaps(self, rows: pd.DataFrame, before: pd.DataFrame, sending: Sending) -> Iterator[str]:
+        """Yield why a ledger may end before the batch was booked, or begin after it."""
         first, last = rows["date"].min().date(), rows["date"].max().date()
         if sending.ends_at is None:
-            raise _NotDecidedError(f"{none}, but the day of sending is not known: look it up by hand")
+            yield "the day of sending is not known: look it up by hand"
+            return
         until = max(last, sending.ends_at.date())
         # Where entries are not booked on their own day, a sum may follow at the end of the month.
         dated = before[
@@ -290,21 +274,16 @@ class _Evidence:
         if not is_dated:
             until = (until.replace(day=1) + dt.timedelta(days=31)).replace(day=1) - dt.timedelta(days=1)
         if self._last is None or self._last <= until:
-            raise _NotDecidedError(
-                f"{none}, but it must have postings after {until}: wait, export the ledger again, then verify again"
-            )
-        if self._first >= first:
-            raise _NotDecidedError(
-                f"{none}, but it begins on {self._first}: export the ledger from before {first}, then verify again"
-            )
-        gaps = sorted(set(rows["date"].dt.strftime("%Y-%m")) - self._months)
-        if gaps:
-            raise _NotDecidedError(f"{none}, but it has no posting of {', '.join(gaps)}: export the ledger again")
+            yield f"it must have postings after {until}: wait, export the ledger again, then verify again"
+        elif self._first >= first:
+            yield f"it begins on {self._first}: export the ledger from before {first}, then verify again"
+        if gaps := sorted(set(rows["date"].dt.strftime("%Y-%m")) - self._months):
+            yield f"it has no posting of {', '.join(gaps)}: export the ledger again"
 
-    def _refuse_zero(self, rows: pd.DataFrame) -> None:
-        """Refuse a batch of which a group sums up to zero: a sum with it is the same as one without it."""
+    def _zero(self, rows: pd.DataFrame) -> Iterator[_Verdict]:
+        """Yield a refusal of a batch of which a group sums up to zero: a sum with it is the same as one without it."""
         if not all(sum(amounts, Decimal()) for amounts in _amounts_by(rows, *GROUPS).values()):
-            raise _NotDecidedError("some of its entries sum up to zero, so no sum shows whether it has them")
+            yield _not_decided("some of its entries sum up to zero, so no sum shows whether it has them")
 
     def _unexplained(self, rows: pd.DataFrame, match: _Match) -> list[int]:
         """Return the row numbers of postings that no exported entry explains, from some time before the batch on."""

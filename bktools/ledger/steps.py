@@ -45,7 +45,7 @@ class Step:
 
     @property
     def left(self) -> str:
-        """The table that is matched with `of`: open entries, sums of their groups, or postings, of which those with an entry count."""
+        """The table that is matched with `of`: open entries, sums of their groups, or the postings."""
         if self.group:
             return f"sums_by_{'_'.join(self.group)}"
         return "postings" if self.is_double else "open_entries"
