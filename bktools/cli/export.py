@@ -152,7 +152,9 @@ def submit(
     results.say("")
     _say_outcomes(sent)
     results.report(**_facts_of(read.plan), applied=apply, outcomes=sent, outcome_unknown=questions)
-    if not apply:
+    if read.plan.batches.empty:
+        results.say("Nothing was sent: no entry of the plan is ready.")
+    elif not apply:
         results.say("Nothing was sent: run again with --apply to do it.")
     if questions or (apply and (sent["outcome"] != "ACCEPTED").any()):
         raise typer.Exit(Exit.INCOMPLETE)

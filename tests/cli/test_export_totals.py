@@ -7,8 +7,10 @@ from decimal import Decimal
 import pandas as pd
 import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
 import bktools
+from bktools.cli.app import app
 from bktools.cli.export import _say_plan
 
 
@@ -28,3 +30,15 @@ def test_totals_by_currency(capsys: pytest.CaptureFixture[str]):
     said = capsys.readouterr().out.splitlines()
     assert "2 entries ready in 1 batch, 1 not ready" in said[0]
     assert [line for line in said if "ready: " in line] == ["  ready: EUR 10.30"]
+
+
+def test_a_plan_without_ready_entries_sends_nothing(tmp_path):
+    """Neither a dry run nor --apply asks for another step where no entry of the plan is ready."""
+    plan = str(tmp_path / "august.plan")
+    composed = CliRunner().invoke(app, ["export", "compose", "--sandbox", "--month", "2026-08", "--out", plan])
+    assert "there is nothing to submit" in composed.output
+    for apply in ([], ["--apply"]):
+        sent = CliRunner().invoke(app, ["export", "submit", plan, "--sandbox", *apply])
+        assert sent.exit_code == 0
+        assert "Nothing was sent: no entry of the plan is ready." in sent.output
+        assert "run again with --apply" not in sent.output
