@@ -18,16 +18,24 @@ COMPANIES = ["9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d", "123e4567-e89b-42d3-a456-42
 HOSTS = ["https://one.example.com", "https://two.example.com"]
 
 
+ENTRY = "00000000-0000-4000-8000-000000000007"
+
+
+def send(settings, company: str, batch_id: str, entry: str, answer: Answer) -> None:
+    """Send a batch of one entry, with this answer."""
+    with Journal(settings) as journal, journal.sending(company):
+        journal.claim([BatchRequest(batch_id, company, [entry], b"{}")], "plan")
+        journal.begin(batch_id)
+        journal.settle(batch_id, answer)
+
+
 @pytest.fixture
 def both(tmp_path):
     """The settings of two addresses in one data folder; each has sent for a company of its own."""
     settings = [load_settings(host, env={}, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m") for host in HOSTS]
     for number, company in enumerate(COMPANIES):
         entry = f"00000000-0000-4000-8000-{number:012d}"
-        with Journal(settings[number]) as journal, journal.sending(company):
-            journal.claim([BatchRequest(f"batch-{number}", company, [entry], b"{}")], "plan")
-            journal.begin(f"batch-{number}")
-            journal.settle(f"batch-{number}", Answer("ACCEPTED", "said", job_id=entry))
+        send(settings[number], company, f"batch-{number}", entry, Answer("ACCEPTED", "said", job_id=entry))
     return settings
 
 
@@ -59,11 +67,7 @@ def test_what_another_journal_of_the_service_has_in_doubt_blocks_its_company(bot
     """The message names the batch, its state and the journal where it is to be resolved."""
     with Journal(both[1]) as journal:
         journal.related.say(HOSTS[0], "same", "Ada")
-    with Journal(both[0]) as journal, journal.sending(COMPANIES[0]):
-        entry = "00000000-0000-4000-8000-000000000007"
-        journal.claim([BatchRequest("doubt", COMPANIES[0], [entry], b"{}")], "plan")
-        journal.begin("doubt")
-        journal.settle("doubt", Answer("UNKNOWN", "no answer"))
+    send(both[0], COMPANIES[0], "doubt", ENTRY, Answer("UNKNOWN", "no answer"))
     with Journal(both[1]) as journal:
         assert f"batch doubt is UNKNOWN in {HOSTS[0]}" in journal.related.obstacle(COMPANIES[0])
 
@@ -74,11 +78,7 @@ def test_an_old_copy_of_another_journal_of_the_service_blocks_the_company(both, 
     shutil.copy(path, copy)
     with Journal(both[1]) as journal:
         journal.related.say(HOSTS[0], "same", "Ada")
-    with Journal(both[0]) as journal, journal.sending(COMPANIES[0]):
-        entry = "00000000-0000-4000-8000-000000000007"
-        journal.claim([BatchRequest("later", COMPANIES[0], [entry], b"{}")], "plan")
-        journal.begin("later")
-        journal.settle("later", Answer("ACCEPTED", "said", job_id=entry))
+    send(both[0], COMPANIES[0], "later", ENTRY, Answer("ACCEPTED", "said", job_id=ENTRY))
     with Journal(both[1]) as journal:
         assert journal.related.obstacle(COMPANIES[0]) == ""
         copy.replace(path)
