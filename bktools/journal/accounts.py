@@ -50,7 +50,7 @@ def record_accounts(
         return []
     stamp, listed = now().isoformat(), set(map(key_of, rows))
     with journal.transaction() as connection:
-        before = known_accounts(journal, {company_id for company_id, _ in listed})
+        before = known_accounts(journal, listed)
         written, changes = [], []
         for row in rows:
             key = key_of(row)
@@ -60,14 +60,12 @@ def record_accounts(
             written.append([account[name] for name in KEY + KNOWN])
             changes.append((json.dumps(key), before.get(key, {}).get("state"), row["state"], row.get("message")))
         connection.executemany(_WRITE, written)
-        missing = [key for key in before if key not in listed and before[key]["state"] in KNOWN_STATES]
-        retired = missing if complete else []
-        for key in retired:
+        missing = _missing(journal, listed) if complete else {}
+        for key, state in missing.items():
             connection.execute("DELETE FROM accounts WHERE company_id = ? AND external_id = ?", key)
-            message = f"not in {complete}, which has all accounts"
-            changes.append((json.dumps(key), before[key]["state"], RETIRED, message))
+            changes.append((json.dumps(key), state, RETIRED, f"not in {complete}, which has all accounts"))
         record_events(connection, "account", changes)
-    return retired
+    return [*missing]
 
 
 def key_of(account: Mapping[str, Any]) -> tuple[str, str]:
@@ -75,10 +73,19 @@ def key_of(account: Mapping[str, Any]) -> tuple[str, str]:
     return account["company_id"], account["external_id"]
 
 
-def known_accounts(journal: Journal, companies: Iterable[str]) -> dict[tuple[str, str], Row]:
-    """Return the accounts of companies that the journal has, by company and external ID."""
-    sql = "SELECT * FROM accounts WHERE company_id = ?"
-    return {key_of(row): row for company_id in companies for row in journal.rows(sql, company_id)}
+def known_accounts(journal: Journal, keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Row]:
+    """Return those of some accounts that the journal has, by company and external ID."""
+    wanted = {*keys}
+    journal.wanted(external_id for _, external_id in wanted)
+    rows = journal.rows("SELECT * FROM accounts WHERE external_id IN (SELECT id FROM wanted)")
+    return {key_of(row): row for row in rows if key_of(row) in wanted}
+
+
+def _missing(journal: Journal, listed: set[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Return the state of the accounts of the listed companies that exist, as far as is known, and are not listed."""
+    sql = "SELECT company_id, external_id, state FROM accounts WHERE company_id = ?"
+    rows = [row for company_id in {company_id for company_id, _ in listed} for row in journal.rows(sql, company_id)]
+    return {key_of(row): row["state"] for row in rows if row["state"] in KNOWN_STATES and key_of(row) not in listed}
 
 
 def remember_chart(journal: Journal, company_id: str, named: CompanyInFile) -> None:

@@ -178,7 +178,7 @@ def _created(journal: Journal, wanted: Sequence[Mapping[str, Any]], service: Ser
     budget = Budget()
     for begin in range(0, len(wanted), GROUP):
         group = wanted[begin : begin + GROUP]
-        known = known_accounts(journal, {account["company_id"] for account in group})
+        known = known_accounts(journal, map(key_of, group))
         existing = {key: row for key, row in known.items() if row["state"] in KNOWN_STATES}
         new = [account for account in group if key_of(account) not in existing]
         record_accounts(journal, [_memory(account, "SENDING") for account in new])
