@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from bktools.export import ExportPlan, compose_export_jobs
     from bktools.frames.arrow import to_arrow
     from bktools.frames.delimited import to_csv
+    from bktools.frames.excel import to_excel
     from bktools.inputs.chart_of_accounts import read_chart_of_accounts
     from bktools.inputs.entries import read_entries
     from bktools.inputs.general_ledger import read_general_ledger
@@ -48,15 +49,14 @@ if TYPE_CHECKING:
     from bktools.ledger import LedgerMatch, match_ledger
     from bktools.reconcile import Reconciliation, reconcile_accounts
     from bktools.reports.coverage import plot_coverage
-    from bktools.reports.excel import to_excel
     from bktools.reports.fixes import check_fixes, read_fixes
     from bktools.reports.money import plot_money, plot_spend
     from bktools.reports.month_end import close_month
-    from bktools.reports.outcomes import Outcomes
     from bktools.service import Service
     from bktools.snapshots.tables import get_balance, get_employee, load_categories, load_employees
     from bktools.spending import spend
     from bktools.submit import create_accounts, submit_export_jobs
+    from bktools.submit.outcomes import Outcomes
     from bktools.widgets.entries import pick_entries
     from bktools.widgets.show import show
 
@@ -69,6 +69,7 @@ _NAMES = {
     "bktools.export": "ExportPlan compose_export_jobs",
     "bktools.frames.arrow": "to_arrow",
     "bktools.frames.delimited": "to_csv",
+    "bktools.frames.excel": "to_excel",
     "bktools.inputs.chart_of_accounts": "read_chart_of_accounts",
     "bktools.inputs.entries": "read_entries",
     "bktools.inputs.general_ledger": "read_general_ledger",
@@ -78,15 +79,14 @@ _NAMES = {
     "bktools.ledger": "LedgerMatch match_ledger",
     "bktools.reconcile": "Reconciliation reconcile_accounts",
     "bktools.reports.coverage": "plot_coverage",
-    "bktools.reports.excel": "to_excel",
     "bktools.reports.fixes": "check_fixes read_fixes",
     "bktools.reports.money": "plot_money plot_spend",
     "bktools.reports.month_end": "close_month",
-    "bktools.reports.outcomes": "Outcomes",
     "bktools.service": "Service",
     "bktools.snapshots.tables": "get_balance get_employee load_categories load_employees",
     "bktools.spending": "spend",
     "bktools.submit": "create_accounts submit_export_jobs",
+    "bktools.submit.outcomes": "Outcomes",
     "bktools.widgets.entries": "pick_entries",
     "bktools.widgets.show": "show",
 }

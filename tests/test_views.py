@@ -12,8 +12,8 @@ import pytest
 import bktools
 from bktools import views
 from bktools.errors import InputError
-from bktools.reports.outcomes import MEANINGS, Outcomes
 from bktools.settings import load_settings
+from bktools.submit.outcomes import MEANINGS, Outcomes
 
 EVIL = "<script>alert('x')</script> & \"more\""
 

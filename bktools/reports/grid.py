@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias
 
 from bktools.frames.currencies import MINOR_UNITS, USUAL, shown
-from bktools.reports.excel import is_exact, write_cell
+from bktools.frames.excel import is_exact, write_cell
 from bktools.reports.pictures import DPI
 
 NAVY, RED, QUIET, PALE, GREY = "#1F3A5F", "#D55E00", "#BBBBBB", "#FFF7D6", "#F2F2F2"

@@ -19,9 +19,9 @@ from bktools.close.entries import HELD
 from bktools.close.figures import ALL
 from bktools.frames.codes import sentence
 from bktools.frames.currencies import shown
+from bktools.frames.excel import too_large, width_of
 from bktools.frames.names import IDENTIFIERS
 from bktools.reports import grid
-from bktools.reports.excel import too_large, width_of
 from bktools.reports.grid import Book, Money, Share, Value
 from bktools.reports.pictures import MONEY
 

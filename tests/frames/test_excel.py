@@ -16,7 +16,7 @@ from python_calamine import CalamineWorkbook
 
 import bktools
 from bktools.errors import ArgumentError, InputError, StorageError
-from bktools.reports import excel
+from bktools.frames import excel
 from bktools.service import Service
 
 
