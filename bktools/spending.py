@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
-import duckdb
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.contract.rules import flag
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.columns import amounts_of, days_of, in_one_scale
-from bktools.frames.engine import engine, in_memory, scannable, source_of
+from bktools.frames.columns import days_of, with_column
+from bktools.frames.engine import in_memory, scannable, source_of
 from bktools.frames.names import month_and_company, with_names
-from bktools.frames.schema import TEXT, dated, split_lines, to_pandas, wall_times
+from bktools.frames.schema import COUNT, TEXT, dated, to_pandas, wall_times
+from bktools.frames.sums import NO_CURRENCY, shares_of, summed, total
 
 # A key of `by`: the columns that show it, and the identifier that tells two of the same name apart.
 KEYS: dict[str, tuple[tuple[str, ...], str | None]] = {
@@ -32,29 +34,11 @@ ADVICE = {
     "account": "give categories and accounts, from which the account of each category is taken, or ",
     "month": "give them a date, or ",
 }
-NO_CURRENCY = "no currency"
 MONEY = ("amount", "currency")
 # Columns of the result that are no key, in their order.
 RESULTS = ("currency", "entries", "amount", "share")
 
-# A row of the side of the total is one that makes the total larger: of the debits, where these are more than the credits.
-# {keys} are all keys, each with a comma. A row is on the side of the total if it has the total's sign.
-QUERY = """
-WITH sums AS (
-    SELECT {keys} currency, count(*) - count(split) + count(DISTINCT split) AS entries, sum(amount) AS amount
-    FROM entries GROUP BY ALL
-), totals AS (
-    SELECT currency, sum(entries) AS of_currency, sign(coalesce(sum(amount), 0)) AS side FROM sums GROUP BY ALL
-), sides AS (
-    SELECT sums.*, of_currency, side, CASE WHEN sign(amount) = side THEN CAST(nullif(amount, 0) AS DOUBLE) END AS counted
-    FROM sums JOIN totals ON totals.currency IS NOT DISTINCT FROM sums.currency
-)
-SELECT {keys} currency, CAST(entries AS BIGINT) AS entries, amount,
-    round(counted / sum(counted) OVER (PARTITION BY currency), 4) AS share
-FROM sides
-ORDER BY of_currency DESC, currency NULLS LAST,
-    CASE WHEN side < 0 THEN -amount ELSE amount END DESC NULLS LAST, {keys} entries
-"""
+Row = dict[str, Any]
 
 
 def spend(
@@ -102,8 +86,8 @@ def spend(
     ArgumentError
         When `by` is not a key, or something is not a frame.
     InputError
-        When the entries have no amount or currency, lack a key (the error lists those that they have), have amounts as floats,
-        whose sums are not exact, or have a sum of more than 38 digits.
+        When the entries have no amount or currency, lack a key (the error lists those that they have), or have amounts as
+        floats, whose sums are not exact.
 
     Notes
     -----
@@ -136,7 +120,7 @@ def spend(
         missing |= {name: f"no {key.replace('_', ' ')}" if name == names[0] else "" for name in names}
     sums = _summed(shown, rows)
     for name, text in (missing | {"currency": NO_CURRENCY}).items():
-        sums = sums.set_column(sums.column_names.index(name), name, pc.fill_null(sums.column(name), text))
+        sums = with_column(sums, name, pc.fill_null(sums.column(name), text))
     first = [*missing, *RESULTS[: len(RESULTS) - (not flag("shares", shares))]]
     ids = [name for name in shown if name not in missing]
     return to_pandas(sums.select([*first, *ids]), source_of(entries) | {"title": month_and_company(rows)})
@@ -197,28 +181,31 @@ def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(pc.equal(pc.utf8_trim_whitespace(text), ""), pa.scalar(None, TEXT), text)
 
 
-def _ids(rows: pa.Table) -> pa.ChunkedArray:
-    """Return the IDs of entries in one spelling, null where they have none."""
-    has_ids = {"id", "split_line"} <= {*rows.column_names}
-    return pc.ascii_lower(_text(rows.column("id"))) if has_ids else pa.chunked_array([pa.nulls(len(rows), TEXT)])
-
-
 def _summed(shown: Mapping[str, pa.ChunkedArray], rows: pa.Table) -> pa.Table:
-    """Return the sums by the columns shown and by currency, in the order of the query."""
-    # Headings of people may differ in case alone, or be words of the query.
-    keys = {f"key{place}": column for place, column in enumerate(shown.values())}
-    table = keys | {
-        "amount": in_one_scale(amounts_of(rows))[0],
-        "currency": _text(rows.column("currency")),
-        # The lines of a split entry are one entry.
-        "split": pc.if_else(pc.greater(split_lines(rows), 0), _ids(rows), pa.scalar(None, TEXT)),
-    }
-    sql = QUERY.format(keys="".join(f"{name}, " for name in keys))
-    with engine("spend", entries=pa.table(table)) as connection:
-        try:
-            sums: pa.Table = connection.sql(sql).to_arrow_table()
-        except duckdb.OutOfRangeException:
-            raise InputError(
-                "the amounts of the entries are too large to be added exactly: a sum has more than 38 digits"
-            ) from None
-    return sums.rename_columns([*shown, *sums.column_names[len(shown) :]])
+    """Return the sums by the columns shown and by currency, with their shares, the currency with most entries first."""
+    # A heading of the file may be a name that the sums have.
+    keys = {f"key {place}": column for place, column in enumerate(shown.values())}
+    of_entries = {name: rows[name] for name in ("id", "split_line", "amount") if name in rows.column_names}
+    sums = summed(pa.table(of_entries | keys | {"currency": _text(rows["currency"])}), *keys, "currency")
+    currencies: dict[str | None, list[Row]] = defaultdict(list)
+    for place, row in enumerate(sums.to_pylist()):
+        currencies[row["currency"]].append(row | {"place": place})
+    counts = {currency: sum(row["entries"] for row in group) for currency, group in currencies.items()}
+    order = sorted(currencies, key=lambda currency: (-counts[currency], currency is None, currency))
+    ordered = [row for currency in order for row in _with_shares(currencies[currency], [*keys])]
+    sums = sums.take(pa.array([row["place"] for row in ordered], COUNT)).rename_columns([*shown, *RESULTS[:3]])
+    return sums.append_column("share", pa.array([row["share"] for row in ordered], pa.float64()))
+
+
+def _with_shares(rows: list[Row], keys: Sequence[str]) -> list[Row]:
+    """Return the sums of a currency, the largest of the total's sign first, with the shares of those of this sign."""
+    amounts = [row["amount"] for row in rows]
+    is_credit = total(amounts) < 0
+    shares = [None if share is None else round(float(share), 4) for share in shares_of(amounts)]
+
+    def place(row: Row) -> tuple[Any, ...]:
+        amount = row["amount"] or Decimal(0)
+        names = ((row[key] is None, row[key]) for key in keys)
+        return row["amount"] is None, amount if is_credit else amount.copy_negate(), *names, row["entries"]
+
+    return sorted((row | {"share": share} for row, share in zip(rows, shares, strict=True)), key=place)

@@ -17,8 +17,8 @@ from bktools.journal.schema import ACCOUNT_STATES, BATCH_STATES
 from bktools.ledger.checks import CHECKS as OF_LEDGERS
 from bktools.ledger.checks import STATUSES
 from bktools.reconcile.checks import CHECKS as OF_ACCOUNTS
-from bktools.reports import outcomes
 from bktools.reports.folder import TABLES
+from bktools.submit import outcomes
 
 GUIDE = Path(bktools.__file__).parent / "guide"
 BLOCK = re.compile(r"(<!-- made from the code: ([a-z ]+) -->\n\n).*?(<!-- end -->\n)", re.DOTALL)

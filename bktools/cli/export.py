@@ -285,7 +285,7 @@ def _say_plan(plan: bktools.ExportPlan) -> None:
 
 
 def _facts_of(plan: bktools.ExportPlan) -> dict[str, Any]:
-    from bktools.frames.schema import number_of_entries
+    from bktools.frames.sums import number_of_entries
 
     return {
         "plan_id": plan.plan_id,

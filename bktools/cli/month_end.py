@@ -20,8 +20,8 @@ from bktools.frames.codes import counted
 
 if TYPE_CHECKING:
     from bktools.close.close import Close
-    from bktools.close.figures import Valued
     from bktools.export import ExportPlan
+    from bktools.frames.sums import Valued
 
 
 # By the word of --fail-on.
@@ -128,7 +128,7 @@ def _say_persons(close: Close, *, is_named: bool) -> None:
 
 
 def _plan(plan: ExportPlan) -> str:
-    from bktools.frames.schema import number_of_entries
+    from bktools.frames.sums import number_of_entries
 
     count, jobs = number_of_entries(plan.rows), counted(len(plan.batches), "job")
     return f"{counted(count, 'entry', 'entries')} to send in {jobs}" if count else "nothing to send"

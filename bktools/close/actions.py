@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.close.entries import AGAIN, BLOCKED, CHANGED, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT, REFUSED, STEPS
-from bktools.close.figures import NOTHING, Money, Sum, Valued, by_currency, largest_first, money_of
 from bktools.frames.codes import counted
 from bktools.frames.roles import EMPLOYEE, ERP, PREPARER, ROLES, SERVICE
 from bktools.frames.schema import COUNT
+from bktools.frames.sums import NOTHING, Money, Sum, Valued, by_currency, largest_first, money_of
 from bktools.visible import visible_line
 
 SEVERITIES = ("error", "warning")

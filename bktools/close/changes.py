@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.caller import name_of
-from bktools.close.figures import NO_CURRENCY, NOTHING, Money, change_of, currencies_of, sums_of
 from bktools.close.record import PeriodRecord, record_in
 from bktools.connection import service_or_default
 from bktools.contract import rules
@@ -23,6 +22,7 @@ from bktools.frames.currencies import shown
 from bktools.frames.engine import described, source_of
 from bktools.frames.names import with_names
 from bktools.frames.schema import COUNT, MONEY, TEXT, to_arrow, to_pandas
+from bktools.frames.sums import NO_CURRENCY, NOTHING, Money, change_of, currencies_of, sums_of
 from bktools.journal.accounts import accounts_in
 from bktools.journal.journal import Journal
 from bktools.journal.periods import required_company

@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools.close.actions import Action, Waiting
-from bktools.close.figures import Figures, Sum
+from bktools.close.figures import Figures
 from bktools.close.record import PeriodRecord, frame
 from bktools.consoles import readable
 from bktools.export import ExportPlan
@@ -22,6 +22,7 @@ from bktools.frames.codes import counted
 from bktools.frames.currencies import shown
 from bktools.frames.engine import source_of
 from bktools.frames.schema import to_pandas
+from bktools.frames.sums import Sum
 from bktools.reconcile import Reconciliation
 
 PLANNED, APPLIED, APPROVED = "planned", "applied", "approved"

@@ -18,11 +18,12 @@ from bktools.frames.codes import counted
 from bktools.frames.currencies import shown
 from bktools.frames.engine import source_of
 from bktools.frames.names import in_reading_order
-from bktools.frames.schema import Month, number_of_entries, to_pandas
+from bktools.frames.schema import Month, to_pandas
 from bktools.journal.journal import Journal
 from bktools.journal.periods import (
     CLOSED,
     CLOSES,
+    PARTS,
     TOTALS,
     closes_of,
     events_of,
@@ -98,21 +99,21 @@ class PeriodRecord:
     @property
     def lines(self) -> list[str]:
         """The record in sentences, with the exact amounts by currency."""
-        sent = self.exported[self.exported["state"] == "ACCEPTED"]
+        count = {name: int(self.totals[name].sum()) for name in PARTS}
         lines = []
-        if len(sent):
+        if count["exported"]:
+            sent = self.exported[self.exported["state"] == "ACCEPTED"]
             jobs, days = sent["job_id"].nunique(), sent["sent_at"].dropna().dt.strftime("%Y-%m-%d")
             when = days.min() if days.min() == days.max() else f"{days.min()} to {days.max()}"
             by = ", ".join(map(str, sorted(sent["sent_by"].dropna().unique())))
-            lines.append(f"exported {_entries(number_of_entries(sent))} in {counted(jobs, 'job')}, {when}, by {by}")
+            lines.append(f"exported {_entries(count['exported'])} in {counted(jobs, 'job')}, {when}, by {by}")
             lines += self._amounts("exported")
-        doubt = int(self.totals["in_doubt"].sum())
-        if doubt:
-            lines += [f"in doubt {_entries(doubt)}", *self._amounts("in_doubt")]
-        if len(self.held_back):
-            held = number_of_entries(self.held_back)
-            still = number_of_entries(self.held_back[self.held_back["outcome"] == "open"])
-            lines.append(f"held back {_entries(held)}: {held - still:,} resolved since, {still:,} still open")
+        if count["in_doubt"]:
+            lines += [f"in doubt {_entries(count['in_doubt'])}", *self._amounts("in_doubt")]
+        if held := count["held_back"]:
+            lines.append(
+                f"held back {_entries(held)}: {count['resolved']:,} resolved since, {count['open']:,} still open"
+            )
             lines += self._amounts("held_back")
         if self.not_kept:
             reason = "sent after the restored copy of the journal was made: it has no data of them"

@@ -13,7 +13,7 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.export import spark
 from bktools.export.findings import ADDED, Checker, arguments_of
-from bktools.export.plan import BATCHES, SENT_BEFORE, ExportOptions, ExportPlan, batch_digest, plan_digest, totals_of
+from bktools.export.plan import BATCHES, SENT_BEFORE, ExportOptions, ExportPlan, batch_digest, plan_digest
 from bktools.export.selection import selected
 from bktools.export.tables import arrow_of
 from bktools.frames.columns import amounts_of, days_of, text_of
@@ -133,7 +133,6 @@ def compose_export_jobs(
         batches=to_pandas(batches, provenance),
         rows=ready,
         held=held,
-        totals=to_pandas(totals_of(ready), provenance),
         plan_id=plan_digest(batches.column("batch_id").to_pylist(), options),
         options=options,
         unchecked=checker.unchecked(rows),

@@ -19,15 +19,15 @@ import pyarrow.compute as pc
 from bktools import views
 from bktools.consoles import readable
 from bktools.contract import export_jobs
-from bktools.contract.rules import INT64_MAX
-from bktools.errors import InputError, PlanError
+from bktools.errors import PlanError
 from bktools.frames.batches import BatchRequest
 from bktools.frames.codes import counted, short
-from bktools.frames.columns import amounts_of, with_column
+from bktools.frames.columns import with_column
 from bktools.frames.currencies import shown
 from bktools.frames.names import FIRST, in_reading_order
 from bktools.frames.results import Result
-from bktools.frames.schema import COUNT, DATE, DIGITS, TEXT, number_of_entries, to_pandas
+from bktools.frames.schema import COUNT, DATE, TEXT, to_pandas
+from bktools.frames.sums import Sum, money_of, number_of_entries, summed, sums_of
 
 BATCHES = pa.schema({"batch_id": TEXT, "company_id": TEXT, "entries": COUNT, "first_date": DATE, "last_date": DATE})
 
@@ -67,8 +67,6 @@ class ExportPlan(Result):
     held : pyarrow.Table
         One row per entry that is not ready, with reason and message; with a history also exported_amount and
         exported_currency: what the journal has for an entry that was sent before, or may have been.
-    totals : DataFrame
-        Count and exact amount of the ready entries by company, currency and category.
     options : ExportOptions
         Options of the jobs.
     unchecked : tuple of str
@@ -101,7 +99,6 @@ class ExportPlan(Result):
     batches: pd.DataFrame
     rows: pa.Table
     held: pa.Table
-    totals: pd.DataFrame
     options: ExportOptions
     unchecked: tuple[str, ...]
     plan_id: str
@@ -119,6 +116,15 @@ class ExportPlan(Result):
     def not_ready(self) -> pd.DataFrame:
         """`held` as a DataFrame."""
         return to_pandas(self.held, self.provenance)
+
+    @cached_property
+    def totals(self) -> pd.DataFrame:
+        """Count and exact amount of the ready entries by company, currency and category."""
+        keys = [name for name in TOTALS_BY if name in self.rows.column_names]
+        totals = summed(self.rows, *keys).sort_by([(name, "ascending") for name in keys])
+        return to_pandas(
+            totals if "amount" in self.rows.column_names else totals.drop_columns("amount"), self.provenance
+        )
 
     @cached_property
     def findings(self) -> pd.DataFrame:
@@ -225,11 +231,9 @@ class ExportPlan(Result):
 
         Amounts without a currency are summed as "no currency". Empty when the entries lack one of the two columns.
         """
-        if not {"currency", "amount"} <= set(self.totals.columns):
+        if not {"currency", "amount"} <= set(self.rows.column_names):
             return {}
-        totals = self.totals.dropna(subset="amount").fillna({"currency": "no currency"})
-        sums = totals.groupby("currency")["amount"].sum()
-        return {str(currency): Decimal(amount) for currency, amount in sums.items()}
+        return dict(sorted(Sum({}, money_of(self.rows)).amounts.items()))
 
     def __repr__(self) -> str:
         lines = [f"ExportPlan {self.plan_id}: {self._headline()}"]
@@ -287,20 +291,15 @@ class ExportPlan(Result):
 
     @cached_property
     def _summary(self) -> pd.DataFrame:
-        held = as_exported(self.held)
-        reasons = to_pandas(held).assign(severity="error", check=held.column("reason").to_pylist())
-        others = self.findings[self.findings["severity"] != "error"]
+        held, found = as_exported(self.held), self.findings_table
         # The currency with most entries: amounts of two currencies cannot be compared.
-        main = next(iter(reasons.get("currency", pd.Series(dtype="str")).value_counts().index), "")
-        groups = [
-            (str(severity), str(check), number_of_entries(rows), _sums_by_currency(rows, main))
-            for frame in (reasons, others)
-            for (severity, check), rows in frame.groupby(["severity", "check"], sort=False)
-        ]
-        severities = list(views.MARKS)
-        groups.sort(key=lambda group: (severities.index(group[0]), -abs(group[3].get(main, Decimal())), -group[2]))
-        values = [", ".join(f"{code} {shown(sums[code], code)}" for code in sums) for *_, sums in groups]
-        summary = pd.DataFrame([group[:3] for group in groups], columns=["severity", "check", "entries"])
+        main = next(iter(money_of(held)), None)
+        errors = held.append_column("check", held["reason"]).append_column("severity", pa.repeat("error", len(held)))
+        others = found.filter(pc.not_equal(found["severity"], "error"))
+        sums = [part for rows in (errors, others) for part in sums_of(rows, "severity", "check", own=main)]
+        sums.sort(key=lambda part: list(views.MARKS).index(part["severity"]))
+        values = [", ".join(f"{code} {shown(amount, code)}" for code, amount in part.amounts.items()) for part in sums]
+        summary = pd.DataFrame([{**part.keys, "entries": part.entries} for part in sums], columns=list(SUMMARY[:3]))
         texts = self.findings.groupby(["severity", "check"], sort=False)[["message", "to_do", "who"]].first()
         return summary.assign(value=values).join(texts, on=["severity", "check"])[list(SUMMARY)]
 
@@ -332,14 +331,6 @@ def _html(frame: pd.DataFrame, where: str, count: int | None = None) -> str:
     return views.table(list(frame.columns), cells, total=total, where=where, looks=looks)
 
 
-def _sums_by_currency(rows: pd.DataFrame, first: str) -> dict[str, Decimal]:
-    """Return the exact sum of the amounts in each currency, that of `first` before the others."""
-    if not {"amount", "currency"} <= set(rows.columns):
-        return {}
-    sums = rows.dropna(subset="amount").groupby("currency")["amount"].sum()
-    return {code: sums[code] for code in sorted(sums.index, key=lambda code: (code != first, code))}
-
-
 def _all_are(column: pa.ChunkedArray, text: str) -> bool:
     return bool(pc.unique(column).to_pylist() == [text])
 
@@ -356,24 +347,6 @@ def plan_digest(batch_ids: list[str], options: ExportOptions) -> str:
     return hashlib.sha256(json.dumps([astuple(options), batch_ids]).encode()).hexdigest()[:20]
 
 
-def totals_of(entries: pa.Table, by: tuple[str, ...] = TOTALS_BY) -> pa.Table:
-    """Return the count and exact amount of entries by company, currency and category; a split entry is summed by line.
-
-    Raises
-    ------
-    InputError
-        When the amounts are floats, whose sums are not exact.
-    """
-    keys = [name for name in by if name in entries.column_names]
-    sums: list[Any] = [("id", "count_distinct") if "split_line" in entries.column_names else ([], "count_all")]
-    if "amount" in entries.column_names:
-        _require_exact_sums(amounts_of(entries))
-        sums.append(("amount", "sum"))
-    grouped = entries.group_by(keys).aggregate(sums)
-    grouped = grouped.rename_columns([*keys, "entries", "amount"][: grouped.num_columns])
-    return grouped.sort_by([(name, "ascending") for name in keys])
-
-
 def as_exported(not_ready: pa.Table) -> pa.Table:
     """Return entries that are not ready; those that were sent before have the amount and currency of the journal."""
     if "exported_amount" not in not_ready.column_names or "amount" not in not_ready.column_names:
@@ -384,12 +357,3 @@ def as_exported(not_ready: pa.Table) -> pa.Table:
             column = pc.if_else(was_sent, not_ready.column(f"exported_{name}"), not_ready.column(name))
             not_ready = with_column(not_ready, name, column)
     return not_ready
-
-
-def _require_exact_sums(amounts: pa.ChunkedArray) -> None:
-    """Refuse amounts whose sum could overflow: Arrow would return a wrong sum without an error."""
-    kind = amounts.type
-    bounds = [abs(value) for value in pc.min_max(amounts).as_py().values() if value is not None]
-    room = INT64_MAX if pa.types.is_integer(kind) else Decimal(10) ** (DIGITS - getattr(kind, "scale", 0))
-    if bounds and max(bounds) * len(amounts) >= room:
-        raise InputError(f"the amounts of the entries are too large to be added exactly: the largest is {max(bounds)}")

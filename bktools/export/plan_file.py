@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from bktools import disk
 from bktools.errors import PlanError
 from bktools.export.findings import COLUMNS
-from bktools.export.plan import BATCHES, SENT, ExportOptions, ExportPlan, totals_of
+from bktools.export.plan import BATCHES, SENT, ExportOptions, ExportPlan
 from bktools.frames.schema import TEXT, to_arrow, to_pandas
 from bktools.frames.unpacking import MIB, UNPACKED, archive_size, parquet_table
 
@@ -165,7 +165,6 @@ def _plan(head: dict[str, Any], batches: pa.Table, rows: pa.Table, held: pa.Tabl
         batches=to_pandas(batches.cast(BATCHES), provenance),
         rows=rows,
         held=held,
-        totals=to_pandas(totals_of(rows), provenance),
         options=ExportOptions(**head["options"]),
         unchecked=tuple(head["unchecked"]),
         plan_id=head["plan_id"],

@@ -291,13 +291,6 @@ def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
 
 
-def number_of_entries(rows: pd.DataFrame | pa.Table) -> int:
-    """Return how many entries some rows are: the lines of a split entry are one."""
-    if isinstance(rows, pd.DataFrame):
-        return len(rows) - int((rows["split_line"] > 1).sum() if "split_line" in rows.columns else 0)
-    return len(rows) - int(pc.sum(pc.greater(split_lines(rows), 1)).as_py() or 0)
-
-
 def split_lines(table: pa.Table, name: str = "split_line") -> pa.ChunkedArray:
     """Return the numbers of the lines of split entries, 0 for an entry of one line."""
     if name not in table.column_names:

@@ -29,6 +29,7 @@ from bktools.frames.schema import (
     texts_of,
     to_pandas,
 )
+from bktools.frames.sums import summed
 from bktools.journal.entry_data import HELD_BACK, INSERT_HELD_BACK, digest_of
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import Journal
@@ -316,14 +317,10 @@ def totals_of(sent: pa.Table, held: pa.Table) -> list[dict[str, Any]]:
     }
     totals: dict[tuple[Any, Any], dict[str, Any]] = {}
     for name, table in parts.items():
-        # The lines of a split entry have one currency: its first line counts.
-        counted = table.append_column("counted", pc.cast(pc.less_equal(split_lines(table), 1), COUNT))
-        grouped = counted.group_by(["period", "currency"], use_threads=False)
-        for row in grouped.aggregate([("counted", "sum"), ("amount", "sum")]).to_pylist():
+        for row in summed(table, "period", "currency").to_pylist():
             about = {"period": row["period"], "currency": row["currency"], **dict.fromkeys(PARTS, 0)}
             total = totals.setdefault((row["period"], row["currency"]), about)
-            total[name] = row["counted_sum"]
-            total[f"{name}_amount"] = None if row["amount_sum"] is None else f"{row['amount_sum']:f}"
+            total |= {name: row["entries"], f"{name}_amount": row["amount"] and f"{row['amount']:f}"}
     return sorted(totals.values(), key=lambda row: (row["currency"] is None, row["currency"] or ""))
 
 

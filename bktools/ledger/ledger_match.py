@@ -15,7 +15,8 @@ from bktools.frames import codes
 from bktools.frames.currencies import shown
 from bktools.frames.findings import as_html, as_lines
 from bktools.frames.results import Result
-from bktools.frames.schema import IN_DOUBT
+from bktools.frames.schema import IN_DOUBT, to_arrow
+from bktools.frames.sums import NOTHING, money_of
 from bktools.ledger.checks import ARRIVED, STATUSES
 
 # The sums of an open account, with their names.
@@ -156,15 +157,13 @@ class LedgerMatch(Result):
         """Return by currency the amounts that were exported, booked once, and missing."""
         if not {"amount", "currency"} <= set(self.entries.columns):
             return []
-        rows: list[tuple[str, ...]] = []
-        for currency, entries in self.entries.groupby("currency", dropna=False):
-            sums = [
-                entries.loc[mask, "amount"].sum()
-                for mask in (entries["amount"].notna(), entries["status"].isin(ARRIVED), entries["status"] == "missing")
-            ]
-            code = None if pd.isna(currency) else str(currency)
-            rows.append((code or "no currency", *(shown(amount, code) for amount in sums)))
-        return rows
+        status = self.entries["status"]
+        frames = (self.entries, self.entries[status.isin(ARRIVED)], self.entries[status == "missing"])
+        exported, *others = (money_of(to_arrow(frame[["amount", "currency"]])) for frame in frames)
+        return [
+            (currency, *(shown(sums.get(currency, NOTHING).amount or 0, currency) for sums in (exported, *others)))
+            for currency in sorted(exported)
+        ]
 
     @property
     def sums(self) -> list[str]:

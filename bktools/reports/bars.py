@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import decimal
 import functools
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bktools.close.figures import DIGITS
 from bktools.consoles import in_notebook
 from bktools.errors import ArgumentError
 from bktools.frames.codes import capitalized
+from bktools.frames.sums import total
 from bktools.visible import visible_line, width
 
 if TYPE_CHECKING:
@@ -102,12 +101,6 @@ def checked(value: Any, argument: str, kind: type, source: str) -> Any:
             argument, f"must be {article} {kind.__name__}, as {source} returns it, not {type(value).__name__}"
         )
     return value
-
-
-def total(amounts: Iterable[Any]) -> Any:
-    """Return the exact sum of numbers."""
-    with decimal.localcontext(prec=DIGITS):
-        return sum(amount for amount in amounts if amount == amount)  # noqa: PLR0124 - not a number
 
 
 def draw(

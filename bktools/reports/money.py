@@ -22,6 +22,7 @@ from bktools.frames.columns import days_of
 from bktools.frames.currencies import shown
 from bktools.frames.names import month_and_company
 from bktools.frames.schema import TEXT, Moment, to_arrow
+from bktools.frames.sums import shares_of, total
 from bktools.ledger import LedgerMatch
 from bktools.ledger.checks import ARRIVED
 from bktools.reports import bars
@@ -243,14 +244,14 @@ def _charts(
         rows, money, is_large = sums[sums["currency"] == code], partial(shown, currency=code), not charts
         table = _table(rows, order(rows["bar"]), looks)
         entries = rows.groupby("bar")["entries"].sum()
-        amounts = [bars.total(row) for row in table.to_numpy()]
+        amounts = [total(row) for row in table.to_numpy()]
         figures = [money(amount) for amount in amounts]
         if is_large:
             counts = [counted(int(entries.get(name, 0)), "entry", "entries") for name in table.index]
             texts = zip(figures, _shares(amounts), counts, strict=True)
             figures = [" · ".join(filter(None, parts_of_text)) for parts_of_text in texts]
         parts: list[str] = list(table.columns) if is_large and set(table.columns) <= set(STATES) else []
-        sums_of_parts = [f"{money(bars.total(table[part]))} {part}" for part in parts] or [money(bars.total(amounts))]
+        sums_of_parts = [f"{money(total(table[part]))} {part}" for part in parts] or [money(total(amounts))]
         heading = f"{code} {', '.join(sums_of_parts)}"
         charts[code] = bars.chart(heading, table, figures, money, is_large=is_large, latest=latest)
     return charts
@@ -263,14 +264,13 @@ def _own(codes: pd.Series, currency: str | None) -> str:
 
 
 def _shares(amounts: Sequence[Decimal]) -> list[str]:
-    """Return, as `spend` does, the share of each amount of those that have the sign of their sum."""
-    side = bars.total(amounts)
-    whole = bars.total(amount for amount in amounts if amount * side > 0)
-    return [_percent(amount / whole) if amount * side > 0 and len(amounts) > 1 else "" for amount in amounts]
-
-
-def _percent(share: Decimal) -> str:
-    return f"{float(share):.0%}" if share >= SMALLEST_SHARE else "under 1%"
+    """Return the shares of amounts as text; a single amount has none."""
+    if len(amounts) == 1:
+        return [""]
+    return [
+        "" if share is None else f"{float(share):.0%}" if share >= SMALLEST_SHARE else "under 1%"
+        for share in shares_of(amounts)
+    ]
 
 
 def _table(sums: pd.DataFrame, names: list[str], looks: Iterable[str]) -> pd.DataFrame:
@@ -279,7 +279,7 @@ def _table(sums: pd.DataFrame, names: list[str], looks: Iterable[str]) -> pd.Dat
     for name, part, amount in zip(sums["bar"], sums["part"], sums["amount"], strict=True):
         cells[name, part].append(amount)
     parts = [look for look in looks if look in set(sums["part"])]
-    return pd.DataFrame([[bars.total(cells[name, part]) for part in parts] for name in names], names, parts, "object")
+    return pd.DataFrame([[total(cells[name, part]) for part in parts] for name in names], names, parts, "object")
 
 
 def _as_they_come(names: pd.Series) -> list[str]:

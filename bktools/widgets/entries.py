@@ -16,10 +16,11 @@ from bktools.errors import ConfigurationError, InputError
 from bktools.export import ExportPlan
 from bktools.export.selection import selected_rows
 from bktools.frames.codes import short
-from bktools.frames.columns import days_of, text_of
+from bktools.frames.columns import amounts_of, days_of, text_of
 from bktools.frames.currencies import shown
 from bktools.frames.names import FIRST, in_reading_order, with_names
-from bktools.frames.schema import TEXT, number_of_entries, to_arrow
+from bktools.frames.schema import TEXT, to_arrow, to_pandas
+from bktools.frames.sums import Sum, by_currency, sums_of
 from bktools.widgets.grid import MAX_ROWS, cell, display_grid, grid_class, grid_of, instead_of
 
 # Rows of the static table.
@@ -83,13 +84,13 @@ class EntryPicker:
     @property
     def totals(self) -> pd.DataFrame:
         """One row a currency of the selection: currency, entries (count), amount (exact)."""
-        entries = self.selection
-        if not {"amount", "currency"} <= set(entries.columns):
-            return pd.DataFrame({"currency": [None], "entries": [len(entries)], "amount": [None]})
-        groups = entries.groupby("currency", dropna=False)
-        sums = groups["amount"].sum().reset_index()
-        sums.insert(1, "entries", [number_of_entries(rows) for _, rows in groups])
-        return sums
+        return to_pandas(by_currency((), self._sums))
+
+    @property
+    def _sums(self) -> list[Sum]:
+        selection = self.selection
+        used = [name for name in ("id", "split_line", "amount", "currency") if name in selection.columns]
+        return sums_of(to_arrow(selection[used], "the entries"))
 
     @property
     def code(self) -> str:
@@ -129,17 +130,15 @@ class EntryPicker:
     @property
     def _told(self) -> str:
         """The selection in one line."""
-        totals, of = self.totals, len(self.entries)
-        count = int(totals["entries"].sum())
-        if not count:
-            return f"none of {of:,} entries selected"
-        sums = [
-            f"{'without currency' if pd.isna(row['currency']) else row['currency']} "
-            f"{shown(row['amount'], None if pd.isna(row['currency']) else row['currency'])} ({row['entries']:,})"
-            for row in totals.to_dict("records")
-            if not pd.isna(row["amount"])
+        of = f"{len(self.entries):,} entries selected"
+        if not (sums := self._sums):
+            return f"none of {of}"
+        texts = [
+            f"{currency} {shown(money.amount, currency)} ({money.entries:,})"
+            for currency, money in sums[0].money.items()
+            if money.amount is not None
         ]
-        return f"{count:,} of {of:,} entries selected" + (": " if sums else "") + " · ".join(sums)
+        return f"{sums[0].entries:,} of {of}" + (": " if texts else "") + " · ".join(texts)
 
     def _static(self) -> dict[str, str]:
         """Return what is shown where there is no grid: a table of the selection, and a line of text."""
@@ -254,6 +253,7 @@ def _shown(entries: pd.DataFrame, names: dict[str, Any], plan: ExportPlan | None
     if "date" in columns:
         columns["date"] = pc.cast(days_of(table), TEXT).to_pylist()
     if "amount" in columns:
+        amounts_of(table)  # refused here, as compose_export_jobs would refuse them
         currencies = columns.get("currency", [None] * len(table))
         columns["amount"] = list(map(shown, columns["amount"], currencies))
     if "account_name" in columns:

@@ -19,6 +19,7 @@ from hand_made import COMPANY, OTHER, a_month, entry_id
 from bktools import compose_export_jobs, plot_money
 from bktools.errors import ArgumentError, InputError, OutOfMemoryError
 from bktools.frames import engine
+from bktools.frames.columns import with_column
 
 
 def test_something_else_than_entries_is_refused():
@@ -182,8 +183,6 @@ def test_a_category_on_several_rows_holds_back_what_any_of_them_does(entries, li
     [
         ({"approved": [1.0, 0.0]}, "entries: column approved must be true or false, is double"),
         ({"category_id": [["a"], ["b"]]}, "entries: column category_id must be text, is list"),
-        ({"amount": [2**62, 2**62]}, "too large to be added exactly"),
-        ({"amount": [Decimal(9 * 10**37), Decimal(9 * 10**37)]}, "too large to be added exactly"),
     ],
 )
 def test_more_columns_that_are_not_what_they_must_be(entries, columns, said):
@@ -226,6 +225,7 @@ def test_types_of_other_tools_are_read(entries):
 def test_amounts_without_currency_are_shown(entries):
     """A plan that was saved when entries needed no currency is shown whole."""
     plan = compose_export_jobs(entries(3, amount=[Decimal("1.10")] * 3, currency=["EUR", "USD", "USD"]))
-    old = replace(plan, totals=plan.totals.assign(currency=plan.totals["currency"].where(lambda code: code == "EUR")))
+    currencies = plan.rows["currency"].to_pandas().where(lambda code: code == "EUR")
+    old = replace(plan, rows=with_column(plan.rows, "currency", pa.array(currencies, pa.large_string())))
     assert "ready: EUR 1.10" in repr(old)
     assert "ready: no currency 2.20" in repr(old)

@@ -95,12 +95,11 @@ def test_entries_without_a_currency_are_counted(entries: pd.DataFrame):
         [Decimal("1.10"), Decimal("2.20"), None, Decimal("4.40")], dtype=entries["amount"].dtype
     )
     picker = bktools.pick_entries(awkward, selection=[True] * 4)
-    totals = {
-        None if pd.isna(row["currency"]) else row["currency"]: (row["entries"], row["amount"])
-        for row in picker.totals.to_dict("records")
-    }
-    assert totals == {"EUR": (2, Decimal("1.10")), None: (2, Decimal("6.60"))}
-    assert repr(picker) == "EntryPicker: 4 of 4 entries selected: EUR 1.10 (2) · without currency 6.60 (2)"
+    totals = {row["currency"]: (row["entries"], row["amount"]) for row in picker.totals.to_dict("records")}
+    assert totals == {"EUR": (2, Decimal("1.10")), "no currency": (2, Decimal("6.60"))}
+    assert repr(picker) == "EntryPicker: 4 of 4 entries selected: EUR 1.10 (2) · no currency 6.60 (2)"
+    with pytest.raises(InputError, match="amount must be an exact number, is double"):
+        bktools.pick_entries(awkward.assign(amount=[0.5] * 4))
 
 
 def test_text_of_an_entry_is_no_markup(entries: pd.DataFrame):

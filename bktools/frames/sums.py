@@ -1,0 +1,175 @@
+"""Sums of entries: their number and exact amount, by any keys and by currency. All sums of amounts are made here."""
+
+from __future__ import annotations
+
+import decimal
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import compress
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.frames.columns import amounts_of, in_one_scale, text_of, with_column
+from bktools.frames.schema import COUNT, MONEY, TEXT, split_lines
+
+NO_CURRENCY = "no currency"
+# Digits of Arrow's widest decimals: no sum of amounts of 38 digits needs more.
+DIGITS = 76
+
+
+@dataclass(frozen=True)
+class Money:
+    """Entries of one currency: their number, and their exact amount, None where none of them has an amount."""
+
+    entries: int
+    amount: Decimal | None
+
+
+NOTHING = Money(0, None)
+
+
+class Valued:
+    """Something with the number and the exact amount of entries by currency."""
+
+    money: Mapping[str, Money]
+
+    @property
+    def entries(self) -> int:
+        """Number of entries of all currencies; the lines of a split entry are one."""
+        return sum(money.entries for money in self.money.values())
+
+    @property
+    def amounts(self) -> dict[str, Decimal]:
+        """Exact amount by currency; amounts of currencies are never added."""
+        return {currency: money.amount for currency, money in self.money.items() if money.amount is not None}
+
+    @property
+    def for_programs(self) -> dict[str, Any]:
+        """Both for programs: amounts as text, so that none is rounded."""
+        return {"entries": self.entries, "amounts": {name: f"{amount:f}" for name, amount in self.amounts.items()}}
+
+
+@dataclass(frozen=True)
+class Sum(Valued):
+    """What some entries sum up to, with the words that a person reads.
+
+    `sum["fate"]` is what the entries have in common, one of the `keys`. Of the currencies the company's own is the
+    first, then the one with most entries.
+    """
+
+    keys: Mapping[str, Any]
+    money: Mapping[str, Money]
+    label: str = ""
+
+    def __getitem__(self, name: str) -> Any:
+        return self.keys[name]
+
+
+def summed(rows: pa.Table, *keys: str) -> pa.Table:
+    """Return number and exact amount of the entries of each group: the keys, entries (count) and amount.
+
+    The lines of a split entry are one entry. The amount is null where no entry of the group has one.
+
+    Raises
+    ------
+    InputError
+        When the amounts are floats, whose sums are not exact.
+    """
+    amounts = amounts_of(rows)
+    exact = pc.cast(amounts, pa.decimal256(DIGITS, getattr(amounts.type, "scale", 0)))
+    columns = {key: rows[key] for key in keys} | {"amount": exact}
+    counted: Any = ([], "count_all")
+    if pc.max(split_lines(rows)).as_py():  # telling the entries apart would take most of the time
+        columns["entries"], counted = _numbers_of_entries(rows), ("entries", "count_distinct")
+    groups = pa.table(columns).group_by([*keys], use_threads=False).aggregate([counted, ("amount", "sum")])
+    groups = groups.rename_columns([*keys, "entries", "amount"])
+    return with_column(groups, "amount", in_one_scale(groups["amount"])[0])
+
+
+def number_of_entries(rows: pa.Table) -> int:
+    """Return how many entries some rows are: the lines of a split entry are one."""
+    return int(pc.count_distinct(_numbers_of_entries(rows)).as_py())
+
+
+def sums_of(rows: pa.Table, *keys: str, own: str | None = None) -> list[Sum]:
+    """Return number and exact amount of entries by currency, for each group of the keys; the largest group first.
+
+    Without keys all entries are one group. The amounts in the company's `own` currency decide what is large.
+    """
+    currency = text_of(rows, "currency")
+    currency = pc.fill_null(pc.if_else(pc.equal(currency, ""), None, currency), NO_CURRENCY)
+    groups: dict[tuple[Any, ...], dict[str, Money]] = defaultdict(dict)
+    for row in summed(with_column(rows, "currency", currency), *keys, "currency").to_pylist():
+        groups[tuple(row[name] for name in keys)][row["currency"]] = Money(row["entries"], row["amount"])
+    ranks = {name: place for place, name in enumerate(currencies_of(groups.values(), own))}
+    sums = [
+        Sum(dict(zip(keys, group, strict=True)), dict(sorted(money.items(), key=lambda item: ranks[item[0]])))
+        for group, money in groups.items()
+    ]
+    return sorted(sums, key=lambda part: largest_first(part.money, own))
+
+
+def money_of(rows: pa.Table, own: str | None = None) -> dict[str, Money]:
+    """Return number and exact amount of all entries by currency."""
+    sums = sums_of(rows, own=own)
+    return dict(sums[0].money) if sums else {}
+
+
+def largest_first(money: Mapping[str, Money], own: str | None) -> tuple[Decimal, int]:
+    """Return the key that sorts by the amount in the company's own currency, then by the number of entries."""
+    amount = money[own].amount if own is not None and own in money else None
+    return -abs(amount or Decimal(0)), -sum(value.entries for value in money.values())
+
+
+def currencies_of(groups: Iterable[Mapping[str, Money]], own: str | None) -> tuple[str, ...]:
+    """Return all currencies: the company's own first, then by number of entries; entries without one last."""
+    counts: dict[str, int] = defaultdict(int)
+    for money in groups:
+        for currency, value in money.items():
+            counts[currency] += value.entries
+    return tuple(sorted(counts, key=lambda name: (name != own, name == NO_CURRENCY, -counts[name], name)))
+
+
+def total(amounts: Iterable[Any]) -> Any:
+    """Return the exact sum of amounts; one that is null or not a number adds nothing."""
+    # Python's own sum is rounded to 28 digits.
+    with decimal.localcontext(prec=DIGITS):
+        return sum(amount for amount in amounts if amount is not None and amount == amount)  # noqa: PLR0124 - not a number
+
+
+def shares_of(amounts: Sequence[Any]) -> list[Any]:
+    """Return the share of each amount among those that have the sign of their sum, None for the others."""
+    side = total(amounts)
+    is_counted = [amount is not None and amount * side > 0 for amount in amounts]
+    whole = total(compress(amounts, is_counted))
+    return [amount / whole if counts else None for amount, counts in zip(amounts, is_counted, strict=True)]
+
+
+def change_of(before: Money, now: Money) -> tuple[Decimal, Decimal, Decimal, Decimal | None]:
+    """Return both amounts, the exact change, and its share in percent of the amount before; None where that is nothing."""
+    old, new = before.amount or Decimal(0), now.amount or Decimal(0)
+    change = total([new, old.copy_negate()])
+    return old, new, change, (change / abs(old) * 100).quantize(Decimal("0.1")) if old else None
+
+
+def by_currency(keys: tuple[str, ...], sums: Iterable[Sum]) -> pa.Table:
+    """Return sums as a table: the keys, and a row a currency of each with its number of entries and exact amount."""
+    rows = [{**part.keys} | {"currency": name} | vars(money) for part in sums for name, money in part.money.items()]
+    amounts = pa.array([row["amount"] for row in rows])
+    amounts = pc.cast(amounts, MONEY) if pa.types.is_null(amounts.type) else amounts
+    texts = {name: pa.array([row[name] for row in rows], TEXT) for name in (*keys, "currency")}
+    return pa.table(texts | {"entries": pa.array([row["entries"] for row in rows], COUNT), "amount": amounts})
+
+
+def _numbers_of_entries(rows: pa.Table) -> pa.Array | pa.ChunkedArray:
+    """Return the number of the first line of each row's entry; in the journal an entry's ID is `entry_id`."""
+    numbers = pa.array(np.arange(len(rows)), COUNT)
+    ids = text_of(rows, "entry_id" if "entry_id" in rows.column_names else "id")
+    ids = pc.if_else(pc.greater(split_lines(rows), 0), ids, pa.scalar(None, TEXT)).combine_chunks()
+    ids = pc.ascii_lower(ids)
+    return pc.coalesce(pc.cast(pc.index_in(ids, ids, skip_nulls=True), COUNT), numbers)

@@ -1,0 +1,53 @@
+"""Sums of entries: each entry once, each currency by itself, every digit."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+from bktools.errors import InputError
+from bktools.frames.sums import Money, change_of, money_of, number_of_entries, shares_of, summed, sums_of, total
+
+ROWS = pa.table(
+    {
+        "id": ["a", "b", "B", "b", "c", None],
+        "split_line": [0, 1, 2, 3, None, 0],
+        "reason": ["x", "x", "x", "y", "y", "y"],
+        "amount": pa.array([Decimal(2), Decimal(4), Decimal(8), Decimal(16), None, Decimal(32)], pa.decimal128(9, 2)),
+        "currency": ["EUR", "EUR", "EUR", "EUR", "", None],
+    }
+)
+
+
+@pytest.mark.parametrize("name", ["id", "entry_id"])
+def test_a_split_entry_is_counted_once(name: str):
+    """The lines of an entry are one entry of each group that has any of them, also where the first line is elsewhere."""
+    rows = ROWS.rename_columns({"id": name})
+    assert number_of_entries(rows) == 4
+    assert number_of_entries(rows.slice(2, 2)) == 1
+    counts = {row["reason"]: row["entries"] for row in summed(rows, "reason").to_pylist()}
+    assert counts == {"x": 2, "y": 3}
+
+
+def test_currencies_are_never_added():
+    """The own currency is first, then that of most entries; without a currency an amount has a line of its own."""
+    assert money_of(ROWS) == {"EUR": Money(2, Decimal(30)), "no currency": Money(2, Decimal(32))}
+    both = pa.concat_tables([ROWS, ROWS.slice(0, 1).set_column(4, "currency", [["USD"]])])
+    assert list(money_of(both, "USD")) == ["USD", "EUR", "no currency"]
+    assert [part["reason"] for part in sums_of(ROWS, "reason", own="EUR")] == ["y", "x"]
+    assert money_of(ROWS.slice(0, 0)) == {}
+    assert money_of(ROWS.select(["id"])) == {"no currency": Money(6, None)}
+
+
+def test_sums_have_every_digit():
+    """No sum, share or change is rounded to the digits of Python's decimals, or wraps around as Arrow's would."""
+    large = Decimal("99999999999999999999999999999999999.01")
+    rows = pa.table({"amount": pa.array([large] * 20, pa.decimal128(38, 2)), "currency": ["EUR"] * 20})
+    exact = Decimal("1999999999999999999999999999999999980.20")
+    assert money_of(rows)["EUR"].amount == total([large] * 20 + [None]) == exact
+    assert change_of(Money(1, large), Money(1, exact))[2] == Decimal("1899999999999999999999999999999999981.19")
+    assert shares_of([Decimal(3), Decimal(-1), None, Decimal(1)]) == [Decimal("0.75"), None, None, Decimal("0.25")]
+    with pytest.raises(InputError, match="amount must be an exact number, is double"):
+        money_of(pa.table({"amount": [0.1], "currency": ["EUR"]}))
