@@ -26,7 +26,7 @@ from bktools.frames.columns import with_column
 from bktools.frames.currencies import shown
 from bktools.frames.names import FIRST, in_reading_order
 from bktools.frames.results import Result
-from bktools.frames.schema import COUNT, DATE, TEXT, to_pandas
+from bktools.frames.schema import COUNT, DATE, TEXT, split_lines, to_pandas
 from bktools.frames.sums import Sum, money_of, number_of_entries, summed, sums_of
 
 BATCHES = pa.schema({"batch_id": TEXT, "company_id": TEXT, "entries": COUNT, "first_date": DATE, "last_date": DATE})
@@ -191,7 +191,9 @@ class ExportPlan(Result):
             raise PlanError("the frame of the plan's batches was changed since it was made: compose it again") from None
         if len(listed) != len(self.batches) or plan_digest(listed, self.options) != self.plan_id:
             raise PlanError("the batches of the plan were changed since it was made: compose it again")
-        if lines != len(self.rows) or planned != number_of_entries(self.rows):
+        # An entry of one line has the number 0, a split one begins with 1.
+        begins = pc.sum(pc.less_equal(split_lines(self.rows), 1)).as_py() or 0
+        if lines != len(self.rows) or planned != begins:
             raise PlanError("the entries of the plan do not add up to its batches: compose it again")
         if pc.count_distinct(self.rows.column("id")).as_py() != planned:
             raise PlanError("the plan has an entry twice: compose it again")
