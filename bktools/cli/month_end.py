@@ -21,7 +21,6 @@ from bktools.frames.codes import counted
 if TYPE_CHECKING:
     from bktools.close.close import Close
     from bktools.export import ExportPlan
-    from bktools.frames.sums import Valued
 
 
 # By the word of --fail-on.
@@ -183,7 +182,8 @@ def _say_to_do(close: Close) -> None:
         lines.append(f"  {close.before.another_chart}")
     for action in close.actions[:SHOWN_ACTIONS]:
         lines.append(f"  {action.who}: {action.to_do}: {action.about}: {action.why}")
-        lines += [f"      {text}" for text in (_value(action), action.command) if text]
+        lines += [f"      {', '.join(action.texts)}"] if action.entries else []
+        lines += [f"      {action.command}"] if action.command else []
     more = len(close.actions) - SHOWN_ACTIONS
     lines += [f"  and {more:,} more: {close.folder}/report.html has all of them"] if more > 0 else []
     lines += [f"  not checked: {phrase}" for phrase in close.run.unchecked]
@@ -194,13 +194,6 @@ def _say_to_do(close: Close) -> None:
         results.say(
             "\n".join([f"\nSince {close.last_month}:", *(f"  {line}" for line in lines or ["nothing changed"])])
         )
-
-
-def _value(valued: Valued) -> str:
-    from bktools.frames.currencies import shown
-
-    amounts = (f"{currency} {shown(amount, currency)}" for currency, amount in valued.amounts.items())
-    return ", ".join([counted(valued.entries, "entry", "entries"), *amounts]) if valued.entries else ""
 
 
 def _facts_of(close: Close) -> Mapping[str, Any]:

@@ -19,7 +19,6 @@ from bktools.close.record import PeriodRecord, frame
 from bktools.consoles import readable
 from bktools.export import ExportPlan
 from bktools.frames.codes import counted
-from bktools.frames.currencies import shown
 from bktools.frames.engine import source_of
 from bktools.frames.schema import to_pandas
 from bktools.frames.sums import Sum
@@ -215,12 +214,7 @@ class Close:
     @property
     def lines(self) -> list[str]:
         """What became of the entries, in a line each fate and reason."""
-        lines = []
-        for line in self.statement:
-            amounts = [f"{currency} {shown(amount, currency)}" for currency, amount in line.amounts.items()]
-            count = counted(line.entries, "entry", "entries")
-            lines.append(f"{'  ' if line['reason'] else ''}{line.label}: {', '.join([count, *amounts])}")
-        return lines
+        return [f"{'  ' * bool(line['reason'])}{line.label}: {', '.join(line.texts)}" for line in self.statement]
 
     def __repr__(self) -> str:
         head = f"Month-end {self.period} of {self.name}, {where(self.environment)}: {self.title_state}"

@@ -300,7 +300,7 @@ class ExportPlan(Result):
         others = found.filter(pc.not_equal(found["severity"], "error"))
         sums = [part for rows in (errors, others) for part in sums_of(rows, "severity", "check", own=main)]
         sums.sort(key=lambda part: list(views.MARKS).index(part["severity"]))
-        values = [", ".join(f"{code} {shown(amount, code)}" for code, amount in part.amounts.items()) for part in sums]
+        values = [", ".join(part.texts[1:]) for part in sums]
         summary = pd.DataFrame([{**part.keys, "entries": part.entries} for part in sums], columns=list(SUMMARY[:3]))
         texts = self.findings.groupby(["severity", "check"], sort=False)[["message", "to_do", "who"]].first()
         return summary.assign(value=values).join(texts, on=["severity", "check"])[list(SUMMARY)]

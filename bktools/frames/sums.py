@@ -14,7 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.frames.codes import counted
 from bktools.frames.columns import amounts_of, in_one_scale, text_of, with_column
+from bktools.frames.currencies import shown
 from bktools.frames.schema import COUNT, MONEY, TEXT, split_lines
 
 NO_CURRENCY = "no currency"
@@ -47,6 +49,12 @@ class Valued:
     def amounts(self) -> dict[str, Decimal]:
         """Exact amount by currency; amounts of currencies are never added."""
         return {currency: money.amount for currency, money in self.money.items() if money.amount is not None}
+
+    @property
+    def texts(self) -> list[str]:
+        """The number of entries, and the amount in each currency, as a person reads them."""
+        amounts = (f"{currency} {shown(amount, currency)}" for currency, amount in self.amounts.items())
+        return [counted(self.entries, "entry", "entries"), *amounts]
 
     @property
     def for_programs(self) -> dict[str, Any]:
