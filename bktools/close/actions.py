@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.close.entries import AGAIN, BLOCKED, CHANGED, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT, REFUSED, STEPS
-from bktools.frames.codes import counted
+from bktools.frames.codes import counted, of_several
 from bktools.frames.roles import EMPLOYEE, ERP, PREPARER, ROLES, SERVICE
 from bktools.frames.schema import COUNT
 from bktools.frames.sums import NOTHING, Money, Sum, Valued, by_currency, largest_first, money_of
@@ -56,11 +55,6 @@ OF_ACCOUNTS = {
     "REJECTED": ("the service refused the account; it was not created", ERP, "correct the account in the chart"),
     "UNKNOWN": ("the answer of the service was lost", PREPARER, f"{AGAIN}: no account is created twice"),
 }
-
-# What a check says of one entry, said of several.
-OF_SEVERAL = {
-    "it is": "they are", "it has": "they have", "it was": "they were", "it may": "they may", "its": "their", "it": "them",
-}  # fmt: skip
 
 IDS = ("category_id", "account_id", "external_id", "entry_id", "batch_id")
 SHOWN_ENTRIES = 2
@@ -335,13 +329,8 @@ def _worded(rows: Rows, category: str | None) -> tuple[str, str, str]:
     names = list(dict.fromkeys(str(row["about"]) for row in rows))
     if len(rows) == 1:
         return to_do, names[0], why
-    # Other facts do not begin with the entry, and may name other ones.
-    why = _of_several(why) if why.startswith("it") else why
-    return _of_several(to_do), f"{len(rows):,} entries: {_some(names, '; ')}", why
-
-
-def _of_several(text: str) -> str:
-    return re.sub(rf"\b({'|'.join(OF_SEVERAL)})\b", lambda words: OF_SEVERAL[words[0]], text)
+    to_do, why = of_several(to_do, why)
+    return to_do, f"{len(rows):,} entries: {_some(names, '; ')}", why
 
 
 def _some(names: Sequence[str], between: str = ", ") -> str:

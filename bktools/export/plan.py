@@ -21,7 +21,7 @@ from bktools.consoles import readable
 from bktools.contract import export_jobs
 from bktools.errors import PlanError
 from bktools.frames.batches import BatchRequest
-from bktools.frames.codes import counted, short
+from bktools.frames.codes import counted, of_several, short
 from bktools.frames.columns import with_column
 from bktools.frames.currencies import shown
 from bktools.frames.names import FIRST, in_reading_order
@@ -300,10 +300,23 @@ class ExportPlan(Result):
         others = found.filter(pc.not_equal(found["severity"], "error"))
         sums = [part for rows in (errors, others) for part in sums_of(rows, "severity", "check", own=main)]
         sums.sort(key=lambda part: list(views.MARKS).index(part["severity"]))
-        values = [", ".join(part.texts[1:]) for part in sums]
-        summary = pd.DataFrame([{**part.keys, "entries": part.entries} for part in sums], columns=list(SUMMARY[:3]))
-        texts = self.findings.groupby(["severity", "check"], sort=False)[["message", "to_do", "who"]].first()
-        return summary.assign(value=values).join(texts, on=["severity", "check"])[list(SUMMARY)]
+        said = {}
+        for key, rows in self.findings.groupby(["severity", "check"], sort=False):
+            first = dict(rows[["message", "to_do", "who"]].iloc[0])
+            # Other entries may have other facts; the same one is told of all of them.
+            if len(rows) > 1 and len({*rows["message"]}) == 1:
+                first["to_do"], first["message"] = of_several(first["to_do"], first["message"])
+            said[key] = first
+        summary = [
+            {
+                **part.keys,
+                "entries": part.entries,
+                "value": ", ".join(part.texts[1:]),
+                **said[tuple(part.keys.values())],
+            }
+            for part in sums
+        ]
+        return pd.DataFrame(summary, columns=list(SUMMARY))
 
     def _headline(self) -> str:
         count = number_of_entries(self.rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 # By code. To add a check of entries, a state of a category or a status in the ledger, add its words.
 WORDS = {
     # Why an entry is not exported.
@@ -53,6 +55,13 @@ WORDS = {
 }
 
 
+# What a check says of one entry, said of several.
+SEVERAL = {
+    "it is": "they are", "it has": "they have", "it was": "they were", "it may": "they may", "it waits": "they wait",
+    "its": "their", "it": "them",
+}  # fmt: skip
+
+
 def short(code: str) -> str:
     """Return the short form of a code; of one without words, the code with spaces."""
     return WORDS[code][0] if code in WORDS else code.replace("_", " ")
@@ -71,3 +80,10 @@ def capitalized(text: str) -> str:
 def counted(count: int, noun: str, plural: str | None = None) -> str:
     """Return a count with its noun, in the plural unless it is one."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def of_several(to_do: str, message: str) -> tuple[str, str]:
+    """Return what a check says of one entry, said of several; a fact that does not begin with the entry stays."""
+    pattern = rf"\b({'|'.join(SEVERAL)})\b"
+    to_do, plural = (re.sub(pattern, lambda words: SEVERAL[words[0]], text) for text in (to_do, message))
+    return to_do, plural if message.startswith("it") else message
