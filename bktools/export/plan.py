@@ -296,7 +296,9 @@ class ExportPlan(Result):
         held, found = as_exported(self.held), self.findings_table
         # The currency with most entries: amounts of two currencies cannot be compared.
         main = next(iter(money_of(held)), None)
-        errors = held.append_column("check", held["reason"]).append_column("severity", pa.repeat("error", len(held)))
+        # A column of the file may have one of these names.
+        errors = with_column(held, "check", held["reason"])
+        errors = with_column(errors, "severity", pa.repeat("error", len(held)))
         others = found.filter(pc.not_equal(found["severity"], "error"))
         sums = [part for rows in (errors, others) for part in sums_of(rows, "severity", "check", own=main)]
         sums.sort(key=lambda part: list(views.MARKS).index(part["severity"]))

@@ -229,3 +229,11 @@ def test_amounts_without_currency_are_shown(entries):
     old = replace(plan, rows=with_column(plan.rows, "currency", pa.array(currencies, pa.large_string())))
     assert "ready: EUR 1.10" in repr(old)
     assert "ready: no currency 2.20" in repr(old)
+
+
+def test_columns_with_names_of_the_plan_stay(entries):
+    """A file may have columns of its own named as those of findings and sums: the plan keeps and shows them."""
+    own = {name: f"own {name}" for name in ("check", "severity", "entries", "value", "to_do", "who")}
+    plan = compose_export_jobs(entries(3, approved=[True, False, False], amount=[Decimal(7)] * 3).assign(**own))
+    assert "2 not_approved: EUR 14.00: they are not approved yet" in repr(plan)
+    assert plan.not_ready[list(own)].iloc[0].to_dict() == own
