@@ -91,10 +91,10 @@ def summed(rows: pa.Table, *keys: str) -> pa.Table:
     amounts = amounts_of(rows)
     exact = pc.cast(amounts, pa.decimal256(DIGITS, getattr(amounts.type, "scale", 0)))
     columns = {key: rows[key] for key in keys} | {"amount": exact}
-    counted: Any = ([], "count_all")
+    count: Any = ([], "count_all")
     if pc.max(split_lines(rows)).as_py():  # telling the entries apart would take most of the time
-        columns["entries"], counted = _numbers_of_entries(rows), ("entries", "count_distinct")
-    groups = pa.table(columns).group_by([*keys], use_threads=False).aggregate([counted, ("amount", "sum")])
+        columns["entries"], count = _numbers_of_entries(rows), ("entries", "count_distinct")
+    groups = pa.table(columns).group_by([*keys], use_threads=False).aggregate([count, ("amount", "sum")])
     groups = groups.rename_columns([*keys, "entries", "amount"])
     return with_column(groups, "amount", in_one_scale(groups["amount"])[0])
 
