@@ -187,7 +187,7 @@ def test_three_lists_of_endpoints_are_one():
     operations = {endpoint.operation for endpoint in ENDPOINTS}
     methods = {name for name, member in inspect.getmembers(Service, inspect.isfunction) if not name.startswith("_")}
     assert methods == operations | {"pages", "close"}
-    served = [endpoint.operation for endpoint, _ in (*MAIN_ROUTES, *BALANCE_ROUTES)]
+    served = [endpoint.operation for endpoint in (*MAIN_ROUTES, *BALANCE_ROUTES)]
     assert sorted(served) == sorted(operations)
 
 

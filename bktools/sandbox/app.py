@@ -21,26 +21,22 @@ from bktools.sandbox.answers import Refusal, json_answer
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, authenticate
 from bktools.sandbox.faults import Fault, LostResponse, broken, rate_limited
 from bktools.sandbox.openapi import openapi_document
-from bktools.sandbox.routes import HANDLERS, Handler
+from bktools.sandbox.routes import OPERATIONS
 from bktools.sandbox.store import State
 
 # Called after each request with its method, path, status (None where no answer began) and seconds.
 OnRequest = Callable[[str, str, int | None, float], None]
 
-Served = tuple[tuple[Endpoint, Handler], ...]
 
-
-def served_at(endpoints: Iterable[Endpoint] = ENDPOINTS, *, balance_host: bool) -> Served:
-    """Return the operations of a host with their handlers; raise `LookupError` for one that the sandbox lacks."""
-    unknown = [endpoint.operation for endpoint in endpoints if endpoint.operation not in HANDLERS]
+def served_at(endpoints: Iterable[Endpoint] = ENDPOINTS, *, balance_host: bool) -> tuple[Endpoint, ...]:
+    """Return the operations of a host; raise `LookupError` for one that the sandbox lacks."""
+    unknown = [endpoint.operation for endpoint in endpoints if endpoint.operation not in OPERATIONS]
     if unknown:
         raise LookupError(
-            f"the sandbox does not serve {', '.join(unknown)}: describe the noun in sandbox/nouns.py, or add a handler to "
-            "sandbox/routes.py"
+            f"the sandbox does not serve {', '.join(unknown)}: describe the noun in sandbox/nouns.py, or add the operation "
+            "to sandbox/routes.py"
         )
-    return tuple(
-        (endpoint, HANDLERS[endpoint.operation]) for endpoint in endpoints if endpoint.on_balance_host is balance_host
-    )
+    return tuple(endpoint for endpoint in endpoints if endpoint.on_balance_host is balance_host)
 
 
 MAIN_ROUTES, BALANCE_ROUTES = served_at(balance_host=False), served_at(balance_host=True)
@@ -56,16 +52,13 @@ def build_app(state: State, base_url: str, balance_url: str, on_request: OnReque
     """Return the application: the main host and the balance host, told apart by their ports."""
     count = _rate_limit(state.requests_per_minute)
 
-    def host(served: Served, audience: str, *others: Route) -> Starlette:
-        async def failed(_: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
-            return _failure(audience, 500)
-
+    def host(served: Iterable[Endpoint], audience: str, *others: Route) -> Starlette:
         routes = [
-            Route(endpoint.path, _operation(endpoint, handler, audience, state, count), methods=[endpoint.method])
-            for endpoint, handler in served
+            Route(endpoint.path, _answer_to(endpoint, audience, state, count), methods=[endpoint.method])
+            for endpoint in served
         ]
-        unrouted = partial(_unrouted, audience)
-        app = Starlette(routes=[*routes, *others], exception_handlers={HTTPException: unrouted, Exception: failed})
+        failed = partial(_failed, audience)
+        app = Starlette(routes=[*routes, *others], exception_handlers={HTTPException: failed, Exception: failed})
         app.router.redirect_slashes = False
         return app
 
@@ -77,13 +70,13 @@ def build_app(state: State, base_url: str, balance_url: str, on_request: OnReque
     return _hosts({_port(base_url): main, _port(balance_url): balance}, on_request)
 
 
-def _operation(
-    endpoint: Endpoint, handler: Handler, audience: str, state: State, count: Callable[[], None]
+def _answer_to(
+    endpoint: Endpoint, audience: str, state: State, count: Callable[[], None]
 ) -> Callable[[Request], Awaitable[Response]]:
+    operation = OPERATIONS[endpoint.operation]
+
     async def answer(request: Request) -> Response:
-        # A request names its company in the query or in the body.
-        text = f"{request.url.query} {await request.body()!r}" if state.faults.ask_company else ""
-        faults = state.faults.hitting(endpoint.operation, text)
+        faults = await state.faults.hitting(endpoint.operation, request)
         delay = state.latency + sum(fault.seconds for fault in faults if fault.kind == "latency")
         if delay:
             await asyncio.sleep(delay)
@@ -94,9 +87,10 @@ def _operation(
             return instead[0]
         try:
             count()
-            header, api_key = request.headers.get("authorization"), state.store.settings["api_key"]
-            caller = authenticate(endpoint, header, audience, api_key, state.store.caller)
-            response = await handler(request, state, caller)
+            api_key = state.store.settings["api_key"] if endpoint.takes_api_key else None
+            caller = authenticate(request.headers.get("authorization"), audience, api_key, state.store.caller)
+            caller.require(operation.scope)
+            response = await operation.handler(request, state, caller)
         except Refusal as refusal:
             response = refusal.answer()
         if any(fault.kind == "drift" for fault in faults):
@@ -165,9 +159,10 @@ def _hosts(apps: Mapping[int, ASGIApp], on_request: OnRequest) -> ASGIApp:
     return app
 
 
-async def _unrouted(audience: str, request: Request, error: Exception) -> Response:
-    """Return the answer to an unknown route or a wrong method."""
-    assert isinstance(error, HTTPException)
+async def _failed(audience: str, request: Request, error: Exception) -> Response:
+    """Return the answer to an unknown route or a wrong method, or of a failure of the server."""
+    if not isinstance(error, HTTPException):
+        return _failure(audience, 500)
     if audience == BALANCE_AUDIENCE:
         # The interface shows a text for unknown routes only; a wrong method gets its standard status.
         content = ROUTE_UNKNOWN if error.status_code == _NOT_FOUND else error.detail

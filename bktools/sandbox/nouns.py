@@ -13,35 +13,19 @@ from bktools.sandbox.world import World
 
 @dataclass(frozen=True)
 class Listed:
-    """A noun that a search lists.
-
-    Parameters
-    ----------
-    operation, scope : str
-        The search, and the scope that it needs.
-    table : str
-        Its table in the database.
-    name : str
-        Name of its record in the OpenAPI document.
-    schema : Schema
-        The record; every field that is no object sorts.
-    filters : mapping
-        By its name in a request, the schema of a filter's value and its SQL condition. `companyId` is not among them.
-    rows : callable
-        Returns the rows of a new world's company, given by its number.
-    body : str, optional
-        Name of the search's body in the OpenAPI document. Default: a search by query parameters.
-    needs_company : bool
-        Whether a search names its company.
-    """
+    """A noun that a search lists: the search, the scope that it needs, and its table in the database."""
 
     operation: str
     scope: str
     table: str
+    # The record, with its name in the OpenAPI document; every field that is no object sorts.
     name: str
     schema: Schema
+    # By its name in a request, the schema of a filter's value and its SQL condition. `companyId` is not among them.
     filters: Mapping[str, tuple[Schema, str]]
+    # The rows of a new world's company, given by its number.
     rows: Callable[[World, int], Iterable[dict[str, Any]]]
+    # Name of the search's body in the OpenAPI document; a search without one has query parameters.
     body: str | None = None
     needs_company: bool = False
 

@@ -47,6 +47,16 @@ def ref(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
+def data_of(name: str) -> Schema:
+    """Return the schema of an answer with one record."""
+    return record(data=("data!", ref(name)))
+
+
+def page_of(name: str) -> Schema:
+    """Return the schema of a page of records."""
+    return record(rows=("data!", {"type": "array", "items": ref(name)}), page=("pagination!", ref("Pagination")))
+
+
 def nullable(schema: Schema) -> Schema:
     """Return a schema that null fits, too."""
     return schema | {"type": [schema["type"], "null"]}

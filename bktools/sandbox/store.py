@@ -268,7 +268,8 @@ class Store:
         options |= {"job_outcome": job_outcome, "job_expires_in": job_expires_in}
         changes = ", ".join(f"{name} = ifnull(?, {name})" for name in options)
         sql = f"UPDATE companies SET {changes} WHERE id = ?"  # noqa: S608 - own names
-        self._execute(sql, (*options.values(), company_id))
+        if not self._execute(sql, (*options.values(), company_id)).rowcount:
+            raise ArgumentError("company_id", "must be a company of this sandbox", company_id)
 
     # Categories and employees
 

@@ -55,7 +55,7 @@ def test_error(server, ask):
 def test_a_fault_of_one_company(server, client):
     """Only requests that name the company are hit, in the body or in the query."""
     first, other = (company.id for company in server.companies()[:2])
-    server.inject(Fault("error", company=other))
+    server.inject(Fault("error", company=other.upper()))
     statuses = [client.post(SEARCH, json={"companyId": company}).status_code for company in (first, other)]
     statuses += [client.get(f"/v2/employees?companyId={company}").status_code for company in (first, other)]
     assert statuses == [200, 500, 200, 500]
@@ -113,6 +113,24 @@ def test_corrupt(server, ask):
     assert sum(a != b for a, b in zip(damaged, whole, strict=True)) == 1
     with pytest.raises(UnicodeDecodeError):
         damaged.decode("utf-8")
+
+
+@pytest.mark.parametrize("other", ["drop", "cut", "corrupt", "cut_gzip", "latency:seconds=0", "drift"])
+@pytest.mark.parametrize("lost", ["drop", "cut"])
+def test_two_faults_at_once(server, ask, capfd, lost, other):
+    """An answer that is lost stays lost, whatever else hits it."""
+    for fault in (lost, other):
+        server.inject(fault)
+    with pytest.raises(httpx.ReadError if lost == "drop" else httpx.RemoteProtocolError):
+        ask()
+    assert capfd.readouterr().err == ""
+
+
+def test_damage_keeps_the_headers(server):
+    """A damaged answer has the headers of the whole one."""
+    server.inject("corrupt")
+    answer = HTTP.get(f"{server.base_url}/v2/employees")
+    assert (answer.status_code, answer.headers["WWW-Authenticate"]) == (401, "Bearer")
 
 
 def test_latency(server, ask):

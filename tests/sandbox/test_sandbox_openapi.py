@@ -82,10 +82,9 @@ def test_describes_every_operation(document):
         for method, operation in item.items()
         if method != "servers"
     }
-    routed = [endpoint for endpoint, _ in (*MAIN_ROUTES, *BALANCE_ROUTES)]
     assert described == {(e.method, e.path): e.operation for e in ENDPOINTS}
-    assert {e.operation for e in routed} == {e.operation for e in ENDPOINTS}
-    assert all(e.on_balance_host for e, _ in BALANCE_ROUTES)
+    assert {e.operation for e in (*MAIN_ROUTES, *BALANCE_ROUTES)} == {e.operation for e in ENDPOINTS}
+    assert all(e.on_balance_host for e in BALANCE_ROUTES)
     assert document["paths"]["/v1/companies/balance"]["get"]["deprecated"] is True
 
 
@@ -147,7 +146,6 @@ def requests(server):
     yield "POST", search, {}, 400
     yield "POST", search, {"companyId": nobody}, 403
     yield "POST", search, b"{}", 415
-    yield "POST", search, {"name": "x" * 5_000_000}, 413
     yield "POST", "/v1/chart-of-accounts", account, 201
     yield "POST", "/v1/chart-of-accounts", account, 200
     yield "POST", "/v1/chart-of-accounts", account | {"name": "y"}, 409

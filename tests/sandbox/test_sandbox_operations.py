@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from plain_http import HTTP
 
+from bktools.errors import ArgumentError
 from bktools.sandbox import Server
 
 SEARCH = "/v1/bookkeeping-categories:search"
@@ -256,6 +257,12 @@ def test_refusals_follow_the_configuration(server, client):
     assert create() == (201, None)
 
 
+def test_a_company_that_does_not_exist_cannot_be_configured(server):
+    """A wrong id changes nothing, so it is refused."""
+    with pytest.raises(ArgumentError, match="company_id must be a company of this sandbox, got 'x'"):
+        server.configure_company("x", has_integration=False)
+
+
 def test_concurrent_jobs_start_one(server):
     """Of many jobs sent at once to two servers one is accepted."""
     with Server(server.file.parent, job_seconds=60) as second:
@@ -313,8 +320,8 @@ def test_employee_read_equals_its_row(reader):
 
 
 def test_balance_of_the_tokens_company(shared):
-    """The balance is that of the token's company, its digits as they are."""
+    """The balance is that of the first of the token's companies, its digits as they are."""
     yen = shared.companies()[2]
-    token = shared.issue_token(balance=True, companies=[yen.id])
+    token = shared.issue_token(balance=True, companies=[yen.id, shared.company_id])
     answer = HTTP.get(f"{shared.balance_url}/v1/companies/balance", headers={"Authorization": f"Bearer {token}"})
     assert answer.text == f'{{"currency": "JPY", "current": {yen.current}, "available": {yen.available}}}\n'
