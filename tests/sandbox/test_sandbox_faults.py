@@ -202,13 +202,17 @@ def test_faults_as_text(tmp_path):
         ({"requests_per_minute": 0}, "requests_per_minute must be at least 1"),
         ({"requests_per_minute": "60"}, "requests_per_minute must be a whole number"),
         ({"port": 65536}, "port must be from 0 to 65535"),
+        ({"port": -1}, "port must be from 0 to 65535"),
+        ({"companies": 0}, "companies must be at least 1"),
+        ({"max_limit": 0}, "max_limit must be at least 1"),
     ],
 )
 def test_options_of_a_wrong_type(options, said, tmp_path):
-    """An option of a wrong type or value is refused in one line before anything starts."""
+    """An option of a wrong type or value is refused in one line before anything is made."""
     with pytest.raises(ArgumentError, match=said) as caught:
-        Server(tmp_path, **options)
+        Server(tmp_path / "none", **options)
     assert "\n" not in str(caught.value)
+    assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.parametrize(
