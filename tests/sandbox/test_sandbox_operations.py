@@ -307,14 +307,10 @@ def test_employee_filters_are_exact(reader):
 
 
 def test_employee_read_equals_its_row(reader):
-    """The read by ID answers what the search lists, with the fields that are known and no others."""
+    """The read by ID answers what the search lists; some employees lack each optional field."""
     rows = reader.get("/v2/employees", params={"limit": 100}).json()["data"]
     for row in rows[:8]:
         assert reader.get(f"/v2/employees/{row['id']}").json() == {"data": row}
-    fields = set.union(*(set(row) for row in rows))
-    assert fields == {
-        "id", "companyId", "email", "firstName", "lastName", "avatar", "code", "jobTitle", "phone", "role",
-    }  # fmt: skip
     for optional in ("avatar", "code", "jobTitle", "phone", "role"):
         assert 0 < sum(optional in row for row in rows) < len(rows)
 
