@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial, reduce
 
 from starlette.applications import Starlette
@@ -28,19 +28,6 @@ from bktools.sandbox.store import State
 OnRequest = Callable[[str, str, int | None, float], None]
 
 
-def served_at(endpoints: Iterable[Endpoint] = ENDPOINTS, *, balance_host: bool) -> tuple[Endpoint, ...]:
-    """Return the operations of a host; raise `LookupError` for one that the sandbox lacks."""
-    unknown = [endpoint.operation for endpoint in endpoints if endpoint.operation not in OPERATIONS]
-    if unknown:
-        raise LookupError(
-            f"the sandbox does not serve {', '.join(unknown)}: describe the noun in sandbox/nouns.py, or add the operation "
-            "to sandbox/routes.py"
-        )
-    return tuple(endpoint for endpoint in endpoints if endpoint.on_balance_host is balance_host)
-
-
-MAIN_ROUTES, BALANCE_ROUTES = served_at(balance_host=False), served_at(balance_host=True)
-
 ROUTE_UNKNOWN = "Route not found"
 SERVER_FAILURE = "Something went wrong. Please contact the administrator if the problem persists."
 
@@ -52,10 +39,11 @@ def build_app(state: State, base_url: str, balance_url: str, on_request: OnReque
     """Return the application: the main host and the balance host, told apart by their ports."""
     count = _rate_limit(state.requests_per_minute)
 
-    def host(served: Iterable[Endpoint], audience: str, *others: Route) -> Starlette:
+    def host(audience: str, *others: Route) -> Starlette:
         routes = [
             Route(endpoint.path, _answer_to(endpoint, audience, state, count), methods=[endpoint.method])
-            for endpoint in served
+            for endpoint in ENDPOINTS
+            if endpoint.on_balance_host is (audience == BALANCE_AUDIENCE)
         ]
         failed = partial(_failed, audience)
         app = Starlette(routes=[*routes, *others], exception_handlers={HTTPException: failed, Exception: failed})
@@ -65,9 +53,8 @@ def build_app(state: State, base_url: str, balance_url: str, on_request: OnReque
     async def describe(_: Request) -> Response:
         return json_answer(openapi_document(base_url, balance_url))
 
-    main = host(MAIN_ROUTES, MAIN_AUDIENCE, Route("/openapi.json", describe, methods=["GET"]))
-    balance = host(BALANCE_ROUTES, BALANCE_AUDIENCE)
-    return _hosts({_port(base_url): main, _port(balance_url): balance}, on_request)
+    main = host(MAIN_AUDIENCE, Route("/openapi.json", describe, methods=["GET"]))
+    return _hosts({_port(base_url): main, _port(balance_url): host(BALANCE_AUDIENCE)}, on_request)
 
 
 def _answer_to(
@@ -77,9 +64,7 @@ def _answer_to(
 
     async def answer(request: Request) -> Response:
         faults = await state.faults.hitting(endpoint.operation, request)
-        delay = state.latency + sum(fault.seconds for fault in faults if fault.kind == "latency")
-        if delay:
-            await asyncio.sleep(delay)
+        await asyncio.sleep(state.latency + sum(fault.seconds for fault in faults if fault.kind == "latency"))
         instead = [substitute for fault in faults if (substitute := _answer_instead(fault, audience))]
         if instead:
             # Read the request first: a client whose write fails would not see the fault.

@@ -15,17 +15,14 @@ import sqlite3
 import stat
 import threading
 import time
-from dataclasses import replace
 
 import httpx
 import pytest
 import warm
 from plain_http import HTTP
 
-from bktools.contract import ENDPOINTS
 from bktools.errors import StorageError
 from bktools.sandbox import Server, nouns, store
-from bktools.sandbox.app import served_at
 from bktools.sandbox.server import _listen
 
 KILLS = int(os.environ.get("BKTOOLS_TEST_KILLS", "2"))
@@ -184,13 +181,6 @@ def test_an_older_state_gets_the_table_of_a_new_noun(tmp_path, monkeypatch):
             "data"
         ]
         assert len(people) == 27
-
-
-def test_an_operation_without_a_handler_is_named():
-    """A contract that the sandbox does not serve says so when the sandbox is imported, with the place to write it."""
-    endpoints = [*ENDPOINTS, replace(ENDPOINTS[0], operation="search_nothing")]
-    with pytest.raises(LookupError, match="does not serve search_nothing: describe the noun"):
-        served_at(endpoints, balance_host=False)
 
 
 def test_a_taken_port_is_refused(server, tmp_path):
