@@ -131,10 +131,9 @@ class EntryPicker:
         if not count:
             return f"none of {of:,} entries selected"
         sums = [
-            f"{'without currency' if pd.isna(row['currency']) else row['currency']} "
-            f"{shown(row['amount'], None if pd.isna(row['currency']) else row['currency'])} ({row['entries']:,})"
-            for row in totals.to_dict("records")
-            if not pd.isna(row["amount"])
+            f"{currency or 'without currency'} {shown(amount, currency)} ({entries:,})"
+            for currency, entries, amount in totals.astype(object).where(totals.notna(), None).itertuples(index=False)
+            if amount is not None
         ]
         return f"{count:,} of {of:,} entries selected" + (": " if sums else "") + " · ".join(sums)
 
