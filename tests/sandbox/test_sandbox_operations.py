@@ -257,10 +257,18 @@ def test_refusals_follow_the_configuration(server, client):
     assert create() == (201, None)
 
 
-def test_a_company_that_does_not_exist_cannot_be_configured(server):
-    """A wrong id changes nothing, so it is refused."""
-    with pytest.raises(ArgumentError, match="company_id must be a company of this sandbox, got 'x'"):
-        server.configure_company("x", has_integration=False)
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"company_id": "x"}, "company_id must be a company of this sandbox, got 'x'"),
+        ({"job_outcome": "lost"}, "job_outcome must be one of completed, completed_with_errors, failed, expired"),
+        ({"job_expires_in": "soon"}, "job_expires_in must be a whole number, got 'soon'"),
+    ],
+)
+def test_a_wrong_configuration_is_refused(server, options, said):
+    """An unknown company and a wrong option change nothing, so they are refused."""
+    with pytest.raises(ArgumentError, match=said):
+        server.configure_company(**({"company_id": server.company_id} | options))
 
 
 def test_concurrent_jobs_start_one(server):

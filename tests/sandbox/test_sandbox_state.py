@@ -15,6 +15,7 @@ import sqlite3
 import stat
 import threading
 import time
+from pathlib import Path
 
 import httpx
 import pytest
@@ -163,9 +164,12 @@ def test_a_state_of_another_version_is_refused(tmp_path):
     with contextlib.closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA user_version = 3")
     before = file.read_bytes()
-    with pytest.raises(StorageError, match="bktools sandbox reset"):
+    with pytest.raises(StorageError, match="bktools sandbox reset") as refusal:
         Server(tmp_path).start()
     assert file.read_bytes() == before
+    # The error keeps the frames that raised it.
+    assert refusal.value
+    assert str(file.resolve()) not in map(os.path.realpath, Path("/proc/self/fd").glob("*"))
 
 
 def test_an_older_state_gets_the_table_of_a_new_noun(tmp_path, monkeypatch):
