@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bktools.sandbox.paging import among, field
-from bktools.sandbox.schemas import FLAG, PAGING, TEXT, UUID, UUIDS, Schema, nullable, record
+from bktools.sandbox.schemas import ANYTHING, FLAG, PAGING, TEXT, UUID, UUIDS, Schema, nullable, record
 from bktools.sandbox.world import World
 
 
@@ -58,10 +58,10 @@ CATEGORIES = Listed(
     "categories",
     "BookkeepingCategory",
     record(
-        uuid="id! companyId! categoryGroupId! accountId? taxCodeId?",
-        text="name!",
-        flag="archived!",
-        anything="metadata?",
+        ("id! companyId! categoryGroupId! accountId? taxCodeId?", UUID),
+        ("name!", TEXT),
+        ("archived!", FLAG),
+        ("metadata?", ANYTHING),
     ),
     {
         "ids": (UUIDS, among("id")),
@@ -81,9 +81,9 @@ EMPLOYEES = Listed(
     "employees",
     "Employee",
     record(
-        uuid="id! companyId!",
-        text="email! firstName! lastName! code jobTitle phone role",
-        avatar=("avatar", record(text="url!")),
+        ("id! companyId!", UUID),
+        ("email! firstName! lastName! code jobTitle phone role", TEXT),
+        ("avatar", record(("url!", TEXT))),
     ),
     {"email": (TEXT, f"{field('email')} = ?"), "code": (TEXT, f"{field('code')} = ?")},
     World.employees_of,

@@ -15,7 +15,7 @@ from bktools.sandbox.auth import ORGANISATION_SCOPE, Caller
 from bktools.sandbox.jobs import ExportJob, job_at
 from bktools.sandbox.nouns import EMPLOYEES, NOUNS, Listed
 from bktools.sandbox.paging import Condition, Cursors, all_of, among, check_page, condition_of, order_of
-from bktools.sandbox.schemas import SCHEMAS, Schema, data_of, page_of, record, ref
+from bktools.sandbox.schemas import SCHEMAS, UUID, Schema, data_of, page_of, record, ref
 from bktools.sandbox.store import State, new_id
 from bktools.sandbox.validation import read_body, read_query, same_json, uuid_text
 from bktools.sandbox.world import Account, Company, camel
@@ -191,7 +191,7 @@ OPERATIONS = {
         body="ExportJobCreate",
     ),
     "get_employee": Operation(
-        get_employee, EMPLOYEES.scope, {200: data_of("Employee"), 404: _ERROR}, record(uuid="employeeId!")
+        get_employee, EMPLOYEES.scope, {200: data_of("Employee"), 404: _ERROR}, record(("employeeId!", UUID))
     ),
     "get_balance": Operation(get_balance, "balance:read", {200: ref("Balance"), 500: ref("PlainText")}),
 }
