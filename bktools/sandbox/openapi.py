@@ -13,7 +13,6 @@ from bktools.sandbox.schemas import SCHEMAS, Schema, ref
 # Version of the bookkeeping API definition (interface, section 9).
 VERSION = "24.14.0"
 
-
 _ERROR, _SCOPE = ref("Error"), ref("ScopeError")
 # Answers that any operation may give.
 _REFUSALS = {400: _ERROR, 401: _SCOPE, 403: _SCOPE, 415: _ERROR, 421: _ERROR, 429: _ERROR, 500: _ERROR}

@@ -50,9 +50,7 @@ async def read_body(request: Request, schema: Schema) -> dict[str, Any]:
 
 def read_query(query: QueryParams, schema: Schema) -> tuple[dict[str, list[str]], dict[str, Any]]:
     """Return the parameters of a query as they were sent, and the value of each in the schema, as `read_body` does."""
-    sent: dict[str, list[str]] = {}
-    for name, text in query.multi_items():
-        sent.setdefault(name, []).append(text)
+    sent = {name: query.getlist(name) for name in query}
     values: dict[str, Any] = {}
     for name, texts in sent.items():
         type_ = schema["properties"].get(name, {}).get("type")
