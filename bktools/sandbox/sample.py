@@ -61,7 +61,7 @@ def write_sample_data(folder: Path | str) -> tuple[Path, Path]:
     ...     [path.name for path in write_sample_data(folder)]
     ['chart_of_accounts.csv', 'accounting_entries.csv']
     """
-    chart = [(a.code, a.name, a.type, a.tax_code, "ja" if a.active else "nein") for a in chart_of_accounts()]
+    chart = [account[: len(_CHART_HEADINGS)] for account in chart_of_accounts()]
     entries = _entries(World())
     return (
         _write(folder, CHART_FILE, "\ufeff" + _csv([_CHART_HEADINGS, *chart], delimiter=";", line_end="\r\n")),
