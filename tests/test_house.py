@@ -15,7 +15,7 @@ import pytest
 
 import bktools
 from bktools.contract import ENDPOINTS
-from bktools.sandbox.routes import OPERATIONS
+from bktools.sandbox.routes import SERVED
 from bktools.service import Service
 
 ROOT = Path(bktools.__file__).parent
@@ -187,7 +187,7 @@ def test_three_lists_of_endpoints_are_one():
     operations = {endpoint.operation for endpoint in ENDPOINTS}
     methods = {name for name, member in inspect.getmembers(Service, inspect.isfunction) if not name.startswith("_")}
     assert methods == operations | {"pages", "close"}
-    assert OPERATIONS.keys() == operations, "described in sandbox/nouns.py, or an operation in sandbox/routes.py"
+    assert SERVED.keys() == operations, "described in sandbox/nouns.py, or an operation in sandbox/routes.py"
 
 
 def test_import_does_nothing_heavy():

@@ -21,7 +21,7 @@ from bktools.sandbox.answers import Refusal, json_answer
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, authenticate
 from bktools.sandbox.faults import Fault, LostResponse, broken, rate_limited
 from bktools.sandbox.openapi import openapi_document
-from bktools.sandbox.routes import OPERATIONS
+from bktools.sandbox.routes import SERVED
 from bktools.sandbox.store import State
 
 # Called after each request with its method, path, status (None where no answer began) and seconds.
@@ -60,7 +60,7 @@ def build_app(state: State, base_url: str, balance_url: str, on_request: OnReque
 def _answer_to(
     endpoint: Endpoint, audience: str, state: State, count: Callable[[], None]
 ) -> Callable[[Request], Awaitable[Response]]:
-    operation = OPERATIONS[endpoint.operation]
+    operation = SERVED[endpoint.operation]
 
     async def answer(request: Request) -> Response:
         faults = await state.faults.hitting(endpoint.operation, request)

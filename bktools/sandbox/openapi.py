@@ -7,7 +7,7 @@ from http import HTTPStatus
 from bktools.contract import ENDPOINTS
 from bktools.contract.endpoint import Endpoint
 from bktools.sandbox.nouns import NOUNS
-from bktools.sandbox.routes import OPERATIONS
+from bktools.sandbox.routes import SERVED
 from bktools.sandbox.schemas import SCHEMAS, Schema, ref
 
 # Version of the bookkeeping API definition (interface, section 9).
@@ -39,7 +39,7 @@ def openapi_document(base_url: str, balance_url: str) -> Schema:
 
 
 def _operation(endpoint: Endpoint) -> Schema:
-    operation, on_balance = OPERATIONS[endpoint.operation], endpoint.on_balance_host
+    operation, on_balance = SERVED[endpoint.operation], endpoint.on_balance_host
     without = ({400} if on_balance else set()) | (set() if operation.body else {415})
     answers = {status: answer for status, answer in _REFUSALS.items() if status not in without} | operation.answers
     parameters = operation.parameters

@@ -1,4 +1,4 @@
-"""The six operations: what each does, needs and answers. `OPERATIONS` names them all."""
+"""The six operations: what each does, needs and answers. `SERVED` names them all."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ async def get_balance(request: Request, state: State, caller: Caller) -> Respons
 
 _ERROR, _ACCOUNT = ref("Error"), data_of("Account")
 
-OPERATIONS = {
+SERVED = {
     noun.operation: Operation(search(noun), noun.scope, {200: page_of(noun.name)}, noun.query, noun.body)
     for noun in NOUNS
 } | {

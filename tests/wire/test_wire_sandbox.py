@@ -9,7 +9,7 @@ import pytest
 import wire
 
 from bktools.sandbox import Server, parse_fault
-from bktools.sandbox.routes import OPERATIONS
+from bktools.sandbox.routes import SERVED
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def names(server):
 
 @pytest.fixture(scope="module")
 def credentials(server):
-    scopes = [operation.scope for operation in OPERATIONS.values()]
+    scopes = [operation.scope for operation in SERVED.values()]
     basic = base64.b64encode(f"{server.api_key}:".encode()).decode()
     return {
         "none": {},
