@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bktools.sandbox.paging import among, field
-from bktools.sandbox.schemas import ANYTHING, FLAG, PAGING, TEXT, UUID, UUIDS, Schema, nullable, record
+from bktools.sandbox.schemas import ANYTHING, FLAG, PAGING, TEXT, UUID, UUIDS, Schema, record
 from bktools.sandbox.world import World
 
 
@@ -37,19 +37,16 @@ class Listed:
     @property
     def search(self) -> Schema:
         """The schema of the filters: of the body, or of the query parameters."""
-        filters = {name: schema for name, (schema, _) in self.filters.items()}
-        if self.body is not None:
-            filters = {name: nullable(schema) for name, schema in filters.items()}
-        required = ["companyId"] if self.needs_company else []
-        properties = {"companyId": UUID, **filters}
-        return {"type": "object", "required": required, "properties": properties, "additionalProperties": False}
+        company = "companyId!" if self.needs_company else "companyId"
+        filters = ((f"{name}?" if self.body else name, schema) for name, (schema, _) in self.filters.items())
+        return record((company, UUID), *filters, closed=True)
 
     @property
     def query(self) -> Schema:
         """The schema of the query parameters: paging, and the filters of a search without a body."""
-        filters = self.search if self.body is None else {"required": [], "properties": {}}
+        filters = record() if self.body else self.search
         keys = PAGING["sorting_keys"] | {"items": TEXT | {"enum": self.sortable}}
-        return {**filters, "type": "object", "properties": filters["properties"] | PAGING | {"sorting_keys": keys}}
+        return {**filters, "properties": filters["properties"] | PAGING | {"sorting_keys": keys}}
 
 
 CATEGORIES = Listed(
