@@ -21,6 +21,7 @@ from starlette.types import Receive, Scope, Send
 from bktools.contract import ENDPOINTS
 from bktools.errors import ArgumentError
 from bktools.sandbox.answers import Refusal
+from bktools.sandbox.validation import UUID_TEXT
 
 KINDS = {
     "latency": "delays the answer by `seconds`",
@@ -71,6 +72,8 @@ class Fault:
             raise ArgumentError("operation", f"must be one of {', '.join(OPERATIONS)}", self.operation)
         if self.retry_after not in _RETRY_AFTER:
             raise ArgumentError("retry_after", f"must be one of {', '.join(_RETRY_AFTER)}", self.retry_after)
+        if self.company is not None and not UUID_TEXT.fullmatch(str(self.company)):
+            raise ArgumentError("company", "must be the UUID of a company", self.company)
         check_whole("times", 1 if self.times is None else self.times, 1)
         check_whole("skip", self.skip)
         check_whole("every", self.every, 1)
@@ -142,7 +145,7 @@ class Faults:
         return [
             fault
             for fault, hits in active
-            if fault.operation in {None, operation} and (fault.company or "").lower() in text and next(hits)
+            if fault.operation in {None, operation} and str(fault.company or "").lower() in text and next(hits)
         ]
 
 

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from bktools.sandbox.answers import Refusal, invalid
 from bktools.sandbox.schemas import Schema
 
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+UUID_TEXT = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _DIGITS = re.compile(r"-?[0-9]{1,40}")
 
 
@@ -128,7 +128,7 @@ _TYPES: dict[str, tuple[type, str, Callable[[str, Schema, Any], Any]]] = {
 
 def uuid_text(name: str, text: str) -> str:
     """Return a UUID in lower case."""
-    if not _UUID.fullmatch(text):
+    if not UUID_TEXT.fullmatch(text):
         raise invalid(f"{name} must be a UUID, got {text[:60]!r}")
     return text.lower()
 

@@ -224,6 +224,8 @@ def test_options_of_a_wrong_type(options, said, tmp_path):
         {"times": 1.5},
         {"skip": None, "seconds": None},
         {"every": "2"},
+        {"company": 3},
+        {"company": "Nordlicht"},
     ],
 )
 def test_fields_of_a_wrong_type(fields):
