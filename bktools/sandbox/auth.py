@@ -34,7 +34,7 @@ class Caller(NamedTuple):
 def authenticate(
     header: str | None, audience: str, api_key: str | None, caller_of: Callable[[str], Caller | None]
 ) -> Caller:
-    """Return the caller of an `Authorization` header; refuse an unknown one with 401. Only some operations take a key."""
+    """Return the caller of an `Authorization` header; 401 for an unknown one. `api_key`: None where none is taken."""
     scheme, _, credential = (header or "").strip().partition(" ")
     # The password is empty, so the colon is the last byte.
     basic = base64.b64encode(f"{api_key}:".encode())

@@ -24,7 +24,7 @@ Handler = Callable[[Request, State, Caller], Awaitable[Response]]
 
 
 class Operation(NamedTuple):
-    """An operation: its handler, its scope, its answers besides general refusals, its parameters, and its body's name."""
+    """An operation: its handler and scope, its answers besides refusals of any, its parameters, its body's name."""
 
     handler: Handler
     scope: str

@@ -39,8 +39,8 @@ _SMALLER = 4  # the other companies have a quarter of the first one's categories
 class ChartAccount(NamedTuple):
     """One account of the ERP's chart, with codes of six digits so that none is one of a four-digit chart.
 
-    `active` is "ja" or "nein". `in_service` is `=` for an account that the service has as it is, `~` for one that it has
-    under another name, and empty for one that it lacks.
+    `active` is "ja" or "nein". `in_service` is `=` for an account that the service has as it is, `~` for one with
+    another name there, and empty for one that it lacks.
     """
 
     code: str
