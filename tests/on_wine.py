@@ -22,7 +22,8 @@ ROOT = Path(__file__).parent.parent
 MINOR = f"{sys.version_info.major}{sys.version_info.minor}"
 WINDOWS = ["--python-platform", "x86_64-pc-windows-msvc", "--only-binary", ":all:"]
 EXTRAS = ["postgres"]
-TOOLS = ["hypothesis", "narwhals", "polars", "pytest", "pytest-timeout", "pytest-xdist", "tomli-w", "trustme"]
+TOOLS = ["hypothesis", "jsonschema", "narwhals", "polars", "pytest", "pytest-timeout", "pytest-xdist", "tomli-w"]
+TOOLS += ["trustme"]
 
 PYTHON = r"""
 #include <windows.h>

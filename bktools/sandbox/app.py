@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial, reduce
 
 from starlette.applications import Starlette
@@ -21,29 +21,12 @@ from bktools.sandbox.answers import Refusal, json_answer
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, authenticate
 from bktools.sandbox.faults import Fault, LostResponse, broken, rate_limited
 from bktools.sandbox.openapi import openapi_document
-from bktools.sandbox.routes import HANDLERS, Handler
+from bktools.sandbox.routes import SERVED
 from bktools.sandbox.store import State
 
 # Called after each request with its method, path, status (None where no answer began) and seconds.
 OnRequest = Callable[[str, str, int | None, float], None]
 
-Served = tuple[tuple[Endpoint, Handler], ...]
-
-
-def served_at(endpoints: Iterable[Endpoint] = ENDPOINTS, *, balance_host: bool) -> Served:
-    """Return the operations of a host with their handlers; raise `LookupError` for one that the sandbox lacks."""
-    unknown = [endpoint.operation for endpoint in endpoints if endpoint.operation not in HANDLERS]
-    if unknown:
-        raise LookupError(
-            f"the sandbox does not serve {', '.join(unknown)}: describe the noun in sandbox/nouns.py, or add a handler to "
-            "sandbox/routes.py"
-        )
-    return tuple(
-        (endpoint, HANDLERS[endpoint.operation]) for endpoint in endpoints if endpoint.on_balance_host is balance_host
-    )
-
-
-MAIN_ROUTES, BALANCE_ROUTES = served_at(balance_host=False), served_at(balance_host=True)
 
 ROUTE_UNKNOWN = "Route not found"
 SERVER_FAILURE = "Something went wrong. Please contact the administrator if the problem persists."
@@ -56,37 +39,32 @@ def build_app(state: State, base_url: str, balance_url: str, on_request: OnReque
     """Return the application: the main host and the balance host, told apart by their ports."""
     count = _rate_limit(state.requests_per_minute)
 
-    def host(served: Served, audience: str, *others: Route) -> Starlette:
-        async def failed(_: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler takes both
-            return _failure(audience, 500)
-
+    def host(audience: str, *others: Route) -> Starlette:
         routes = [
-            Route(endpoint.path, _operation(endpoint, handler, audience, state, count), methods=[endpoint.method])
-            for endpoint, handler in served
+            Route(endpoint.path, _answer_to(endpoint, audience, state, count), methods=[endpoint.method])
+            for endpoint in ENDPOINTS
+            if endpoint.on_balance_host is (audience == BALANCE_AUDIENCE)
         ]
-        unrouted = partial(_unrouted, audience)
-        app = Starlette(routes=[*routes, *others], exception_handlers={HTTPException: unrouted, Exception: failed})
+        failed = partial(_failed, audience)
+        app = Starlette(routes=[*routes, *others], exception_handlers={HTTPException: failed, Exception: failed})
         app.router.redirect_slashes = False
         return app
 
     async def describe(_: Request) -> Response:
         return json_answer(openapi_document(base_url, balance_url))
 
-    main = host(MAIN_ROUTES, MAIN_AUDIENCE, Route("/openapi.json", describe, methods=["GET"]))
-    balance = host(BALANCE_ROUTES, BALANCE_AUDIENCE)
-    return _hosts({_port(base_url): main, _port(balance_url): balance}, on_request)
+    main = host(MAIN_AUDIENCE, Route("/openapi.json", describe, methods=["GET"]))
+    return _hosts({_port(base_url): main, _port(balance_url): host(BALANCE_AUDIENCE)}, on_request)
 
 
-def _operation(
-    endpoint: Endpoint, handler: Handler, audience: str, state: State, count: Callable[[], None]
+def _answer_to(
+    endpoint: Endpoint, audience: str, state: State, count: Callable[[], None]
 ) -> Callable[[Request], Awaitable[Response]]:
+    operation = SERVED[endpoint.operation]
+
     async def answer(request: Request) -> Response:
-        # A request names its company in the query or in the body.
-        text = f"{request.url.query} {await request.body()!r}" if state.faults.ask_company else ""
-        faults = state.faults.hitting(endpoint.operation, text)
-        delay = state.latency + sum(fault.seconds for fault in faults if fault.kind == "latency")
-        if delay:
-            await asyncio.sleep(delay)
+        faults = await state.faults.hitting(endpoint.operation, request)
+        await asyncio.sleep(state.latency + sum(fault.seconds for fault in faults if fault.kind == "latency"))
         instead = [substitute for fault in faults if (substitute := _answer_instead(fault, audience))]
         if instead:
             # Read the request first: a client whose write fails would not see the fault.
@@ -94,9 +72,10 @@ def _operation(
             return instead[0]
         try:
             count()
-            header, api_key = request.headers.get("authorization"), state.store.settings["api_key"]
-            caller = authenticate(endpoint, header, audience, api_key, state.store.caller)
-            response = await handler(request, state, caller)
+            api_key = state.store.settings["api_key"] if endpoint.takes_api_key else None
+            caller = authenticate(request.headers.get("authorization"), audience, api_key, state.store.caller)
+            caller.require(operation.scope)
+            response = await operation.handler(request, state, caller)
         except Refusal as refusal:
             response = refusal.answer()
         if any(fault.kind == "drift" for fault in faults):
@@ -165,9 +144,10 @@ def _hosts(apps: Mapping[int, ASGIApp], on_request: OnRequest) -> ASGIApp:
     return app
 
 
-async def _unrouted(audience: str, request: Request, error: Exception) -> Response:
-    """Return the answer to an unknown route or a wrong method."""
-    assert isinstance(error, HTTPException)
+async def _failed(audience: str, request: Request, error: Exception) -> Response:
+    """Return the answer to an unknown route or a wrong method, or of a failure of the server."""
+    if not isinstance(error, HTTPException):
+        return _failure(audience, 500)
     if audience == BALANCE_AUDIENCE:
         # The interface shows a text for unknown routes only; a wrong method gets its standard status.
         content = ROUTE_UNKNOWN if error.status_code == _NOT_FOUND else error.detail

@@ -14,12 +14,14 @@ from email.utils import formatdate
 from itertools import repeat
 from typing import Any
 
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from bktools.contract import ENDPOINTS
 from bktools.errors import ArgumentError
 from bktools.sandbox.answers import Refusal
+from bktools.sandbox.validation import UUID_TEXT
 
 KINDS = {
     "latency": "delays the answer by `seconds`",
@@ -70,6 +72,8 @@ class Fault:
             raise ArgumentError("operation", f"must be one of {', '.join(OPERATIONS)}", self.operation)
         if self.retry_after not in _RETRY_AFTER:
             raise ArgumentError("retry_after", f"must be one of {', '.join(_RETRY_AFTER)}", self.retry_after)
+        if self.company is not None and not UUID_TEXT.fullmatch(str(self.company)):
+            raise ArgumentError("company", "must be the UUID of a company", self.company)
         check_whole("times", 1 if self.times is None else self.times, 1)
         check_whole("skip", self.skip)
         check_whole("every", self.every, 1)
@@ -132,17 +136,16 @@ class Faults:
         """Remove all faults."""
         self._active.clear()
 
-    @property
-    def ask_company(self) -> bool:
-        """Whether a fault depends on the company of a request."""
-        return any(fault.company for fault, _ in self._active)
-
-    def hitting(self, operation: str, text: str = "") -> list[Fault]:
-        """Return the faults that hit a request of an operation; `text` names its company."""
+    async def hitting(self, operation: str, request: Request) -> list[Fault]:
+        """Return the faults that hit a request of an operation."""
+        active, text = tuple(self._active), ""
+        if any(fault.company for fault, _ in active):
+            # A request names its company in the query or in the body.
+            text = f"{request.url.query} {await request.body()!r}".lower()
         return [
             fault
-            for fault, hits in tuple(self._active)
-            if fault.operation in {None, operation} and (fault.company or "") in text and next(hits)
+            for fault, hits in active
+            if fault.operation in {None, operation} and str(fault.company or "").lower() in text and next(hits)
         ]
 
 
@@ -192,19 +195,19 @@ class LostResponse(Response):
 
 def broken(response: Response, fault: Fault) -> Response:
     """Return an answer with a fault applied."""
-    body, status = bytes(response.body), response.status_code
-    headers = {"content-type": response.headers["content-type"]}
-    middle = len(body) // 2
+    body, length = bytes(response.body), len(response.body)
     match fault.kind:
+        case _ if isinstance(response, LostResponse):
+            pass
         case "drop":
             return LostResponse()
         case "cut":
             return LostResponse(response)
         case "cut_gzip":
             packed = gzip.compress(body, mtime=0)
-            return Response(packed[: len(packed) // 2], status, headers | {"content-encoding": "gzip"})
+            response.body = packed[: len(packed) // 2]
+            response.headers.update({"content-encoding": "gzip", "content-length": str(len(response.body))})
         case "corrupt":
             # UTF-8 never contains 0xFF, so every reader notices.
-            return Response(body[:middle] + b"\xff" + body[middle + 1 :], status, headers)
-        case _:
-            return response
+            response.body = body[: length // 2] + b"\xff" + body[length // 2 + 1 :]
+    return response

@@ -7,41 +7,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from bktools.sandbox.paging import among, field
-from bktools.sandbox.schemas import FLAG, PAGING, TEXT, UUID, UUIDS, Schema, nullable, record
+from bktools.sandbox.schemas import ANYTHING, FLAG, PAGING, TEXT, UUID, UUIDS, Schema, record
 from bktools.sandbox.world import World
 
 
 @dataclass(frozen=True)
 class Listed:
-    """A noun that a search lists.
-
-    Parameters
-    ----------
-    operation, scope : str
-        The search, and the scope that it needs.
-    table : str
-        Its table in the database.
-    name : str
-        Name of its record in the OpenAPI document.
-    schema : Schema
-        The record; every field that is no object sorts.
-    filters : mapping
-        By its name in a request, the schema of a filter's value and its SQL condition. `companyId` is not among them.
-    rows : callable
-        Returns the rows of a new world's company, given by its number.
-    body : str, optional
-        Name of the search's body in the OpenAPI document. Default: a search by query parameters.
-    needs_company : bool
-        Whether a search names its company.
-    """
+    """A noun that a search lists: the search, the scope that it needs, and its table in the database."""
 
     operation: str
     scope: str
     table: str
+    # The record, with its name in the OpenAPI document; every field that is no object sorts.
     name: str
     schema: Schema
+    # By its name in a request, the schema of a filter's value and its SQL condition. `companyId` is not among them.
     filters: Mapping[str, tuple[Schema, str]]
+    # The rows of a new world's company, given by its number.
     rows: Callable[[World, int], Iterable[dict[str, Any]]]
+    # Name of the search's body in the OpenAPI document; a search without one has query parameters.
     body: str | None = None
     needs_company: bool = False
 
@@ -53,19 +37,16 @@ class Listed:
     @property
     def search(self) -> Schema:
         """The schema of the filters: of the body, or of the query parameters."""
-        filters = {name: schema for name, (schema, _) in self.filters.items()}
-        if self.body is not None:
-            filters = {name: nullable(schema) for name, schema in filters.items()}
-        required = ["companyId"] if self.needs_company else []
-        properties = {"companyId": UUID, **filters}
-        return {"type": "object", "required": required, "properties": properties, "additionalProperties": False}
+        company = "companyId!" if self.needs_company else "companyId"
+        filters = ((f"{name}?" if self.body else name, schema) for name, (schema, _) in self.filters.items())
+        return record((company, UUID), *filters, closed=True)
 
     @property
     def query(self) -> Schema:
         """The schema of the query parameters: paging, and the filters of a search without a body."""
-        filters = self.search if self.body is None else {"required": [], "properties": {}}
+        filters = record() if self.body else self.search
         keys = PAGING["sorting_keys"] | {"items": TEXT | {"enum": self.sortable}}
-        return {**filters, "type": "object", "properties": filters["properties"] | PAGING | {"sorting_keys": keys}}
+        return {**filters, "properties": filters["properties"] | PAGING | {"sorting_keys": keys}}
 
 
 CATEGORIES = Listed(
@@ -74,10 +55,10 @@ CATEGORIES = Listed(
     "categories",
     "BookkeepingCategory",
     record(
-        uuid="id! companyId! categoryGroupId! accountId? taxCodeId?",
-        text="name!",
-        flag="archived!",
-        anything="metadata?",
+        ("id! companyId! categoryGroupId! accountId? taxCodeId?", UUID),
+        ("name!", TEXT),
+        ("archived!", FLAG),
+        ("metadata?", ANYTHING),
     ),
     {
         "ids": (UUIDS, among("id")),
@@ -97,9 +78,9 @@ EMPLOYEES = Listed(
     "employees",
     "Employee",
     record(
-        uuid="id! companyId!",
-        text="email! firstName! lastName! code jobTitle phone role",
-        avatar=("avatar", record(text="url!")),
+        ("id! companyId!", UUID),
+        ("email! firstName! lastName! code jobTitle phone role", TEXT),
+        ("avatar", record(("url!", TEXT))),
     ),
     {"email": (TEXT, f"{field('email')} = ?"), "code": (TEXT, f"{field('code')} = ?")},
     World.employees_of,

@@ -6,37 +6,16 @@ from http import HTTPStatus
 
 from bktools.contract import ENDPOINTS
 from bktools.contract.endpoint import Endpoint
-from bktools.sandbox.auth import SCOPES
 from bktools.sandbox.nouns import NOUNS
-from bktools.sandbox.schemas import SCHEMAS, UUID, Schema, record, ref
+from bktools.sandbox.routes import SERVED
+from bktools.sandbox.schemas import SCHEMAS, Schema, ref
 
 # Version of the bookkeeping API definition (interface, section 9).
 VERSION = "24.14.0"
 
-
-def _data(name: str) -> Schema:
-    return record(data=("data!", ref(name)))
-
-
-def _page(name: str) -> Schema:
-    return record(rows=("data!", {"type": "array", "items": ref(name)}), page=("pagination!", ref("Pagination")))
-
-
 _ERROR, _SCOPE = ref("Error"), ref("ScopeError")
-# The bodies of answers by status: those that every operation may give, and those of each operation.
-_REFUSALS = {400: _ERROR, 401: _SCOPE, 403: _SCOPE, 413: _ERROR, 415: _ERROR, 421: _ERROR, 429: _ERROR, 500: _ERROR}
-_ANSWERS = {
-    **{noun.operation: {200: _page(noun.name)} for noun in NOUNS},
-    "create_account": {200: _data("Account"), 201: _data("Account"), 409: _ERROR},
-    "create_export_job": {201: _data("ExportJob"), 404: _ERROR, 409: _ERROR},
-    "get_employee": {200: _data("Employee"), 404: _ERROR},
-    "get_balance": {200: ref("Balance"), 500: ref("PlainText")},
-}
-_BODIES = {
-    **{noun.operation: noun.body for noun in NOUNS if noun.body is not None},
-    "create_account": "AccountCreate",
-    "create_export_job": "ExportJobCreate",
-}
+# Answers that any operation may give.
+_REFUSALS = {400: _ERROR, 401: _SCOPE, 403: _SCOPE, 415: _ERROR, 421: _ERROR, 429: _ERROR, 500: _ERROR}
 
 
 def openapi_document(base_url: str, balance_url: str) -> Schema:
@@ -60,14 +39,23 @@ def openapi_document(base_url: str, balance_url: str) -> Schema:
 
 
 def _operation(endpoint: Endpoint) -> Schema:
-    name, on_balance = endpoint.operation, endpoint.on_balance_host
-    without = ({400} if on_balance else set()) | (set() if name in _BODIES else {413, 415})
-    answers = {status: answer for status, answer in _REFUSALS.items() if status not in without} | _ANSWERS[name]
-    operation: Schema = {
-        "operationId": name,
-        "description": f"Needs the scope {SCOPES[name]}.",
+    operation, on_balance = SERVED[endpoint.operation], endpoint.on_balance_host
+    without = ({400} if on_balance else set()) | (set() if operation.body else {415})
+    answers = {status: answer for status, answer in _REFUSALS.items() if status not in without} | operation.answers
+    parameters = operation.parameters
+    described: Schema = {
+        "operationId": endpoint.operation,
+        "description": f"Needs the scope {operation.scope}.",
         "deprecated": endpoint.deprecated,
-        "parameters": _parameters(name),
+        "parameters": [
+            {
+                "name": name,
+                "in": "path" if f"{{{name}}}" in endpoint.path else "query",
+                "required": name in parameters["required"],
+                "schema": schema,
+            }
+            for name, schema in parameters["properties"].items()
+        ],
         "security": [{"balanceBearer" if on_balance else "bearer": []}],
         "responses": {
             str(status): {"description": HTTPStatus(status).phrase} | _content(schema)
@@ -75,20 +63,10 @@ def _operation(endpoint: Endpoint) -> Schema:
         },
     }
     if endpoint.takes_api_key:
-        operation["security"].append({"apiKey": []})
-    if name in _BODIES:
-        operation["requestBody"] = {"required": True} | _content(ref(_BODIES[name]))
-    return operation
-
-
-def _parameters(operation: str) -> list[Schema]:
-    noun = next((noun for noun in NOUNS if noun.operation == operation), None)
-    if noun is not None:
-        required, properties = noun.query["required"], noun.query["properties"]
-        return [{"name": n, "in": "query", "required": n in required, "schema": s} for n, s in properties.items()]
-    if operation == "get_employee":
-        return [{"name": "employeeId", "in": "path", "required": True, "schema": UUID}]
-    return []
+        described["security"].append({"apiKey": []})
+    if operation.body:
+        described["requestBody"] = {"required": True} | _content(ref(operation.body))
+    return described
 
 
 def _content(schema: Schema) -> Schema:

@@ -1,11 +1,11 @@
-"""The six operations. A handler takes the request, the state and the caller; `HANDLERS` names them all."""
+"""The six operations: what each does, needs and answers. `SERVED` names them all."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
 from operator import eq
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,14 +13,25 @@ from starlette.responses import Response
 from bktools.sandbox.answers import Refusal, ScopeRefusal, json_answer, text_answer
 from bktools.sandbox.auth import ORGANISATION_SCOPE, Caller
 from bktools.sandbox.jobs import ExportJob, job_at
-from bktools.sandbox.nouns import NOUNS, Listed
+from bktools.sandbox.nouns import EMPLOYEES, NOUNS, Listed
 from bktools.sandbox.paging import Condition, Cursors, all_of, among, check_page, condition_of, order_of
-from bktools.sandbox.schemas import SCHEMAS
+from bktools.sandbox.schemas import SCHEMAS, UUID, Schema, data_of, page_of, record, ref
 from bktools.sandbox.store import State, new_id
 from bktools.sandbox.validation import read_body, read_query, same_json, uuid_text
 from bktools.sandbox.world import Account, Company, camel
 
 Handler = Callable[[Request, State, Caller], Awaitable[Response]]
+
+
+class Operation(NamedTuple):
+    """An operation: its handler and scope, its answers besides refusals of any, its parameters, its body's name."""
+
+    handler: Handler
+    scope: str
+    answers: dict[int, Schema]
+    parameters: Schema = record()
+    body: str | None = None
+
 
 # Fields that must be equal for a repeated create to match the account; a tax code where it is sent.
 _SENT = [name for name in Account._fields if name != "id"]
@@ -38,10 +49,10 @@ def search(noun: Listed) -> Handler:
         conditions: list[Condition] = []
         if company is not None:
             conditions.append(condition_of("company_id = ?", _company(state, caller, company).id))
-        elif ORGANISATION_SCOPE not in caller.scopes:
-            raise ScopeRefusal(403)
-        elif caller.companies is not None:
-            conditions.append(condition_of(among("company_id"), caller.companies))
+        else:
+            caller.require(ORGANISATION_SCOPE)
+            if caller.companies is not None:
+                conditions.append(condition_of(among("company_id"), caller.companies))
         # An empty list is no filter.
         given = {name: sent[name] for name in noun.filters if sent[name] not in (None, [])}
         conditions += [condition_of(noun.filters[name][1], value) for name, value in given.items()]
@@ -155,7 +166,7 @@ async def create_export_job(request: Request, state: State, caller: Caller) -> R
 
 async def get_balance(request: Request, state: State, caller: Caller) -> Response:  # noqa: ARG001 - every handler takes the three
     """Answer the balance of the company that the token is for (section 4.6)."""
-    company = next((c for c in state.store.companies() if caller.companies and c.id in caller.companies), None)
+    company = state.store.company(caller.companies[0]) if caller.companies else None
     if company is None:
         raise ScopeRefusal(403)
     # The store keeps amounts as text, so that no digit changes.
@@ -164,10 +175,23 @@ async def get_balance(request: Request, state: State, caller: Caller) -> Respons
     )
 
 
-HANDLERS: dict[str, Handler] = {
-    **{noun.operation: search(noun) for noun in NOUNS},
-    "create_account": create_account,
-    "create_export_job": create_export_job,
-    "get_employee": get_employee,
-    "get_balance": get_balance,
+_ERROR, _ACCOUNT = ref("Error"), data_of("Account")
+
+SERVED = {
+    noun.operation: Operation(search(noun), noun.scope, {200: page_of(noun.name)}, noun.query, noun.body)
+    for noun in NOUNS
+} | {
+    "create_account": Operation(
+        create_account, "accounts:write", {200: _ACCOUNT, 201: _ACCOUNT, 409: _ERROR}, body="AccountCreate"
+    ),
+    "create_export_job": Operation(
+        create_export_job,
+        "export_jobs:write",
+        {201: data_of("ExportJob"), 404: _ERROR, 409: _ERROR},
+        body="ExportJobCreate",
+    ),
+    "get_employee": Operation(
+        get_employee, EMPLOYEES.scope, {200: data_of("Employee"), 404: _ERROR}, record(("employeeId!", UUID))
+    ),
+    "get_balance": Operation(get_balance, "balance:read", {200: ref("Balance"), 500: ref("PlainText")}),
 }

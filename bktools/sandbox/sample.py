@@ -61,11 +61,11 @@ def write_sample_data(folder: Path | str) -> tuple[Path, Path]:
     ...     [path.name for path in write_sample_data(folder)]
     ['chart_of_accounts.csv', 'accounting_entries.csv']
     """
-    chart = [(a.code, a.name, a.type, a.tax_code, "ja" if a.active else "nein") for a in chart_of_accounts()]
+    chart = [account[: len(_CHART_HEADINGS)] for account in chart_of_accounts()]
     entries = _entries(World())
     return (
-        _write(folder, CHART_FILE, [_CHART_HEADINGS, *chart], mark="\ufeff", delimiter=";", line_end="\r\n"),
-        _write(folder, ENTRIES_FILE, [entries[0], *(entry.values() for entry in entries)]),
+        _write(folder, CHART_FILE, "\ufeff" + _csv([_CHART_HEADINGS, *chart], delimiter=";", line_end="\r\n")),
+        _write(folder, ENTRIES_FILE, _csv([entries[0], *(entry.values() for entry in entries)])),
     )
 
 
@@ -97,7 +97,7 @@ def write_account_list(folder: Path | str) -> Path:
         [{True: "true", False: "false", None: ""}.get(value, value) for value in _account_columns(account)]
         for account in World().accounts(0)
     ]
-    return _write(folder, ACCOUNTS_FILE, [_ACCOUNT_HEADINGS, *rows])
+    return _write(folder, ACCOUNTS_FILE, _csv([_ACCOUNT_HEADINGS, *rows]))
 
 
 def write_sample_ledger(exported: Any, folder: Path | str) -> Path:
@@ -144,7 +144,7 @@ def write_sample_ledger(exported: Any, folder: Path | str) -> Path:
         text = _quoted(f"{entry['supplier']} {entry['description']}")
         lines += [["#VER", "ER", str(number), f"{day:%Y%m%d}", text], ["{"]]
         lines += [["#TRANS", account, "{}", f"{amount:.2f}"], ["#TRANS", _PAYABLES, "{}", f"{-amount:.2f}"], ["}"]]
-    return _write_text(folder, LEDGER_FILE, "".join(" ".join(line) + "\r\n" for line in lines))
+    return _write(folder, LEDGER_FILE, "".join(" ".join(line) + "\r\n" for line in lines))
 
 
 def _quoted(text: str) -> str:
@@ -190,22 +190,13 @@ def _entries(world: World) -> list[dict[str, str]]:
     return [*rows, rows[_COPIED]]
 
 
-def _write(
-    folder: Path | str,
-    name: str,
-    rows: Iterable[Iterable[str]],
-    *,
-    mark: str = "",
-    delimiter: str = ",",
-    line_end: str = "\n",
-) -> Path:
+def _csv(rows: Iterable[Iterable[str]], *, delimiter: str = ",", line_end: str = "\n") -> str:
     text = io.StringIO()
-    text.write(mark)
     csv.writer(text, delimiter=delimiter, lineterminator=line_end).writerows(rows)
-    return _write_text(folder, name, text.getvalue())
+    return text.getvalue()
 
 
-def _write_text(folder: Path | str, name: str, text: str) -> Path:
+def _write(folder: Path | str, name: str, text: str) -> Path:
     Path(folder).mkdir(parents=True, exist_ok=True)
     # Sample data may be read by anybody.
     return disk.write_whole(Path(folder) / name, lambda file: file.write(text.encode()), private=False)

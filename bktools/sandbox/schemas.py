@@ -19,26 +19,33 @@ PAGE_ORDERS = {
 }
 
 UUID: Schema = {"type": "string", "format": "uuid"}
+TIME: Schema = {"type": "string", "format": "date-time"}
 TEXT: Schema = {"type": "string"}
+SHORT_TEXT = TEXT | {"maxLength": 255}
 CURSOR = TEXT | {"pattern": CURSOR_PATTERN}
 PAGE_ORDER = TEXT | {"enum": list(PAGE_ORDERS)}
 FLAG: Schema = {"type": "boolean"}
-UUIDS: Schema = {"type": "array", "items": UUID, "uniqueItems": True}
+WHOLE: Schema = {"type": "integer"}
+INT32 = WHOLE | {"format": "int32"}
+INT64 = WHOLE | {"format": "int64"}
+ANYTHING: Schema = {"type": "object", "additionalProperties": True}
+
+
+def list_of(schema: Schema) -> Schema:
+    """Return the schema of a list."""
+    return {"type": "array", "items": schema}
+
+
+UUIDS = list_of(UUID) | {"uniqueItems": True}
 
 # The parameters of a page (interface, section 4.1).
 PAGING: dict[str, Schema] = {
     "before": CURSOR | {"description": "lower bound cursor; not with after or offset"},
     "after": CURSOR | {"description": "upper bound cursor; not with before or offset"},
-    "offset": {"type": "integer", "format": "int64", "minimum": 0, "maximum": 2**63 - 1},
-    "limit": {
-        "type": "integer",
-        "format": "int32",
-        "minimum": 0,
-        "maximum": 2**31 - 1,
-        "description": "a page may have fewer rows",
-    },
-    "sorting_keys": {"type": "array", "items": TEXT, "uniqueItems": True},
-    "sorting_order": {"type": "array", "items": PAGE_ORDER, "description": "one order per sorting key"},
+    "offset": INT64 | {"minimum": 0, "maximum": 2**63 - 1},
+    "limit": INT32 | {"minimum": 0, "maximum": 2**31 - 1, "description": "a page may have fewer rows"},
+    "sorting_keys": list_of(TEXT) | {"uniqueItems": True},
+    "sorting_order": list_of(PAGE_ORDER) | {"description": "one order per sorting key"},
 }
 
 
@@ -52,92 +59,81 @@ def nullable(schema: Schema) -> Schema:
     return schema | {"type": [schema["type"], "null"]}
 
 
-def record(*, closed: bool = False, **names_by_type: str | tuple[str, Schema]) -> Schema:
-    """Return the schema of an object from its fields' names by type: `!` marks a required one, `?` a nullable one.
-
-    A type that `_TYPES` lacks is described as a schema beside the names.
-    """
+def record(*fields: tuple[str, Schema], closed: bool = False) -> Schema:
+    """Return the schema of an object: fields' names with their schema; `!` marks a required one, `?` a nullable one."""
     required, properties = [], {}
-    for type_, described in names_by_type.items():
-        names, schema = (described, _TYPES[type_]) if isinstance(described, str) else described
+    for names, schema in fields:
         for marked in names.split():
             name = marked.rstrip("!?")
             required += [name] * ("!" in marked)
             properties[name] = nullable(schema) if "?" in marked else schema
-    schema_: Schema = {"type": "object", "required": required, "properties": properties}
-    return schema_ | {"additionalProperties": False} if closed else schema_
+    described: Schema = {"type": "object", "required": required, "properties": properties}
+    return described | {"additionalProperties": False} if closed else described
 
 
-_TYPES: dict[str, Schema] = {
-    "uuid": UUID,
-    "text": TEXT,
-    "flag": FLAG,
-    "time": {"type": "string", "format": "date-time"},
-    "whole": {"type": "integer"},
-    "int32": {"type": "integer", "format": "int32"},
-    "int64": {"type": "integer", "format": "int64"},
-    "number": {"type": "number"},
-    "short_text": TEXT | {"maxLength": 255},
-    "external_id": TEXT | {"minLength": 1, "maxLength": 255},
-    "texts": {"type": "array", "items": TEXT},
-    "some_uuids": {"type": "array", "items": UUID, "minItems": 1},
-    "anything": {"type": "object", "additionalProperties": True},
-    "cursor": CURSOR,
-}
+def data_of(name: str) -> Schema:
+    """Return the schema of an answer with one record."""
+    return record(("data!", ref(name)))
+
+
+def page_of(name: str) -> Schema:
+    """Return the schema of a page of records."""
+    return record(("data!", list_of(ref(name))), ("pagination!", ref("Pagination")))
+
 
 SCHEMAS: dict[str, Schema] = {
     "PageOrder": PAGE_ORDER,
     "CurrentRequestPagination": record(
-        parameters=("parameters!", {"type": "object", "additionalProperties": _TYPES["texts"]}),
-        text="after before",
-        int32="limit",
-        int64="offset",
-        texts="sortingKeys",
-        orders=("sortingOrder", {"type": "array", "items": ref("PageOrder")}),
+        ("parameters!", {"type": "object", "additionalProperties": list_of(TEXT)}),
+        ("after before", TEXT),
+        ("limit", INT32),
+        ("offset", INT64),
+        ("sortingKeys", list_of(TEXT)),
+        ("sortingOrder", list_of(ref("PageOrder"))),
     ),
     "Pagination": record(
-        echo=("currentRequestPagination!", ref("CurrentRequestPagination")),
-        flag="hasNextPage! hasPreviousPage!",
-        cursor="startCursor endCursor",
-        int64="total",
+        ("currentRequestPagination!", ref("CurrentRequestPagination")),
+        ("hasNextPage! hasPreviousPage!", FLAG),
+        ("startCursor endCursor", CURSOR),
+        ("total", INT64),
     ),
     "AccountCreate": record(
+        ("archived!", FLAG),
+        ("companyId!", UUID),
+        ("externalId!", SHORT_TEXT | {"minLength": 1}),
+        ("name! code?", SHORT_TEXT),
+        ("metadata?", ANYTHING),
+        ("taxCodeExternalId?", TEXT),
         closed=True,
-        flag="archived!",
-        uuid="companyId!",
-        external_id="externalId!",
-        short_text="name! code?",
-        anything="metadata?",
-        text="taxCodeExternalId?",
     ),
     "Account": record(
-        flag="archived!",
-        uuid="id! companyId!",
-        external_id="externalId!",
-        short_text="name!",
-        text="code!? taxCodeExternalId!?",
-        anything="metadata!?",
+        ("archived!", FLAG),
+        ("id! companyId!", UUID),
+        ("externalId!", SHORT_TEXT | {"minLength": 1}),
+        ("name!", SHORT_TEXT),
+        ("code!? taxCodeExternalId!?", TEXT),
+        ("metadata!?", ANYTHING),
     ),
     "ExportJobCreate": record(
+        ("accountingEntryIds!", list_of(UUID) | {"minItems": 1}),
+        ("companyId! employeeId?", UUID),
+        ("isInteractive?", FLAG | {"default": True}),
+        ("options?", record(("vendorBasedBookkeeping?", FLAG | {"default": False}), closed=True)),
         closed=True,
-        some_uuids="accountingEntryIds!",
-        uuid="companyId! employeeId?",
-        interactive=("isInteractive?", FLAG | {"default": True}),
-        options=("options?", record(closed=True, vendor=("vendorBasedBookkeeping?", FLAG | {"default": False}))),
     ),
     "ExportJob": record(
-        uuid="id! companyId! createdBy!?",
-        time="createdAt! lastUpdatedAt! startedAt completedAt expiredAt",
-        whole="expiresIn! numberOfItems!",
-        flag="isInteractive! vendorBasedBookkeeping!",
-        text="status! failureReason failureReasonType",
+        ("id! companyId! createdBy!?", UUID),
+        ("createdAt! lastUpdatedAt! startedAt completedAt expiredAt", TIME),
+        ("expiresIn! numberOfItems!", WHOLE),
+        ("isInteractive! vendorBasedBookkeeping!", FLAG),
+        ("status! failureReason failureReasonType", TEXT),
     ),
-    "Balance": record(text="currency!", number="current! available!"),
-    "Error": record(text="type! message!"),
+    "Balance": record(("currency!", TEXT), ("current! available!", {"type": "number"})),
+    "Error": record(("type! message!", TEXT)),
     "ScopeError": record(
-        status=("statusCode!", {"type": "integer", "enum": [401, 403]}),
-        text="error!",
-        message=("message!", TEXT | {"enum": ["user_scope_insufficient"]}),
+        ("statusCode!", WHOLE | {"enum": [401, 403]}),
+        ("error!", TEXT),
+        ("message!", TEXT | {"enum": ["user_scope_insufficient"]}),
     ),
     "PlainText": TEXT,
 }

@@ -19,7 +19,7 @@ import uvicorn
 
 from bktools.errors import ArgumentError, StorageError
 from bktools.sandbox.app import OnRequest, build_app
-from bktools.sandbox.auth import ALL_SCOPES, BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
+from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
 from bktools.sandbox.faults import Fault, Faults, check_seconds, check_whole
 from bktools.sandbox.jobs import job_at
 from bktools.sandbox.store import State, Store, new_id
@@ -219,7 +219,7 @@ class Server:
 
     def issue_token(
         self,
-        scopes: Sequence[str] = ALL_SCOPES,
+        scopes: Sequence[str] | None = None,
         *,
         companies: Sequence[str] | None = None,
         expires_in: float | None = None,
@@ -229,8 +229,9 @@ class Server:
 
         Parameters
         ----------
-        scopes : sequence of str
-            Some of `bktools.sandbox.auth.ALL_SCOPES`.
+        scopes : sequence of str, optional
+            As the OpenAPI document names them for each operation; "organisation:read" also lists the employees of all
+            companies. All by default.
         companies : sequence of str, optional
             Companies the token may see; all by default.
         expires_in : float, optional

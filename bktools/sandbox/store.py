@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from bktools import disk
 from bktools.errors import ArgumentError, StorageError
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
-from bktools.sandbox.faults import Faults
+from bktools.sandbox.faults import Faults, check_whole
 from bktools.sandbox.jobs import OUTCOMES, ExportJob
 from bktools.sandbox.nouns import NOUNS, Listed
 from bktools.sandbox.paging import Condition, Key, Order, all_of, backwards, beyond
@@ -103,6 +103,9 @@ class Store:
             raise StorageError(
                 f"{file} cannot be used as a sandbox database ({error}); {_advice(error, file)}"
             ) from error
+        except BaseException:
+            self.close()
+            raise
         self.settings: Mapping[str, str] = dict(self._execute("SELECT name, value FROM settings"))
 
     def close(self) -> None:
@@ -264,11 +267,13 @@ class Store:
         """
         if job_outcome is not None and job_outcome not in OUTCOMES:
             raise ArgumentError("job_outcome", f"must be one of {', '.join(OUTCOMES)}", job_outcome)
+        check_whole("job_expires_in", job_expires_in or 0)
         options: dict[str, Any] = {"has_integration": has_integration, "has_contra_accounts": has_contra_accounts}
         options |= {"job_outcome": job_outcome, "job_expires_in": job_expires_in}
         changes = ", ".join(f"{name} = ifnull(?, {name})" for name in options)
         sql = f"UPDATE companies SET {changes} WHERE id = ?"  # noqa: S608 - own names
-        self._execute(sql, (*options.values(), company_id))
+        if not self._execute(sql, (*options.values(), company_id)).rowcount:
+            raise ArgumentError("company_id", "must be a company of this sandbox", company_id)
 
     # Categories and employees
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from email.message import Message
 from typing import Any, NamedTuple, NoReturn
 
 from starlette.datastructures import QueryParams
@@ -13,10 +14,7 @@ from starlette.requests import Request
 from bktools.sandbox.answers import Refusal, invalid
 from bktools.sandbox.schemas import Schema
 
-LARGEST_BODY = 4 * 1024 * 1024
-_LARGEST_READ = 16 * LARGEST_BODY
-
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+UUID_TEXT = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _DIGITS = re.compile(r"-?[0-9]{1,40}")
 
 
@@ -33,9 +31,8 @@ async def read_body(request: Request, schema: Schema) -> dict[str, Any]:
     names of the fields that the body has.
     """
     _check_media_type(request.headers.get("content-type"))
-    body = await _whole_body(request)
     try:
-        text = body.decode("utf-8")
+        text = (await request.body()).decode("utf-8")
         sent = _DECODER.decode(text)
     except RecursionError:
         raise invalid("the body is nested too deeply") from None
@@ -53,9 +50,7 @@ async def read_body(request: Request, schema: Schema) -> dict[str, Any]:
 
 def read_query(query: QueryParams, schema: Schema) -> tuple[dict[str, list[str]], dict[str, Any]]:
     """Return the parameters of a query as they were sent, and the value of each in the schema, as `read_body` does."""
-    sent: dict[str, list[str]] = {}
-    for name, text in query.multi_items():
-        sent.setdefault(name, []).append(text)
+    sent = {name: query.getlist(name) for name in query}
     values: dict[str, Any] = {}
     for name, texts in sent.items():
         type_ = schema["properties"].get(name, {}).get("type")
@@ -133,7 +128,7 @@ _TYPES: dict[str, tuple[type, str, Callable[[str, Schema, Any], Any]]] = {
 
 def uuid_text(name: str, text: str) -> str:
     """Return a UUID in lower case."""
-    if not _UUID.fullmatch(text):
+    if not UUID_TEXT.fullmatch(text):
         raise invalid(f"{name} must be a UUID, got {text[:60]!r}")
     return text.lower()
 
@@ -144,28 +139,11 @@ def same_json(one: str | None, other: str | None) -> bool:
 
 
 def _check_media_type(given: str | None) -> None:
-    media_type, *parameters = [part.strip().lower() for part in (given or "").split(";")]
-    charset = next((part[8:].strip('"') for part in parameters if part.startswith("charset=")), "utf-8")
-    if media_type != "application/json" or charset not in {"utf-8", "utf8"}:
+    header = Message()
+    header["Content-Type"] = given or ""
+    if header.get_content_type() != "application/json" or header.get_content_charset("utf-8") not in {"utf-8", "utf8"}:
         rule = f"send the body as application/json;charset=UTF-8, got {given or 'no content type'}"
         raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", rule)
-
-
-async def _whole_body(request: Request) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size <= LARGEST_BODY:
-            parts.append(part)
-        # Read on without keeping the rest: a client that is still sending would see a broken connection instead
-        # of the answer.
-        elif size > _LARGEST_READ:
-            break
-    if size > LARGEST_BODY:
-        rule = f"a body may have at most {LARGEST_BODY} bytes"
-        raise Refusal(413, "PAYLOAD_TOO_LARGE", rule, {"Connection": "close"})
-    return b"".join(parts)
 
 
 def _as_sent(text: str, name: str) -> str:

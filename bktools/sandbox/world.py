@@ -39,15 +39,15 @@ _SMALLER = 4  # the other companies have a quarter of the first one's categories
 class ChartAccount(NamedTuple):
     """One account of the ERP's chart, with codes of six digits so that none is one of a four-digit chart.
 
-    `in_service` is `=` for an account that the service has as it is, `~` for one that it has under another name, and
-    empty for one that it lacks.
+    `active` is "ja" or "nein". `in_service` is `=` for an account that the service has as it is, `~` for one with
+    another name there, and empty for one that it lacks.
     """
 
     code: str
     name: str
     type: str
     tax_code: str
-    active: bool
+    active: str
     in_service: str
 
 
@@ -82,10 +82,7 @@ def chart_of_accounts() -> tuple[ChartAccount, ...]:
     """Return the chart in the order of its codes."""
     _, *lines = Path(__file__).with_name("chart.csv").read_text(encoding="utf-8").splitlines()
     # Spaces between the bars belong to the name.
-    rows = (line.split("|") for line in lines)
-    return tuple(
-        ChartAccount(code, name, type_, tax, active == "ja", known) for code, name, type_, tax, active, known in rows
-    )
+    return tuple(ChartAccount(*line.split("|")) for line in lines)
 
 
 @dataclass(frozen=True)
@@ -152,7 +149,7 @@ class World:
             return [account(f"{4000 + 10 * n}", f"Account {4000 + 10 * n}", None, archived=n == 0) for n in range(12)]
         others, only_in_service = NAMES["other_names"], NAMES["only_in_service"]
         known = [
-            account(row.code, others.get(row.code, row.name), row.tax_code or None, archived=not row.active)
+            account(row.code, others.get(row.code, row.name), row.tax_code or None, archived=row.active == "nein")
             for row in chart_of_accounts()
             if row.in_service
         ]
@@ -182,7 +179,7 @@ class World:
             )
             if _is(number, _UNMAPPED):
                 account = None
-            elif archived and _is(number, _ON_ARCHIVED_ACCOUNT):
+            elif _is(number, _ON_ARCHIVED_ACCOUNT):
                 account = ids.get(_FORMER_VEHICLES, archived[number % len(archived)])
             elif uncharted and _is(number, _ON_UNCHARTED_ACCOUNT):
                 account = uncharted[number // _ON_UNCHARTED_ACCOUNT[0] % len(uncharted)]

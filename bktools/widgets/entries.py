@@ -46,6 +46,8 @@ class EntryPicker:
     ----------
     entries : DataFrame
         The entries of the grid.
+    widget : AnyWidget
+        The grid, for other notebooks and dashboards.
 
     Notes
     -----
@@ -67,19 +69,14 @@ class EntryPicker:
             for name in texts
         ]
         rows = list(zip(*texts.values(), strict=True))
-        self._grid = grid_of(columns, rows, picking=True, selected=_places(entries, selection))
-        self._grid.observe(self._select_entries, names="selected")
+        self.widget = grid_of(columns, rows, picking=True, selected=_places(entries, selection))
+        self.widget.observe(self._select_entries, names="selected")
         self._tell()
 
     @property
     def selection(self) -> pd.DataFrame:
         """The rows of `entries` that are selected, in their order: `compose_export_jobs(entries, selection=...)`."""
-        return self.entries.iloc[sorted(self._grid.selected)]
-
-    @property
-    def widget(self) -> Any:
-        """The grid as an anywidget, for other notebooks and dashboards."""
-        return self._grid
+        return self.entries.iloc[sorted(self.widget.selected)]
 
     @property
     def totals(self) -> pd.DataFrame:
@@ -111,19 +108,19 @@ class EntryPicker:
         InputError
             When it names unknown entries.
         """
-        self._grid.selected = _places(self.entries, selection)
+        self.widget.selected = _places(self.entries, selection)
 
     def _select_entries(self, change: Any) -> None:
         """Select the other lines of a split entry with each of its lines, and leave them out together."""
         whole = _whole_entries(self.entries, change["new"], before=change["old"])
         if whole != change["new"]:
             # This calls the observer again.
-            self._grid.selected = whole
+            self.widget.selected = whole
         else:
             self._tell()
 
     def _tell(self) -> None:
-        self._grid.told = self._told + ("" if self._grid.selected else _ADVICE)
+        self.widget.told = self._told + ("" if self.widget.selected else _ADVICE)
         for display in self._displays:
             display.update(self._static(), raw=True)
 
@@ -143,20 +140,20 @@ class EntryPicker:
     def _static(self) -> dict[str, str]:
         """Return what is shown where there is no grid: a table of the selection, and a line of text."""
         names = [name for name in self._texts if name not in HIDDEN]
-        places = sorted(self._grid.selected)
+        places = sorted(self.widget.selected)
         # A reason is enough here; its message is in the plan.
         rows = ([self._texts[name][place].split("\n")[0] for name in names] for place in places[:KEPT_ROWS])
         looks = [{"amount": views.TO_THE_RIGHT, "date": views.ON_ONE_LINE}.get(name, "") for name in names]
         table = views.table(
             [*map(_label, names)], rows, total=len(places), shown=KEPT_ROWS, where=".selection", looks=looks
         )
-        return instead_of(self._grid, views.heading(self._told) + table, repr(self))
+        return instead_of(self.widget, views.heading(self._told) + table, repr(self))
 
     def __repr__(self) -> str:
         return readable(f"EntryPicker: {self._told}")
 
     def _ipython_display_(self) -> None:
-        handle = display_grid(self._grid, self._static())
+        handle = display_grid(self.widget, self._static())
         if in_notebook():
             self._displays.append(handle)
 
@@ -294,11 +291,15 @@ def _whole_entries(entries: pd.DataFrame, selected: list[int], *, before: list[i
     """Return the selected rows with all lines of their split entries, without those of which a line was selected before."""
     if "split_line" not in entries.columns:
         return selected
-    is_split = (entries["split_line"] > 0).to_numpy()
-    ids = entries["id"].str.lower().to_numpy()
-    whole = set(selected)
-    for of_id in {ids[place] for place in selected if is_split[place]}:
-        lines = {int(place) for place in (ids == of_id).nonzero()[0]}
-        is_left_out = bool((lines - whole) & {*before})
-        whole = whole - lines if is_left_out else whole | lines
+    ids, is_split = entries["id"].str.lower().to_list(), (entries["split_line"].fillna(0) > 0).to_list()
+    lines_of: dict[str, set[int]] = defaultdict(set)
+    for place, id_ in enumerate(ids):
+        lines_of[id_].add(place)
+    whole, previous = set(selected), set(before)
+    for id_ in {ids[place] for place in selected if is_split[place]}:
+        lines = lines_of[id_]
+        if (lines - whole) & previous:
+            whole -= lines
+        else:
+            whole |= lines
     return sorted(whole) if whole != set(selected) else selected

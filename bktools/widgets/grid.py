@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bktools.consoles import in_notebook
-from bktools.visible import visible
+from bktools.views import short
 
 # More rows make the page slow; a filter in Python is quicker.
 MAX_ROWS = 20_000
@@ -73,7 +73,6 @@ def display_grid(grid: Any, table: dict[str, str]) -> Any:
 
 
 def cell(value: object) -> str:
-    """Return a value as text of the grid, shortened; only its first line end stays."""
-    lines = "" if value is None else str(value)
-    lines = lines if len(lines) <= LONGEST_TEXT else f"{lines[: LONGEST_TEXT - 1]}…"
-    return "\n".join(visible(" ".join(line.split())) for line in lines.split("\n", 1))
+    """Return a value as text of the grid: one or two lines, each shortened."""
+    lines = "" if value is None else str(value).split("\n", 1)
+    return "\n".join(short(line, LONGEST_TEXT) for line in lines)

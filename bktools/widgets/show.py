@@ -11,14 +11,13 @@ from typing import Any
 import pyarrow as pa
 
 from bktools import views
-from bktools.consoles import CUT, laid_out, readable, room
+from bktools.consoles import laid_out, readable, room
 from bktools.contract.rules import text as checked_text
 from bktools.contract.rules import whole_number
 from bktools.frames.currencies import shown
 from bktools.frames.engine import scannable, source_of
 from bktools.frames.names import IDENTIFIERS, in_reading_order
 from bktools.frames.schema import dated
-from bktools.visible import visible_line
 from bktools.widgets.grid import cell, display_grid, grid_class, grid_of, instead_of
 
 SHOWN_ROWS = 20
@@ -46,7 +45,7 @@ class Shown:
 
     def __repr__(self) -> str:
         rows = _texts(self.table.slice(0, self.count), self.columns)
-        lines = [[_cut(visible_line(text)) for text in line] for line in (self.columns, *rows)]
+        lines = [[views.short(text, LONGEST_TEXT) for text in line] for line in (self.columns, *rows)]
         right = {place for place, name in enumerate(self.columns) if self._is_number(name)}
         prose = {place for place, name in enumerate(self.columns) if place not in right and name not in WHOLE}
         told, widths = laid_out([*zip(*lines, strict=True)], room(), prose=prose, to_the_right=right)
@@ -186,7 +185,3 @@ def _text(value: Any) -> str:
             return value.isoformat(sep=" ", timespec="seconds")
         case _:
             return str(value)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}{CUT}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import httpx
+from functools import partial
+
 import pytest
+from sandbox_clients import client_of, page_of
 
 from bktools.sandbox import Server
 
@@ -41,34 +43,19 @@ def client(server):
         yield client
 
 
-def client_of(server):
-    headers = {"Authorization": f"Bearer {server.token}"}
-    # Certificates are not read for plain HTTP: that takes longer than most tests.
-    return httpx.Client(base_url=server.base_url, headers=headers, timeout=30, verify=False)
-
-
 @pytest.fixture
 def search(shared, reader):
-    """Search the first company's categories: paging as keywords, filters as a dict."""
-
-    def ask(filters=None, **paging):
-        body = {"companyId": shared.company_id} | (filters or {})
-        answer = reader.post("/v1/bookkeeping-categories:search", json=body, params=paging)
-        assert answer.status_code == 200, answer.text
-        return answer.json()
-
-    return ask
+    """Search the shared server."""
+    return partial(page_of, reader, shared)
 
 
 @pytest.fixture
-def refusal(shared, reader):
-    """Search the first company's categories in a way that is refused, and return the message."""
+def refusal(search):
+    """Search in a way that is refused, and return the message."""
 
     def ask(filters=None, **paging):
-        body = {"companyId": shared.company_id} | (filters or {})
-        answer = reader.post("/v1/bookkeeping-categories:search", json=body, params=paging)
-        assert answer.status_code == 400, answer.text
-        assert answer.json().keys() == {"type", "message"}
-        return answer.json()["message"]
+        answer = search(filters, status=400, **paging)
+        assert answer.keys() == {"type", "message"}
+        return answer["message"]
 
     return ask

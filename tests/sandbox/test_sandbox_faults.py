@@ -55,7 +55,7 @@ def test_error(server, ask):
 def test_a_fault_of_one_company(server, client):
     """Only requests that name the company are hit, in the body or in the query."""
     first, other = (company.id for company in server.companies()[:2])
-    server.inject(Fault("error", company=other))
+    server.inject(Fault("error", company=other.upper()))
     statuses = [client.post(SEARCH, json={"companyId": company}).status_code for company in (first, other)]
     statuses += [client.get(f"/v2/employees?companyId={company}").status_code for company in (first, other)]
     assert statuses == [200, 500, 200, 500]
@@ -113,6 +113,24 @@ def test_corrupt(server, ask):
     assert sum(a != b for a, b in zip(damaged, whole, strict=True)) == 1
     with pytest.raises(UnicodeDecodeError):
         damaged.decode("utf-8")
+
+
+@pytest.mark.parametrize("other", ["drop", "cut", "corrupt", "cut_gzip", "latency:seconds=0", "drift"])
+@pytest.mark.parametrize("lost", ["drop", "cut"])
+def test_two_faults_at_once(server, ask, capfd, lost, other):
+    """An answer that is lost stays lost, whatever else hits it."""
+    for fault in (lost, other):
+        server.inject(fault)
+    with pytest.raises(httpx.ReadError if lost == "drop" else httpx.RemoteProtocolError):
+        ask()
+    assert capfd.readouterr().err == ""
+
+
+def test_damage_keeps_the_headers(server):
+    """A damaged answer has the headers of the whole one."""
+    server.inject("corrupt")
+    answer = HTTP.get(f"{server.base_url}/v2/employees")
+    assert (answer.status_code, answer.headers["WWW-Authenticate"]) == (401, "Bearer")
 
 
 def test_latency(server, ask):
@@ -184,13 +202,17 @@ def test_faults_as_text(tmp_path):
         ({"requests_per_minute": 0}, "requests_per_minute must be at least 1"),
         ({"requests_per_minute": "60"}, "requests_per_minute must be a whole number"),
         ({"port": 65536}, "port must be from 0 to 65535"),
+        ({"port": -1}, "port must be from 0 to 65535"),
+        ({"companies": 0}, "companies must be at least 1"),
+        ({"max_limit": 0}, "max_limit must be at least 1"),
     ],
 )
 def test_options_of_a_wrong_type(options, said, tmp_path):
-    """An option of a wrong type or value is refused in one line before anything starts."""
+    """An option of a wrong type or value is refused in one line before anything is made."""
     with pytest.raises(ArgumentError, match=said) as caught:
-        Server(tmp_path, **options)
+        Server(tmp_path / "none", **options)
     assert "\n" not in str(caught.value)
+    assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.parametrize(
@@ -202,6 +224,8 @@ def test_options_of_a_wrong_type(options, said, tmp_path):
         {"times": 1.5},
         {"skip": None, "seconds": None},
         {"every": "2"},
+        {"company": 3},
+        {"company": "Nordlicht"},
     ],
 )
 def test_fields_of_a_wrong_type(fields):

@@ -6,17 +6,16 @@ import re
 import uuid
 
 import pytest
+from jsonschema import Draft202012Validator, FormatChecker
 from plain_http import HTTP
 
 from bktools.contract import ENDPOINTS
-from bktools.sandbox.app import BALANCE_ROUTES, MAIN_ROUTES
-from bktools.sandbox.nouns import CATEGORIES, EMPLOYEES
 
-FORMATS = {
-    "uuid": lambda text: str(uuid.UUID(text)) == text,
-    "date-time": lambda text: bool(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", text)),
-}
-TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None), "number": (int, float)}
+FORMATS = FormatChecker(())
+FORMATS.checks("uuid", ValueError)(lambda text: not isinstance(text, str) or str(uuid.UUID(text)) == text)
+FORMATS.checks("date-time")(
+    lambda text: not isinstance(text, str) or re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", text)
+)
 
 
 @pytest.fixture(scope="module")
@@ -24,68 +23,31 @@ def document(shared):
     return HTTP.get(f"{shared.base_url}/openapi.json").json()
 
 
-def breaches(document, schema, value, where="body"):
-    """Return where a value is not as a schema says; every keyword the document uses is known here."""
-    if "$ref" in schema:
-        return breaches(document, document["components"]["schemas"][schema["$ref"].rpartition("/")[2]], value, where)
-    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    if not any(is_of(type_, value) for type_ in types):
-        return [f"{where} is no {types}: {value!r}"]
-    found = [f"{where} is not of {schema['enum']}: {value!r}"] if value not in schema.get("enum", [value]) else []
-    if isinstance(value, dict):
-        found += breaches_of_object(document, schema, value, where)
-    elif isinstance(value, list):
-        for number, inner in enumerate(value):
-            found += breaches(document, schema["items"], inner, f"{where}[{number}]")
-    elif isinstance(value, str):
-        found += breaches_of_text(schema, value, where)
-    return found
+def breaches(document, schema, value):
+    """Return where a value is not as a schema of the document says."""
+    whole = closed(schema | {"components": document["components"]})
+    return [error.message for error in Draft202012Validator(whole, format_checker=FORMATS).iter_errors(value)]
 
 
-def breaches_of_object(document, schema, value, where):
-    properties = schema.get("properties", {})
-    # Objects with described fields have no others, whatever JSON Schema would let through.
-    others = schema.get("additionalProperties", False)
-    found = [f"{where} lacks {name}" for name in schema.get("required", ()) if name not in value]
-    for name, inner in value.items():
-        if name in properties:
-            found += breaches(document, properties[name], inner, f"{where}.{name}")
-        elif isinstance(others, dict):
-            found += breaches(document, others, inner, f"{where}.{name}")
-        elif not others:
-            found.append(f"{where}.{name} is not described")
-    return found
-
-
-def breaches_of_text(schema, value, where):
-    found = []
-    if "format" in schema and not FORMATS[schema["format"]](value):
-        found.append(f"{where} is no {schema['format']}: {value!r}")
-    if "pattern" in schema and not re.search(schema["pattern"], value):
-        found.append(f"{where} does not match {schema['pattern']}")
-    if not schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)):
-        found.append(f"{where} is too long or short")
-    return found
-
-
-def is_of(type_, value):
-    if type_ == "integer":
-        return isinstance(value, int) and not isinstance(value, bool)
-    return isinstance(value, TYPES[type_]) and (type_ == "boolean" or not isinstance(value, bool))
+def closed(schema):
+    """Return a schema whose objects have the described fields and no others."""
+    if isinstance(schema, list):
+        return [closed(inner) for inner in schema]
+    if not isinstance(schema, dict):
+        return schema
+    others = {"additionalProperties": False} if "properties" in schema else {}
+    return others | {name: closed(inner) for name, inner in schema.items()}
 
 
 def test_describes_every_operation(document):
-    """Interface, routes and description have the same six operations."""
+    """Interface and description have the same six operations."""
     described = {
         (method.upper(), path): operation["operationId"]
         for path, item in document["paths"].items()
         for method, operation in item.items()
         if method != "servers"
     }
-    routed = [endpoint for endpoint, _ in (*MAIN_ROUTES, *BALANCE_ROUTES)]
     assert described == {(e.method, e.path): e.operation for e in ENDPOINTS}
-    assert {e.operation for e in routed} == {e.operation for e in ENDPOINTS}
-    assert all(e.on_balance_host for e, _ in BALANCE_ROUTES)
     assert document["paths"]["/v1/companies/balance"]["get"]["deprecated"] is True
 
 
@@ -113,14 +75,17 @@ def test_bodies_need_what_is_described(idle, document, schema, path, done):
             assert not needed or answer.json()["message"] == f"{name} is required"
 
 
-def test_sorting_keys_are_those_that_are_known(document):
-    """The keys a description offers are the keys that sort."""
-    for path, method, sortable in (
-        ("/v1/bookkeeping-categories:search", "post", CATEGORIES.sortable),
-        ("/v2/employees", "get", EMPLOYEES.sortable),
+def test_sorting_keys_that_are_described_sort(shared, reader, document):
+    """A search takes each key that its description offers: every field that is no object."""
+    for path, method, fields in (
+        ("/v1/bookkeeping-categories:search", "post", "id companyId categoryGroupId accountId taxCodeId name archived"),
+        ("/v2/employees", "get", "id companyId email firstName lastName code jobTitle phone role"),
     ):
         parameters = {p["name"]: p for p in document["paths"][path][method]["parameters"]}
-        assert parameters["sorting_keys"]["schema"]["items"]["enum"] == list(sortable)
+        assert parameters["sorting_keys"]["schema"]["items"]["enum"] == fields.split()
+        paging = {"sorting_keys": fields.split(), "sorting_order": ["ASC"] * len(fields.split())}
+        body = {"companyId": shared.company_id} if method == "post" else None
+        assert reader.request(method, path, params=paging, json=body).status_code == 200
 
 
 def test_credentials_are_those_that_are_taken(shared, document):
@@ -147,7 +112,6 @@ def requests(server):
     yield "POST", search, {}, 400
     yield "POST", search, {"companyId": nobody}, 403
     yield "POST", search, b"{}", 415
-    yield "POST", search, {"name": "x" * 5_000_000}, 413
     yield "POST", "/v1/chart-of-accounts", account, 201
     yield "POST", "/v1/chart-of-accounts", account, 200
     yield "POST", "/v1/chart-of-accounts", account | {"name": "y"}, 409

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 from contextlib import closing
+from functools import partial
 
 import pytest
-from plain_http import HTTP
+from sandbox_clients import client_of, page_of
 
 from bktools.sandbox import Server
 from bktools.sandbox.paging import Condition, order_of
@@ -20,14 +21,8 @@ ORDERS = ("ASC", "ASC_NULLS_FIRST", "ASC_NULLS_LAST", "DESC", "DESC_NULLS_FIRST"
 @pytest.fixture(scope="session")
 def table(shared):
     """All categories in the order of the table, read in one page by a server that allows it."""
-    with Server(shared.file.parent, max_limit=1000) as wide:
-        answer = HTTP.post(
-            f"{wide.base_url}/v1/bookkeeping-categories:search",
-            json={"companyId": wide.company_id},
-            headers={"Authorization": f"Bearer {wide.token}"},
-            params={"limit": 1000},
-        )
-    rows = answer.json()["data"]
+    with Server(shared.file.parent, max_limit=1000) as wide, client_of(wide) as client:
+        rows = page_of(client, wide, limit=1000)["data"]
     assert len(rows) == 240
     return rows
 
@@ -95,16 +90,14 @@ def test_cursors_lead_both_ways(search, table, order):
         (("taxCodeId", "accountId"), ("DESC_NULLS_FIRST", "DESC_NULLS_FIRST")),
     ],
 )
-@pytest.mark.parametrize("limit", [1, 37])
-def test_several_keys(search, table, keys, orders, limit):
+def test_several_keys(search, table, keys, orders):
     """Several sorting keys, each with its own order, page by page of any size."""
-    if limit == 1:
-        page = search(sorting_keys=keys, sorting_order=orders, limit=1, offset=17)
-        assert page["data"][0]["id"] == expected_order(table, keys, orders)[17]
-        return
-    rows, last = forwards(search, sorting_keys=keys, sorting_order=orders, limit=limit)
-    assert [row["id"] for row in rows] == expected_order(table, keys, orders)
-    before = backwards(search, last, sorting_keys=keys, sorting_order=orders, limit=limit)
+    ordered = partial(search, sorting_keys=keys, sorting_order=orders)
+    expected = expected_order(table, keys, orders)
+    assert ordered(limit=1, offset=17)["data"][0]["id"] == expected[17]
+    rows, last = forwards(ordered, limit=37)
+    assert [row["id"] for row in rows] == expected
+    before = backwards(ordered, last, limit=37)
     assert before == rows[: len(before)]
 
 
@@ -174,10 +167,7 @@ def test_cursors_hold_while_rows_come_and_go(server, client):
     before = server.category_ids()
     seen, cursor = [], None
     while True:
-        params = {"limit": 30} | ({"after": cursor} if cursor else {})
-        page = client.post(
-            "/v1/bookkeeping-categories:search", json={"companyId": server.company_id}, params=params
-        ).json()
+        page = page_of(client, server, limit=30, **({"after": cursor} if cursor else {}))
         seen += [row["id"] for row in page["data"]]
         if not page["pagination"]["hasNextPage"]:
             break
@@ -193,13 +183,9 @@ def test_cursors_hold_while_rows_come_and_go(server, client):
 def test_a_cursor_outlives_the_server(tmp_path):
     """A cursor of one run leads on in the next, and in another server on the same file."""
 
-    def page(running, **params):
-        return HTTP.post(
-            f"{running.base_url}/v1/bookkeeping-categories:search",
-            json={"companyId": running.company_id},
-            headers={"Authorization": f"Bearer {running.token}"},
-            params={"limit": 10} | params,
-        ).json()
+    def page(running, **paging):
+        with client_of(running) as client:
+            return page_of(client, running, limit=10, **paging)
 
     with Server(tmp_path) as first:
         cursor = page(first)["pagination"]["endCursor"]
@@ -263,8 +249,7 @@ def test_cursors_of_several_keys_hold_while_rows_come_and_go(server, client):
     keys = {"sorting_keys": ["archived", "name"], "sorting_order": ["DESC", "DESC"], "limit": 50}
 
     def read(**paging):
-        body = {"companyId": server.company_id}
-        return client.post("/v1/bookkeeping-categories:search", json=body, params=keys | paging).json()
+        return page_of(client, server, **(keys | paging))
 
     first = read()
     server.remove_category(first["data"][-1]["id"])

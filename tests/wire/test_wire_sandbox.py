@@ -9,7 +9,7 @@ import pytest
 import wire
 
 from bktools.sandbox import Server, parse_fault
-from bktools.sandbox.auth import ALL_SCOPES, ORGANISATION_SCOPE
+from bktools.sandbox.routes import SERVED
 
 
 @pytest.fixture(scope="module")
@@ -56,14 +56,14 @@ def names(server):
 
 @pytest.fixture(scope="module")
 def credentials(server):
-    everything = [scope for scope in ALL_SCOPES if scope != ORGANISATION_SCOPE]
+    scopes = [operation.scope for operation in SERVED.values()]
     basic = base64.b64encode(f"{server.api_key}:".encode()).decode()
     return {
         "none": {},
         "bearer": {"Authorization": f"Bearer {server.token}"},
         "basic": {"Authorization": f"Basic {basic}"},
         "weak": {"Authorization": f"Bearer {server.issue_token([])}"},
-        "no_organisation": {"Authorization": f"Bearer {server.issue_token(everything)}"},
+        "no_organisation": {"Authorization": f"Bearer {server.issue_token(scopes)}"},
         "balance": {"Authorization": f"Bearer {server.balance_token}"},
         "weak_balance": {"Authorization": f"Bearer {server.issue_token([], balance=True)}"},
     }
