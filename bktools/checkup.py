@@ -138,7 +138,7 @@ def _of_service(settings: Settings) -> Iterator[Checked]:
     host = urlsplit(str(settings.base_url))
     body = None if company is None else msgspec.json.encode({"companyId": company})
     limit = LOOKED_AT if company is None else 1
-    request = request_of(endpoint, settings, LIMITS, query=[("limit", str(limit))], body=body)
+    request = request_of(endpoint, settings, query=[("limit", str(limit))], body=body)
     begun = time.monotonic()
     try:
         with closing(Transport(settings)) as transport:

@@ -456,7 +456,7 @@ class Service:
     ) -> tuple[Record, int]:
         """Return the record that answers an operation, and its status, after repeats where it may be repeated."""
         limits = limits_of(self.settings, shortest=LONG) if endpoint.books_money else self._limits
-        request = request_of(endpoint, self.settings, limits, path, query=query, body=body)
+        request = request_of(endpoint, self.settings, path, query=query, body=body)
         end = math.inf if endpoint.books_money else time.monotonic() + self._retry.deadline
 
         def once() -> tuple[Record, int]:
