@@ -474,16 +474,19 @@ class Service:
         return repeated(once, self._retry, self._budget, lambda: end) if endpoint.repeatable else once()
 
 
-def search_of(service: Service, noun: Noun[Record], filters: Mapping[str, Any], *, attempts: int = 0) -> Search[Record]:
-    """Return the search of a noun with checked filters; `attempts` lowers the service's limit of attempts."""
-    if attempts:
-        service = copy.copy(service)
-        service._retry = replace(service._retry, attempts=min(service._retry.attempts, attempts))  # noqa: SLF001 - one room
-
-    request = noun.request(filters)
+def search_of(
+    service: Service, noun: Noun[Record], filters: Mapping[str, Any], *, first_attempts: int | None = None
+) -> Search[Record]:
+    """Return the search of a noun with checked filters; until it has found a page, it makes so many attempts at most."""
+    client, request = copy.copy(service), noun.request(filters)
+    if first_attempts is not None:
+        client._retry = replace(client._retry, attempts=min(client._retry.attempts, first_attempts))  # noqa: SLF001 - one room
 
     def search(*, after: str | None = None, offset: int | None = None, limit: int | None = None) -> Page[Record]:
-        return service._page(noun, request, page_query(after=after, offset=offset, limit=limit))  # noqa: SLF001
+        nonlocal client
+        page = client._page(noun, request, page_query(after=after, offset=offset, limit=limit))  # noqa: SLF001
+        client = service
+        return page
 
     return search
 

@@ -226,11 +226,9 @@ def _fetched(load: Load, query: Query, *, bar: Bar, threads: int, has_copy: bool
     return fetch(
         load.noun,
         query.filters,
-        search_of(load.service, load.noun, query.filters),
+        search_of(load.service, load.noun, query.filters, first_attempts=ATTEMPTS_WITH_COPY if has_copy else None),
         bar,
         threads=threads,
-        # Fewer retries when a cached copy can be used.
-        begin=search_of(load.service, load.noun, query.filters, attempts=ATTEMPTS_WITH_COPY) if has_copy else None,
         strict=load.options.verify == "strict",
         way_out=load.options.way_out,
     )
