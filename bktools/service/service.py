@@ -18,8 +18,8 @@ from bktools.contract import NOUNS, accounts, balance, categories, employees, ex
 from bktools.contract.endpoint import Data, Endpoint
 from bktools.contract.noun import Noun
 from bktools.contract.paging import Page, page_query
-from bktools.errors import ArgumentError
-from bktools.service import answers
+from bktools.errors import ArgumentError, StatusError
+from bktools.service.answers import record_of
 from bktools.service.companies import ALL, Company, companies_among, company_ids
 from bktools.service.pages import LARGE_PAGE, Search, verified_pages
 from bktools.service.rate import Rate
@@ -464,12 +464,12 @@ class Service:
             # What the client itself waits for does not shorten the call.
             end += self._rate.wait(end, is_export=endpoint.books_money)
             answer = interruptible(lambda: self._transport.send(request, limits, end, fresh=endpoint.books_money))
-            if 200 <= answer[0] < 300:  # noqa: PLR2004 - the class of success
-                return answers.decoded(answer, kind, endpoint), answer[0]
-            error = answers.error_of(answer, endpoint)
-            if error.status in BUSY and error.retry_after is not None:
-                self._rate.hold(error.retry_after)
-            raise error
+            try:
+                return record_of(answer, kind, endpoint), answer[0]
+            except StatusError as error:
+                if error.status in BUSY and error.retry_after is not None:
+                    self._rate.hold(error.retry_after)
+                raise
 
         return repeated(once, self._retry, self._budget, lambda: end) if endpoint.repeatable else once()
 
