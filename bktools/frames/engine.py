@@ -52,13 +52,6 @@ def scannable(frame: Any, name: str = "frame", columns: Collection[str] | None =
     left out. Text of pandas, Arrow and Polars is not copied. Lazy frames of Polars and relations of DuckDB are run
     once, frames of PySpark are collected. `name` is that of the frame in messages.
 
-    Raises
-    ------
-    ArgumentError
-        When the frame is of another kind.
-    InputError
-        When two columns have one name, a column holds values of several types, or the file cannot be read.
-
     Examples
     --------
     >>> import pandas as pd
@@ -100,14 +93,7 @@ def engine(task: str, functions: str = "", /, **frames: Scannable) -> Iterator[d
     """Open a database of DuckDB with each frame as a view of its keyword's name; drop it at the end of the block.
 
     `task` names the task in messages, such as "reconcile_accounts"; `functions` is SQL that creates the macros of its
-    queries.
-
-    Raises
-    ------
-    OutOfMemoryError, StorageError
-        When a query in the block needs more memory, or more disk space, than there is.
-    InputError
-        When a file is damaged.
+    queries. Errors of DuckDB in the block are as `engine_errors` raises them.
     """
     opened = _database if are_few(frames.values()) else _database.__wrapped__
     threads = {"threads": 1} if are_few(frames.values(), VERY_FEW_ROWS) else {}

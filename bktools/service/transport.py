@@ -86,13 +86,7 @@ def request_of(
     query: Sequence[tuple[str, str]] = (),
     body: bytes | None = None,
 ) -> httpx.Request:
-    """Return the request of an operation, which may be sent several times; `path` has its path parameters by name.
-
-    Raises
-    ------
-    ConfigurationError
-        When the host is not configured, or no credential fits the operation.
-    """
+    """Return the request of an operation, which may be sent several times; `path` has its path parameters by name."""
     parts = {name: quote(value, safe="") for name, value in (path or {}).items()}
     url = auth.address(endpoint, settings) + endpoint.path.format_map(parts)
     headers = {"Authorization": auth.authorization(endpoint, settings), "Accept": "application/json"}

@@ -111,7 +111,8 @@ def instant(argument: str, moment: Moment) -> dt.datetime:
             text = f"{text}-{calendar.monthrange(year, month)[1]}"
         if len(text) > len("2026-10-31"):
             return rules.timestamp(text)
-        return dt.datetime.combine(dt.date.fromisoformat(text), dt.time.max, tzinfo=dt.UTC)
+        # Python would read a week as its Monday.
+        return dt.datetime.combine(dt.date.fromisoformat(text.replace("W", "week")), dt.time.max, tzinfo=dt.UTC)
     except ValueError:
         raise ArgumentError(argument, "must be a day such as 2026-10-31 or an ISO 8601 instant", moment) from None
 
