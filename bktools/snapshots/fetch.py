@@ -50,15 +50,6 @@ def fetch(
 
     Where not `strict`, a failed check is a complaint in the returned facts, except for repeated rows, which are always an
     error. `way_out` is the option that loads the table despite a failed check, for messages.
-
-    Raises
-    ------
-    DriftError
-        When the table changed during both attempts.
-    UnreadableAnswerError
-        When rows do not match the filters.
-    ServiceError
-        When the service does not return the whole table.
     """
     advice = f"; {way_out} loads it with a warning instead" if way_out else ""
     problem, again = "", 0

@@ -38,15 +38,7 @@ class LoadOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of a load, as `bktools.load_categories` describes them. Creating them checks them.
-
-    Attributes
-    ----------
-    until : datetime, optional
-        Use the newest snapshot up to this instant, and fetch nothing.
-    way_out : str
-        The argument or option that turns a failed check into a warning; empty where the caller cannot set it.
-    """
+    """The options of a load, as `bktools.load_categories` describes them. Creating them checks them."""
 
     as_of: Moment | None = None
     max_age: dt.timedelta | float = ONE_HOUR
@@ -55,7 +47,9 @@ class Options:
     cache: bool = True
     on_error: str = "raise"
     progress: bool | None = None
+    # Use the newest snapshot up to this instant, and fetch nothing.
     until: dt.datetime | None = field(init=False)
+    # The argument or option that turns a failed check into a warning; empty where the caller cannot set it.
     way_out: str = field(init=False)
 
     def __post_init__(self) -> None:
