@@ -238,7 +238,7 @@ def _array_of(heading: str, column: pd.Series, name: str) -> pa.Array | pa.Chunk
 
 
 def plain(table: pa.Table, name: str) -> pa.Table:
-    """Return a table with the same values in types that every engine supports; UUIDs become text, decimals have 38 digits."""
+    """Return a table with the same values in types that every engine supports: UUIDs as text, decimals of 38 digits."""
     for place, field in enumerate(table.schema):
         try:
             column = plain_column(table.column(place))

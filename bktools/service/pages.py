@@ -47,9 +47,9 @@ def pages_of(
 ) -> Pages[Record]:
     """Return the pages of a table in order, by concurrent requests where that is faster, otherwise by cursor.
 
-    The service may return fewer rows than `limit`, or its default when it refuses so many. Several threads are for a long
-    table of a service that answers slowly. `prove` requests the rows around the beginning of each page again, to prove
-    that the page joins the one before.
+    The service may return fewer rows than `limit`, or its default when it refuses so many. Several threads are for a
+    long table of a service that answers slowly. `prove` requests the rows around the beginning of each page again, to
+    prove that the page joins the one before.
     """
     began = _waited()
     rows: int | None = limit

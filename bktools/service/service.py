@@ -477,10 +477,11 @@ class Service:
 def search_of(
     service: Service, noun: Noun[Record], filters: Mapping[str, Any], *, first_attempts: int | None = None
 ) -> Search[Record]:
-    """Return the search of a noun with checked filters; until it has found a page, it makes so many attempts at most."""
+    """Return the search of a noun with checked filters; until it found a page, it makes so many attempts at most."""
     client, request = copy.copy(service), noun.request(filters)
     if first_attempts is not None:
-        client._retry = replace(client._retry, attempts=min(client._retry.attempts, first_attempts))  # noqa: SLF001 - one room
+        usual = client._retry  # noqa: SLF001 - one room
+        client._retry = replace(usual, attempts=min(usual.attempts, first_attempts))  # noqa: SLF001
 
     def search(*, after: str | None = None, offset: int | None = None, limit: int | None = None) -> Page[Record]:
         nonlocal client

@@ -1,7 +1,7 @@
 """A connection that knows the progress of its request, and ends it at its deadline or when its thread must stop.
 
-A timeout for each read does not stop a server that sends single bytes, and a thread that waits in a read does not notice
-that it must stop. So every read looks for both, and waits for a moment at a time.
+A timeout for each read does not stop a server that sends single bytes, and a thread that waits in a read does not
+notice that it must stop. So every read looks for both, and waits for a moment at a time.
 """
 
 from __future__ import annotations
