@@ -20,9 +20,6 @@ ONE_HOUR = dt.timedelta(hours=1)
 
 Load = TypeVar("Load", bound=Callable[..., Any])
 
-Verify = Literal["strict", "warn"]
-OnError = Literal["raise", "collect"]
-
 
 class LoadOptions(TypedDict, total=False):
     """The options of a load as keywords, see `Options`."""
@@ -30,9 +27,9 @@ class LoadOptions(TypedDict, total=False):
     as_of: Moment | None
     max_age: dt.timedelta | float
     refresh: bool
-    verify: Verify
+    verify: Literal["strict", "warn"]
     cache: bool
-    on_error: OnError
+    on_error: Literal["raise", "collect"]
     progress: bool | None
 
 
