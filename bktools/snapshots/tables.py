@@ -264,7 +264,7 @@ def load_table(
     warn(noun.name, parts, failures, stacklevel=4)
     schema = schema_of(noun.record)
     # A column that an earlier version of bktools did not have is null.
-    rows = pa.concat_tables([schema.empty_table(), *(part.rows for part in parts)], promote_options="default")
+    rows = pa.concat_tables([schema.empty_table(), *(part.rows for part in parts)], promote_options="permissive")
     facts = [part.facts for part in parts]
     companies = [company for part in parts if (company := part.query.filters.get("company_id")) is not None]
     about = {
