@@ -52,7 +52,7 @@ BROKEN_HANDSHAKE = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError
 PROXY_CANNOT_REACH = {"502", "503", "504"}
 
 # Seconds of a request at least, whatever its call has left.
-SHORTEST = 0.05
+SHORTEST = 0.25
 
 LONGEST_REASON = 300
 LONGEST_REQUEST_ID = 128
