@@ -25,7 +25,7 @@ from bktools.contract.employees import EMPLOYEES
 from bktools.contract.endpoint import Endpoint
 from bktools.errors import BktoolsError, ConfigurationError, ScopeError, ServiceError, StorageError
 from bktools.journal.journal import Journal, identity_of
-from bktools.service.answers import decoded, error_of
+from bktools.service.answers import record_of
 from bktools.service.auth import authorization
 from bktools.service.transport import Answer, Limits, Transport, request_of
 from bktools.settings import Settings, load_settings
@@ -138,7 +138,7 @@ def _of_service(settings: Settings) -> Iterator[Checked]:
     host = urlsplit(str(settings.base_url))
     body = None if company is None else msgspec.json.encode({"companyId": company})
     limit = LOOKED_AT if company is None else 1
-    request = request_of(endpoint, settings, LIMITS, query=[("limit", str(limit))], body=body)
+    request = request_of(endpoint, settings, query=[("limit", str(limit))], body=body)
     begun = time.monotonic()
     try:
         with closing(Transport(settings)) as transport:
@@ -154,11 +154,8 @@ def _of_service(settings: Settings) -> Iterator[Checked]:
 
 
 def _company(answer: Answer, endpoint: Endpoint, company: str | None, settings: Settings) -> Iterator[Checked]:
-    status = answer[0]
     try:
-        if not 200 <= status < 300:  # noqa: PLR2004 - the class of success
-            raise error_of(answer, endpoint)
-        rows = decoded(answer, Page, endpoint).data
+        rows = record_of(answer, Page, endpoint).data
     except ServiceError as error:
         if isinstance(error, ScopeError):
             yield _failed(
@@ -167,7 +164,7 @@ def _company(answer: Answer, endpoint: Endpoint, company: str | None, settings: 
         else:
             yield _failed("access", error, LOOK)
         return
-    yield Checked("access", OK, f"the credential is accepted ({status})")
+    yield Checked("access", OK, f"the credential is accepted ({answer[0]})")
     if company is None:
         companies = sorted({str(row["companyId"]) for row in rows if row.get("companyId")})
         to_do = "set BKTOOLS_COMPANY, or give --company"

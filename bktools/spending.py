@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from bktools.contract.rules import flag
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import days_of, with_column
-from bktools.frames.engine import in_memory, scannable, source_of
+from bktools.frames.engine import in_memory, source_of
 from bktools.frames.names import month_and_company, with_names
 from bktools.frames.schema import COUNT, TEXT, dated, to_pandas, wall_times
 from bktools.frames.sums import NO_CURRENCY, shares_of, summed, total
@@ -161,7 +161,7 @@ def _keys_of(entries: Any) -> str:
     """Return the keys that entries can be added up by, as an advice."""
     # Columns that are not used may hold values of several types.
     is_pandas = isinstance(entries, pd.DataFrame)
-    columns = [*map(str, entries.columns)] if is_pandas else scannable(entries, "the entries").schema.names
+    columns = [*map(str, entries.columns)] if is_pandas else in_memory(entries, "the entries").schema.names
     keys = [key for key, (names, identifier) in KEYS.items() if {names[0], identifier} & {*columns}]
     keys += ["month"] if "date" in columns else []
     of_keys = {name for names, identifier in KEYS.values() for name in (*names, identifier)}

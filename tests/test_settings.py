@@ -13,7 +13,7 @@ import bktools
 from bktools.connection import service_or_default
 from bktools.contract.categories import CATEGORIES
 from bktools.errors import ArgumentError, ConfigurationError
-from bktools.service.transport import Limits, request_of
+from bktools.service.transport import request_of
 from bktools.settings import SETTINGS, Overrides, Secret, load_settings
 
 URL = "https://books.example/api"
@@ -350,7 +350,7 @@ def test_secrets_do_not_show():
         URL, token="very-secret", api_key="also-secret", proxy="http://user:hunter2@proxy.example:8080"
     )
     service = bktools.connect(URL, token="very-secret")
-    request = request_of(CATEGORIES.search, settings, Limits())
+    request = request_of(CATEGORIES.search, settings)
     texts = (repr(settings), str(settings), settings._repr_html_(), repr(service), f"{settings.token}", repr(request))
     for shown in (*texts, repr(vars(service))):
         for secret in ("very-secret", "also-secret", "hunter2"):

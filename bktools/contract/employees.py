@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import msgspec
 
 from bktools.contract import rules
@@ -32,9 +34,7 @@ class Employee(msgspec.Struct, frozen=True, rename="camel"):
     role: str | None = None
 
 
-def _nonempty_text(argument: str, value: object) -> str:
-    return rules.text(argument, value, shortest=1)
-
+_nonempty_text = functools.partial(rules.text, shortest=1)
 
 # ASSUMED: the names of the filters; the interface only describes them. Rows may lack the filtered fields. E-mails differing
 # only in upper and lower case are equal.

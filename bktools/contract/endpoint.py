@@ -15,33 +15,21 @@ REQUEST_ID_HEADERS = ("x-request-id", "request-id", "x-correlation-id", "x-amzn-
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One operation of the service.
+    """One operation of the service."""
 
-    Parameters
-    ----------
-    operation : str
-        Name of the method of `Service` that performs it.
-    method, path : str
-        HTTP method and path below the host; `{name}` is a path parameter.
-    takes_api_key : bool
-        Whether it accepts an API key besides a bearer token (interface, section 5).
-    repeatable : bool
-        Whether `Service` may send the same request again after a failure.
-    on_balance_host : bool
-        Whether it is on the balance host, with a token of that host's own.
-    deprecated : bool
-        Whether the interface deprecates it.
-    books_money : bool
-        Whether it creates what cannot be undone, and may take long. It is sent once, on a new connection.
-    """
-
+    # The method of `Service` that performs it.
     operation: str
+    # The HTTP method, and the path below the host; `{name}` is a path parameter.
     method: str
     path: str
+    # Whether it accepts an API key besides a bearer token (interface, section 5).
     takes_api_key: bool = False
+    # Whether `Service` may send the same request again after a failure.
     repeatable: bool = True
+    # Whether it is on the balance host, with a token of that host's own.
     on_balance_host: bool = False
     deprecated: bool = False
+    # Whether it creates what cannot be undone, and may take long. It is sent once, on a new connection.
     books_money: bool = False
 
 

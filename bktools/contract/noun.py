@@ -16,34 +16,20 @@ Record = TypeVar("Record")
 
 @dataclass(frozen=True)
 class Filter:
-    """One filter of a search.
+    """One filter of a search."""
 
-    Parameters
-    ----------
-    argument : str
-        Its name in Python.
-    rule : callable
-        Takes the argument's name and a value; returns the value to send or raises `ArgumentError`.
-    column : str
-        The column that must match the filter; "" where rows cannot be checked.
-    option, help : str
-        Its option on the command line and the help of that; empty where the command defines the option itself.
-    sent_as : str
-        Its name in the request. Default: the argument in camel case.
-    required : bool
-        Whether a search needs it.
-    optional_in_rows : bool
-        Whether the column may be null.
-    is_exact : bool
-        Whether upper and lower case differ.
-    """
-
+    # Its name in Python.
     argument: str
+    # Takes the argument's name and a value; returns the value to send or raises `ArgumentError`.
     rule: Callable[[str, Any], Any]
+    # The column that must match the filter; "" where rows cannot be checked.
     column: str = ""
+    # Its option on the command line and the help of that; empty where the command defines the option itself.
     option: str = ""
     help: str = ""
+    # Its name in the request. Default: the argument in camel case.
     sent_as: str = ""
+    # Whether a search needs it, whether the column may be null, and whether upper and lower case differ.
     required: bool = False
     optional_in_rows: bool = False
     is_exact: bool = False
@@ -56,30 +42,16 @@ class Filter:
 
 @dataclass(frozen=True)
 class Noun(Generic[Record]):
-    """A kind of record that the service lists, such as categories.
+    """A kind of record that the service lists, such as categories."""
 
-    Parameters
-    ----------
-    name : str
-        Its name in the plural.
-    search : Endpoint
-        The operation that lists it.
-    record : type
-        A `msgspec.Struct` with typed fields; a field without a default is required.
-    filters : tuple of Filter
-        The filters of a search.
-    title : str
-        Its name in a sentence.
-    shown : tuple of str
-        The columns that a terminal shows.
-    example : str
-        A command that loads it.
-    """
-
+    # In the plural.
     name: str
+    # The operation that lists it.
     search: Endpoint
+    # A `msgspec.Struct` with typed fields; a field without a default is required.
     record: type[Record]
     filters: tuple[Filter, ...]
+    # For the command line: its name in a sentence, the columns that a terminal shows, and a command that loads it.
     title: str = ""
     shown: tuple[str, ...] = ()
     example: str = ""
@@ -117,4 +89,4 @@ class Noun(Generic[Record]):
 
 
 def _in_query(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

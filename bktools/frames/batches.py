@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 
 from bktools.frames.schema import ENTRY_DATA, split_lines, texts_of
 
-# Of a line of an entry: its ID, the number of the line, and the values of the columns `ENTRY_DATA` as text.
+# Of a line of an entry: its ID, the number of the line (0 for an entry of one line), and the columns `ENTRY_DATA` as text.
 EntryData = tuple[Any, ...]
 
 
@@ -27,13 +28,9 @@ class BatchRequest:
     body: bytes
     rows: pa.Table | None = None
 
-    @property
+    @functools.cached_property
     def entry_data(self) -> list[EntryData]:
-        """What the journal keeps of each line: the entry's ID, the number of the line (0 for an entry of one line), and the
-        columns `ENTRY_DATA` as text.
-
-        A value is null where it is unknown; the amount is exact.
-        """  # noqa: D205 - the sentence takes two lines
+        """What the journal keeps of each line, as `EntryData`: null where it is unknown, and exact amounts."""
         rows = self.rows
         if rows is None:
             return []

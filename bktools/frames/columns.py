@@ -11,15 +11,12 @@ from bktools.errors import InputError
 from bktools.frames.codes import counted
 from bktools.frames.schema import DATE, DIGITS, MONEY, TEXT, TEXTS, days
 
-# What a column must be, in words: the types that fit, and what a message adds about one that does not.
-KINDS: Mapping[str, tuple[Callable[[pa.DataType], bool], str]] = {
-    "text": (lambda kind: kind in (*TEXTS, pa.uuid()), ""),
-    "true or false": (pa.types.is_boolean, ""),
-    "a date": (lambda kind: pa.types.is_date(kind) or pa.types.is_timestamp(kind), ""),
-    "an exact number": (
-        lambda kind: pa.types.is_decimal(kind) or pa.types.is_integer(kind),
-        " (whose sums are not exact: give decimals)",
-    ),
+# What a column must be, in words, and the types that fit.
+KINDS: Mapping[str, Callable[[pa.DataType], bool]] = {
+    "text": lambda kind: kind in (*TEXTS, pa.uuid()),
+    "true or false": pa.types.is_boolean,
+    "a date": lambda kind: pa.types.is_date(kind) or pa.types.is_timestamp(kind),
+    "an exact number": lambda kind: pa.types.is_decimal(kind) or pa.types.is_integer(kind),
 }
 
 
@@ -38,15 +35,15 @@ def require_kinds(name: str, columns: pa.Schema, wanted: Mapping[str, str]) -> N
     for column, words in wanted.items():
         kind = columns.field(column).type if column in columns.names else pa.null()
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-        if not (pa.types.is_null(kind) or KINDS[words][0](kind)):
+        if not (pa.types.is_null(kind) or KINDS[words](kind)):
             raise wrong_kind(name, column, words, kind)
 
 
 def wrong_kind(name: str, column: str, wanted: str, kind: pa.DataType) -> InputError:
     """Return the error for a column of the wrong type."""
-    why = KINDS[wanted][1]
-    if wanted == "text" and pa.types.is_integer(kind):
-        why = " (a number has lost its leading zeros)"
+    why = " (a number has lost its leading zeros)" if wanted == "text" and pa.types.is_integer(kind) else ""
+    if wanted == "an exact number":
+        why = " (whose sums are not exact: give decimals)" if pa.types.is_floating(kind) else ": give decimals"
     held = "text" if kind in TEXTS else str(kind)
     return InputError(f"column {column} must be {wanted}, is {held}{why}", source=name)
 

@@ -12,7 +12,7 @@ import tempfile
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -22,8 +22,6 @@ import pyarrow.dataset as ds
 
 from bktools.errors import ArgumentError, InputError, OutOfMemoryError, StorageError
 from bktools.frames import schema
-
-Scannable: TypeAlias = pa.Table | ds.Dataset
 
 SUPPORTED = "a pandas, pyarrow, Polars, DuckDB or PySpark frame, or the path of a Parquet file"
 
@@ -45,33 +43,28 @@ FUNCTIONS = "functions"
 _NUMBERS = itertools.count()
 
 
-def scannable(frame: Any, name: str = "frame", columns: Collection[str] | None = None) -> Scannable:
-    """Return a frame as Arrow, which DuckDB scans without a copy; for a path, a dataset that is read during the scan.
+def in_memory(frame: Any, name: str = "frame", columns: Collection[str] | None = None) -> pa.Table:
+    """Return a frame, or the rows of a Parquet file, as an Arrow table, which DuckDB scans without a copy.
 
-    `columns` are kept where the frame has them, by default all; others are neither copied nor computed. An index is
-    left out. Text of pandas, Arrow and Polars is not copied. Lazy frames of Polars and relations of DuckDB are run
+    `columns` are kept where the frame has them, by default all; others are neither copied, computed nor read. An index
+    is left out. Text of pandas, Arrow and Polars is not copied. Lazy frames of Polars and relations of DuckDB are run
     once, frames of PySpark are collected. `name` is that of the frame in messages.
-
-    Raises
-    ------
-    ArgumentError
-        When the frame is of another kind.
-    InputError
-        When two columns have one name, a column holds values of several types, or the file cannot be read.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> with engine("example", accounts=scannable(pd.DataFrame({"code": ["0400", None]}))) as connection:
+    >>> with engine("example", accounts=in_memory(pd.DataFrame({"code": ["0400", None]}))) as connection:
     ...     connection.execute("SELECT code FROM accounts WHERE code IS NOT NULL").fetchall()
     [('0400',)]
     """
-    if isinstance(frame, str | Path):
-        return _parquet(frame, name)
     if frame is None:
         raise ArgumentError(name, "must be a frame: give an empty one if there are no rows")
     source = frame
-    if is_spark(source):
+    if isinstance(source, str | Path):
+        file = parquet(source, name)
+        with _parquet_errors(source, name):
+            source = file.to_table(_wanted(file.schema.names, columns))
+    elif is_spark(source):
         quoted = [f"`{column.replace('`', '``')}`" for column in _wanted(source.columns, columns)]
         source = source.select(*quoted).toArrow()
     elif hasattr(source, "collect_schema"):
@@ -90,24 +83,31 @@ def scannable(frame: Any, name: str = "frame", columns: Collection[str] | None =
     return schema.to_arrow(source, name)
 
 
+def parquet(path: str | Path, name: str = "frame") -> ds.Dataset:
+    """Return a Parquet file whose rows are not read yet."""
+    with _parquet_errors(path, name):
+        return ds.dataset(path, format="parquet")
+
+
+@contextlib.contextmanager
+def _parquet_errors(path: str | Path, name: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"cannot be read as Parquet ({_first_line(error)})", source=f"{name} {path}") from None
+
+
 def is_spark(frame: Any) -> bool:
     """Whether a frame is of PySpark, classic or of Spark Connect, which has an attribute of every name."""
     return type(frame).__module__.startswith("pyspark.sql.")
 
 
 @contextlib.contextmanager
-def engine(task: str, functions: str = "", /, **frames: Scannable) -> Iterator[duckdb.DuckDBPyConnection]:
+def engine(task: str, functions: str = "", /, **frames: pa.Table) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a database of DuckDB with each frame as a view of its keyword's name; drop it at the end of the block.
 
     `task` names the task in messages, such as "reconcile_accounts"; `functions` is SQL that creates the macros of its
-    queries.
-
-    Raises
-    ------
-    OutOfMemoryError, StorageError
-        When a query in the block needs more memory, or more disk space, than there is.
-    InputError
-        When a file is damaged.
+    queries. Errors of DuckDB in the block are as `engine_errors` raises them.
     """
     opened = _database if are_few(frames.values()) else _database.__wrapped__
     threads = {"threads": 1} if are_few(frames.values(), VERY_FEW_ROWS) else {}
@@ -142,9 +142,9 @@ def kept(
     return connection.table(name).to_arrow_table()
 
 
-def are_few(frames: Iterable[Scannable], rows: int = FEW_ROWS) -> bool:
+def are_few(frames: Iterable[pa.Table], rows: int = FEW_ROWS) -> bool:
     """Return whether frames are so small that DuckDB takes longer to prepare a query than to run it."""
-    return all(isinstance(frame, pa.Table) and len(frame) <= rows for frame in frames)
+    return all(len(frame) <= rows for frame in frames)
 
 
 def repeated_digests(connection: duckdb.DuckDBPyConnection, table: str, *columns: str) -> pa.Table:
@@ -182,7 +182,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextlib.contextmanager
 def engine_errors(task: str) -> Iterator[None]:
-    """Turn DuckDB's errors about memory, disk and files into errors of bktools, in one line."""
+    """Turn DuckDB's errors about memory and disk into errors of bktools, in one line."""
     try:
         yield
     except duckdb.OutOfMemoryException as error:
@@ -195,24 +195,6 @@ def engine_errors(task: str) -> Iterator[None]:
             f"{task} could not use the disk ({_first_line(error)}): nothing was changed; free some space in "
             f"{tempfile.gettempdir()} and run it again"
         ) from None
-    except duckdb.InvalidInputException as error:
-        # An error of Arrow, raised while DuckDB reads a file.
-        if "reading the stream" not in str(error):
-            raise
-        raise InputError(
-            f"{task} could not read a given file ({_first_line(error)}): nothing was changed; write the file again"
-        ) from None
-
-
-def in_memory(frame: Any, name: str = "frame", columns: Collection[str] | None = None) -> pa.Table:
-    """Return a frame as `scannable` does; the rows of a Parquet file are read."""
-    source = scannable(frame, name, columns)
-    if isinstance(source, pa.Table):
-        return source
-    try:
-        return schema.plain(source.to_table(_wanted(source.schema.names, columns)), name)
-    except (OSError, pa.ArrowException) as error:
-        raise _unreadable(frame, name, error) from None
 
 
 def source_of(frame: Any) -> dict[str, Any]:
@@ -235,17 +217,6 @@ def has_order(frame: Any) -> bool:
 
 def _wanted(has: Collection[str], columns: Collection[str] | None) -> list[str]:
     return [name for name in has if columns is None or name in columns]
-
-
-def _parquet(path: str | Path, name: str) -> ds.Dataset:
-    try:
-        return ds.dataset(path, format="parquet")
-    except (OSError, pa.ArrowInvalid) as error:
-        raise _unreadable(path, name, error) from None
-
-
-def _unreadable(path: object, name: str, error: Exception) -> InputError:
-    return InputError(f"cannot be read as Parquet ({_first_line(error)})", source=f"{name} {path}")
 
 
 def _first_line(error: Exception) -> str:

@@ -20,16 +20,10 @@ _NULL = msgspec.Raw(b"null")
 
 
 def rows_of(records: Sequence[msgspec.Struct], schema: pa.Schema) -> pa.Table:
-    """Return records of one type as rows of their schema, not yet checked; free-form fields are JSON text.
-
-    Raises
-    ------
-    UnreadableAnswerError
-        When a value does not fit its column, such as a number with too many decimals.
-    """
+    """Return records of one type as rows of their schema, not yet checked; free-form fields are JSON text."""
     try:
         return pa.table(_columns(type(records[0]), map(msgspec.structs.astuple, records)), schema=schema)
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowInvalid, OverflowError) as error:
         raise UnreadableAnswerError(f"the service sent a value that no column holds exactly: {error}") from error
 
 
@@ -65,13 +59,7 @@ def _json_texts(raws: Sequence[msgspec.Raw | None], name: str) -> list[str | Non
 
 
 def checked(table: pa.Table, noun: str) -> pa.Table:
-    """Return rows with their UUIDs checked and in lower case, so that they join with rows of files.
-
-    Raises
-    ------
-    UnreadableAnswerError
-        When an ID is not a UUID.
-    """
+    """Return rows with their UUIDs checked and in lower case, so that they join with rows of files."""
     for index, name in enumerate(table.column_names):
         # The identifiers of other systems are any text.
         if name.endswith("external_id") or not (name == "id" or name.endswith("_id")):

@@ -207,13 +207,7 @@ _NO_COLUMN = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 
 def to_arrow(frame: pd.DataFrame | pa.Table, name: str = "the frame") -> pa.Table:
-    """Return a DataFrame as an Arrow table without its index; missing values become null.
-
-    Raises
-    ------
-    InputError
-        When it is not a frame, two columns have one name, or a column has mixed or unsupported types.
-    """
+    """Return a DataFrame as an Arrow table without its index; missing values become null."""
     if not isinstance(frame, pd.DataFrame | pa.Table):
         raise InputError(f"{name} must be a pandas DataFrame or an Arrow table, is a {type(frame).__name__}")
     headings = frame.column_names if isinstance(frame, pa.Table) else [str(heading) for heading in frame.columns]
@@ -244,13 +238,7 @@ def _array_of(heading: str, column: pd.Series, name: str) -> pa.Array | pa.Chunk
 
 
 def plain(table: pa.Table, name: str) -> pa.Table:
-    """Return a table with the same values in types that every engine supports; UUIDs become text, decimals have 38 digits.
-
-    Raises
-    ------
-    InputError
-        When a column's type has no such equivalent, or a decimal has more than 38 digits.
-    """
+    """Return a table with the same values in types that every engine supports: UUIDs as text, decimals of 38 digits."""
     for place, field in enumerate(table.schema):
         try:
             column = plain_column(table.column(place))

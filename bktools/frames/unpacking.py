@@ -38,13 +38,7 @@ _DAMAGE = (
 
 
 def archive_size(data: bytes, *, kind: str, source: str = "", most: int = UNPACKED) -> int:
-    """Return the unpacked size of a zip archive in bytes. Members are unpacked in pieces that are not kept.
-
-    Raises
-    ------
-    InputError
-        When all its members together have more than `most` bytes, they overlap or have a wrong size, or it is damaged.
-    """
+    """Return the unpacked size of a zip archive in bytes, `most` at the most; members are unpacked in pieces."""
     with _readable(kind, source), zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = sorted(archive.infolist(), key=lambda member: member.header_offset)
         if len(members) > MEMBERS:
@@ -81,11 +75,6 @@ def parquet_table(
     """Return the table of a Parquet file of bounded size, and the names of the columns that were not read.
 
     Columns of lists, structs and maps are read with `nested` only.
-
-    Raises
-    ------
-    InputError
-        When its metadata or its texts amount to more than 256 MB plus 64 times its own size, or it is damaged.
     """
     with _readable(kind, source):
         file = pq.ParquetFile(pa.BufferReader(data))

@@ -10,7 +10,7 @@ import pyarrow as pa
 from bktools.errors import ArgumentError
 from bktools.frames import schema
 from bktools.frames.columns import refuse_gaps, require_columns, require_kinds
-from bktools.frames.engine import Scannable, scannable, source_of
+from bktools.frames.engine import in_memory, source_of
 
 SCHEMAS: Mapping[str, pa.Schema] = {
     "chart": schema.CHART,
@@ -40,12 +40,12 @@ FILLED: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def read(frames: Mapping[str, Any]) -> dict[str, Scannable]:
+def read(frames: Mapping[str, Any]) -> dict[str, pa.Table]:
     """Return the frames as Arrow with only the used columns; raise when a column is missing or has a wrong type."""
-    tables = {noun: scannable(frame, noun, USED[noun]) for noun, frame in frames.items()}
+    tables = {noun: in_memory(frame, noun, USED[noun]) for noun, frame in frames.items()}
     for noun, table in tables.items():
         check_columns(noun, table.schema)
-        if noun == "chart" and isinstance(table, pa.Table):
+        if noun == "chart":
             tables[noun] = _without_unread_tax_codes(table, source_of(frames[noun]).get("columns"))
     return tables
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from bktools.frames.engine import is_spark, scannable
+from bktools.frames.engine import in_memory, is_spark
 from bktools.frames.workers import on_workers
 from bktools.reconcile import inputs, tables
 
@@ -25,7 +25,7 @@ def results(frames: Mapping[str, Any], known_since: str) -> tuple[dict[str, pa.T
 def _on_spark(session: Any, frame: Any, noun: str) -> Any:
     """Check the columns of a frame, and return those that are used as a PySpark frame."""
     if is_spark(frame):
-        inputs.check_columns(noun, scannable(frame.limit(0), noun).schema)
+        inputs.check_columns(noun, in_memory(frame.limit(0), noun).schema)
     else:
         (table,) = inputs.read({noun: frame}).values()
         frame = session.createDataFrame(table if isinstance(table, pa.Table) else table.to_table())

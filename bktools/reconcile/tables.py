@@ -13,7 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from bktools.contract.accounts import LONGEST_TEXT
-from bktools.frames.engine import VERY_FEW_ROWS, Scannable, are_few, engine, kept, repeated_digests
+from bktools.frames.engine import VERY_FEW_ROWS, are_few, engine, kept, repeated_digests
 from bktools.frames.schema import KNOWN_STATES
 from bktools.frames.templates import quoted
 from bktools.inputs.words import TOTALS
@@ -360,7 +360,7 @@ RESULTS: Mapping[str, tuple[str | Callable[[duckdb.DuckDBPyConnection], str], st
 }
 
 
-def results(frames: Mapping[str, Scannable], names: Iterable[str], known_since: str = "") -> dict[str, pa.Table]:
+def results(frames: Mapping[str, pa.Table], names: Iterable[str], known_since: str = "") -> dict[str, pa.Table]:
     """Return the named tables of RESULTS for frames from `inputs.read`.
 
     `known_since` says in messages until when the accounts are known, as `names.last_import` returns it.
@@ -418,7 +418,7 @@ def _refuse_gaps(connection: duckdb.DuckDBPyConnection) -> None:
     inputs.check_gaps(empty, *connection.execute("SELECT len(enum_range(NULL::company))").fetchall()[0])
 
 
-def _pairs(frames: Mapping[str, Scannable], kind: str) -> str:
+def _pairs(frames: Mapping[str, pa.Table], kind: str) -> str:
     """Return PAIRS with a comparison of each column that both frames have."""
     both = set(frames["chart"].schema.names) & set(frames["accounts"].schema.names)
     differences = [

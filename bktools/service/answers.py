@@ -67,17 +67,14 @@ BY_STATUS: dict[int, tuple[type[StatusError], str]] = {
 }
 
 
-def decoded(answer: Answer, kind: type[Record], endpoint: Endpoint) -> Record:
-    r"""Return the record of a 2xx answer.
+def record_of(answer: Answer, kind: type[Record], endpoint: Endpoint) -> Record:
+    r"""Return the record of an answer, with unknown fields and values; raise the error of another answer.
 
     Half of a surrogate pair, which JSON allows and no text holds, becomes \ufffd; a warning names the records.
-
-    Raises
-    ------
-    UnreadableAnswerError
-        When the body is not JSON, or a field has a wrong type. Unknown fields and values pass.
     """
     status, headers, body = answer
+    if not 200 <= status < 300:  # noqa: PLR2004 - the class of success
+        raise _error_of(answer, endpoint)
     try:
         try:
             return msgspec.json.decode(body, type=kind)
@@ -120,7 +117,7 @@ def _warn_of_replaced(body: bytes, endpoint: Endpoint) -> None:
     )
 
 
-def error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
+def _error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
     """Return the error for an answer other than 2xx.
 
     The body's `type` identifies a refusal of an export job, never the status (interface, section 7.1).

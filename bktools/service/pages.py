@@ -43,28 +43,23 @@ Search = Callable[..., Page[Record]]
 
 
 def pages_of(
-    search: Search[Record],
-    *,
-    begin: Search[Record] | None = None,
-    limit: int = LARGE_PAGE,
-    threads: int = 1,
-    prove: bool = False,
+    search: Search[Record], *, limit: int = LARGE_PAGE, threads: int = 1, prove: bool = False
 ) -> Pages[Record]:
     """Return the pages of a table in order, by concurrent requests where that is faster, otherwise by cursor.
 
-    The service may return fewer rows than `limit`, or its default when it refuses so many. `begin` is used instead of
-    `search` for the first page. Several threads are for a long table of a service that answers slowly. `prove` requests
-    the rows around the beginning of each page again, to prove that the page joins the one before.
+    The service may return fewer rows than `limit`, or its default when it refuses so many. Several threads are for a
+    long table of a service that answers slowly. `prove` requests the rows around the beginning of each page again, to
+    prove that the page joins the one before.
     """
     began = _waited()
     rows: int | None = limit
     try:
-        first = (begin or search)(limit=limit)
+        first = search(limit=limit)
     except StatusError as error:
         if error.status not in REFUSED:
             raise
         # The limit may be too large, so ask for the service's default. A refusal for another reason is raised by this.
-        first, rows = (begin or search)(), None
+        first, rows = search(), None
     if threads > 1 and not prove and _is_worth_threads(first, _waited() - began):
         return by_offset(search, first, threads=threads)
     # Without a count, only pages that join prove that the table is whole.
@@ -206,14 +201,11 @@ class Checks(Generic[Record]):
                 f"{self._noun.name} do not match it; nothing was kept{advice}"
             )
 
-    def repeated(self, different: int) -> str:
-        """Return a message when rows came twice, else ""; `different` is the number of different ids."""
-        again = self.count - different
-        return f"{self.count} rows came, {again} of them a second time" if again else ""
-
-    def drift(self) -> str:
-        """Return a message when counts or pages show that the table changed while it was read, else ""."""
+    def drift(self, again: int = 0) -> str:
+        """Return a message when the table changed while it was read, else ""; `again` is how many rows came again."""
         totals, rows = list(self._totals), f"{self.count} rows came"
+        if again:
+            return f"{rows}, {again} of them a second time"
         if self._joined is False:
             return f"{rows} in pages that do not join"
         if totals and not min(totals) <= self.count <= max(totals):
@@ -222,12 +214,13 @@ class Checks(Generic[Record]):
             return f"{rows} while the service's count went from {totals[0]} to {totals[-1]}"
         return ""
 
-    def unfiltered(self) -> list[str]:
-        """Return a message for each filter that the service did not apply, with the number of rows."""
-        return [
+    def complaints(self, drift: str) -> tuple[str, ...]:
+        """Return a message for each failed check: of `drift`, and of the filters that the service did not apply."""
+        unfiltered = (
             f"{wrong} of {self.count} rows do not match the filter {item.argument}"
             for item, wrong in self._unfiltered.items()
-        ]
+        )
+        return (*filter(None, [drift]), *unfiltered)
 
     def verified(self) -> tuple[str, ...]:
         """Return the checks that the table passed."""
@@ -270,15 +263,14 @@ def verified_pages(
             ids.update(id_of(record).lower() for record in page.data)
             if page.data:
                 yield page.data
-    repeated = checks.repeated(len(ids))
-    problem = repeated or checks.drift()
-    if problem and (strict or repeated):
+    again = checks.count - len(ids)
+    problem = checks.drift(again)
+    if problem and (strict or again):
         raise DriftError(
             f"the {noun.name} changed while their pages were read ({problem}): the pages are not the whole table; read "
             f"again, or use load_{noun.name}, which reads a table that changes a second time"
         )
-    complaints = [*filter(None, [problem]), *checks.unfiltered()]
-    if complaints:
+    if complaints := checks.complaints(problem):
         warnings.warn(
             f"the {noun.name} may be incomplete or wrong: {'; '.join(complaints)}", UnverifiedTableWarning, stacklevel=3
         )

@@ -18,8 +18,8 @@ from bktools.contract import NOUNS, accounts, balance, categories, employees, ex
 from bktools.contract.endpoint import Data, Endpoint
 from bktools.contract.noun import Noun
 from bktools.contract.paging import Page, page_query
-from bktools.errors import ArgumentError
-from bktools.service import answers
+from bktools.errors import ArgumentError, StatusError
+from bktools.service.answers import record_of
 from bktools.service.companies import ALL, Company, companies_among, company_ids
 from bktools.service.pages import LARGE_PAGE, Search, verified_pages
 from bktools.service.rate import Rate
@@ -456,7 +456,7 @@ class Service:
     ) -> tuple[Record, int]:
         """Return the record that answers an operation, and its status, after repeats where it may be repeated."""
         limits = limits_of(self.settings, shortest=LONG) if endpoint.books_money else self._limits
-        request = request_of(endpoint, self.settings, limits, path, query=query, body=body)
+        request = request_of(endpoint, self.settings, path, query=query, body=body)
         end = math.inf if endpoint.books_money else time.monotonic() + self._retry.deadline
 
         def once() -> tuple[Record, int]:
@@ -464,26 +464,30 @@ class Service:
             # What the client itself waits for does not shorten the call.
             end += self._rate.wait(end, is_export=endpoint.books_money)
             answer = interruptible(lambda: self._transport.send(request, limits, end, fresh=endpoint.books_money))
-            if 200 <= answer[0] < 300:  # noqa: PLR2004 - the class of success
-                return answers.decoded(answer, kind, endpoint), answer[0]
-            error = answers.error_of(answer, endpoint)
-            if error.status in BUSY and error.retry_after is not None:
-                self._rate.hold(error.retry_after)
-            raise error
+            try:
+                return record_of(answer, kind, endpoint), answer[0]
+            except StatusError as error:
+                if error.status in BUSY and error.retry_after is not None:
+                    self._rate.hold(error.retry_after)
+                raise
 
         return repeated(once, self._retry, self._budget, lambda: end) if endpoint.repeatable else once()
 
 
-def search_of(service: Service, noun: Noun[Record], filters: Mapping[str, Any], *, attempts: int = 0) -> Search[Record]:
-    """Return the search of a noun with checked filters; `attempts` lowers the service's limit of attempts."""
-    if attempts:
-        service = copy.copy(service)
-        service._retry = replace(service._retry, attempts=min(service._retry.attempts, attempts))  # noqa: SLF001 - one room
-
-    request = noun.request(filters)
+def search_of(
+    service: Service, noun: Noun[Record], filters: Mapping[str, Any], *, first_attempts: int | None = None
+) -> Search[Record]:
+    """Return the search of a noun with checked filters; until it found a page, it makes so many attempts at most."""
+    client, request = copy.copy(service), noun.request(filters)
+    if first_attempts is not None:
+        usual = client._retry  # noqa: SLF001 - one room
+        client._retry = replace(usual, attempts=min(usual.attempts, first_attempts))  # noqa: SLF001
 
     def search(*, after: str | None = None, offset: int | None = None, limit: int | None = None) -> Page[Record]:
-        return service._page(noun, request, page_query(after=after, offset=offset, limit=limit))  # noqa: SLF001
+        nonlocal client
+        page = client._page(noun, request, page_query(after=after, offset=offset, limit=limit))  # noqa: SLF001
+        client = service
+        return page
 
     return search
 

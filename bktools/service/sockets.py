@@ -1,26 +1,19 @@
-"""Ends requests that exceed their deadline, and requests of workers that must stop.
+"""A connection that knows the progress of its request, and ends it at its deadline or when its thread must stop.
 
-A timeout for each read does not stop a server that sends single bytes, and a thread that waits in a read does not notice
-that it must stop. Another thread shuts the socket in both cases.
+A timeout for each read does not stop a server that sends single bytes, and a thread that waits in a read does not
+notice that it must stop. So every read looks for both, and waits for a moment at a time.
 """
 
 from __future__ import annotations
 
-import contextlib
-import socket
-import threading
+import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import httpx
 
-from bktools.service.workers import stop_of_this_thread
-
-PERIOD = 0.2
-
-_lock = threading.Lock()
-_checker: threading.Thread | None = None
+from bktools.service.workers import LOOK, stop_of_this_thread
 
 
 class Connection:
@@ -33,25 +26,13 @@ class Connection:
 
     def __init__(self, http: httpx.HTTPTransport) -> None:
         self.http = http
-        self._sockets: list[socket.socket] = []
 
-    @contextlib.contextmanager
-    def request_until(self, end: float) -> Iterator[None]:
-        """Begin a request; shut the sockets when it lasts beyond `end` (monotonic seconds), or its thread must stop."""
-        global _checker  # noqa: PLW0603 - one thread for all clients
+    def begin(self, end: float) -> None:
+        """Begin a request of this thread that ends at `end` (monotonic seconds) at the latest."""
+        self._end, self._stop = end, stop_of_this_thread()
         self.is_sent = self.has_read = False
         self.tls_host = ""
         self.tls_error: BaseException | None = None
-        with _lock:
-            _running[self] = (end, stop_of_this_thread())
-            if _checker is None or not _checker.is_alive():
-                _checker = threading.Thread(target=_check_all, name="bktools-deadlines", daemon=True)
-                _checker.start()
-        try:
-            yield
-        finally:
-            with _lock:
-                del _running[self]
 
     def record(self, event: str, info: dict[str, Any]) -> None:
         """Record a step of the connection or of the request; httpx calls this."""
@@ -59,9 +40,7 @@ class Connection:
         match event.partition(".")[2]:
             case "connect_tcp.complete" | "start_tls.complete":
                 stream = info["return_value"]
-                # The newest socket is in use; earlier ones may be the layers below it.
-                self._sockets = [*self._sockets[-3:], stream.get_extra_info("socket")]
-                stream.read = self._noting(stream.read)
+                stream.read = self._bounded(stream.read)
             case "start_tls.started":
                 self.tls_host = info["server_hostname"]
             case "start_tls.failed":
@@ -70,36 +49,20 @@ class Connection:
                 self.is_sent = self.is_sent or info["request"].method != b"CONNECT"
                 self.has_read = False
 
-    def _noting(self, read: Callable[..., bytes]) -> Callable[..., bytes]:
-        def noted(*arguments: Any, **options: Any) -> bytes:
-            data = read(*arguments, **options)
-            self.has_read = self.has_read or bool(data)
-            return data
+    def _bounded(self, read: Callable[..., bytes]) -> Callable[..., bytes]:
+        """Return a function that reads, and raises `TimeoutError` when the request must end."""
 
-        return noted
+        def bounded(most: int, timeout: float | None = None) -> bytes:
+            end = min(self._end, time.monotonic() + (math.inf if timeout is None else timeout))
+            while (left := end - time.monotonic()) > 0 and not (self._stop and self._stop.is_set()):
+                try:
+                    data = read(most, timeout=min(left, LOOK))
+                except Exception as error:
+                    if not isinstance(error.__cause__, TimeoutError):
+                        raise
+                else:
+                    self.has_read = self.has_read or bool(data)
+                    return data
+            raise TimeoutError("timed out")
 
-    def shut(self) -> None:
-        """Shut the sockets, which ends every read and write on them."""
-        for item in self._sockets:
-            # The socket may be closed already.
-            with contextlib.suppress(OSError):
-                socket.socket.shutdown(item, socket.SHUT_RDWR)
-
-
-# The connections with a request: its end, and the event that tells its thread to stop.
-_running: dict[Connection, tuple[float, threading.Event | None]] = {}
-
-
-def _check_all() -> None:
-    """Shut the connections that are late, until there is no request any more."""
-    global _checker  # noqa: PLW0603 - one thread for all clients
-    while True:
-        time.sleep(PERIOD)
-        now = time.monotonic()
-        with _lock:
-            for connection, (end, stop) in _running.items():
-                if now > end or (stop is not None and stop.is_set()):
-                    connection.shut()
-            if not _running:
-                _checker = None
-                return
+        return bounded

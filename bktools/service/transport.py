@@ -15,7 +15,7 @@ import threading
 import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -52,7 +52,7 @@ BROKEN_HANDSHAKE = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError
 PROXY_CANNOT_REACH = {"502", "503", "504"}
 
 # Seconds of a request at least, whatever its call has left.
-SHORTEST = 0.05
+SHORTEST = 0.25
 
 LONGEST_REASON = 300
 LONGEST_REQUEST_ID = 128
@@ -81,33 +81,19 @@ Answer = tuple[int, dict[str, str], bytes]
 def request_of(
     endpoint: Endpoint,
     settings: Settings,
-    limits: Limits,
     path: Mapping[str, str] | None = None,
     *,
     query: Sequence[tuple[str, str]] = (),
     body: bytes | None = None,
 ) -> httpx.Request:
-    """Return the request of an operation, which may be sent several times; `path` has its path parameters by name.
-
-    Raises
-    ------
-    ConfigurationError
-        When the host is not configured, or no credential fits the operation.
-    """
+    """Return the request of an operation, which may be sent several times; `path` has its path parameters by name."""
     parts = {name: quote(value, safe="") for name, value in (path or {}).items()}
     url = auth.address(endpoint, settings) + endpoint.path.format_map(parts)
     headers = {"Authorization": auth.authorization(endpoint, settings), "Accept": "application/json"}
     headers |= {"Accept-Encoding": "gzip", "User-Agent": "bktools"}
     if body is not None:
         headers["Content-Type"] = "application/json;charset=UTF-8"
-    timeout = httpx.Timeout(limits.read, connect=limits.connect).as_dict()
-    return httpx.Request(
-        endpoint.method,
-        f"{url}?{urlencode(query)}" if query else url,
-        headers=headers,
-        content=body,
-        extensions={"timeout": timeout},
-    )
+    return httpx.Request(endpoint.method, f"{url}?{urlencode(query)}" if query else url, headers=headers, content=body)
 
 
 class Transport:
@@ -140,29 +126,28 @@ class Transport:
         pause(0)
         seconds = min(limits.whole, max(end - time.monotonic(), SHORTEST))
         end = time.monotonic() + seconds
+        timeout = httpx.Timeout(min(limits.read, seconds), connect=min(limits.connect, seconds)).as_dict()
         headers: dict[str, str] = {}
-        with self._connection(fresh=fresh) as connection, connection.request_until(end):
-            request.extensions["trace"] = connection.record
+        with self._connection(fresh=fresh) as connection:
+            connection.begin(end)
+            request.extensions |= {"timeout": timeout, "trace": connection.record}
             try:
-                response = connection.http.handle_request(request)
-                try:
+                with closing(connection.http.handle_request(request)) as response:
                     if not connection.has_read:
-                        raise UnreadableAnswerError(
+                        raise UnreadableAnswerError(  # noqa: TRY301 - as those of the body
                             "an answer arrived before the request was sent, so it belongs to another request",
                             status=response.status_code,
                             repeatable=True,
                         )
                     headers = {name.lower(): _clean(value, self._settings) for name, value in response.headers.items()}
                     body = _whole_body(response, headers.get("content-encoding", ""), limits.body)
-                finally:
-                    response.close()
             except UnreadableAnswerError as error:
                 of_answer(error, headers)
                 raise
             except (httpx.TransportError, OSError) as error:
                 # A worker that must stop gets this error too: whether anything was sent matters more than why it ended.
                 reason = one_line(_clean(str(error), self._settings), LONGEST_REASON) or type(error).__name__
-                if time.monotonic() > end:
+                if time.monotonic() >= end:
                     reason = f"longer than {seconds:g} s"
                 if not connection.is_sent:
                     raise self._not_sent(request.url, connection, error, reason) from None

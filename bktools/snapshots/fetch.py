@@ -40,7 +40,6 @@ def fetch(
     bar: Bar,
     *,
     threads: int = THREADS,
-    begin: Search[Record] | None = None,
     strict: bool = True,
     way_out: str = "",
 ) -> tuple[pa.Table, Facts]:
@@ -49,41 +48,30 @@ def fetch(
     The first attempt is fast. When the service's count or the ids show that the table changed meanwhile, a second, slower
     attempt proves for each page that it joins the page before.
 
-    `begin` is used instead of `search` for the first page. Where not `strict`, a failed check is a complaint in the
-    returned facts, except for repeated rows, which are always an error. `way_out` is the option that loads the table
-    despite a failed check, for messages.
-
-    Raises
-    ------
-    DriftError
-        When the table changed during both attempts.
-    UnreadableAnswerError
-        When rows do not match the filters.
-    ServiceError
-        When the service does not return the whole table.
+    Where not `strict`, a failed check is a complaint in the returned facts, except for repeated rows, which are always
+    an error. `way_out` is the option that loads the table despite a failed check, for messages.
     """
     advice = f"; {way_out} loads it with a warning instead" if way_out else ""
-    problem = repeated = ""
+    problem, again = "", 0
     for attempt in range(1, ATTEMPTS + 1):
         time, checks = dt.datetime.now(dt.UTC), Checks(noun, filters)
         try:
-            with closing(pages_of(search, begin=begin, threads=threads, prove=attempt > 1)) as pages:
+            with closing(pages_of(search, threads=threads, prove=attempt > 1)) as pages:
                 rows = _table(noun, _checked(pages, checks, bar))
         except DriftError as error:
             problem = str(error)
         else:
             if strict:
                 checks.require_filters(advice)
-            repeated = checks.repeated(len(pc.unique(rows.column("id"))))
-            problem = repeated or checks.drift()
-            if not problem or (attempt == ATTEMPTS and not strict and not repeated):
-                complaints = tuple(filter(None, [problem, *checks.unfiltered()]))
-                return rows, Facts(time.isoformat(), checks.count, checks.verified(), complaints)
+            again = checks.count - len(pc.unique(rows.column("id")))
+            problem = checks.drift(again)
+            if not problem or (attempt == ATTEMPTS and not strict and not again):
+                return rows, Facts(time.isoformat(), checks.count, checks.verified(), checks.complaints(problem))
         bar.update(-checks.count)
         log.info("%s: attempt %s of %s failed: %s", noun.name, attempt, ATTEMPTS, problem)
     raise DriftError(
         f"the {noun.name} changed while they were read, {ATTEMPTS} times in a row ({problem}): the last snapshot is "
-        f"unchanged; load again{'' if repeated else advice}"
+        f"unchanged; load again{'' if again else advice}"
     )
 
 

@@ -30,7 +30,6 @@ from bktools.errors import (
     UnreadableAnswerError,
     UnverifiedTableWarning,
 )
-from bktools.frames.schema import schema_of
 from bktools.progress import SILENT, Bar, note, progress
 from bktools.service import Service
 from bktools.service.companies import ALL, Company, companies_among, company_ids
@@ -207,15 +206,7 @@ def _stored(load: Load, query: Query, snapshot: Snapshot, *, problem: str = "") 
     if content is None:
         return None
     rows, facts = content
-    return Part(query, _with_columns(rows, schema_of(load.noun.record)), facts, "snapshot", snapshot, problem)
-
-
-def _with_columns(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return rows with the columns of a schema; one that an earlier version did not have is null."""
-    if rows.schema.equals(schema):
-        return rows
-    columns = [rows[item.name] if item.name in rows.column_names else pa.nulls(len(rows), item.type) for item in schema]
-    return pa.table(columns, schema=schema)
+    return Part(query, rows, facts, "snapshot", snapshot, problem)
 
 
 def _fetched(load: Load, query: Query, *, bar: Bar, threads: int, has_copy: bool) -> tuple[pa.Table, Facts]:
@@ -226,11 +217,9 @@ def _fetched(load: Load, query: Query, *, bar: Bar, threads: int, has_copy: bool
     return fetch(
         load.noun,
         query.filters,
-        search_of(load.service, load.noun, query.filters),
+        search_of(load.service, load.noun, query.filters, first_attempts=ATTEMPTS_WITH_COPY if has_copy else None),
         bar,
         threads=threads,
-        # Fewer retries when a cached copy can be used.
-        begin=search_of(load.service, load.noun, query.filters, attempts=ATTEMPTS_WITH_COPY) if has_copy else None,
         strict=load.options.verify == "strict",
         way_out=load.options.way_out,
     )

@@ -20,9 +20,6 @@ ONE_HOUR = dt.timedelta(hours=1)
 
 Load = TypeVar("Load", bound=Callable[..., Any])
 
-Verify = Literal["strict", "warn"]
-OnError = Literal["raise", "collect"]
-
 
 class LoadOptions(TypedDict, total=False):
     """The options of a load as keywords, see `Options`."""
@@ -30,23 +27,15 @@ class LoadOptions(TypedDict, total=False):
     as_of: Moment | None
     max_age: dt.timedelta | float
     refresh: bool
-    verify: Verify
+    verify: Literal["strict", "warn"]
     cache: bool
-    on_error: OnError
+    on_error: Literal["raise", "collect"]
     progress: bool | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of a load, as `bktools.load_categories` describes them. Creating them checks them.
-
-    Attributes
-    ----------
-    until : datetime, optional
-        Use the newest snapshot up to this instant, and fetch nothing.
-    way_out : str
-        The argument or option that turns a failed check into a warning; empty where the caller cannot set it.
-    """
+    """The options of a load, as `bktools.load_categories` describes them. Creating them checks them."""
 
     as_of: Moment | None = None
     max_age: dt.timedelta | float = ONE_HOUR
@@ -55,7 +44,9 @@ class Options:
     cache: bool = True
     on_error: str = "raise"
     progress: bool | None = None
+    # Use the newest snapshot up to this instant, and fetch nothing.
     until: dt.datetime | None = field(init=False)
+    # The argument or option that turns a failed check into a warning; empty where the caller cannot set it.
     way_out: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -111,7 +102,8 @@ def instant(argument: str, moment: Moment) -> dt.datetime:
             text = f"{text}-{calendar.monthrange(year, month)[1]}"
         if len(text) > len("2026-10-31"):
             return rules.timestamp(text)
-        return dt.datetime.combine(dt.date.fromisoformat(text), dt.time.max, tzinfo=dt.UTC)
+        # Python would read a week as its Monday.
+        return dt.datetime.combine(dt.date.fromisoformat(text.replace("W", "week")), dt.time.max, tzinfo=dt.UTC)
     except ValueError:
         raise ArgumentError(argument, "must be a day such as 2026-10-31 or an ISO 8601 instant", moment) from None
 

@@ -37,23 +37,14 @@ class Query:
 
 @dataclass(frozen=True)
 class Facts:
-    """Time, number and checks of fetched rows.
+    """Time, number and checks of fetched rows."""
 
-    Parameters
-    ----------
-    fetched_at : str
-        Time of the request for the first page, by this machine's clock; ISO 8601, UTC.
-    rows : int
-        Number of rows.
-    verified : tuple of str
-        The passed checks: "ids", "filters", "total", "joins".
-    complaints : tuple of str
-        The failed checks, which `verify="warn"` accepted.
-    """
-
+    # Time of the request for the first page, by this machine's clock; ISO 8601, UTC.
     fetched_at: str
     rows: int
+    # The passed checks: "ids", "filters", "total", "joins".
     verified: tuple[str, ...] = ()
+    # The failed checks, which `verify="warn"` accepted.
     complaints: tuple[str, ...] = ()
 
     @property
@@ -89,26 +80,16 @@ def about_of(schema: pa.Schema) -> About:
 
 @dataclass(frozen=True, order=True)
 class Snapshot:
-    """A committed snapshot, as the name of its file says. The order is that of the commits; clocks do not decide it.
+    """A committed snapshot, as the name of its file says. The order is that of the commits; clocks do not decide it."""
 
-    Parameters
-    ----------
-    number : int
-        Its place in the history of its query. Two processes that commit at once may take the same number.
-    time : datetime
-        When the rows were fetched, UTC.
-    digest : str
-        The first 16 digits of the SHA-256 of the file.
-    path : Path
-        The file.
-    is_damaged : bool
-        Whether the file was set aside.
-    """
-
+    # Its place in the history of its query. Two processes that commit at once may take the same number.
     number: int
+    # When the rows were fetched, UTC.
     time: dt.datetime
+    # The first 16 digits of the SHA-256 of the file.
     digest: str
     path: Path
+    # Whether the file was set aside.
     is_damaged: bool = False
 
     @classmethod

@@ -49,13 +49,7 @@ _pruning = threading.Lock()
 
 
 class Store:
-    """The snapshots of one credential in one environment; another credential never finds them.
-
-    Parameters
-    ----------
-    settings : Settings
-        Environment, credential and cache folder.
-    """
+    """The snapshots of one credential in one environment; another credential never finds them."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings

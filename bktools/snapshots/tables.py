@@ -262,7 +262,9 @@ def load_table(
     service = service_or_default(service)
     parts, failures = Load(noun, service, options).read(company, filters)
     warn(noun.name, parts, failures, stacklevel=4)
-    rows = pa.concat_tables([schema_of(noun.record).empty_table(), *(part.rows for part in parts)])
+    schema = schema_of(noun.record)
+    # A column that an earlier version of bktools did not have is null.
+    rows = pa.concat_tables([schema.empty_table(), *(part.rows for part in parts)], promote_options="permissive")
     facts = [part.facts for part in parts]
     companies = [company for part in parts if (company := part.query.filters.get("company_id")) is not None]
     about = {
@@ -280,4 +282,4 @@ def load_table(
     }
     if failures:
         about["failures"] = [failure.row() for failure in failures]
-    return to_pandas(rows, about)
+    return to_pandas(rows.select(schema.names), about)

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ from bktools.consoles import laid_out, readable, room
 from bktools.contract.rules import text as checked_text
 from bktools.contract.rules import whole_number
 from bktools.frames.currencies import shown
-from bktools.frames.engine import scannable, source_of
+from bktools.frames.engine import in_memory, parquet, source_of
 from bktools.frames.names import IDENTIFIERS, in_reading_order
 from bktools.frames.schema import dated
 from bktools.widgets.grid import cell, display_grid, grid_class, grid_of, instead_of
@@ -141,7 +142,7 @@ def show(frame: Any, rows: int = SHOWN_ROWS, *, title: str = "") -> Shown:
     """
     count = whole_number("rows", rows, smallest=1)
     most = max(count, GRID_ROWS)
-    whole: Any = scannable(frame)
+    whole: Any = parquet(frame) if isinstance(frame, str | Path) else in_memory(frame)
     is_table = isinstance(whole, pa.Table)
     table: pa.Table = whole.slice(0, most) if is_table else whole.head(most)
     names = table.column_names

@@ -8,12 +8,11 @@ import narwhals as nw
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
 from bktools.errors import ArgumentError, InputError, OutOfMemoryError
-from bktools.frames.engine import engine, scannable
+from bktools.frames.engine import engine, in_memory
 from bktools.frames.schema import to_pandas
 
 CODES = pa.table(
@@ -41,7 +40,7 @@ def path(tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_frames_of_every_kind_are_scanned_with_nulls_as_nulls(kind, path):
     """Any frame gives the same rows; a missing text is null, equal to nothing and different from nothing."""
-    with engine("test", codes=scannable(KINDS[kind](path), "codes")) as connection:
+    with engine("test", codes=in_memory(KINDS[kind](path), "codes")) as connection:
         assert connection.execute("SELECT code, more FROM codes ORDER BY more").fetchall() == [
             ("0400", 1), (None, 2), ("1200 of more than twelve letters", 3),
         ]  # fmt: skip
@@ -50,12 +49,8 @@ def test_frames_of_every_kind_are_scanned_with_nulls_as_nulls(kind, path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_other_columns_are_left_out(kind, path):
-    """Of the columns that are asked for those that are there are kept; a file is read when it is scanned."""
-    found = scannable(KINDS[kind](path), "codes", ("code", "none"))
-    if isinstance(found, ds.Dataset):
-        assert kind in ("parquet", "text")
-    else:
-        assert found.column_names == ["code"]
+    """Of the columns that are asked for those that are there are kept."""
+    assert in_memory(KINDS[kind](path), "codes", ("code", "none")).column_names == ["code"]
 
 
 @pytest.mark.parametrize("kind", ["pandas", "arrow", "polars"])
@@ -63,7 +58,7 @@ def test_text_is_not_copied(kind, path):
     """The engine scans the very bytes that the caller's frame has."""
     frame = KINDS[kind](path)
     before = frame.to_arrow(compat_level=pl.CompatLevel.newest()) if kind == "polars" else pa.table(frame)
-    assert _places(scannable(frame).column("code")) == _places(before.column("code"))
+    assert _places(in_memory(frame).column("code")) == _places(before.column("code"))
 
 
 def _places(column):
@@ -75,15 +70,15 @@ def _places(column):
 def test_what_is_no_frame_is_refused(wrong):
     """The argument, what it must be, and what it is."""
     with pytest.raises(ArgumentError, match=r"^chart must be a pandas, pyarrow, .* Parquet file, is a \w+$"):
-        scannable(wrong, "chart")
+        in_memory(wrong, "chart")
 
 
 def test_column_of_mixed_types_is_refused():
     """A column of numbers and text has lost leading zeros somewhere; it is named. One that is not used may hold both."""
     mixed = pd.DataFrame({"code": ["0400", 400], "name": ["a", "b"]})
     with pytest.raises(InputError, match="the column code of chart holds values of mixed or unknown types"):
-        scannable(mixed, "chart")
-    assert scannable(mixed, "chart", ["name"]).column_names == ["name"]
+        in_memory(mixed, "chart")
+    assert in_memory(mixed, "chart", ["name"]).column_names == ["name"]
 
 
 def test_relation_that_fails_is_an_error_of_bktools():
@@ -91,7 +86,7 @@ def test_relation_that_fails_is_an_error_of_bktools():
     connection = duckdb.connect(":memory:", config={"memory_limit": "10MB", "max_temp_directory_size": "0B"})
     rows = connection.sql("SELECT range::VARCHAR || repeat('x', 50) AS code FROM range(1000000) ORDER BY code")
     with pytest.raises(OutOfMemoryError, match=r"^chart needs more memory than there is") as caught:
-        scannable(rows, "chart")
+        in_memory(rows, "chart")
     assert "\n" not in str(caught.value)
 
 

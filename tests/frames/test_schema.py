@@ -12,6 +12,7 @@ import pytest
 
 import bktools
 from bktools.errors import InputError
+from bktools.frames.columns import amounts_of
 from bktools.frames.schema import TEXT, are_days, to_arrow, to_pandas
 
 ID = "123e4567-e89b-42d3-a456-426614174000"
@@ -35,6 +36,13 @@ def test_what_is_no_table_is_one_line(frame: object, said: str):
     with pytest.raises(InputError, match=said) as caught:
         to_arrow(frame, "the chart")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("amount", "said"), [("1,5", "is text: "), (1.5, "is double .whose sums are not exact")])
+def test_the_way_out_fits_the_column(amount: object, said: str):
+    """Amounts that are text have no sums; the advice is the same."""
+    with pytest.raises(InputError, match=f"column amount must be an exact number, {said}.*give decimals"):
+        amounts_of(pa.table({"amount": [amount]}))
 
 
 TAKERS: dict[str, Callable[[pd.DataFrame, Path, bktools.Service], object]] = {

@@ -61,10 +61,11 @@ def secure(serve, issuer):
 class Tunnel:
     """A proxy that takes CONNECT and lends its line; `seen` is what it was told."""
 
-    def __init__(self):
-        self.seen = b""
+    def __init__(self, tls=None):
+        self.seen, self._tls = b"", tls
         self._open = [socket.create_server(("127.0.0.1", 0))]
-        self.url = f"http://127.0.0.1:{self._open[0].getsockname()[1]}"
+        scheme = "https://localhost" if tls else "http://127.0.0.1"
+        self.url = f"{scheme}:{self._open[0].getsockname()[1]}"
         threading.Thread(target=self._serve, daemon=True).start()
 
     def stop(self):
@@ -78,6 +79,7 @@ class Tunnel:
         with contextlib.suppress(OSError):
             while True:
                 near = self._open[0].accept()[0]
+                near = self._tls.wrap_socket(near, server_side=True) if self._tls else near
                 head = b""
                 while b"\r\n\r\n" not in head:
                     head += near.recv(4096)
@@ -238,6 +240,26 @@ def test_requests_go_through_a_proxy_and_end_in_time(secure, converse, trusted, 
     with pytest.raises(ConnectionLostError, match="longer than"):
         service.search_categories(COMPANY)
     assert time.monotonic() - begin < 15
+
+
+@pytest.mark.parametrize("is_behind_tls", [False, True])
+def test_an_answer_that_comes_in_parts_is_read_whole(secure, converse, trusted, issuer, is_behind_tls):
+    """A read that waits looks at its deadline many times, and loses nothing of what TLS has received meanwhile."""
+    small = SmallService(ROWS)
+
+    def slowly(asked):
+        (whole,) = answer(small.page(asked))
+        for begin in range(0, len(whole), 400):
+            yield 0.25
+            yield whole[begin : begin + 400]
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    issuer.issue_cert("localhost").configure_cert(context)
+    server, tunnel = secure(script=slowly), Tunnel(context if is_behind_tls else None)
+    service = converse(server, proxy=tunnel.url, ca_bundle=trusted)
+    assert len(service.search_categories(COMPANY).data) == 5
+    assert len(server.asked) == 1
+    tunnel.stop()
 
 
 @pytest.mark.parametrize("kind", ["certificate", "proxy"])

@@ -92,6 +92,13 @@ def test_a_moment_means_utc_on_any_machine(served_by, monkeypatch, moment, said)
         time.tzset()
 
 
+@pytest.mark.parametrize("week", ["2026-W44", "2026W44"])
+def test_a_week_is_no_day(served_by, week):
+    """A week is refused, not read as its Monday."""
+    with pytest.raises(ArgumentError, match="as_of must be a day such as 2026-10-31"):
+        bktools.load_categories(as_of=week, service=served_by(lambda _: answer(NO_ROWS)))
+
+
 def test_a_renewed_token_is_told_of_the_history_before_it(served_by, tmp_path, capsys):
     """The first load with another token, and a moment of the past, say which snapshots are left behind and what keeps them."""
     first = served_by(lambda _: answer(NO_ROWS))
