@@ -237,8 +237,6 @@ def _change(
     company_id = required_company(company or settings.company)
     with Journal(settings) as journal:
         journal.recover()
-        if state_of(journal, company_id, period)[0] == state:
-            raise JournalError(f"the period {period} of company {company_id} is {state} already: nothing was recorded")
         _set_state(journal, company_id, period, state, reason, by)
 
 
@@ -292,15 +290,18 @@ def approve(journal: Journal, company_id: str, month: str, *, plan_id: str, by: 
 
 def _set_state(journal: Journal, company_id: str, month: str, state: str, reason: str | None, by: str) -> None:
     """Close or open a period; refuse to close it while an export of it may still change."""
-    unfinished = journal.rows(_UNFINISHED, company_id, month) if state == CLOSED else []
-    if unfinished:
-        batch, more = unfinished[0]["batch_id"], f" and {len(unfinished) - 1} more" if len(unfinished) > 1 else ""
-        raise JournalError(
-            f"the period {month} of company {company_id} stays open: batch {batch} of it is {unfinished[0]['state']}"
-            f"{more}; send it or settle it first ({journal.command(f'export resolve {batch}')})"
-        )
-    before = CLOSED if state == OPEN else OPEN
+    # Under the lock of the company none of its batches changes.
     with journal.recording(company_id) as connection:
+        before, _ = state_of(journal, company_id, month)
+        if before == state:
+            raise JournalError(f"the period {month} of company {company_id} is {state} already: nothing was recorded")
+        unfinished = journal.rows(_UNFINISHED, company_id, month) if state == CLOSED else []
+        if unfinished:
+            batch, more = unfinished[0]["batch_id"], f" and {len(unfinished) - 1} more" if len(unfinished) > 1 else ""
+            raise JournalError(
+                f"the period {month} of company {company_id} stays open: batch {batch} of it is {unfinished[0]['state']}"
+                f"{more}; send it or settle it first ({journal.command(f'export resolve {batch}')})"
+            )
         record_event(connection, "period", f"{company_id} {month}", before, state, reason, by)
 
 

@@ -228,8 +228,8 @@ class Records:
                 *(
                     f"close {row['subject_id']}: the entries that it held back were changed after it was written"
                     for row in self.rows(entry_data.CLOSES)
-                    if self._digest(entry_data.OF_CLOSE, row["event_id"])
-                    != json.loads(row["message"])["held_back_sha256"]
+                    # Its message names the digest; one that was changed by hand may be any text.
+                    if self._digest(entry_data.OF_CLOSE, row["event_id"]) not in str(row["message"])
                 ),
             ]
 

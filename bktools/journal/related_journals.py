@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -64,8 +65,11 @@ class RelatedJournal:
 
     def is_named(self, text: str) -> bool:
         """Whether a text names this journal: by an address, or by at least eight characters of its id."""
-        by_address = "://" in text and normalised(text) in self.addresses
-        return by_address or (len(text) >= 8 and self.id.startswith(text))  # noqa: PLR2004 - as messages show it
+        # A text that is no address has no normal form.
+        with suppress(ValueError):
+            if normalised(text) in self.addresses:
+                return True
+        return len(text) >= 8 and self.id.startswith(text)  # noqa: PLR2004 - as messages show it
 
 
 def folder_of(settings: Settings) -> Path:

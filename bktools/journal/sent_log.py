@@ -131,10 +131,9 @@ class SentLog:
     def machine(self) -> str:
         """Return the random identity of this sent log. A machine that lost both folders is another one."""
         with self._locked(MACHINE):
-            files = [folder / MACHINE for folder in self.folders]
-            machines = [file.read_text() for file in files if file.exists()]
+            machines = [text.decode() for folder in self.folders if (text := _content(folder / MACHINE))]
             machine = machines[-1] if machines else secrets.token_hex(4)
-            if len(machines) < len(files):
+            if len(machines) < len(self.folders):
                 self._replace(MACHINE, machine.encode())
         return machine
 

@@ -229,3 +229,21 @@ def test_a_folder_of_marks_that_says_nothing_is_known_by_its_name(tmp_path, cont
     if content is not None:
         (tmp_path / "about.json").write_bytes(content)
     assert read_about(tmp_path) == {"journal": tmp_path.name, "path": "", "addresses": []}
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_an_identity_that_one_place_lost_is_that_of_the_other(tmp_path, place):
+    """A file of the machine's identity that is empty does not make it another machine, or one without a name."""
+    log = SentLog(tmp_path / "inner", tmp_path / "outer", "id")
+    machine = log.machine()
+    (log.folders[place] / "machine").write_bytes(b"")
+    assert log.machine() == machine
+    assert [(folder / "machine").read_text() for folder in log.folders] == [machine] * 2
+
+
+def test_an_identity_that_cannot_be_read_is_one_clear_error(tmp_path):
+    """What the operating system says is told with the file."""
+    log = SentLog(tmp_path / "inner", tmp_path / "outer", "id")
+    (log.folders[1] / "machine").mkdir(parents=True)
+    with pytest.raises(StorageError, match=r"the sent log in .*machine cannot be read: .*nothing was sent"):
+        log.machine()
