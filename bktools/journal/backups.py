@@ -88,14 +88,14 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
     if settings.journal is not None:
         return _go_on(settings, source, by)
     folder = disk.private_folder(folder_of(settings))
-    path, outer = folder / FILE, outer_folder(settings)
+    path = folder / FILE
     made = folder / f"journal-restored-{secrets.token_hex(8)}.sqlite"
     try:
         _copy(source, path, made)
         with File(made, str(source or path)) as file:
-            journal_id = _checked(file, source or path, settings, folder)
-            sent_log = SentLog(folder, outer, journal_id)
-            refuse_elsewhere(sent_log, path, journal_id)
+            _require_own(file, source or path, settings, folder)
+            sent_log = SentLog(folder, outer_folder(settings), file)
+            refuse_elsewhere(sent_log, path)
             companies = sent_log.of_all()
             if sent_log.are_known_outside():
                 evidence = None
@@ -174,8 +174,8 @@ def _copy(source: Path | None, path: Path, made: Path) -> None:
                 shutil.copyfile(beside, made.with_name(made.name + suffix))
 
 
-def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
-    """Check a copy and return its identity; an empty copy gets the identity that the sent log names."""
+def _require_own(file: File, source: Path, settings: Settings, folder: Path) -> None:
+    """Refuse a copy that is damaged or of another journal; an empty copy gets the identity that the sent log names."""
     damage = file.damage()
     if damage:
         raise StorageError(f"{source} is damaged: {damage[0]}; nothing was changed")
@@ -195,14 +195,15 @@ def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
             raise JournalError(
                 f"no journal {source} and no sent log was found: nothing was ever sent with this data folder"
             )
-    if len(wanted) != 1 or wanted == [file.id]:
-        return file.id
+    # Not `file.id`, which is read once: it is the one that the copy has after this.
+    own = file.about("id") or ""
+    if len(wanted) != 1 or wanted == [own]:
+        return
     if has_batches:
-        raise JournalError(f"{source} is journal {file.id[:8]}, but {wanted[0][:8]} was used here: nothing was changed")
+        raise JournalError(f"{source} is journal {own[:8]}, but {wanted[0][:8]} was used here: nothing was changed")
     # A copy without batches becomes a new start of the journal that the sent log names.
     with file.transaction() as connection:
         adopt(connection, wanted[0])
-    return wanted[0]
 
 
 def _gap(file: Records, companies: dict[str, list[SentLine]]) -> list[SentLine]:
@@ -328,11 +329,11 @@ def _put_in_place(made: Path, path: Path) -> Path | None:
 
 def _log_newest_event(journal: Journal, companies: dict[str, list[SentLine]]) -> None:
     """Append a line with the restored journal's last event for each company whose lines do not match it."""
-    journal.sent_log.confirm(journal.about_me)
+    journal.sent_log.confirm()
     for lines in companies.values():
         for line in _of_lost_batches(journal, lines)[-1:]:
             last = journal.last_event()
             row = journal.state_of(line.batch_id)
             state = line.state if row is None else row["state"]
             anew = replace(line, event=last["event_id"], digest=last["digest"], state=state)
-            journal.sent_log.write(anew, journal.about_me)
+            journal.sent_log.write(anew)

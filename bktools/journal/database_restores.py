@@ -13,7 +13,6 @@ import logging
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bktools.caller import in_shell
 from bktools.contract import rules
@@ -58,8 +57,6 @@ class DatabaseRestores:
         Its database.
     sent_log : SentLog
         The sent log of this machine.
-    about : callable
-        Returns location and addresses of the journal, see `Journal.about_me`.
     command : callable
         Completes a command for a message, see `Journal.command`.
     """
@@ -67,7 +64,6 @@ class DatabaseRestores:
     records: Records
     database: Postgres
     sent_log: SentLog
-    about: Callable[[], dict[str, Any]]
     command: Callable[[str], str]
 
     def sender(self) -> str:
@@ -85,7 +81,7 @@ class DatabaseRestores:
                 last["event_id"], last["digest"], position["database"], position["flushed"], restores.last,
                 self._senders(restores, seen),
             )  # fmt: skip
-            self.sent_log.see(newest, self.about(), anew=anew)
+            self.sent_log.see(newest, anew=anew)
         except (StorageError, JournalBusyError) as error:
             # Reading goes on without a sent log, sending does not.
             log.warning("%s", error)
@@ -94,7 +90,7 @@ class DatabaseRestores:
         """Whether this machine has to confirm a restore; a restore that nobody noticed before is written down."""
         seen = self.sent_log.seen()
         is_known = self._agrees(seen, self.database.position(), self._restores())
-        if is_known and not self.sent_log.lost(self.records):
+        if is_known and not self.sent_log.lost():
             return False
         with self.records.transaction() as connection:
             restores, position = self._restores(), self.database.position()

@@ -9,9 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from bktools.caller import in_shell
 from bktools.errors import JournalBusyError, JournalError, StorageError
@@ -99,14 +97,12 @@ class Journal(Records):
             self._belongs()
             # A file journal may be beside the sent log of a database.
             inner = self.folder if self.path else self.folder / SHARED / self.id
-            self.sent_log = SentLog(inner, outer_folder(settings), self.id)
+            self.sent_log = SentLog(inner, outer_folder(settings), self)
             self.undelivered = UndeliveredAnswers(inner)
             self.related = RelatedJournals(self, self.folder, self.sent_log, self.command)
             self.restores = None
             if isinstance(self._database, Postgres):
-                self.restores = DatabaseRestores(
-                    self, self._database, self.sent_log, lambda: self.about_me, self.command
-                )
+                self.restores = DatabaseRestores(self, self._database, self.sent_log, self.command)
                 self.restores.see()
         except BaseException:
             super().close()
@@ -120,11 +116,6 @@ class Journal(Records):
     def command(self, words: str) -> str:
         """Return a command ready to be run: it names this journal's environment."""
         return command_of(self._settings, words)
-
-    @cached_property
-    def about_me(self) -> dict[str, Any]:
-        """The journal's location and addresses, as its sent log has them; read once, when it has the address in use."""
-        return {"path": self.location, "addresses": self.addresses()}
 
     def problems(self) -> list[str]:
         """Check the journal's file, events and sent log; return a line for each fault."""
@@ -154,7 +145,7 @@ class Journal(Records):
             raise JournalError(self.restores.noticed())
         if self.path is None:
             return
-        require_newest(self, self.sent_log, self.path)
+        require_newest(self.sent_log, self.path)
         was_sent = self.rows("SELECT 1 AS found FROM events WHERE subject = 'batch' AND after = 'SENDING' LIMIT 1")
         if was_sent and not self.sent_log.are_known_outside():
             raise JournalError(
@@ -513,7 +504,7 @@ class Journal(Records):
             last["event_id"], last["digest"], batch_id, row["plan_id"], row["company_id"], row["state"],
             row["message"] or "", row["changed_at"], packed(body) if body else "", row["job_id"] or "",
         )  # fmt: skip
-        self.sent_log.write(line, self.about_me)
+        self.sent_log.write(line)
 
     def _claims(self, batch: BatchRequest) -> list[Row]:
         """Return the other batches that hold entries of a batch, PLANNED ones last."""
@@ -562,7 +553,7 @@ class Journal(Records):
                 last = self.last_event()
                 line = replace(lines[-1], event=last["event_id"], digest=last["digest"], body="")
                 try:
-                    self.sent_log.write(line, self.about_me)
+                    self.sent_log.write(line)
                 except StorageError as error:
                     # It is in the journal. Without this line a backup from before it is not noticed.
                     log.warning("%s", error)
@@ -638,13 +629,13 @@ def identity_of(settings: Settings) -> str:
         return f"{file.id}  ({path})"
 
 
-def require_newest(file: Records, sent_log: SentLog, path: Path) -> None:
+def require_newest(sent_log: SentLog, path: Path) -> None:
     """Refuse an old copy of a file, and a second copy."""
-    refuse_elsewhere(sent_log, path, file.id)
-    sent_log.require_current(file)
+    refuse_elsewhere(sent_log, path)
+    sent_log.require_current()
 
 
-def refuse_elsewhere(sent_log: SentLog, path: Path, journal_id: str) -> None:
+def refuse_elsewhere(sent_log: SentLog, path: Path) -> None:
     """Refuse a copy of a file that was moved to a database, or whose original, which sent last, still exists."""
     # Where it was when a batch was last sent with it.
     location = str(read_about(sent_log.folders[1])["path"])
@@ -656,7 +647,7 @@ def refuse_elsewhere(sent_log: SentLog, path: Path, journal_id: str) -> None:
     last = Path(location)
     if last.is_file() and path != last and not (path.exists() and path.samefile(last)):
         with File(last) as file:
-            if file.id == journal_id:
+            if file.id == sent_log.journal.id:
                 raise JournalError(
                     f"{path} is a copy of the journal {last}, which still exists: nothing was sent; use the original (set "
                     f"BKTOOLS_DATA_DIR to {last.parent.parent}), or remove it first"

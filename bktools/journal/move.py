@@ -95,13 +95,13 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
     if not path.exists():
         raise JournalError(f"there is no journal {path}: nothing to move; the database starts as a new journal")
     with File(path) as file, ExitStack() as stack:
-        sent_log = SentLog(folder, outer_folder(settings), file.id)
+        sent_log = SentLog(folder, outer_folder(settings), file)
         for company_id in file.companies():
             stack.enter_context(sending_for(folder, company_id))
         _require_whole(file, f"{path} is damaged", "nothing was moved")
         moved = file.about("moved_to")
         if moved is None:
-            require_newest(file, sent_log, path)
+            require_newest(sent_log, path)
         for row in file.rows("SELECT batch_id FROM batches WHERE state = 'SENDING'"):
             raise JournalError(
                 f"batch {row['batch_id']} was being sent by a process that ended: nothing was moved; look it up with "
@@ -117,11 +117,11 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
             company: [*_numbered_anew(lines, offset, file, database)] for company, lines in sent_log.of_all().items()
         }
         # From now on the sent log of the file leads to the database.
-        sent_log.confirm({"path": database.location, "addresses": file.addresses()})
+        sent_log.confirm(moved_to=database.location)
     with Journal(settings) as journal, ExitStack() as stack:
         for company_id in sorted(of_file):
             stack.enter_context(journal.sending(company_id))
-        journal.sent_log.confirm(journal.about_me, of_file)
+        journal.sent_log.confirm(of_file)
         journal.undelivered.take(UndeliveredAnswers(folder))
         return journal.last_event()
 

@@ -236,7 +236,7 @@ class RelatedJournals:
                 file.require_in_place()
                 if other.id not in self._current:
                     # An old copy lacks the batches that were sent after it was made.
-                    SentLog(file.path.parent, self.sent_log.outer, other.id).require_current(file)
+                    SentLog(file.path.parent, self.sent_log.outer, file).require_current()
                     self._current.add(other.id)
                 yield other, file
 

@@ -221,7 +221,7 @@ def test_a_password_is_never_shown(machine, postgres, database, capsys):
     """Neither settings, places, messages nor tracebacks have it, whether the database answers or not."""
     shown = [repr(machine()), machine()._repr_html_(), identity_of(machine())]
     with Journal(machine()) as journal:
-        shown += [journal.location, str(journal.about_me), repr(journal._database.__dict__["_address"])]
+        shown += [journal.location, str(journal.sent_log._about), repr(journal._database.__dict__["_address"])]
     wrong = f"{PASSWORD}-wrong"
     for address in (
         postgres.address(database, password=wrong),

@@ -113,7 +113,7 @@ def test_a_job_that_another_batch_has_is_no_proof(settings, tmp_path):
         journal.backup(tmp_path / "kept.sqlite")
         send(journal, "2")
         (mark,) = journal.sent_log.of_all()[COMPANY][-1:]
-        journal.sent_log.write(replace(mark, job_id=batch_of("1").entry_ids[0]), journal.about_me)
+        journal.sent_log.write(replace(mark, job_id=batch_of("1").entry_ids[0]))
     done = restore(settings, tmp_path / "kept.sqlite", by="Ada")
     assert (done.accepted, done.in_doubt) == ((), ("2",))
 
