@@ -30,29 +30,18 @@ from bktools.settings import Settings
 
 @dataclass(frozen=True)
 class Restored:
-    """The result of a restore.
+    """The result of a restore."""
 
-    Parameters
-    ----------
-    location : str
-        The journal's file, or its database.
-    set_aside : Path, optional
-        New path of the replaced file.
-    accepted : tuple of str
-        Missing batches that are ACCEPTED again.
-    in_doubt : tuple of str
-        UNKNOWN batches. Resolve each with `bktools export resolve`.
-    booked_twice : tuple of str
-        A line for each batch of this machine that another one has sent again.
-    unconfirmed : tuple of str
-        The other machines that sent with a restored database and have not confirmed it.
-    """
-
+    # The journal's file, or its database.
     location: str
+    # New path of the replaced file.
     set_aside: Path | None
+    # Missing batches that are ACCEPTED again, and UNKNOWN batches.
     accepted: tuple[str, ...]
     in_doubt: tuple[str, ...]
+    # A line for each batch of this machine that another one has sent again.
     booked_twice: tuple[str, ...] = ()
+    # The other machines that sent with a restored database and have not confirmed it.
     unconfirmed: tuple[str, ...] = ()
 
 

@@ -47,23 +47,12 @@ class _Restores:
 
 @dataclass(eq=False)
 class DatabaseRestores:
-    """The restores of one shared database, as this machine and the database know them.
-
-    Parameters
-    ----------
-    records : Records
-        The journal.
-    database : Postgres
-        Its database.
-    sent_log : SentLog
-        The sent log of this machine.
-    command : callable
-        Completes a command for a message, see `Journal.command`.
-    """
+    """The restores of one shared database, as this machine and the database know them."""
 
     records: Records
     database: Postgres
     sent_log: SentLog
+    # Completes a command for a message, see `Journal.command`.
     command: Callable[[str], str]
 
     def sender(self) -> str:
@@ -102,12 +91,9 @@ class DatabaseRestores:
         return True
 
     def require(self, company_id: str, dates: Iterable[str | None]) -> None:
-        """Refuse to send; call it in the transaction that writes the intent, in which no other machine writes.
+        """Refuse to send while this machine has to confirm a restore, or the company waits for others.
 
-        Raises
-        ------
-        JournalError
-            When this machine has to confirm a restore, or the company waits for others.
+        Call it in the transaction that writes the intent, in which no other machine writes.
         """
         if not self._agrees(self.sent_log.seen(), self.database.position(), self._restores()):
             raise JournalError(self.noticed())
@@ -129,22 +115,8 @@ class DatabaseRestores:
     def waive(self, senders: Sequence[str], company_id: str, *, evidence: str, by: str) -> list[str]:
         """Record that a company does not wait for machines that cannot confirm a restore; return their names.
 
-        Parameters
-        ----------
-        senders : sequence of str
-            Their names, or the identities at the end of these.
-        company_id : str
-            The company.
-        evidence : str
-            Where it was looked up that none of the entries to be sent is booked. Without it, only entries dated after this day
-            are sent.
-        by : str
-            Name of the person.
-
-        Raises
-        ------
-        JournalError
-            When a name is not that of a machine that the company waits for.
+        `senders` are their names, or the identities at the end of these. `evidence` is where it was looked up that none
+        of the entries to be sent is booked; without it, only entries dated after this day are sent.
         """
         by = rules.not_blank("by", by)
         with self.records.transaction() as connection:

@@ -55,24 +55,6 @@ _HISTORY = {
 class Journal(Records):
     """The journal of one service. Open it in a `with` statement, use it from one thread.
 
-    Parameters
-    ----------
-    settings : Settings
-        Environment and data folder.
-
-    Attributes
-    ----------
-    id : str
-        Its random identity. A copy of the file has the same one.
-    sent_log : SentLog
-        The log of sent batches, outside of its file.
-    undelivered : UndeliveredAnswers
-        The answers of the service that could not be written to it.
-    related : RelatedJournals
-        The other journals of this user.
-    restores : DatabaseRestores, optional
-        The restores of its database; None for a file.
-
     Raises
     ------
     StorageError
@@ -100,6 +82,7 @@ class Journal(Records):
             self.sent_log = SentLog(inner, outer_folder(settings), self)
             self.undelivered = UndeliveredAnswers(inner)
             self.related = RelatedJournals(self, self.folder, self.sent_log, self.command)
+            # Only a database that a team shares is restored without bktools.
             self.restores = None
             if isinstance(self._database, Postgres):
                 self.restores = DatabaseRestores(self, self._database, self.sent_log, self.command)
@@ -133,13 +116,7 @@ class Journal(Records):
     # Before sending
 
     def require_current(self) -> None:
-        """Refuse to send when this is an old copy of the journal.
-
-        Raises
-        ------
-        JournalError
-            When the file was replaced, is behind its sent log, or was never used by this user of this machine.
-        """
+        """Refuse to send when this is an old copy of the journal, or was never used by this user of this machine."""
         self.require_in_place()
         if self.restores is not None and self.restores.is_needed():
             raise JournalError(self.restores.noticed())
@@ -190,10 +167,7 @@ class Journal(Records):
     def sending(self, company_id: str) -> Iterator[None]:
         """Hold the company's lock, in this journal and in the other journals of the same service.
 
-        Raises
-        ------
-        JournalBusyError
-            When another process holds it; the message names that process.
+        Raise `JournalBusyError`, which names the process, when another one holds it.
         """
         with ExitStack() as stack:
             stack.enter_context(self._database.lock(company_id))
@@ -325,13 +299,6 @@ class Journal(Records):
 
         As at the start of a run, what is on its way is recovered, and an old copy of the journal is refused. Everything
         else that was read under the lost lock must be read again.
-
-        Raises
-        ------
-        JournalBusyError
-            When another process took the lock meanwhile.
-        JournalError
-            When the database that answers now is an old copy.
         """
         if not self._database.regain(company_id):
             return False
@@ -342,11 +309,7 @@ class Journal(Records):
     def recover(self, company_id: str | None = None) -> None:
         """Turn batches whose sender was killed into UNKNOWN: their requests may have arrived.
 
-        Parameters
-        ----------
-        company_id : str, optional
-            A company whose lock the caller holds. Default: every company whose lock is free, because no running process
-            can be sending its batches.
+        They are those of a company whose lock the caller holds, or by default of every company whose lock is free.
         """
         if company_id is not None:
             sql = "SELECT * FROM batches WHERE company_id = ? AND state = 'SENDING'"
@@ -370,15 +333,7 @@ class Journal(Records):
                 continue
 
     def resolve(self, batch_id: str, state: str, *, evidence: str, by: str, job_id: str | None = None) -> None:
-        """Record a person's finding: resolve an UNKNOWN batch, or withdraw a PLANNED one.
-
-        Raises
-        ------
-        JournalError
-            When the batch is not found, its outcome is known, or the job belongs to another batch.
-        JournalBusyError
-            When another process is sending for its company.
-        """
+        """Record a person's finding, see `resolve_export_job`: resolve an UNKNOWN batch, or withdraw a PLANNED one."""
         self.recover()
         before = self._resolvable(batch_id, state)
         with self._database.lock(before["company_id"]):
@@ -511,13 +466,7 @@ class Journal(Records):
         return [row for row in self.holding(batch.entry_ids) if row["batch_id"] != batch.batch_id]
 
     def require_open(self, company_id: str, periods: Iterable[str | None]) -> None:
-        """Refuse to send into a closed period, or an entry of no period while one is closed: it may belong there.
-
-        Raises
-        ------
-        JournalError
-            With the person who closed it, and the command that opens it again.
-        """
+        """Refuse to send into a closed period, or an entry of no period while one is closed: it may belong there."""
         asked = set(periods)
         sql = "SELECT * FROM periods WHERE company_id = ? AND state = 'CLOSED' ORDER BY period"
         for row in self.rows(sql, company_id):
@@ -534,15 +483,7 @@ class Journal(Records):
 
     @contextmanager
     def recording(self, company_id: str) -> Iterator[Connection]:
-        """Yield a transaction that writes about a company, so that a copy from before it is an old copy.
-
-        Raises
-        ------
-        JournalError
-            When this is an old copy of the journal, or the database refuses the change.
-        JournalBusyError
-            When another process is sending for the company.
-        """
+        """Yield a transaction that writes about a company, under its lock; a copy from before it is an old copy."""
         self.require_current()
         with self.sending(company_id):
             with self.transaction() as connection:

@@ -93,13 +93,7 @@ class Database(Protocol):
 
 
 class Records:
-    """The tables of an open journal. Use them from one thread, and close them.
-
-    Parameters
-    ----------
-    database : Database
-        The open database.
-    """
+    """The tables of an open journal. Use them from one thread, and close them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -198,13 +192,7 @@ class Records:
         self._database.require_in_place()
 
     def backup(self, target: Path) -> None:
-        """Write a consistent copy of the journal to a new file.
-
-        Raises
-        ------
-        StorageError
-            When the file exists or cannot be written; no partial copy is left.
-        """
+        """Write a consistent copy of the journal to a new file; no partial copy is left."""
         self._database.backup(target)
 
     def damage(self) -> list[str]:
@@ -316,13 +304,7 @@ def adopt(connection: Connection, journal_id: str) -> None:
 
 
 def require_format(connection: Connection, tables: str, location: str, way_out: str = "") -> None:
-    """Refuse a journal whose tables were made from another text.
-
-    Raises
-    ------
-    JournalError
-        With the version that can use the journal, or with another way out.
-    """
+    """Refuse a journal whose tables were made from another text; name the version that can use it, or another way out."""
     about = {row["name"]: row["value"] for row in connection.execute("SELECT name, value FROM about")}
     if about.get("format") != _format(tables):
         version = about.get("release", f"bktools at commit {READS_OLDER_FORMATS}")

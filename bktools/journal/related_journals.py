@@ -38,19 +38,10 @@ _SENT = "('SENDING', 'ACCEPTED', 'UNKNOWN')"
 
 @dataclass(frozen=True)
 class RelatedJournal:
-    """Another journal.
-
-    Parameters
-    ----------
-    id : str
-        Its identity.
-    location : str
-        Its file or its database, "" where that is not known.
-    addresses : tuple of str
-        The addresses of its service.
-    """
+    """Another journal: its identity, its file or database, and the addresses of its service."""
 
     id: str
+    # "" where it is not known.
     location: str
     addresses: tuple[str, ...]
 
@@ -89,23 +80,12 @@ def folder_of(settings: Settings) -> Path:
 
 @dataclass(eq=False)
 class RelatedJournals:
-    """The other journals of the data folder and of the user of this machine.
-
-    Parameters
-    ----------
-    own : Records
-        The journal in use.
-    folder : Path
-        The folder of its service.
-    sent_log : SentLog
-        Its sent log.
-    command : callable
-        Completes a command for a message, see `Journal.command`.
-    """
+    """The other journals of the data folder and of the user of this machine, for the journal in use."""
 
     own: Records
     folder: Path
     sent_log: SentLog
+    # Completes a command for a message, see `Journal.command`.
     command: Callable[[str], str]
     _open: dict[Path, File] = field(default_factory=dict)
     # The journals that were compared with their sent logs when they were opened, as one's own is at the start of a run.
@@ -157,17 +137,7 @@ class RelatedJournals:
         return [file.path.parent for other, file in journals if self.relation(other) == SAME]
 
     def say(self, name: str, relation: str, by: str) -> str:
-        """Record whether another journal has the same service, and return one line about the effect.
-
-        Parameters
-        ----------
-        name : str
-            An address of the other journal, or its id.
-        relation : str
-            "same" or "other".
-        by : str
-            Name of the person who decided it.
-        """
+        """Record whether the journal of an address or an id has the same service; return one line about the effect."""
         by = rules.not_blank("by", by)
         named = [other for other in self.all() if other.is_named(name)]
         if len(named) != 1:
