@@ -524,23 +524,21 @@ class Journal(Records):
             )
 
     def _belongs(self) -> None:
-        about = {row["name"]: row["value"] for row in self.rows("SELECT name, value FROM about")}
-        moved = about.get("moved_to")
-        if moved and self.path:
+        moved = self.path and self.about("moved_to")
+        if moved:
             raise JournalError(
                 f"the history of the journal {self.location} was moved to {moved}: nothing was read or sent; set BKTOOLS_JOURNAL to "
                 "that database"
             )
-        address = self._settings.identity
-        is_own = self._settings.state_dir == self.folder
-        addresses = self.addresses()
-        # An address that a person named is missing in a backup from before that.
-        if address not in addresses and (not is_own or "environment" not in about):
+        address, addresses = self._settings.identity, self.addresses()
+        if address not in addresses:
+            # An address that a person named is missing in a backup from before that.
+            is_named = self._settings.state_dir != self.folder
             with self.transaction() as connection:
-                if is_own:
-                    connection.execute("INSERT INTO about VALUES ('environment', ?) ON CONFLICT DO NOTHING", (address,))
-                row = (address, now().isoformat(), this_process())
-                connection.execute("INSERT INTO addresses VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
+                # Another process may have been the first to open a new journal.
+                if is_named or not self.addresses():
+                    row = (address, now().isoformat(), this_process())
+                    connection.execute("INSERT INTO addresses VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
             addresses = self.addresses()
         if address not in addresses:
             raise JournalError(

@@ -256,8 +256,10 @@ class _Target(Records):
             meeting = _Meeting(self, file)
             meeting.require_peace(settings, evidence)
             _close(file, self.location, by)
+            offset = 0
             if is_new:
-                offset = self._begin_as(file, connection, meeting)
+                adopt(connection, file.id)
+                self._copy(file, connection, meeting, offset)
             else:
                 offset = self._import(file, connection, meeting, by, evidence)
             self._extend_chain()
@@ -277,16 +279,8 @@ class _Target(Records):
             )
 
     def _has_nothing(self) -> bool:
-        """Whether nothing has happened here. Opening a database writes its environment and address, and no event."""
+        """Whether nothing has happened here. Opening a database writes its address, and no event."""
         return not any(self.rows(f"SELECT 1 FROM {table} LIMIT 1") for table in TABLES if table != "addresses")
-
-    def _begin_as(self, file: File, connection: Connection, meeting: _Meeting) -> int:
-        """Give an empty database the identity and the history of a file."""
-        adopt(connection, file.id)
-        for row in file.rows("SELECT value FROM about WHERE name = 'environment'"):
-            connection.execute("INSERT INTO about VALUES ('environment', ?)", (row["value"],))
-        self._copy(file, connection, meeting, 0)
-        return 0
 
     def _import(self, file: File, connection: Connection, meeting: _Meeting, by: str, evidence: str | None) -> int:
         """Write the history of a file after the one that is here, and repeat of this one what still holds."""

@@ -299,12 +299,11 @@ def create_tables(connection: Connection, tables: str) -> None:
 def adopt(connection: Connection, journal_id: str) -> None:
     """Give a journal in which nothing happened the identity of another one; opening it writes its address again."""
     connection.execute("UPDATE about SET value = ? WHERE name = 'id'", (journal_id,))
-    connection.execute("DELETE FROM about WHERE name = 'environment'")
     connection.execute("DELETE FROM addresses")
 
 
 def require_format(connection: Connection, tables: str, location: str, way_out: str = "") -> None:
-    """Refuse a journal whose tables were made from another text; name the version that can use it, or another way out."""
+    """Refuse a journal whose tables were made from another text, and name the version that can use it."""
     about = {row["name"]: row["value"] for row in connection.execute("SELECT name, value FROM about")}
     if about.get("format") != _format(tables):
         version = about.get("release", f"bktools at commit {READS_OLDER_FORMATS}")

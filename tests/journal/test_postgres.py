@@ -82,6 +82,26 @@ def test_what_was_sent_elsewhere_is_known_on_a_new_machine(machine):
         assert journal.problems() == []
 
 
+def test_a_new_database_belongs_to_the_service_that_was_first(machine, monkeypatch):
+    """Two services that open it at once do not share it: the second one is refused, and has left nothing in it."""
+    first, original = machine(), Journal.addresses
+
+    def later(journal):
+        known = original(journal)
+        monkeypatch.setattr(Journal, "addresses", original)
+        Journal(first).close()
+        return known
+
+    monkeypatch.setattr(Journal, "addresses", later)
+    other = load_settings(
+        "https://staging.example.com", env={}, data_dir=first.data_dir, journal=first.journal.reveal()
+    )
+    with pytest.raises(JournalError, match=r"belongs to https://books\.example\.com, not to https://staging"):
+        Journal(other)
+    with Journal(first) as journal:
+        assert journal.addresses() == ["https://books.example.com"]
+
+
 def test_one_machine_sends_for_a_company(machine):
     """The lock holds for all machines and names its holder; a connection that ends frees it, and what it sent is in doubt."""
     with Journal(machine("second")) as second:
