@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 
 import pandas as pd
@@ -14,6 +15,7 @@ from bktools.export.plan import BatchRequest
 from bktools.journal.export_jobs import accept_export_jobs, answer_to_all, open_questions
 from bktools.journal.journal import Journal
 from bktools.journal.undelivered import Answer
+from bktools.journal.unknown_outcomes import sendings_in_doubt
 
 COMPANIES = ["9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d", "123e4567-e89b-42d3-a456-426614174000"]
 
@@ -91,3 +93,21 @@ def test_the_answer_to_all_takes_no_later_batch(doubts, service):
     before = pd.Timestamp(re.search(r"--all-before (\S+)", answer_to_all(service=service))[1], tz="UTC")
     assert newest < before <= newest + pd.Timedelta("1s")
     assert answer_to_all(COMPANIES[0], service=service) == ""
+
+
+@pytest.mark.parametrize(
+    ("expires", "seconds"), [("7200", 7200), ("60", 3600), ("-1", 3600), ("null", 3600), ("1764000000000", 10**9)]
+)
+def test_a_job_ends_after_what_the_service_said(doubts, service, expires, seconds):
+    """The longest of the company's jobs counts; a number that is in no calendar is a job that has not ended."""
+    with Journal(service.settings) as journal:
+        entry = "00000000-0000-4000-8000-000000000009"
+        journal.claim([BatchRequest("batch-9", COMPANIES[0], [entry], b"{}")], "plan")
+        with journal.transaction() as connection:
+            connection.execute(
+                "UPDATE batches SET job = ? WHERE batch_id = 'batch-9'", (f'{{"expiresIn": {expires}}}',)
+            )
+        sent_at = dt.datetime.fromisoformat(journal.state_of("batch-0")["sent_at"])
+    assert sendings_in_doubt(COMPANIES[0], service=service) == {
+        "batch-0": (sent_at + dt.timedelta(seconds=seconds), "")
+    }
