@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from bktools.connection import service_or_default
 from bktools.contract import rules
-from bktools.frames.schema import COUNT, FLAG, TEXT
+from bktools.frames.schema import COUNT, DIGITS, FLAG, TEXT
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row
 from bktools.service import Service
@@ -37,16 +37,16 @@ def typed(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return a table of texts with the types of a schema; amounts have the scale of the finest one."""
     for place, field in enumerate(schema):
         column = table.column(place)
-        kind = _money(column) if pa.types.is_decimal(field.type) else field.type
-        table = table.set_column(place, field.with_type(kind), pc.cast(column, kind))
+        column = _exact(column) if pa.types.is_decimal(field.type) else pc.cast(column, field.type)
+        table = table.set_column(place, field.with_type(column.type), column)
     return table
 
 
-def _money(amounts: pa.ChunkedArray) -> pa.DataType:
-    parts = pc.extract_regex(amounts, r"-?(?P<whole>\d+)\.?(?P<fraction>\d*)")
-    whole, fraction = (
-        pc.max(pc.utf8_length(pc.struct_field(parts, name))).as_py() or 0 for name in ("whole", "fraction")
-    )
-    # Amounts of two files may not fit into one column of 38 digits.
-    kind = pa.decimal128 if whole + fraction <= pa.decimal128(38).precision else pa.decimal256
-    return kind(38 if kind is pa.decimal128 else 76, fraction)
+def _exact(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return amounts with the decimals of the finest one; of 76 digits where 38 are not enough for those of two files."""
+    decimals = pc.utf8_length(pc.replace_substring_regex(amounts, r"^[^.]*\.?", ""))
+    scale = pc.max(decimals).as_py() or 0
+    try:
+        return pc.cast(amounts, pa.decimal128(DIGITS, scale))
+    except pa.ArrowInvalid:
+        return pc.cast(amounts, pa.decimal256(2 * DIGITS, scale))
