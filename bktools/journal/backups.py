@@ -85,15 +85,16 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
             _require_own(file, source or path, settings, folder)
             sent_log = SentLog(folder, outer_folder(settings), file)
             refuse_elsewhere(sent_log, path)
-            companies = sent_log.of_all()
             if sent_log.are_known_outside():
                 evidence = None
             elif evidence is None:
                 _require_evidence(file, source, settings, sent_log)
-            to_lock = sorted({*companies, *file.companies()})
+            to_lock = sorted({*sent_log.of_all(), *file.companies()})
         with ExitStack() as stack:
             for company_id in to_lock:
                 stack.enter_context(sending_for(folder, company_id))
+            # Read again under the locks: a process may have sent meanwhile.
+            companies = sent_log.of_all()
             with File(made) as file, file.transaction() as connection:
                 accepted = _complete(file, connection, companies, sent_log, by, evidence)
             set_aside = _put_in_place(made, path)

@@ -119,7 +119,8 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
         # From now on the sent log of the file leads to the database.
         sent_log.confirm(moved_to=database.location)
     with Journal(settings) as journal, ExitStack() as stack:
-        for company_id in sorted(of_file):
+        # All whose lines are written again, also those that only the database has sent for.
+        for company_id in sorted({*of_file, *journal.sent_log.of_all()}):
             stack.enter_context(journal.sending(company_id))
         journal.sent_log.confirm(of_file)
         journal.undelivered.take(UndeliveredAnswers(folder))

@@ -106,7 +106,7 @@ class SentLog:
     def of_all(self) -> dict[str, list[SentLine]]:
         """Return the lines of each company."""
         names = {path.name for folder in self.folders for path in folder.glob(f"*{SUFFIX}")}
-        logs = (_joined([_lines_of(folder / name) for folder in self.folders]) for name in sorted(names))
+        logs = map(self._lines, sorted(names))
         return {lines[0].company_id: lines for lines in logs if lines}
 
     def files_of(self, company_id: str) -> list[Path]:
@@ -124,10 +124,13 @@ class SentLog:
     def confirm(self, moved: Mapping[str, Sequence[SentLine]] | None = None, *, moved_to: str = "") -> None:
         """Write the merged lines of both folders to each of them, then those of a journal whose history came here."""
         self._describe(moved_to)
-        own, moved = self.of_all(), moved or {}
-        for company_id in {**own, **moved}:
-            lines = dict.fromkeys([*own.get(company_id, ()), *moved.get(company_id, ())])
-            self._replace(_name(company_id), b"".join(map(_line, lines)))
+        moved = moved or {}
+        for company_id in {**self.of_all(), **moved}:
+            name = _name(company_id)
+            # Read again under the lock: another process may have begun to send.
+            with self.alone(company_id):
+                lines = dict.fromkeys([*self._lines(name), *moved.get(company_id, ())])
+                self._replace(name, b"".join(map(_line, lines)))
 
     def machine(self) -> str:
         """Return the random identity of this sent log. A machine that lost both folders is another one."""
@@ -181,6 +184,10 @@ class SentLog:
     def alone(self, company_id: str) -> AbstractContextManager[None]:
         """Hold a lock that stops every other journal of this user from starting to send for a company."""
         return self._locked(_name(company_id))
+
+    def _lines(self, name: str) -> list[SentLine]:
+        """Return the lines of a file, merged from both folders."""
+        return _joined([[SentLine(**body) for body in _bodies(folder / name)] for folder in self.folders])
 
     @cached_property
     def _about(self) -> dict[str, Any]:
@@ -260,28 +267,18 @@ def _line(content: SentLine | Seen) -> bytes:
     return f"{_checksum(body)} {body}\n".encode()
 
 
-def _body(line: bytes) -> dict[str, Any] | None:
-    """Return the content of a line; None when the line is damaged."""
-    checksum, _, body = line.decode("ascii", errors="replace").strip().partition(" ")
-    return dict(json.loads(body)) if body and checksum == _checksum(body) else None
-
-
 def _checksum(body: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()[:CHECKSUM]
-
-
-def _lines_of(path: Path) -> list[SentLine]:
-    return [SentLine(**body) for body in _bodies(path)]
 
 
 def _bodies(path: Path) -> list[dict[str, Any]]:
     """Return the contents of a file's lines without the damaged ones, which the other folder has."""
     bodies = []
-    for line in _content(path).splitlines():
-        body = _body(line)
-        if body is not None:
-            bodies.append(body)
-        elif line:
+    for line in filter(None, _content(path).splitlines()):
+        checksum, _, body = line.decode("ascii", errors="replace").strip().partition(" ")
+        if checksum == _checksum(body):
+            bodies.append(json.loads(body))
+        else:
             log.warning("skipped a damaged line of %s", path)
     return bodies
 

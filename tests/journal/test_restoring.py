@@ -9,6 +9,7 @@ import pytest
 
 from bktools.errors import ArgumentError, JournalError, StorageError
 from bktools.export.plan import BatchRequest
+from bktools.journal import backups as backups_module
 from bktools.journal.backups import restore
 from bktools.journal.journal import Journal
 from bktools.journal.sent_log import at_risk
@@ -104,6 +105,23 @@ def test_what_a_mark_proves_is_not_in_doubt(settings, kept):
             assert "which is ACCEPTED" in journal.obstacle(BatchRequest("9", COMPANY, batch_of("6").entry_ids, b"{}"))
         for file in path.parent.glob("*.sqlite*"):
             file.unlink()
+
+
+def test_what_another_process_sent_meanwhile_is_not_lost(settings, kept, monkeypatch):
+    """The sent log is read again under the locks: the batch that was sent after the first look is ACCEPTED again."""
+    original = backups_module.sending_for
+
+    def later(*arguments):
+        monkeypatch.setattr(backups_module, "sending_for", original)
+        with Journal(settings) as journal:
+            send(journal, "6")
+        return original(*arguments)
+
+    monkeypatch.setattr(backups_module, "sending_for", later)
+    assert restore(settings, kept, by="Ada").accepted == ("6",)
+    with Journal(settings) as journal:
+        journal.require_current()
+        assert journal.state_of("6")["state"] == "ACCEPTED"
 
 
 def test_a_job_that_another_batch_has_is_no_proof(settings, tmp_path):

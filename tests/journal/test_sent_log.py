@@ -6,6 +6,8 @@ import hashlib
 import os
 import sqlite3
 import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from types import SimpleNamespace
 
@@ -92,6 +94,29 @@ def test_lines_that_each_place_lost_keep_their_order(tmp_path, lost, places):
         for place in marks.folders:
             (file,) = place.glob("*.marks")
             assert len(file.read_text().splitlines()) == 4
+
+
+def test_a_line_that_is_written_while_both_places_are_merged_stays(tmp_path, monkeypatch):
+    """Who merges the lines waits for the process that begins to send, and reads the lines again."""
+    marks = log_in(tmp_path / "inner", tmp_path / "outer")
+    first, second = (SentLine(number, "d", str(number), "p", COMPANY, "SENDING", "", "2026") for number in (1, 2))
+    marks.write(first)
+    has_read, has_written, joined = threading.Event(), threading.Event(), sent_log_module._joined
+
+    def slowly(logs):
+        has_read.set()
+        assert has_written.wait(10)
+        return joined(logs)
+
+    monkeypatch.setattr(sent_log_module, "_joined", slowly)
+    with ThreadPoolExecutor(1) as threads:
+        with marks.alone(COMPANY):
+            merged = threads.submit(marks.confirm)
+            assert has_read.wait(10)
+            marks.write(second)
+            has_written.set()
+        merged.result()
+    assert marks.of_all() == {COMPANY: [first, second]}
 
 
 def test_a_line_is_as_it_is_typed_here(tmp_path):
