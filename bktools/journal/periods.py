@@ -29,7 +29,7 @@ from bktools.frames.schema import (
     texts_of,
     to_pandas,
 )
-from bktools.journal.entry_data import HELD_BACK, INSERT_HELD_BACK, digest_of
+from bktools.journal.entry_data import HELD_BACK, INSERT_HELD_BACK, NEWEST_CLAIM_OF, digest_of
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, record_event
@@ -55,12 +55,11 @@ TOTALS = pa.schema(
     + [(f"{part}{suffix}", kind) for part in PARTS for suffix, kind in (("", COUNT), ("_amount", ENTRY_DATA["amount"]))]
 )
 
-_NEWEST = "SELECT max(event_id) FROM events WHERE subject = 'facts' AND subject_id = batches.batch_id"
+_HAS_NEWEST_CLAIM = f"facts.batch_id = batches.batch_id AND claim = {NEWEST_CLAIM_OF.format('batches.batch_id')}"
 # Batches that can still become an export of a period: of it, or of an entry that has none and may belong to any.
 _UNFINISHED = f"""
     SELECT batch_id, state FROM batches WHERE company_id = ?1 AND state IN ('PLANNED', 'SENDING', 'UNKNOWN') AND EXISTS (
-        SELECT 1 FROM facts WHERE facts.batch_id = batches.batch_id AND coalesce(period, ?2) = ?2
-            AND claim = ({_NEWEST}))
+        SELECT 1 FROM facts WHERE {_HAS_NEWEST_CLAIM} AND coalesce(period, ?2) = ?2)
 """
 _HELD = f"""
     SELECT substr(subject_id, 38) AS period, event_id AS close, at AS held_at,
@@ -351,7 +350,7 @@ def not_kept(journal: Journal, company_id: str) -> int:
     sql = f"""
         SELECT count(*) AS entries FROM batches JOIN batch_entries USING (batch_id)
         WHERE company_id = ? AND state IN ('ACCEPTED', 'SENDING', 'UNKNOWN') AND NOT EXISTS (
-            SELECT 1 FROM facts WHERE facts.batch_id = batches.batch_id AND claim = ({_NEWEST}))
+            SELECT 1 FROM facts WHERE {_HAS_NEWEST_CLAIM})
     """
     return int(journal.rows(sql, company_id)[0]["entries"])
 

@@ -10,7 +10,7 @@ import pytest
 from backends import BOTH
 
 import bktools
-from bktools.errors import ArgumentError
+from bktools.errors import ArgumentError, StorageError
 from bktools.export.plan import BatchRequest
 from bktools.journal.export_jobs import accept_export_jobs, answer_to_all, open_questions
 from bktools.journal.journal import Journal
@@ -111,3 +111,21 @@ def test_a_job_ends_after_what_the_service_said(doubts, service, expires, second
     assert sendings_in_doubt(COMPANIES[0], service=service) == {
         "batch-0": (sent_at + dt.timedelta(seconds=seconds), "")
     }
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{", '{"sent_at": "t"}', '{"sent_at": "t", "state": "PLANNED", "x": 1}', "7"]
+)
+def test_a_kept_answer_that_is_damaged_is_one_clear_error(doubts, service, content):
+    """It names the file, and what happens without it: the batch is in doubt, and nothing is taken for an answer."""
+    with Journal(service.settings) as journal:
+        row = journal.state_of("batch-0")
+        journal.undelivered.write("batch-0", row["sent_at"], Answer("PLANNED", "said"))
+        path = journal.undelivered._path("batch-0")
+        path.write_text(content)
+        with pytest.raises(
+            StorageError, match=rf"batch batch-0 in {re.escape(str(path))} cannot be read .*move the file away"
+        ):
+            journal.undelivered.read(row)
+        path.unlink()
+        assert journal.undelivered.read(row) is None
