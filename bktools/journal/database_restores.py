@@ -95,9 +95,8 @@ class DatabaseRestores:
 
         Call it in the transaction that writes the intent, in which no other machine writes.
         """
-        if not self._agrees(self.sent_log.seen(), self.database.position(), self._restores()):
-            raise JournalError(self.noticed())
-        reason = self.obstacle(company_id, dates)
+        is_known = self._agrees(self.sent_log.seen(), self.database.position(), self._restores())
+        reason = self.obstacle(company_id, dates) if is_known else self.noticed()
         if reason:
             raise JournalError(reason)
 

@@ -7,7 +7,7 @@ import logging
 import os
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -325,12 +325,9 @@ class Journal(Records):
                 self._try_to_log(row["batch_id"], is_ours=False)
             return
         for row in self.rows("SELECT DISTINCT company_id FROM batches WHERE state = 'SENDING'"):
-            try:
-                with self._database.lock(row["company_id"], patience=0):
-                    self.recover(row["company_id"])
-            except JournalBusyError:
-                # A running process is sending it.
-                continue
+            # Where the lock is held, a running process is sending.
+            with suppress(JournalBusyError), self._database.lock(row["company_id"], patience=0):
+                self.recover(row["company_id"])
 
     def resolve(self, batch_id: str, state: str, *, evidence: str, by: str, job_id: str | None = None) -> None:
         """Record a person's finding, see `resolve_export_job`: resolve an UNKNOWN batch, or withdraw a PLANNED one."""

@@ -123,8 +123,8 @@ class RelatedJournals:
             if self.relation(other) is None:
                 return self._question(company_id, other)
         doubts = "SELECT batch_id, state FROM batches WHERE company_id = ? AND state IN ('SENDING', 'UNKNOWN')"
-        for other, file in self._not_of_another_service():
-            for row in file.rows(doubts, company_id) if self.relation(other) == SAME else ():
+        for other, file, is_same in self._not_of_another_service():
+            for row in file.rows(doubts, company_id) if is_same else ():
                 return f"batch {row['batch_id']} is {row['state']} in {other}: nothing was sent; resolve it there first"
             reason = "" if batch is None else file.changed_by_hand(batch.entry_ids) or _sent_there(batch, other, file)
             if reason:
@@ -133,8 +133,7 @@ class RelatedJournals:
 
     def folders_of_same(self) -> list[Path]:
         """Return the folders of the journals of the same service."""
-        journals = self._not_of_another_service()
-        return [file.path.parent for other, file in journals if self.relation(other) == SAME]
+        return [file.path.parent for _, file, is_same in self._not_of_another_service() if is_same]
 
     def say(self, name: str, relation: str, by: str) -> str:
         """Record whether the journal of an address or an id has the same service; return one line about the effect."""
@@ -184,14 +183,16 @@ class RelatedJournals:
             f"{same}; if it is another service, record it once: {addresses} --other {name} --by NAME"
         )
 
-    def _not_of_another_service(self) -> Iterator[tuple[RelatedJournal, File]]:
+    def _not_of_another_service(self) -> Iterator[tuple[RelatedJournal, File, bool]]:
+        """Yield the journals that may have the same service, with their files, and whether that is known."""
         same = self.own.rows("SELECT journal_id, folder FROM other_journals WHERE relation = 'same'")
         elsewhere = [
             RelatedJournal(row["journal_id"], str(Path(row["folder"], FILE)), ()) for row in same if row["folder"]
         ]
         candidates = {other.id: other for other in (*elsewhere, *self._beside())}
         for other in candidates.values():
-            if self.relation(other) != OTHER:
+            relation = self.relation(other)
+            if relation != OTHER:
                 file = self._file(other)
                 if file is None:
                     raise JournalError(
@@ -208,7 +209,7 @@ class RelatedJournals:
                     # An old copy lacks the batches that were sent after it was made.
                     SentLog(file.path.parent, self.sent_log.outer, file).require_current()
                     self._current.add(other.id)
-                yield other, file
+                yield other, file, relation == SAME
 
     def _beside(self) -> Iterator[RelatedJournal]:
         """Yield the other journals of the data folder, except the sandbox's, which has no real books."""
