@@ -151,7 +151,7 @@ class Sqlite(Database):
             yield
         except apsw.ConstraintError as error:
             raise JournalError(f"the journal refused a change that breaks one of its rules: {error}") from error
-        except (apsw.Error, OSError, UnicodeDecodeError) as error:
+        except (apsw.Error, OSError, UnicodeError) as error:
             if isinstance(error, StorageError):
                 raise
             reason = f"cannot be {what}: {error}"

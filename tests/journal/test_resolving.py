@@ -83,8 +83,9 @@ def test_several_are_accepted_with_one_evidence(doubts, service):
     settled = events[events["after"] == "ACCEPTED"]
     assert set(settled["message"]) == {"all 2 booked"}
     assert settled["batch_id"].to_list() == ["batch-1", "batch-0"]
-    with pytest.raises(ArgumentError, match="before must be a time"):
-        accept_export_jobs("yesterday", **said)
+    for before in ("yesterday", "9999-12-31T23:59:59-12:00"):
+        with pytest.raises(ArgumentError, match="before must be a time"):
+            accept_export_jobs(before, **said)
 
 
 def test_the_answer_to_all_takes_no_later_batch(doubts, service):
@@ -129,3 +130,22 @@ def test_a_kept_answer_that_is_damaged_is_one_clear_error(doubts, service, conte
             journal.undelivered.read(row)
         path.unlink()
         assert journal.undelivered.read(row) is None
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"), [("batch_id", ["batch-0"]), ("batch_id", None), ("outcome", ["released"]), ("outcome", None)]
+)
+def test_an_argument_that_is_no_text_is_named(doubts, service, argument, value):
+    """Neither the database nor Python is asked what a list is."""
+    arguments = {"batch_id": "batch-0", "outcome": "released", "evidence": "seen", "by": "Ada"} | {argument: value}
+    with pytest.raises(ArgumentError, match=f"{argument} must be text"):
+        bktools.resolve_export_job(**arguments, service=service)
+    with pytest.raises(ArgumentError, match="batch must be text"):
+        bktools.load_export_jobs(batch=["batch-0"], service=service)
+
+
+def test_a_text_that_no_database_takes_is_one_clear_error(doubts, service):
+    """A terminal that is not in UTF-8 hands on letters that are none: nothing is recorded."""
+    with pytest.raises(StorageError, match=r"cannot be written: .*surrogates not allowed"):
+        bktools.resolve_export_job("batch-0", "released", evidence="seen", by="J\udcfcrg", service=service)
+    assert bktools.load_export_jobs(batch="batch-0", service=service)["state"].to_list() == ["UNKNOWN"]
