@@ -335,6 +335,7 @@ class Journal(Records):
         before = self._resolvable(batch_id, state)
         with self._database.lock(before["company_id"]):
             # Read again under the lock: another process may have sent the batch after the person looked.
+            self.require_in_place()
             self.recover(before["company_id"])
             row = self._resolvable(batch_id, state)
             if row["state"] != before["state"]:
@@ -481,8 +482,8 @@ class Journal(Records):
     @contextmanager
     def recording(self, company_id: str) -> Iterator[Connection]:
         """Yield a transaction that writes about a company, under its lock; a copy from before it is an old copy."""
-        self.require_current()
         with self.sending(company_id):
+            self.require_current()
             with self.transaction() as connection:
                 yield connection
             lines = self.sent_log.of_all().get(company_id)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 
 from bktools.errors import ArgumentError, JournalError, StorageError
 from bktools.export.plan import BatchRequest
 from bktools.journal import backups as backups_module
+from bktools.journal import journal as journal_module
+from bktools.journal import sqlite as sqlite_module
 from bktools.journal.backups import restore
 from bktools.journal.journal import Journal
+from bktools.journal.periods import record_close
 from bktools.journal.sent_log import at_risk
 from bktools.journal.undelivered import Answer
 from bktools.settings import load_settings
@@ -122,6 +126,32 @@ def test_what_another_process_sent_meanwhile_is_not_lost(settings, kept, monkeyp
     with Journal(settings) as journal:
         journal.require_current()
         assert journal.state_of("6")["state"] == "ACCEPTED"
+
+
+def test_what_a_person_says_is_not_written_to_a_file_that_was_replaced(settings, kept, monkeypatch):
+    """A restore that ends while somebody waits for the lock is noticed under it: nothing is recorded where nobody looks."""
+    original = journal_module.sending_for
+
+    def later(*arguments, **options):
+        monkeypatch.setattr(sqlite_module, "sending_for", original)
+        restore(settings, kept, by="Ada")
+        return original(*arguments, **options)
+
+    with Journal(settings) as journal:
+        send(journal, "6", "UNKNOWN")
+    for write in (
+        lambda journal: journal.resolve("6", "RELEASED", evidence="not booked", by="Eve"),
+        lambda journal: record_close(
+            journal, COMPANY, "2026-10", plan_id="p", prepared_by="Eve", approved_by=None, held_back=pa.table({})
+        ),
+    ):
+        with Journal(settings) as journal:
+            monkeypatch.setattr(sqlite_module, "sending_for", later)
+            with pytest.raises(JournalError, match="was moved or replaced while it was open"):
+                write(journal)
+        with Journal(settings) as journal:
+            journal.require_current()
+            assert journal.state_of("6")["state"] == "UNKNOWN"
 
 
 def test_a_job_that_another_batch_has_is_no_proof(settings, tmp_path):
