@@ -26,15 +26,16 @@ def opened(company: str | None, service: Service | None) -> Iterator[tuple[Journ
 
 
 def table_of(pieces: Iterable[Sequence[Row]], schema: pa.Schema) -> pa.Table:
-    """Return rows, in several lists, as a table of a schema; columns that it lacks are left out."""
+    """Return rows, in several lists, as a table of a schema; columns that it lacks are left out.
+
+    Amounts have the decimals of the finest one.
+    """
     # As the journal has its values: text, and numbers as they are.
     texts = pa.schema([field.with_type(COUNT if field.type in {COUNT, FLAG} else TEXT) for field in schema])
     tables = [pa.Table.from_pylist(piece, schema=texts) for piece in pieces]
-    return typed(pa.concat_tables(tables), schema) if tables else schema.empty_table()
-
-
-def typed(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return a table of texts with the types of a schema; amounts have the scale of the finest one."""
+    if not tables:
+        return schema.empty_table()
+    table = pa.concat_tables(tables)
     for place, field in enumerate(schema):
         column = table.column(place)
         column = _exact(column) if pa.types.is_decimal(field.type) else pc.cast(column, field.type)
@@ -43,7 +44,7 @@ def typed(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _exact(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return amounts with the decimals of the finest one; of 76 digits where 38 are not enough for those of two files."""
+    """Return amounts of 38 digits, or of 76 where these are not enough for the amounts of two files."""
     decimals = pc.utf8_length(pc.replace_substring_regex(amounts, r"^[^.]*\.?", ""))
     scale = pc.max(decimals).as_py() or 0
     try:
