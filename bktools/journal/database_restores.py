@@ -18,7 +18,7 @@ from bktools.caller import in_shell
 from bktools.contract import rules
 from bktools.errors import JournalBusyError, JournalError, StorageError
 from bktools.journal.postgres import Postgres
-from bktools.journal.records import Connection, Records, Row, record_event, this_user
+from bktools.journal.records import Connection, Records, Row, now, record_event, this_user
 from bktools.journal.sent_log import Seen, SentLog
 
 log = logging.getLogger("bktools")
@@ -128,8 +128,10 @@ class DatabaseRestores:
                     f"nothing was recorded: {', '.join(sorted(unknown)) or 'nobody'} is not among the machines that have not "
                     f"confirmed a restore ({', '.join(unconfirmed) or 'none'})"
                 )
+            # Messages say "after today": the person's calendar may be a day ahead of UTC.
+            day = max(f"{moment:%Y-%m-%d}" for moment in (now(), now().astimezone()))
             for name in waived:
-                waiver = {"sender": name, "company_id": company_id, "evidence": evidence}
+                waiver = {"sender": name, "company_id": company_id, "evidence": evidence, "day": day}
                 record_event(connection, SUBJECT, restores.last, None, WAIVED, json.dumps(waiver), by)
         return waived
 
@@ -195,7 +197,7 @@ class DatabaseRestores:
             frozenset().union(*(said.get("senders", ()) for _, said in events)),
             # What a moved file sent has the machine's name alone.
             frozenset(name for sender in confirmed for name in (_identity(sender), sender.rpartition("#")[0])),
-            tuple(said | {"day": row["at"][:10]} for row, said in of_last if row["after"] == WAIVED),
+            tuple({"day": row["at"][:10]} | said for row, said in of_last if row["after"] == WAIVED),
         )
 
     def _unconfirmed(self, restores: _Restores) -> list[str]:
