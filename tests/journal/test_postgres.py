@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 import traceback
 from contextlib import nullcontext
@@ -212,7 +213,9 @@ def test_a_server_that_could_lose_something_is_refused(fact, value, said):
 @pytest.mark.skipif(shutil.which("pgbouncer") is None, reason="the pooler pgbouncer is not installed")
 def test_a_pooler_is_refused(machine, postgres, database, tmp_path):
     """A real pooler that gives a session to several clients is noticed when the journal is opened."""
-    port = postgres.port + 1
+    # The next number may be the port of another test's server.
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
     folder = postgres.folder / "pooler"
     folder.mkdir(exist_ok=True)
     (folder / "users").write_text(f'"{OWNER}" "{PASSWORD}"\n')
