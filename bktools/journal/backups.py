@@ -46,31 +46,14 @@ class Restored:
 
 
 def restore(settings: Settings, source: Path | None, *, by: str, evidence: str | None = None) -> Restored:
-    """Restore a backup of the journal, or accept the present file.
+    """Restore a backup of the journal, or accept the present file, or the sent log alone where that is missing.
 
     A batch that is in the sent log but not in the copy is ACCEPTED where the sent log holds its job. Otherwise it becomes
     UNKNOWN, unless the sent log shows that nothing was booked, and its company is blocked until a person resolves it.
     Safe to run again after a kill.
 
-    Parameters
-    ----------
-    settings : Settings
-        Environment and data folder.
-    source : Path, optional
-        The backup. Default: the journal's own file, or the sent log alone where it is missing.
-    by : str
-        Name of the person who restores it; kept permanently.
-    evidence : str, optional
-        Where the person looked for exports after the last one that the copy knows, and found none. Only needed where this
-        machine has no sent log; kept permanently.
-
-    Raises
-    ------
-    JournalError
-        When the backup is another journal's or service's, a process is sending, or sent log and evidence are missing;
-        nothing was changed.
-    StorageError
-        When the backup cannot be read or written, or is damaged; nothing was changed.
+    `evidence` is where the person looked for exports after the last one that the copy knows, and found none: it is needed
+    where this machine has no sent log. Where an error is raised, nothing was changed.
     """
     by = rules.not_blank("by", by)
     evidence = None if evidence is None else rules.not_blank("evidence", evidence)

@@ -60,24 +60,11 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
 
     The file is closed first: after a kill at any time at most one of the two sends. Run again then, it goes on.
 
-    Parameters
-    ----------
-    settings : Settings
-        With the address of the database.
-    by : str
-        Name of the person who moves it; kept permanently.
-    evidence : str, optional
-        How entries were corrected that both journals sent and had accepted, which is refused without it; kept permanently.
-
-    Returns
-    -------
-    mapping
-        Number and digest of the database's last event (`event_id`, `digest`).
+    `evidence` is how entries were corrected that both journals sent and had accepted; without it they are refused. Return
+    number and digest of the database's last event (`event_id`, `digest`).
 
     Raises
     ------
-    ConfigurationError
-        When the settings have no database.
     JournalError
         When there is no file, it is an old copy, a process is sending, or the database is of another service, of another
         owner, or has sent entries that the file has sent; both are as they were.
