@@ -52,8 +52,8 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
     UNKNOWN, unless the sent log shows that nothing was booked, and its company is blocked until a person resolves it.
     Safe to run again after a kill.
 
-    `evidence` is where the person looked for exports after the last one that the copy knows, and found none: it is needed
-    where this machine has no sent log. Where an error is raised, nothing was changed.
+    `evidence` is where the person looked for exports after the last one that the copy knows, and found none: it is
+    needed where this machine has no sent log. When a copy is refused, nothing was changed.
     """
     by = rules.not_blank("by", by)
     evidence = None if evidence is None else rules.not_blank("evidence", evidence)

@@ -60,8 +60,8 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
 
     The file is closed first: after a kill at any time at most one of the two sends. Run again then, it goes on.
 
-    `evidence` is how entries were corrected that both journals sent and had accepted; without it they are refused. Return
-    number and digest of the database's last event (`event_id`, `digest`).
+    `evidence` is how entries were corrected that both journals sent and had accepted; without it they are refused.
+    Return number and digest of the database's last event (`event_id`, `digest`).
 
     Raises
     ------
