@@ -170,10 +170,10 @@ class SentLog:
         first = min(missing, key=lambda line: line.at)
         batches, companies = ({getattr(line, name) for line in missing} for name in ("batch_id", "company_id"))
         raise JournalError(
-            f"the journal {self.journal.location} is an old copy: {len(batches)} batches of {len(companies)} companies, sent "
-            f"since {first.at[:19]} UTC, are missing in it (the first is {first.batch_id} of company {first.company_id}): "
-            "nothing was sent; restore a newer backup with bktools journal restore FILE, or keep this copy with bktools journal "
-            "restore --by NAME: a batch is UNKNOWN then if its line in the sent log holds no job"
+            f"the journal {self.journal.location} is an old copy: {len(batches)} batches of {len(companies)} companies, "
+            f"sent since {first.at[:19]} UTC, are missing in it (the first is {first.batch_id} of company "
+            f"{first.company_id}): nothing was sent; restore a newer backup with bktools journal restore FILE, or keep "
+            "this copy with bktools journal restore --by NAME: a batch is UNKNOWN then if its line in the sent log holds no job"
         )
 
     def folders_of_others(self, company_id: str) -> list[Path]:
