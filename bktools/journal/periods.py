@@ -299,7 +299,8 @@ def _set_state(journal: Journal, company_id: str, month: str, state: str, reason
             batch, more = unfinished[0]["batch_id"], f" and {len(unfinished) - 1} more" if len(unfinished) > 1 else ""
             raise JournalError(
                 f"the period {month} of company {company_id} stays open: batch {batch} of it is "
-                f"{unfinished[0]['state']}{more}; send it or settle it first ({journal.command(f'export resolve {batch}')})"
+                f"{unfinished[0]['state']}{more}; send it or settle it first "
+                f"({journal.command(f'export resolve {batch}')})"
             )
         record_event(connection, "period", f"{company_id} {month}", before, state, reason, by)
 
