@@ -135,7 +135,8 @@ class SentLog:
     def machine(self) -> str:
         """Return the random identity of this sent log. A machine that lost both folders is another one."""
         with self._locked(MACHINE):
-            machines = [text.decode(errors="replace") for folder in self.folders if (text := _content(folder / MACHINE))]
+            texts = [_content(folder / MACHINE).decode(errors="ignore") for folder in self.folders]
+            machines = [text for text in texts if text]
             machine = machines[-1] if machines else secrets.token_hex(4)
             if len(machines) < len(self.folders):
                 self._replace(MACHINE, machine.encode())
@@ -173,8 +174,8 @@ class SentLog:
             f"the journal {self.journal.location} is an old copy: {len(batches)} batches of {len(companies)} companies,"
             f" sent since {first.at[:19]} UTC, are missing in it (the first is {first.batch_id} of company "
             f"{first.company_id}): nothing was sent; restore a newer backup with bktools journal restore FILE, or keep "
-            "this copy with bktools journal restore --by NAME: a batch is UNKNOWN then if its line in the sent log holds "
-            "no job"
+            "this copy with bktools journal restore --by NAME: a batch is UNKNOWN then if its line in the sent log "
+            "holds no job"
         )
 
     def folders_of_others(self, company_id: str) -> list[Path]:

@@ -262,12 +262,13 @@ def test_a_folder_of_marks_that_says_nothing_is_known_by_its_name(tmp_path, cont
     assert read_about(tmp_path) == {"journal": tmp_path.name, "path": "", "addresses": []}
 
 
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe"])
 @pytest.mark.parametrize("place", [0, 1])
-def test_an_identity_that_one_place_lost_is_that_of_the_other(tmp_path, place):
-    """A file of the machine's identity that is empty does not make it another machine, or one without a name."""
+def test_an_identity_that_one_place_lost_is_that_of_the_other(tmp_path, place, content):
+    """A file of the machine's identity that holds none does not make it another machine, or one without a name."""
     log = log_in(tmp_path / "inner", tmp_path / "outer")
     machine = log.machine()
-    (log.folders[place] / "machine").write_bytes(b"")
+    (log.folders[place] / "machine").write_bytes(content)
     assert log.machine() == machine
     assert [(folder / "machine").read_text() for folder in log.folders] == [machine] * 2
 
