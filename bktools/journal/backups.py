@@ -30,81 +30,54 @@ from bktools.settings import Settings
 
 @dataclass(frozen=True)
 class Restored:
-    """The result of a restore.
+    """The result of a restore."""
 
-    Parameters
-    ----------
-    location : str
-        The journal's file, or its database.
-    set_aside : Path, optional
-        New path of the replaced file.
-    accepted : tuple of str
-        Missing batches that are ACCEPTED again.
-    in_doubt : tuple of str
-        UNKNOWN batches. Resolve each with `bktools export resolve`.
-    booked_twice : tuple of str
-        A line for each batch of this machine that another one has sent again.
-    unconfirmed : tuple of str
-        The other machines that sent with a restored database and have not confirmed it.
-    """
-
+    # The journal's file, or its database.
     location: str
+    # New path of the replaced file.
     set_aside: Path | None
+    # Missing batches that are ACCEPTED again, and UNKNOWN batches.
     accepted: tuple[str, ...]
     in_doubt: tuple[str, ...]
+    # A line for each batch of this machine that another one has sent again.
     booked_twice: tuple[str, ...] = ()
+    # The other machines that sent with a restored database and have not confirmed it.
     unconfirmed: tuple[str, ...] = ()
 
 
 def restore(settings: Settings, source: Path | None, *, by: str, evidence: str | None = None) -> Restored:
-    """Restore a backup of the journal, or accept the present file.
+    """Restore a backup of the journal, or accept the present file, or the sent log alone where that is missing.
 
     A batch that is in the sent log but not in the copy is ACCEPTED where the sent log holds its job. Otherwise it becomes
     UNKNOWN, unless the sent log shows that nothing was booked, and its company is blocked until a person resolves it.
     Safe to run again after a kill.
 
-    Parameters
-    ----------
-    settings : Settings
-        Environment and data folder.
-    source : Path, optional
-        The backup. Default: the journal's own file, or the sent log alone where it is missing.
-    by : str
-        Name of the person who restores it; kept permanently.
-    evidence : str, optional
-        Where the person looked for exports after the last one that the copy knows, and found none. Only needed where this
-        machine has no sent log; kept permanently.
-
-    Raises
-    ------
-    JournalError
-        When the backup is another journal's or service's, a process is sending, or sent log and evidence are missing;
-        nothing was changed.
-    StorageError
-        When the backup cannot be read or written, or is damaged; nothing was changed.
+    `evidence` is where the person looked for exports after the last one that the copy knows, and found none: it is
+    needed where this machine has no sent log. When a copy is refused, nothing was changed.
     """
     by = rules.not_blank("by", by)
     evidence = None if evidence is None else rules.not_blank("evidence", evidence)
     if settings.journal is not None:
         return _go_on(settings, source, by)
     folder = disk.private_folder(folder_of(settings))
-    path, outer = folder / FILE, outer_folder(settings)
+    path = folder / FILE
     made = folder / f"journal-restored-{secrets.token_hex(8)}.sqlite"
     try:
         _copy(source, path, made)
         with File(made, str(source or path)) as file:
-            journal_id = _checked(file, source or path, settings, folder)
-            sent_log = SentLog(folder, outer, journal_id)
-            refuse_elsewhere(sent_log, path, journal_id)
-            companies = sent_log.of_all()
+            _require_own(file, source or path, settings, folder)
+            sent_log = SentLog(folder, outer_folder(settings), file)
+            refuse_elsewhere(sent_log, path)
             if sent_log.are_known_outside():
                 evidence = None
             elif evidence is None:
                 _require_evidence(file, source, settings, sent_log)
-            to_lock = sorted({*companies, *file.companies()})
+            to_lock = sorted({*sent_log.of_all(), *file.companies()})
         with ExitStack() as stack:
             for company_id in to_lock:
                 stack.enter_context(sending_for(folder, company_id))
+            # Read again under the locks: a process may have sent meanwhile.
+            companies = sent_log.of_all()
             with File(made) as file, file.transaction() as connection:
                 accepted = _complete(file, connection, companies, sent_log, by, evidence)
             set_aside = _put_in_place(made, path)
@@ -174,8 +147,8 @@ def _copy(source: Path | None, path: Path, made: Path) -> None:
                 shutil.copyfile(beside, made.with_name(made.name + suffix))
 
 
-def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
-    """Check a copy and return its identity; an empty copy gets the identity that the sent log names."""
+def _require_own(file: File, source: Path, settings: Settings, folder: Path) -> None:
+    """Refuse a copy that is damaged or of another journal; an empty copy gets the identity that the sent log names."""
     damage = file.damage()
     if damage:
         raise StorageError(f"{source} is damaged: {damage[0]}; nothing was changed")
@@ -195,14 +168,15 @@ def _checked(file: File, source: Path, settings: Settings, folder: Path) -> str:
             raise JournalError(
                 f"no journal {source} and no sent log was found: nothing was ever sent with this data folder"
             )
-    if len(wanted) != 1 or wanted == [file.id]:
-        return file.id
+    # Not `file.id`, which is read once: it is the one that the copy has after this.
+    own = file.about("id") or ""
+    if len(wanted) != 1 or wanted == [own]:
+        return
     if has_batches:
-        raise JournalError(f"{source} is journal {file.id[:8]}, but {wanted[0][:8]} was used here: nothing was changed")
+        raise JournalError(f"{source} is journal {own[:8]}, but {wanted[0][:8]} was used here: nothing was changed")
     # A copy without batches becomes a new start of the journal that the sent log names.
     with file.transaction() as connection:
         adopt(connection, wanted[0])
-    return wanted[0]
 
 
 def _gap(file: Records, companies: dict[str, list[SentLine]]) -> list[SentLine]:
@@ -328,11 +302,11 @@ def _put_in_place(made: Path, path: Path) -> Path | None:
 
 def _log_newest_event(journal: Journal, companies: dict[str, list[SentLine]]) -> None:
     """Append a line with the restored journal's last event for each company whose lines do not match it."""
-    journal.sent_log.confirm(journal.about_me)
+    journal.sent_log.confirm()
     for lines in companies.values():
         for line in _of_lost_batches(journal, lines)[-1:]:
             last = journal.last_event()
             row = journal.state_of(line.batch_id)
             state = line.state if row is None else row["state"]
             anew = replace(line, event=last["event_id"], digest=last["digest"], state=state)
-            journal.sent_log.write(anew, journal.about_me)
+            journal.sent_log.write(anew)

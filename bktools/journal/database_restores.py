@@ -13,13 +13,12 @@ import logging
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bktools.caller import in_shell
 from bktools.contract import rules
 from bktools.errors import JournalBusyError, JournalError, StorageError
 from bktools.journal.postgres import Postgres
-from bktools.journal.records import Connection, Records, Row, record_event, this_user
+from bktools.journal.records import Connection, Records, Row, now, record_event, this_user
 from bktools.journal.sent_log import Seen, SentLog
 
 log = logging.getLogger("bktools")
@@ -48,26 +47,12 @@ class _Restores:
 
 @dataclass(eq=False)
 class DatabaseRestores:
-    """The restores of one shared database, as this machine and the database know them.
-
-    Parameters
-    ----------
-    records : Records
-        The journal.
-    database : Postgres
-        Its database.
-    sent_log : SentLog
-        The sent log of this machine.
-    about : callable
-        Returns location and addresses of the journal, see `Journal.about_me`.
-    command : callable
-        Completes a command for a message, see `Journal.command`.
-    """
+    """The restores of one shared database, as this machine and the database know them."""
 
     records: Records
     database: Postgres
     sent_log: SentLog
-    about: Callable[[], dict[str, Any]]
+    # Completes a command for a message, see `Journal.command`.
     command: Callable[[str], str]
 
     def sender(self) -> str:
@@ -85,7 +70,7 @@ class DatabaseRestores:
                 last["event_id"], last["digest"], position["database"], position["flushed"], restores.last,
                 self._senders(restores, seen),
             )  # fmt: skip
-            self.sent_log.see(newest, self.about(), anew=anew)
+            self.sent_log.see(newest, anew=anew)
         except (StorageError, JournalBusyError) as error:
             # Reading goes on without a sent log, sending does not.
             log.warning("%s", error)
@@ -94,7 +79,7 @@ class DatabaseRestores:
         """Whether this machine has to confirm a restore; a restore that nobody noticed before is written down."""
         seen = self.sent_log.seen()
         is_known = self._agrees(seen, self.database.position(), self._restores())
-        if is_known and not self.sent_log.lost(self.records):
+        if is_known and not self.sent_log.lost():
             return False
         with self.records.transaction() as connection:
             restores, position = self._restores(), self.database.position()
@@ -106,16 +91,12 @@ class DatabaseRestores:
         return True
 
     def require(self, company_id: str, dates: Iterable[str | None]) -> None:
-        """Refuse to send; call it in the transaction that writes the intent, in which no other machine writes.
+        """Refuse to send while this machine has to confirm a restore, or the company waits for others.
 
-        Raises
-        ------
-        JournalError
-            When this machine has to confirm a restore, or the company waits for others.
+        Call it in the transaction that writes the intent, in which no other machine writes.
         """
-        if not self._agrees(self.sent_log.seen(), self.database.position(), self._restores()):
-            raise JournalError(self.noticed())
-        reason = self.obstacle(company_id, dates)
+        is_known = self._agrees(self.sent_log.seen(), self.database.position(), self._restores())
+        reason = self.obstacle(company_id, dates) if is_known else self.noticed()
         if reason:
             raise JournalError(reason)
 
@@ -133,22 +114,8 @@ class DatabaseRestores:
     def waive(self, senders: Sequence[str], company_id: str, *, evidence: str, by: str) -> list[str]:
         """Record that a company does not wait for machines that cannot confirm a restore; return their names.
 
-        Parameters
-        ----------
-        senders : sequence of str
-            Their names, or the identities at the end of these.
-        company_id : str
-            The company.
-        evidence : str
-            Where it was looked up that none of the entries to be sent is booked. Without it, only entries dated after this day
-            are sent.
-        by : str
-            Name of the person.
-
-        Raises
-        ------
-        JournalError
-            When a name is not that of a machine that the company waits for.
+        `senders` are their names, or the identities at the end of these. `evidence` is where it was looked up that none
+        of the entries to be sent is booked; without it, only entries dated after this day are sent.
         """
         by = rules.not_blank("by", by)
         with self.records.transaction() as connection:
@@ -161,8 +128,10 @@ class DatabaseRestores:
                     f"nothing was recorded: {', '.join(sorted(unknown)) or 'nobody'} is not among the machines that have not "
                     f"confirmed a restore ({', '.join(unconfirmed) or 'none'})"
                 )
+            # Messages say "after today": the person's calendar may be a day ahead of UTC.
+            day = max(f"{moment:%Y-%m-%d}" for moment in (now(), now().astimezone()))
             for name in waived:
-                waiver = {"sender": name, "company_id": company_id, "evidence": evidence}
+                waiver = {"sender": name, "company_id": company_id, "evidence": evidence, "day": day}
                 record_event(connection, SUBJECT, restores.last, None, WAIVED, json.dumps(waiver), by)
         return waived
 
@@ -228,7 +197,7 @@ class DatabaseRestores:
             frozenset().union(*(said.get("senders", ()) for _, said in events)),
             # What a moved file sent has the machine's name alone.
             frozenset(name for sender in confirmed for name in (_identity(sender), sender.rpartition("#")[0])),
-            tuple(said | {"day": row["at"][:10]} for row, said in of_last if row["after"] == WAIVED),
+            tuple({"day": row["at"][:10]} | said for row, said in of_last if row["after"] == WAIVED),
         )
 
     def _unconfirmed(self, restores: _Restores) -> list[str]:

@@ -31,7 +31,9 @@ OF_CLAIM = (
     f"SELECT entry_id, split_line, {', '.join(COLUMNS)} FROM facts WHERE batch_id = ? AND claim = ? "
     "ORDER BY entry_id, split_line"
 )
-DATES = "SELECT date FROM facts WHERE batch_id = ?1 AND claim = (SELECT max(claim) FROM facts WHERE batch_id = ?1)"
+# Of the batch that a query names.
+NEWEST_CLAIM_OF = "(SELECT max(event_id) FROM events WHERE subject = 'facts' AND subject_id = {})"
+DATES = f"SELECT date FROM facts WHERE batch_id = ?1 AND claim = {NEWEST_CLAIM_OF.format('?1')}"
 INSERT = f"INSERT INTO facts VALUES (?, ?, ?, ?{', ?' * len(COLUMNS)})"
 
 HELD_BACK = ("close", "place", "entry_id", "split_line", "reason", "message", *ENTRY_DATA)

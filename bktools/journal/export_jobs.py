@@ -80,6 +80,7 @@ def load_export_jobs(
     if entries and events:
         raise ArgumentError("events", "cannot be combined with entries: call once for each")
     service = service_or_default(service)
+    batch = None if batch is None else rules.text("batch", batch)
     kind = "entries" if entries else "events" if events else "batches"
     with opened(company, service) as (journal, company_id):
         table = history_of(journal, kind, company_id, batch)
@@ -163,7 +164,8 @@ def resolve_export_job(
     Traceback (most recent call last):
     bktools.errors.JournalError: batch 00000000000000000000 was not found in the journal
     """
-    if outcome not in RESOLVED:
+    batch_id = rules.text("batch_id", batch_id)
+    if rules.text("outcome", outcome) not in RESOLVED:
         raise ArgumentError("outcome", f"must be one of {', '.join(RESOLVED)}", outcome)
     evidence, by = rules.not_blank("evidence", evidence), rules.not_blank("by", by)
     job = None if job_id is None else rules.uuid_text("job_id", job_id)
@@ -181,7 +183,7 @@ def accept_export_jobs(
     """
     try:
         end = rules.timestamp(rules.text("before", before))
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ArgumentError("before", "must be a time as 2026-11-01 or 2026-11-01T12:30:00 (UTC)", before) from None
     evidence, by = rules.not_blank("evidence", evidence), rules.not_blank("by", by)
     accepted = []

@@ -7,11 +7,9 @@ import logging
 import os
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from bktools.caller import in_shell
 from bktools.errors import JournalBusyError, JournalError, StorageError
@@ -57,24 +55,6 @@ _HISTORY = {
 class Journal(Records):
     """The journal of one service. Open it in a `with` statement, use it from one thread.
 
-    Parameters
-    ----------
-    settings : Settings
-        Environment and data folder.
-
-    Attributes
-    ----------
-    id : str
-        Its random identity. A copy of the file has the same one.
-    sent_log : SentLog
-        The log of sent batches, outside of its file.
-    undelivered : UndeliveredAnswers
-        The answers of the service that could not be written to it.
-    related : RelatedJournals
-        The other journals of this user.
-    restores : DatabaseRestores, optional
-        The restores of its database; None for a file.
-
     Raises
     ------
     StorageError
@@ -99,14 +79,13 @@ class Journal(Records):
             self._belongs()
             # A file journal may be beside the sent log of a database.
             inner = self.folder if self.path else self.folder / SHARED / self.id
-            self.sent_log = SentLog(inner, outer_folder(settings), self.id)
+            self.sent_log = SentLog(inner, outer_folder(settings), self)
             self.undelivered = UndeliveredAnswers(inner)
             self.related = RelatedJournals(self, self.folder, self.sent_log, self.command)
+            # Only a database that a team shares is restored without bktools.
             self.restores = None
             if isinstance(self._database, Postgres):
-                self.restores = DatabaseRestores(
-                    self, self._database, self.sent_log, lambda: self.about_me, self.command
-                )
+                self.restores = DatabaseRestores(self, self._database, self.sent_log, self.command)
                 self.restores.see()
         except BaseException:
             super().close()
@@ -120,11 +99,6 @@ class Journal(Records):
     def command(self, words: str) -> str:
         """Return a command ready to be run: it names this journal's environment."""
         return command_of(self._settings, words)
-
-    @cached_property
-    def about_me(self) -> dict[str, Any]:
-        """The journal's location and addresses, as its sent log has them; read once, when it has the address in use."""
-        return {"path": self.location, "addresses": self.addresses()}
 
     def problems(self) -> list[str]:
         """Check the journal's file, events and sent log; return a line for each fault."""
@@ -142,19 +116,13 @@ class Journal(Records):
     # Before sending
 
     def require_current(self) -> None:
-        """Refuse to send when this is an old copy of the journal.
-
-        Raises
-        ------
-        JournalError
-            When the file was replaced, is behind its sent log, or was never used by this user of this machine.
-        """
+        """Refuse to send when this is an old copy of the journal, or was never used by this user of this machine."""
         self.require_in_place()
         if self.restores is not None and self.restores.is_needed():
             raise JournalError(self.restores.noticed())
         if self.path is None:
             return
-        require_newest(self, self.sent_log, self.path)
+        require_newest(self.sent_log, self.path)
         was_sent = self.rows("SELECT 1 AS found FROM events WHERE subject = 'batch' AND after = 'SENDING' LIMIT 1")
         if was_sent and not self.sent_log.are_known_outside():
             raise JournalError(
@@ -199,10 +167,7 @@ class Journal(Records):
     def sending(self, company_id: str) -> Iterator[None]:
         """Hold the company's lock, in this journal and in the other journals of the same service.
 
-        Raises
-        ------
-        JournalBusyError
-            When another process holds it; the message names that process.
+        Raise `JournalBusyError`, which names the process, when another one holds it.
         """
         with ExitStack() as stack:
             stack.enter_context(self._database.lock(company_id))
@@ -334,13 +299,6 @@ class Journal(Records):
 
         As at the start of a run, what is on its way is recovered, and an old copy of the journal is refused. Everything
         else that was read under the lost lock must be read again.
-
-        Raises
-        ------
-        JournalBusyError
-            When another process took the lock meanwhile.
-        JournalError
-            When the database that answers now is an old copy.
         """
         if not self._database.regain(company_id):
             return False
@@ -351,11 +309,7 @@ class Journal(Records):
     def recover(self, company_id: str | None = None) -> None:
         """Turn batches whose sender was killed into UNKNOWN: their requests may have arrived.
 
-        Parameters
-        ----------
-        company_id : str, optional
-            A company whose lock the caller holds. Default: every company whose lock is free, because no running process
-            can be sending its batches.
+        They are those of a company whose lock the caller holds, or by default of every company whose lock is free.
         """
         if company_id is not None:
             sql = "SELECT * FROM batches WHERE company_id = ? AND state = 'SENDING'"
@@ -371,27 +325,17 @@ class Journal(Records):
                 self._try_to_log(row["batch_id"], is_ours=False)
             return
         for row in self.rows("SELECT DISTINCT company_id FROM batches WHERE state = 'SENDING'"):
-            try:
-                with self._database.lock(row["company_id"], patience=0):
-                    self.recover(row["company_id"])
-            except JournalBusyError:
-                # A running process is sending it.
-                continue
+            # Where the lock is held, a running process is sending.
+            with suppress(JournalBusyError), self._database.lock(row["company_id"], patience=0):
+                self.recover(row["company_id"])
 
     def resolve(self, batch_id: str, state: str, *, evidence: str, by: str, job_id: str | None = None) -> None:
-        """Record a person's finding: resolve an UNKNOWN batch, or withdraw a PLANNED one.
-
-        Raises
-        ------
-        JournalError
-            When the batch is not found, its outcome is known, or the job belongs to another batch.
-        JournalBusyError
-            When another process is sending for its company.
-        """
+        """Record a person's finding, see `resolve_export_job`: resolve an UNKNOWN batch, or withdraw a PLANNED one."""
         self.recover()
         before = self._resolvable(batch_id, state)
         with self._database.lock(before["company_id"]):
             # Read again under the lock: another process may have sent the batch after the person looked.
+            self.require_in_place()
             self.recover(before["company_id"])
             row = self._resolvable(batch_id, state)
             if row["state"] != before["state"]:
@@ -513,20 +457,14 @@ class Journal(Records):
             last["event_id"], last["digest"], batch_id, row["plan_id"], row["company_id"], row["state"],
             row["message"] or "", row["changed_at"], packed(body) if body else "", row["job_id"] or "",
         )  # fmt: skip
-        self.sent_log.write(line, self.about_me)
+        self.sent_log.write(line)
 
     def _claims(self, batch: BatchRequest) -> list[Row]:
         """Return the other batches that hold entries of a batch, PLANNED ones last."""
         return [row for row in self.holding(batch.entry_ids) if row["batch_id"] != batch.batch_id]
 
     def require_open(self, company_id: str, periods: Iterable[str | None]) -> None:
-        """Refuse to send into a closed period, or an entry of no period while one is closed: it may belong there.
-
-        Raises
-        ------
-        JournalError
-            With the person who closed it, and the command that opens it again.
-        """
+        """Refuse to send into a closed period, or an entry of no period while one is closed: it may belong there."""
         asked = set(periods)
         sql = "SELECT * FROM periods WHERE company_id = ? AND state = 'CLOSED' ORDER BY period"
         for row in self.rows(sql, company_id):
@@ -543,17 +481,9 @@ class Journal(Records):
 
     @contextmanager
     def recording(self, company_id: str) -> Iterator[Connection]:
-        """Yield a transaction that writes about a company, so that a copy from before it is an old copy.
-
-        Raises
-        ------
-        JournalError
-            When this is an old copy of the journal, or the database refuses the change.
-        JournalBusyError
-            When another process is sending for the company.
-        """
-        self.require_current()
+        """Yield a transaction that writes about a company, under its lock; a copy from before it is an old copy."""
         with self.sending(company_id):
+            self.require_current()
             with self.transaction() as connection:
                 yield connection
             lines = self.sent_log.of_all().get(company_id)
@@ -562,7 +492,7 @@ class Journal(Records):
                 last = self.last_event()
                 line = replace(lines[-1], event=last["event_id"], digest=last["digest"], body="")
                 try:
-                    self.sent_log.write(line, self.about_me)
+                    self.sent_log.write(line)
                 except StorageError as error:
                     # It is in the journal. Without this line a backup from before it is not noticed.
                     log.warning("%s", error)
@@ -592,23 +522,21 @@ class Journal(Records):
             )
 
     def _belongs(self) -> None:
-        about = {row["name"]: row["value"] for row in self.rows("SELECT name, value FROM about")}
-        moved = about.get("moved_to")
-        if moved and self.path:
+        moved = self.path and self.about("moved_to")
+        if moved:
             raise JournalError(
                 f"the history of the journal {self.location} was moved to {moved}: nothing was read or sent; set BKTOOLS_JOURNAL to "
                 "that database"
             )
-        address = self._settings.identity
-        is_own = self._settings.state_dir == self.folder
-        addresses = self.addresses()
-        # An address that a person named is missing in a backup from before that.
-        if address not in addresses and (not is_own or "environment" not in about):
+        address, addresses = self._settings.identity, self.addresses()
+        if address not in addresses:
+            # An address that a person named is missing in a backup from before that.
+            is_named = self._settings.state_dir != self.folder
             with self.transaction() as connection:
-                if is_own:
-                    connection.execute("INSERT INTO about VALUES ('environment', ?) ON CONFLICT DO NOTHING", (address,))
-                row = (address, now().isoformat(), this_process())
-                connection.execute("INSERT INTO addresses VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
+                # Another process may have been the first to open a new journal.
+                if is_named or not self.addresses():
+                    row = (address, now().isoformat(), this_process())
+                    connection.execute("INSERT INTO addresses VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
             addresses = self.addresses()
         if address not in addresses:
             raise JournalError(
@@ -638,13 +566,13 @@ def identity_of(settings: Settings) -> str:
         return f"{file.id}  ({path})"
 
 
-def require_newest(file: Records, sent_log: SentLog, path: Path) -> None:
+def require_newest(sent_log: SentLog, path: Path) -> None:
     """Refuse an old copy of a file, and a second copy."""
-    refuse_elsewhere(sent_log, path, file.id)
-    sent_log.require_current(file)
+    refuse_elsewhere(sent_log, path)
+    sent_log.require_current()
 
 
-def refuse_elsewhere(sent_log: SentLog, path: Path, journal_id: str) -> None:
+def refuse_elsewhere(sent_log: SentLog, path: Path) -> None:
     """Refuse a copy of a file that was moved to a database, or whose original, which sent last, still exists."""
     # Where it was when a batch was last sent with it.
     location = str(read_about(sent_log.folders[1])["path"])
@@ -656,7 +584,7 @@ def refuse_elsewhere(sent_log: SentLog, path: Path, journal_id: str) -> None:
     last = Path(location)
     if last.is_file() and path != last and not (path.exists() and path.samefile(last)):
         with File(last) as file:
-            if file.id == journal_id:
+            if file.id == sent_log.journal.id:
                 raise JournalError(
                     f"{path} is a copy of the journal {last}, which still exists: nothing was sent; use the original (set "
                     f"BKTOOLS_DATA_DIR to {last.parent.parent}), or remove it first"

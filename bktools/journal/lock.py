@@ -20,12 +20,7 @@ LOCKS = "locks"  # created before the first batch is sent, and after the journal
 def held(path: Path, patience: float, busy: Callable[[], str]) -> Iterator[None]:
     """Hold the lock of a file; the operating system releases it when the process dies.
 
-    Raises
-    ------
-    JournalBusyError
-        With the message that `busy` returns, when another process holds it.
-    StorageError
-        When the file cannot be created.
+    Raise `JournalBusyError` with the message that `busy` returns, when another process holds it.
     """
     lock = filelock.FileLock(path, mode=disk.PRIVATE_FILE)
     with disk.storage_errors(path):

@@ -60,24 +60,11 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
 
     The file is closed first: after a kill at any time at most one of the two sends. Run again then, it goes on.
 
-    Parameters
-    ----------
-    settings : Settings
-        With the address of the database.
-    by : str
-        Name of the person who moves it; kept permanently.
-    evidence : str, optional
-        How entries were corrected that both journals sent and had accepted, which is refused without it; kept permanently.
-
-    Returns
-    -------
-    mapping
-        Number and digest of the database's last event (`event_id`, `digest`).
+    `evidence` is how entries were corrected that both journals sent and had accepted; without it they are refused.
+    Return number and digest of the database's last event (`event_id`, `digest`).
 
     Raises
     ------
-    ConfigurationError
-        When the settings have no database.
     JournalError
         When there is no file, it is an old copy, a process is sending, or the database is of another service, of another
         owner, or has sent entries that the file has sent; both are as they were.
@@ -95,13 +82,13 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
     if not path.exists():
         raise JournalError(f"there is no journal {path}: nothing to move; the database starts as a new journal")
     with File(path) as file, ExitStack() as stack:
-        sent_log = SentLog(folder, outer_folder(settings), file.id)
+        sent_log = SentLog(folder, outer_folder(settings), file)
         for company_id in file.companies():
             stack.enter_context(sending_for(folder, company_id))
         _require_whole(file, f"{path} is damaged", "nothing was moved")
         moved = file.about("moved_to")
         if moved is None:
-            require_newest(file, sent_log, path)
+            require_newest(sent_log, path)
         for row in file.rows("SELECT batch_id FROM batches WHERE state = 'SENDING'"):
             raise JournalError(
                 f"batch {row['batch_id']} was being sent by a process that ended: nothing was moved; look it up with "
@@ -117,11 +104,12 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
             company: [*_numbered_anew(lines, offset, file, database)] for company, lines in sent_log.of_all().items()
         }
         # From now on the sent log of the file leads to the database.
-        sent_log.confirm({"path": database.location, "addresses": file.addresses()})
+        sent_log.confirm(moved_to=database.location)
     with Journal(settings) as journal, ExitStack() as stack:
-        for company_id in sorted(of_file):
+        # All whose lines are written again, also those that only the database has sent for.
+        for company_id in sorted({*of_file, *journal.sent_log.of_all()}):
             stack.enter_context(journal.sending(company_id))
-        journal.sent_log.confirm(journal.about_me, of_file)
+        journal.sent_log.confirm(of_file)
         journal.undelivered.take(UndeliveredAnswers(folder))
         return journal.last_event()
 
@@ -256,8 +244,10 @@ class _Target(Records):
             meeting = _Meeting(self, file)
             meeting.require_peace(settings, evidence)
             _close(file, self.location, by)
+            offset = 0
             if is_new:
-                offset = self._begin_as(file, connection, meeting)
+                adopt(connection, file.id)
+                self._copy(file, connection, meeting, offset)
             else:
                 offset = self._import(file, connection, meeting, by, evidence)
             self._extend_chain()
@@ -277,16 +267,8 @@ class _Target(Records):
             )
 
     def _has_nothing(self) -> bool:
-        """Whether nothing has happened here. Opening a database writes its environment and address, and no event."""
+        """Whether nothing has happened here. Opening a database writes its address, and no event."""
         return not any(self.rows(f"SELECT 1 FROM {table} LIMIT 1") for table in TABLES if table != "addresses")
-
-    def _begin_as(self, file: File, connection: Connection, meeting: _Meeting) -> int:
-        """Give an empty database the identity and the history of a file."""
-        adopt(connection, file.id)
-        for row in file.rows("SELECT value FROM about WHERE name = 'environment'"):
-            connection.execute("INSERT INTO about VALUES ('environment', ?)", (row["value"],))
-        self._copy(file, connection, meeting, 0)
-        return 0
 
     def _import(self, file: File, connection: Connection, meeting: _Meeting, by: str, evidence: str | None) -> int:
         """Write the history of a file after the one that is here, and repeat of this one what still holds."""

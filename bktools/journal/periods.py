@@ -30,7 +30,7 @@ from bktools.frames.schema import (
     to_pandas,
 )
 from bktools.frames.sums import summed
-from bktools.journal.entry_data import HELD_BACK, INSERT_HELD_BACK, digest_of
+from bktools.journal.entry_data import HELD_BACK, INSERT_HELD_BACK, NEWEST_CLAIM_OF, digest_of
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, record_event
@@ -56,12 +56,11 @@ TOTALS = pa.schema(
     + [(f"{part}{suffix}", kind) for part in PARTS for suffix, kind in (("", COUNT), ("_amount", ENTRY_DATA["amount"]))]
 )
 
-_NEWEST = "SELECT max(event_id) FROM events WHERE subject = 'facts' AND subject_id = batches.batch_id"
+_HAS_NEWEST_CLAIM = f"facts.batch_id = batches.batch_id AND claim = {NEWEST_CLAIM_OF.format('batches.batch_id')}"
 # Batches that can still become an export of a period: of it, or of an entry that has none and may belong to any.
 _UNFINISHED = f"""
     SELECT batch_id, state FROM batches WHERE company_id = ?1 AND state IN ('PLANNED', 'SENDING', 'UNKNOWN') AND EXISTS (
-        SELECT 1 FROM facts WHERE facts.batch_id = batches.batch_id AND coalesce(period, ?2) = ?2
-            AND claim = ({_NEWEST}))
+        SELECT 1 FROM facts WHERE {_HAS_NEWEST_CLAIM} AND coalesce(period, ?2) = ?2)
 """
 _HELD = f"""
     SELECT substr(subject_id, 38) AS period, event_id AS close, at AS held_at,
@@ -238,8 +237,6 @@ def _change(
     company_id = required_company(company or settings.company)
     with Journal(settings) as journal:
         journal.recover()
-        if state_of(journal, company_id, period)[0] == state:
-            raise JournalError(f"the period {period} of company {company_id} is {state} already: nothing was recorded")
         _set_state(journal, company_id, period, state, reason, by)
 
 
@@ -293,15 +290,19 @@ def approve(journal: Journal, company_id: str, month: str, *, plan_id: str, by: 
 
 def _set_state(journal: Journal, company_id: str, month: str, state: str, reason: str | None, by: str) -> None:
     """Close or open a period; refuse to close it while an export of it may still change."""
-    unfinished = journal.rows(_UNFINISHED, company_id, month) if state == CLOSED else []
-    if unfinished:
-        batch, more = unfinished[0]["batch_id"], f" and {len(unfinished) - 1} more" if len(unfinished) > 1 else ""
-        raise JournalError(
-            f"the period {month} of company {company_id} stays open: batch {batch} of it is {unfinished[0]['state']}"
-            f"{more}; send it or settle it first ({journal.command(f'export resolve {batch}')})"
-        )
-    before = CLOSED if state == OPEN else OPEN
+    # Under the lock of the company none of its batches changes.
     with journal.recording(company_id) as connection:
+        before, _ = state_of(journal, company_id, month)
+        if before == state:
+            raise JournalError(f"the period {month} of company {company_id} is {state} already: nothing was recorded")
+        unfinished = journal.rows(_UNFINISHED, company_id, month) if state == CLOSED else []
+        if unfinished:
+            batch, more = unfinished[0]["batch_id"], f" and {len(unfinished) - 1} more" if len(unfinished) > 1 else ""
+            raise JournalError(
+                f"the period {month} of company {company_id} stays open: batch {batch} of it is "
+                f"{unfinished[0]['state']}{more}; send it or settle it first "
+                f"({journal.command(f'export resolve {batch}')})"
+            )
         record_event(connection, "period", f"{company_id} {month}", before, state, reason, by)
 
 
@@ -347,7 +348,7 @@ def not_kept(journal: Journal, company_id: str) -> int:
     sql = f"""
         SELECT count(*) AS entries FROM batches JOIN batch_entries USING (batch_id)
         WHERE company_id = ? AND state IN ('ACCEPTED', 'SENDING', 'UNKNOWN') AND NOT EXISTS (
-            SELECT 1 FROM facts WHERE facts.batch_id = batches.batch_id AND claim = ({_NEWEST}))
+            SELECT 1 FROM facts WHERE {_HAS_NEWEST_CLAIM})
     """
     return int(journal.rows(sql, company_id)[0]["entries"])
 

@@ -98,23 +98,10 @@ def _stored(value: Any) -> Any:
 
 
 class Postgres(Database):
-    """An open PostgreSQL database of the journal.
+    """An open PostgreSQL database of the journal, whose tables are created when it has none.
 
-    Parameters
-    ----------
-    address : Secret
-        Address of the database, as libpq reads it: `postgresql://user:password@host:port/name`.
-    on_new : callable
-        Called with the location before a new journal is created; raises to refuse it.
-
-    Raises
-    ------
-    ConfigurationError
-        When the library is not installed, or the address cannot be read.
-    StorageError
-        When the database cannot be reached, or its settings or a pooler could lose what was committed.
-    JournalError
-        When the user may not use it, or it has the format of another version.
+    The address is one that libpq reads. `on_new` is called with the location before a new journal is created, and
+    raises to refuse it.
     """
 
     connection: _Connection

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,19 +38,10 @@ _SENT = "('SENDING', 'ACCEPTED', 'UNKNOWN')"
 
 @dataclass(frozen=True)
 class RelatedJournal:
-    """Another journal.
-
-    Parameters
-    ----------
-    id : str
-        Its identity.
-    location : str
-        Its file or its database, "" where that is not known.
-    addresses : tuple of str
-        The addresses of its service.
-    """
+    """Another journal: its identity, its file or database, and the addresses of its service."""
 
     id: str
+    # "" where it is not known.
     location: str
     addresses: tuple[str, ...]
 
@@ -64,8 +56,11 @@ class RelatedJournal:
 
     def is_named(self, text: str) -> bool:
         """Whether a text names this journal: by an address, or by at least eight characters of its id."""
-        by_address = "://" in text and normalised(text) in self.addresses
-        return by_address or (len(text) >= 8 and self.id.startswith(text))  # noqa: PLR2004 - as messages show it
+        # A text that is no address has no normal form.
+        with suppress(ValueError):
+            if normalised(text) in self.addresses:
+                return True
+        return len(text) >= 8 and self.id.startswith(text)  # noqa: PLR2004 - as messages show it
 
 
 def folder_of(settings: Settings) -> Path:
@@ -85,23 +80,12 @@ def folder_of(settings: Settings) -> Path:
 
 @dataclass(eq=False)
 class RelatedJournals:
-    """The other journals of the data folder and of the user of this machine.
-
-    Parameters
-    ----------
-    own : Records
-        The journal in use.
-    folder : Path
-        The folder of its service.
-    sent_log : SentLog
-        Its sent log.
-    command : callable
-        Completes a command for a message, see `Journal.command`.
-    """
+    """The other journals of the data folder and of the user of this machine, for the journal in use."""
 
     own: Records
     folder: Path
     sent_log: SentLog
+    # Completes a command for a message, see `Journal.command`.
     command: Callable[[str], str]
     _open: dict[Path, File] = field(default_factory=dict)
     # The journals that were compared with their sent logs when they were opened, as one's own is at the start of a run.
@@ -139,8 +123,8 @@ class RelatedJournals:
             if self.relation(other) is None:
                 return self._question(company_id, other)
         doubts = "SELECT batch_id, state FROM batches WHERE company_id = ? AND state IN ('SENDING', 'UNKNOWN')"
-        for other, file in self._not_of_another_service():
-            for row in file.rows(doubts, company_id) if self.relation(other) == SAME else ():
+        for other, file, is_same in self._not_of_another_service():
+            for row in file.rows(doubts, company_id) if is_same else ():
                 return f"batch {row['batch_id']} is {row['state']} in {other}: nothing was sent; resolve it there first"
             reason = "" if batch is None else file.changed_by_hand(batch.entry_ids) or _sent_there(batch, other, file)
             if reason:
@@ -149,21 +133,10 @@ class RelatedJournals:
 
     def folders_of_same(self) -> list[Path]:
         """Return the folders of the journals of the same service."""
-        journals = self._not_of_another_service()
-        return [file.path.parent for other, file in journals if self.relation(other) == SAME]
+        return [file.path.parent for _, file, is_same in self._not_of_another_service() if is_same]
 
     def say(self, name: str, relation: str, by: str) -> str:
-        """Record whether another journal has the same service, and return one line about the effect.
-
-        Parameters
-        ----------
-        name : str
-            An address of the other journal, or its id.
-        relation : str
-            "same" or "other".
-        by : str
-            Name of the person who decided it.
-        """
+        """Record whether the journal of an address or an id has the same service; return one line about the effect."""
         by = rules.not_blank("by", by)
         named = [other for other in self.all() if other.is_named(name)]
         if len(named) != 1:
@@ -210,14 +183,16 @@ class RelatedJournals:
             f"{same}; if it is another service, record it once: {addresses} --other {name} --by NAME"
         )
 
-    def _not_of_another_service(self) -> Iterator[tuple[RelatedJournal, File]]:
+    def _not_of_another_service(self) -> Iterator[tuple[RelatedJournal, File, bool]]:
+        """Yield the journals that may have the same service, with their files, and whether that is known."""
         same = self.own.rows("SELECT journal_id, folder FROM other_journals WHERE relation = 'same'")
         elsewhere = [
             RelatedJournal(row["journal_id"], str(Path(row["folder"], FILE)), ()) for row in same if row["folder"]
         ]
         candidates = {other.id: other for other in (*elsewhere, *self._beside())}
         for other in candidates.values():
-            if self.relation(other) != OTHER:
+            relation = self.relation(other)
+            if relation != OTHER:
                 file = self._file(other)
                 if file is None:
                     raise JournalError(
@@ -232,9 +207,9 @@ class RelatedJournals:
                 file.require_in_place()
                 if other.id not in self._current:
                     # An old copy lacks the batches that were sent after it was made.
-                    SentLog(file.path.parent, self.sent_log.outer, other.id).require_current(file)
+                    SentLog(file.path.parent, self.sent_log.outer, file).require_current()
                     self._current.add(other.id)
-                yield other, file
+                yield other, file, relation == SAME
 
     def _beside(self) -> Iterator[RelatedJournal]:
         """Yield the other journals of the data folder, except the sandbox's, which has no real books."""

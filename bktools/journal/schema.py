@@ -171,25 +171,17 @@ _IS_LIVE = f"CASE WHEN NEW.state IN ({_words(LIVE_STATES)}) THEN 1 ELSE 0 END"
 
 @dataclass(frozen=True)
 class Rule:
-    """A condition without which a row is not written.
+    """A condition without which a row is not written, and why."""
 
-    Parameters
-    ----------
-    name, table, event : str
-        Name of the trigger; table; INSERT, UPDATE or DELETE.
-    message : str
-        Why the row is refused.
-    requires : str
-        SQL of the condition over NEW and OLD, in words that both databases have; unknown is not fulfilled.
-    when : str
-        SQL of the rows that it is about; all by default.
-    """
-
+    # The trigger.
     name: str
     table: str
+    # INSERT, UPDATE or DELETE.
     event: str
     message: str
+    # SQL over NEW and OLD, in words that both databases have; unknown is not fulfilled.
     requires: str
+    # SQL of the rows that it is about.
     when: str = "1 = 1"
 
 

@@ -18,6 +18,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -87,15 +88,15 @@ def unpacked(text: str) -> bytes:
 class SentLog:
     """The sent log of one journal: beside it, and in its folder of the outer one, outside of the data folder."""
 
-    def __init__(self, inner: Path, outer: Path, journal_id: str) -> None:
+    def __init__(self, inner: Path, outer: Path, journal: Records) -> None:
         self.outer = outer
-        self.folders = (inner / FOLDER, outer / journal_id)
-        self._journal_id = journal_id
+        self.folders = (inner / FOLDER, outer / journal.id)
+        self.journal = journal
 
-    def write(self, line: SentLine, about: Mapping[str, Any]) -> None:
+    def write(self, line: SentLine) -> None:
         """Append a line in both folders and flush it to disk. Hold the company's lock."""
         try:
-            self._describe(about)
+            self._describe()
             for path in self.files_of(line.company_id):
                 with disk.storage_errors(path.parent):
                     _append(path, _line(line))
@@ -105,7 +106,7 @@ class SentLog:
     def of_all(self) -> dict[str, list[SentLine]]:
         """Return the lines of each company."""
         names = {path.name for folder in self.folders for path in folder.glob(f"*{SUFFIX}")}
-        logs = (_joined([_lines_of(folder / name) for folder in self.folders]) for name in sorted(names))
+        logs = map(self._lines, sorted(names))
         return {lines[0].company_id: lines for lines in logs if lines}
 
     def files_of(self, company_id: str) -> list[Path]:
@@ -120,21 +121,24 @@ class SentLog:
         """Whether this machine has sent with the journal."""
         return any(path for folder in self.folders for path in folder.glob(f"*{SUFFIX}"))
 
-    def confirm(self, about: Mapping[str, Any], moved: Mapping[str, Sequence[SentLine]] | None = None) -> None:
+    def confirm(self, moved: Mapping[str, Sequence[SentLine]] | None = None, *, moved_to: str = "") -> None:
         """Write the merged lines of both folders to each of them, then those of a journal whose history came here."""
-        self._describe(about)
-        own, moved = self.of_all(), moved or {}
-        for company_id in {**own, **moved}:
-            lines = dict.fromkeys([*own.get(company_id, ()), *moved.get(company_id, ())])
-            self._replace(_name(company_id), b"".join(map(_line, lines)))
+        self._describe(moved_to)
+        moved = moved or {}
+        for company_id in {**self.of_all(), **moved}:
+            name = _name(company_id)
+            # Read again under the lock: another process may have begun to send.
+            with self.alone(company_id):
+                lines = dict.fromkeys([*self._lines(name), *moved.get(company_id, ())])
+                self._replace(name, b"".join(map(_line, lines)))
 
     def machine(self) -> str:
         """Return the random identity of this sent log. A machine that lost both folders is another one."""
         with self._locked(MACHINE):
-            files = [folder / MACHINE for folder in self.folders]
-            machines = [file.read_text() for file in files if file.exists()]
+            texts = [_content(folder / MACHINE).decode(errors="ignore") for folder in self.folders]
+            machines = [text for text in texts if text]
             machine = machines[-1] if machines else secrets.token_hex(4)
-            if len(machines) < len(files):
+            if len(machines) < len(self.folders):
                 self._replace(MACHINE, machine.encode())
         return machine
 
@@ -143,7 +147,7 @@ class SentLog:
         bodies = (body for folder in self.folders for body in _bodies(folder / SEEN))
         return [Seen(**body | {"senders": tuple(body["senders"])}) for body in bodies]
 
-    def see(self, newest: Seen, about: Mapping[str, Any], *, anew: bool = False) -> None:
+    def see(self, newest: Seen, *, anew: bool = False) -> None:
         """Write what this machine has seen, unless another process has seen more.
 
         After a person confirmed a restored database, it counts `anew` also where it is less.
@@ -152,39 +156,49 @@ class SentLog:
             has_more = [(seen.event, seen.position) >= (newest.event, newest.position) for seen in self.seen()]
             if not anew and all(has_more) and len(has_more) == len(self.folders):
                 return
-            self._describe(about)
+            self._describe()
             self._replace(SEEN, _line(newest))
 
-    def lost(self, file: Records) -> list[SentLine]:
+    def lost(self) -> list[SentLine]:
         """Return the lines whose events are missing in the journal, or differ."""
-        return [line for lines in self.of_all().values() for line in lost(file, lines)]
+        return [line for lines in self.of_all().values() for line in lost(self.journal, lines)]
 
-    def require_current(self, file: Records) -> None:
+    def require_current(self) -> None:
         """Refuse to send when an event that the sent log names is missing in the journal, or differs."""
-        missing = self.lost(file)
+        missing = self.lost()
         if not missing:
             return
         first = min(missing, key=lambda line: line.at)
         batches, companies = ({getattr(line, name) for line in missing} for name in ("batch_id", "company_id"))
         raise JournalError(
-            f"the journal {file.location} is an old copy: {len(batches)} batches of {len(companies)} companies, sent since "
-            f"{first.at[:19]} UTC, are missing in it (the first is {first.batch_id} of company {first.company_id}): nothing "
-            "was sent; restore a newer backup with bktools journal restore FILE, or keep this copy with bktools journal "
-            "restore --by NAME: a batch is UNKNOWN then if its line in the sent log holds no job"
+            f"the journal {self.journal.location} is an old copy: {len(batches)} batches of {len(companies)} companies,"
+            f" sent since {first.at[:19]} UTC, are missing in it (the first is {first.batch_id} of company "
+            f"{first.company_id}): nothing was sent; restore a newer backup with bktools journal restore FILE, or keep "
+            "this copy with bktools journal restore --by NAME: a batch is UNKNOWN then if its line in the sent log "
+            "holds no job"
         )
 
     def folders_of_others(self, company_id: str) -> list[Path]:
         """Return the outer folders of the sent logs of other journals that sent for a company."""
         name = _name(company_id)
-        return [path.parent for path in sorted(self.outer.glob(f"*/{name}")) if path.parent.name != self._journal_id]
+        return [path.parent for path in sorted(self.outer.glob(f"*/{name}")) if path.parent.name != self.journal.id]
 
     def alone(self, company_id: str) -> AbstractContextManager[None]:
         """Hold a lock that stops every other journal of this user from starting to send for a company."""
         return self._locked(_name(company_id))
 
-    def _describe(self, about: Mapping[str, Any]) -> None:
-        """Write what the journal is."""
-        content = json.dumps({**about, "journal": self._journal_id}, indent=1).encode()
+    def _lines(self, name: str) -> list[SentLine]:
+        """Return the lines of a file, merged from both folders."""
+        return _joined([[SentLine(**body) for body in _bodies(folder / name)] for folder in self.folders])
+
+    @cached_property
+    def _about(self) -> dict[str, Any]:
+        """The journal's location, addresses and identity; read once, when it has the address in use."""
+        return {"path": self.journal.location, "addresses": self.journal.addresses(), "journal": self.journal.id}
+
+    def _describe(self, moved_to: str = "") -> None:
+        """Write what the journal is, or to which database its history was moved."""
+        content = json.dumps(self._about | ({"path": moved_to} if moved_to else {}), indent=1).encode()
         if any(_content(folder / ABOUT) != content for folder in self.folders):
             self._replace(ABOUT, content)
 
@@ -255,28 +269,18 @@ def _line(content: SentLine | Seen) -> bytes:
     return f"{_checksum(body)} {body}\n".encode()
 
 
-def _body(line: bytes) -> dict[str, Any] | None:
-    """Return the content of a line; None when the line is damaged."""
-    checksum, _, body = line.decode("ascii", errors="replace").strip().partition(" ")
-    return dict(json.loads(body)) if body and checksum == _checksum(body) else None
-
-
 def _checksum(body: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()[:CHECKSUM]
-
-
-def _lines_of(path: Path) -> list[SentLine]:
-    return [SentLine(**body) for body in _bodies(path)]
 
 
 def _bodies(path: Path) -> list[dict[str, Any]]:
     """Return the contents of a file's lines without the damaged ones, which the other folder has."""
     bodies = []
-    for line in _content(path).splitlines():
-        body = _body(line)
-        if body is not None:
-            bodies.append(body)
-        elif line:
+    for line in filter(None, _content(path).splitlines()):
+        checksum, _, body = line.decode("ascii", errors="replace").strip().partition(" ")
+        if checksum == _checksum(body):
+            bodies.append(json.loads(body))
+        else:
             log.warning("skipped a damaged line of %s", path)
     return bodies
 

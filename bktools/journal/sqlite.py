@@ -56,23 +56,10 @@ if hasattr(os, "register_at_fork"):
 
 
 class Sqlite(Database):
-    """An open SQLite file of the journal.
+    """An open SQLite file of the journal, which is created when it does not exist.
 
-    Parameters
-    ----------
-    path : Path
-        The file. It is created when it does not exist.
-    on_new : callable
-        Called with the location before a new journal is created; raises to refuse it.
-    location : str, optional
-        What messages name; another file when this one is a copy. Default: the file.
-
-    Raises
-    ------
-    StorageError
-        When the file cannot be opened, is damaged or is not a journal.
-    JournalError
-        When it has the format of another version.
+    `on_new` is called with the location before a new journal is created, and raises to refuse it. `location` is what
+    messages name where the file is a copy of another one.
     """
 
     connection: apsw.Connection
@@ -144,13 +131,7 @@ class Sqlite(Database):
         return [f"SQLite says: {answer}" for answer in answers if answer != "ok"]
 
     def backup(self, target: Path) -> None:
-        """Write a consistent copy of the journal to a new file.
-
-        Raises
-        ------
-        StorageError
-            When the file exists or cannot be written; no partial copy is left.
-        """
+        """Write a consistent copy of the journal to a new file; no partial copy is left."""
         unfinished = target.with_name(f"{target.name}.{secrets.token_hex(4)}.unfinished")
         with disk.new_file(target, "the backup"):
             try:
@@ -170,7 +151,7 @@ class Sqlite(Database):
             yield
         except apsw.ConstraintError as error:
             raise JournalError(f"the journal refused a change that breaks one of its rules: {error}") from error
-        except (apsw.Error, OSError, UnicodeDecodeError) as error:
+        except (apsw.Error, OSError, UnicodeError) as error:
             if isinstance(error, StorageError):
                 raise
             reason = f"cannot be {what}: {error}"
@@ -187,15 +168,7 @@ class Sqlite(Database):
 
 
 class File(Records):
-    """The records of a SQLite file, whichever service it is for.
-
-    Parameters
-    ----------
-    path : Path
-        The file. It is created when it does not exist.
-    location : str, optional
-        What messages name. Default: the file.
-    """
+    """The records of a SQLite file, whichever service it is for."""
 
     def __init__(self, path: Path, location: str = "") -> None:
         super().__init__(Sqlite(path, lambda _: None, location))
@@ -210,13 +183,7 @@ def _checksums() -> None:
 
 
 def connect(path: Path, location: str = "") -> apsw.Connection:
-    """Open a journal's SQLite file, creating it with page checksums when it is new.
-
-    Raises
-    ------
-    JournalError
-        When it has the format of another version; the file is as it was.
-    """
+    """Open a journal's SQLite file, creating it with page checksums when it is new; another format stays as it is."""
     _checksums()
     is_new = not path.parent.exists()
     disk.private_folder(path.parent)

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from bktools.connection import service_or_default
 from bktools.contract import rules
-from bktools.frames.schema import COUNT, FLAG, TEXT
+from bktools.frames.schema import COUNT, DIGITS, FLAG, TEXT
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row
 from bktools.service import Service
@@ -26,27 +26,28 @@ def opened(company: str | None, service: Service | None) -> Iterator[tuple[Journ
 
 
 def table_of(pieces: Iterable[Sequence[Row]], schema: pa.Schema) -> pa.Table:
-    """Return rows, in several lists, as a table of a schema; columns that it lacks are left out."""
+    """Return rows, in several lists, as a table of a schema; columns that it lacks are left out.
+
+    Amounts have the decimals of the finest one.
+    """
     # As the journal has its values: text, and numbers as they are.
     texts = pa.schema([field.with_type(COUNT if field.type in {COUNT, FLAG} else TEXT) for field in schema])
     tables = [pa.Table.from_pylist(piece, schema=texts) for piece in pieces]
-    return typed(pa.concat_tables(tables), schema) if tables else schema.empty_table()
-
-
-def typed(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return a table of texts with the types of a schema; amounts have the scale of the finest one."""
+    if not tables:
+        return schema.empty_table()
+    table = pa.concat_tables(tables)
     for place, field in enumerate(schema):
         column = table.column(place)
-        kind = _money(column) if pa.types.is_decimal(field.type) else field.type
-        table = table.set_column(place, field.with_type(kind), pc.cast(column, kind))
+        column = _exact(column) if pa.types.is_decimal(field.type) else pc.cast(column, field.type)
+        table = table.set_column(place, field.with_type(column.type), column)
     return table
 
 
-def _money(amounts: pa.ChunkedArray) -> pa.DataType:
-    parts = pc.extract_regex(amounts, r"-?(?P<whole>\d+)\.?(?P<fraction>\d*)")
-    whole, fraction = (
-        pc.max(pc.utf8_length(pc.struct_field(parts, name))).as_py() or 0 for name in ("whole", "fraction")
-    )
-    # Amounts of two files may not fit into one column of 38 digits.
-    kind = pa.decimal128 if whole + fraction <= pa.decimal128(38).precision else pa.decimal256
-    return kind(38 if kind is pa.decimal128 else 76, fraction)
+def _exact(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return amounts of 38 digits, or of 76 where these are not enough for the amounts of two files."""
+    decimals = pc.utf8_length(pc.replace_substring_regex(amounts, r"^[^.]*\.?", ""))
+    scale = pc.max(decimals).as_py() or 0
+    try:
+        return pc.cast(amounts, pa.decimal128(DIGITS, scale))
+    except pa.ArrowInvalid:
+        return pc.cast(amounts, pa.decimal256(2 * DIGITS, scale))

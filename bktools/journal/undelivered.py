@@ -52,13 +52,18 @@ class UndeliveredAnswers:
 
     def read(self, row: Row) -> Answer | None:
         """Return the kept answer to the request of a batch; None when there is none, or it is of an earlier request."""
+        path = self._path(row["batch_id"])
         try:
-            kept = json.loads(self._path(row["batch_id"]).read_text(encoding="utf-8"))
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            sent_at, answer = kept.pop("sent_at"), Answer(**kept)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError) as error:
-            raise StorageError(f"the answer in {self._path(row['batch_id'])} cannot be read: {error}") from error
-        return Answer(**kept) if kept.pop("sent_at") == row["sent_at"] else None
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            raise StorageError(
+                f"the answer to batch {row['batch_id']} in {path} cannot be read ({error}): move the file away, then "
+                "the outcome of the batch is unknown; look it up"
+            ) from error
+        return answer if sent_at == row["sent_at"] else None
 
     def take(self, other: UndeliveredAnswers) -> None:
         """Keep the answers of another journal too, whose history came here."""

@@ -11,6 +11,8 @@ from bktools.service import Service
 
 # ASSUMED: `expiresIn` is in seconds; a job without it ends within an hour, as in the samples.
 JOB_SECONDS = 3600
+# A service that means a date, or milliseconds, names a number that is in no calendar.
+LONGEST_SECONDS = 10**9
 
 # Entries that a message names; the others are counted.
 SHOWN_ENTRIES = 3
@@ -42,10 +44,10 @@ def how_to_settle(journal: Journal, row: Row) -> str:
     )
 
 
-def lasts_seconds(job: str | None) -> float:
+def lasts_seconds(job: str | None) -> int:
     """Return after how many seconds a job has ended at the latest, from its JSON; a batch without a job counts as usual."""
-    expires = json.loads(job or "{}").get("expiresIn")
-    return expires if isinstance(expires, int | float) and expires > 0 else JOB_SECONDS
+    expires: int = json.loads(job or "{}").get("expiresIn") or 0
+    return min(expires, LONGEST_SECONDS) if expires > 0 else JOB_SECONDS
 
 
 def sendings_in_doubt(company: str, *, service: Service) -> dict[str, tuple[dt.datetime | None, str]]:

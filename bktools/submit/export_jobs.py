@@ -22,13 +22,7 @@ import pyarrow as pa
 
 from bktools.connection import service_or_default
 from bktools.contract import rules
-from bktools.errors import (
-    ArgumentError,
-    BktoolsError,
-    JournalError,
-    PlanError,
-    StorageError,
-)
+from bktools.errors import ArgumentError, BktoolsError, JournalError, PlanError, StorageError
 from bktools.export.plan import ExportPlan
 from bktools.frames.batches import BatchRequest
 from bktools.frames.schema import COUNT, TEXT, Month, to_pandas

@@ -6,6 +6,7 @@ import datetime as dt
 import os
 import re
 import shlex
+import time
 from dataclasses import replace
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from typer.testing import CliRunner
 from bktools.cli.app import app
 from bktools.errors import BktoolsError, JournalError
 from bktools.export.plan import BatchRequest
+from bktools.journal import database_restores as restores_module
 from bktools.journal import postgres as postgres_module
 from bktools.journal.backups import restore
 from bktools.journal.journal import Journal
@@ -228,6 +230,28 @@ def test_confirmations_that_a_copy_holds_are_not_those_of_its_restore(machine, r
         send(bob, 5)
     restore(ada, None, by="Ada")
     send(bob, 5)
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="Windows takes no zone from the environment")
+def test_a_waiver_ends_with_the_day_of_the_person(machine, restored, monkeypatch):
+    """Where it is tomorrow already, entries of that day may have been sent by the machine that is gone, too."""
+    ada, bob = machine("ada"), machine("bob")
+    send(ada, 1)
+    send(bob, 2)
+    go_back = restored("new")
+    go_back()
+    (gone,) = restore(ada, None, by="Ada").unconfirmed
+    try:
+        with Journal(ada) as journal, monkeypatch.context() as clock:
+            clock.setenv("TZ", "Asia/Tokyo")
+            time.tzset()
+            clock.setattr(restores_module, "now", lambda: dt.datetime(2031, 1, 1, 23, 0, tzinfo=dt.UTC))
+            journal.restores.waive([gone], COMPANY, evidence="", by="Ada")
+    finally:
+        time.tzset()
+    with pytest.raises(JournalError, match="dated until 2031-01-02 may have been sent"):
+        send(ada, 3, date="2031-01-02")
+    send(ada, 4, date="2031-01-03")
 
 
 @pytest.mark.parametrize("evidence", ["", "none of them in the ledger until 5 November"])

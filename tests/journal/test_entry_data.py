@@ -11,11 +11,11 @@ from backends import BOTH, refused, typed_by_hand, without_triggers
 
 from bktools.errors import JournalError
 from bktools.export.plan import BatchRequest
-from bktools.frames.schema import ENTRY_DATA, EXPORTED_ENTRIES, TEXT
+from bktools.frames.schema import ENTRY_DATA, EXPORTED_ENTRIES
 from bktools.journal import entry_data
 from bktools.journal.backups import restore
 from bktools.journal.journal import Journal
-from bktools.journal.tables import typed
+from bktools.journal.tables import table_of
 from bktools.journal.undelivered import Answer
 from bktools.settings import load_settings
 
@@ -181,7 +181,7 @@ def test_amounts_of_a_history_have_the_scale_of_the_finest(journal):
 
     def amounts(*texts: str | None) -> tuple[pa.DataType, list[Decimal | None]]:
         schema = pa.schema({"amount": EXPORTED_ENTRIES.field("amount").type})
-        column = typed(pa.table({"amount": pa.array(texts, TEXT)}), schema).column("amount")
+        column = table_of([[{"amount": text} for text in texts]], schema).column("amount")
         return column.type, column.to_pylist()
 
     assert amounts("1500", "-12.50", "3.125", None) == (

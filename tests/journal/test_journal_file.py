@@ -53,7 +53,7 @@ def test_a_backup_is_whole_and_replaces_nothing(service, tmp_path):
             journal.backup(target)
     with closing(sqlite3.connect(target)) as copy:
         assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        assert copy.execute("SELECT value FROM about WHERE name = 'environment'").fetchone() == ("sandbox",)
+        assert copy.execute("SELECT address FROM addresses").fetchone() == ("sandbox",)
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
 
 
@@ -163,7 +163,6 @@ def test_another_environments_journal_is_refused(service):
     with Journal(service.settings) as journal:
         path = journal.path
     with closing(connect(path)) as connection:
-        connection.execute("UPDATE about SET value = 'https://elsewhere.example' WHERE name = 'environment'")
         connection.execute("UPDATE addresses SET address = 'https://elsewhere.example'")
     with (
         pytest.raises(JournalError, match=r"belongs to https://elsewhere\.example, not to sandbox"),
@@ -172,15 +171,15 @@ def test_another_environments_journal_is_refused(service):
         pass
 
 
-def environments_of_a_new_journal(folder):
-    """Open the journal of a folder; yield the number of environments that it names."""
+def addresses_of_a_new_journal(folder):
+    """Open the journal of a folder; yield the number of addresses that it names."""
     with Journal(load_settings("sandbox", data_dir=folder)) as journal:
-        yield len(journal.rows("SELECT * FROM about WHERE name = 'environment'"))
+        yield len(journal.addresses())
 
 
 def test_many_processes_open_a_new_journal_at_once(tmp_path):
     """Whoever is first makes it; nobody fails and nobody makes it twice."""
-    running = [warm.Process(environments_of_a_new_journal, tmp_path / "shared") for _ in range(6)]
+    running = [warm.Process(addresses_of_a_new_journal, tmp_path / "shared") for _ in range(6)]
     assert [process.read() for process in running] == [1] * 6
     assert [process.wait() for process in running] == [0] * 6
 

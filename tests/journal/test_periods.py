@@ -211,6 +211,26 @@ def test_a_period_with_an_unfinished_batch_stays_open(journal, service, state):
 
 
 @BOTH
+@pytest.mark.parametrize("meanwhile", ["PLANNED", "UNKNOWN"])
+def test_a_batch_that_another_process_took_up_meanwhile_keeps_its_period_open(journal, service, monkeypatch, meanwhile):
+    """The period is looked at under the lock of the company, in which no batch of it changes."""
+    original = Journal.sending
+
+    def later(closing, company_id):
+        monkeypatch.setattr(Journal, "sending", original)
+        if meanwhile == "PLANNED":
+            journal.claim([batch("a", ["1.00"])], "plan", "2026-10")
+        else:
+            send(journal, batch("a", ["1.00"]), "2026-10", meanwhile)
+        return original(closing, company_id)
+
+    monkeypatch.setattr(Journal, "sending", later)
+    with pytest.raises(JournalError, match=f"stays open: batch a of it is {meanwhile}"):
+        bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
+    assert bktools.record_of("2026-10", COMPANY, service=service).state == "OPEN"
+
+
+@BOTH
 def test_each_month_shows_its_figures_by_currency(journal, service):
     """Numbers and exact amounts of what was exported, in doubt, held back and still open, never added over currencies."""
     first = batch("a", ["10.10", "0.005"])
@@ -307,6 +327,19 @@ def test_held_back_entries_that_somebody_changed_are_told(journal, backend):
     assert journal.problems() == [
         f"close {COMPANY} 2026-10: the entries that it held back were changed after it was written"
     ]
+
+
+@BOTH
+@pytest.mark.parametrize("said", ["by hand", '{"plan_id": "p"}', "[]"])
+def test_a_close_whose_event_somebody_changed_is_told(journal, backend, said):
+    """Whatever its message holds by now, the check goes on to its end."""
+    close(journal, "2026-10", held((ENTRIES[0], "no_account", "1.00", "EUR")))
+    with typed_by_hand(journal, backend) as by_hand:
+        without_triggers(by_hand, backend)
+        by_hand.execute(f"UPDATE events SET message = '{said}' WHERE subject = 'close'")
+    first, last = journal.problems()
+    assert first.startswith("event ")
+    assert last == f"close {COMPANY} 2026-10: the entries that it held back were changed after it was written"
 
 
 @pytest.mark.parametrize("forgotten", ["close", "period"])

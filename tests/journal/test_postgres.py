@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 import traceback
 from contextlib import nullcontext
@@ -80,6 +81,26 @@ def test_what_was_sent_elsewhere_is_known_on_a_new_machine(machine):
     with Journal(machine()) as journal:
         journal.require_current()
         assert journal.problems() == []
+
+
+def test_a_new_database_belongs_to_the_service_that_was_first(machine, monkeypatch):
+    """Two services that open it at once do not share it: the second one is refused, and has left nothing in it."""
+    first, original = machine(), Journal.addresses
+
+    def later(journal):
+        known = original(journal)
+        monkeypatch.setattr(Journal, "addresses", original)
+        Journal(first).close()
+        return known
+
+    monkeypatch.setattr(Journal, "addresses", later)
+    other = load_settings(
+        "https://staging.example.com", env={}, data_dir=first.data_dir, journal=first.journal.reveal()
+    )
+    with pytest.raises(JournalError, match=r"belongs to https://books\.example\.com, not to https://staging"):
+        Journal(other)
+    with Journal(first) as journal:
+        assert journal.addresses() == ["https://books.example.com"]
 
 
 def test_one_machine_sends_for_a_company(machine):
@@ -192,7 +213,9 @@ def test_a_server_that_could_lose_something_is_refused(fact, value, said):
 @pytest.mark.skipif(shutil.which("pgbouncer") is None, reason="the pooler pgbouncer is not installed")
 def test_a_pooler_is_refused(machine, postgres, database, tmp_path):
     """A real pooler that gives a session to several clients is noticed when the journal is opened."""
-    port = postgres.port + 1
+    # The next number may be the port of another test's server.
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
     folder = postgres.folder / "pooler"
     folder.mkdir(exist_ok=True)
     (folder / "users").write_text(f'"{OWNER}" "{PASSWORD}"\n')
@@ -221,7 +244,7 @@ def test_a_password_is_never_shown(machine, postgres, database, capsys):
     """Neither settings, places, messages nor tracebacks have it, whether the database answers or not."""
     shown = [repr(machine()), machine()._repr_html_(), identity_of(machine())]
     with Journal(machine()) as journal:
-        shown += [journal.location, str(journal.about_me), repr(journal._database.__dict__["_address"])]
+        shown += [journal.location, str(journal.sent_log._about), repr(journal._database.__dict__["_address"])]
     wrong = f"{PASSWORD}-wrong"
     for address in (
         postgres.address(database, password=wrong),

@@ -113,12 +113,13 @@ def test_a_journal_that_sent_for_the_company_is_asked_about(both):
         assert re.search(said, journal.related.obstacle(COMPANIES[0]))
 
 
-def test_a_name_is_that_of_one_journal(both, tmp_path):
+@pytest.mark.parametrize("name", ["nobody", "https://books example.com", "https://[::1", "https://books.example.com:x"])
+def test_a_name_is_that_of_one_journal(both, tmp_path, name):
     """Of several journals the named one alone is meant; a name of none of them is refused, with those there are."""
     third = load_settings("https://three.example.com", env={}, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m")
     with Journal(third) as journal:
-        with pytest.raises(JournalError, match=f"'nobody' .* 0 journals.*{HOSTS[1]}"):
-            journal.related.say("nobody", "other", "Ada")
+        with pytest.raises(JournalError, match=f"{re.escape(repr(name))} .* 0 journals.*{HOSTS[1]}"):
+            journal.related.say(name, "other", "Ada")
         journal.related.say(HOSTS[1], "other", "Ada")
         wanted = [other.id for other in journal.related.all() if HOSTS[1] in other.addresses]
         assert [row["journal_id"] for row in journal.rows("SELECT journal_id FROM other_journals")] == wanted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 
 import pandas as pd
@@ -9,11 +10,12 @@ import pytest
 from backends import BOTH
 
 import bktools
-from bktools.errors import ArgumentError
+from bktools.errors import ArgumentError, StorageError
 from bktools.export.plan import BatchRequest
 from bktools.journal.export_jobs import accept_export_jobs, answer_to_all, open_questions
 from bktools.journal.journal import Journal
 from bktools.journal.undelivered import Answer
+from bktools.journal.unknown_outcomes import sendings_in_doubt
 
 COMPANIES = ["9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d", "123e4567-e89b-42d3-a456-426614174000"]
 
@@ -81,8 +83,9 @@ def test_several_are_accepted_with_one_evidence(doubts, service):
     settled = events[events["after"] == "ACCEPTED"]
     assert set(settled["message"]) == {"all 2 booked"}
     assert settled["batch_id"].to_list() == ["batch-1", "batch-0"]
-    with pytest.raises(ArgumentError, match="before must be a time"):
-        accept_export_jobs("yesterday", **said)
+    for before in ("yesterday", "9999-12-31T23:59:59-12:00"):
+        with pytest.raises(ArgumentError, match="before must be a time"):
+            accept_export_jobs(before, **said)
 
 
 def test_the_answer_to_all_takes_no_later_batch(doubts, service):
@@ -91,3 +94,58 @@ def test_the_answer_to_all_takes_no_later_batch(doubts, service):
     before = pd.Timestamp(re.search(r"--all-before (\S+)", answer_to_all(service=service))[1], tz="UTC")
     assert newest < before <= newest + pd.Timedelta("1s")
     assert answer_to_all(COMPANIES[0], service=service) == ""
+
+
+@pytest.mark.parametrize(
+    ("expires", "seconds"), [("7200", 7200), ("60", 3600), ("-1", 3600), ("null", 3600), ("1764000000000", 10**9)]
+)
+def test_a_job_ends_after_what_the_service_said(doubts, service, expires, seconds):
+    """The longest of the company's jobs counts; a number that is in no calendar is a job that has not ended."""
+    with Journal(service.settings) as journal:
+        entry = "00000000-0000-4000-8000-000000000009"
+        journal.claim([BatchRequest("batch-9", COMPANIES[0], [entry], b"{}")], "plan")
+        with journal.transaction() as connection:
+            connection.execute(
+                "UPDATE batches SET job = ? WHERE batch_id = 'batch-9'", (f'{{"expiresIn": {expires}}}',)
+            )
+        sent_at = dt.datetime.fromisoformat(journal.state_of("batch-0")["sent_at"])
+    assert sendings_in_doubt(COMPANIES[0], service=service) == {
+        "batch-0": (sent_at + dt.timedelta(seconds=seconds), "")
+    }
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{", '{"sent_at": "t"}', '{"sent_at": "t", "state": "PLANNED", "x": 1}', "7"]
+)
+def test_a_kept_answer_that_is_damaged_is_one_clear_error(doubts, service, content):
+    """It names the file, and what happens without it: the batch is in doubt, and nothing is taken for an answer."""
+    with Journal(service.settings) as journal:
+        row = journal.state_of("batch-0")
+        journal.undelivered.write("batch-0", row["sent_at"], Answer("PLANNED", "said"))
+        path = journal.undelivered._path("batch-0")
+        path.write_text(content)
+        with pytest.raises(
+            StorageError, match=rf"batch batch-0 in {re.escape(str(path))} cannot be read .*move the file away"
+        ):
+            journal.undelivered.read(row)
+        path.unlink()
+        assert journal.undelivered.read(row) is None
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"), [("batch_id", ["batch-0"]), ("batch_id", None), ("outcome", ["released"]), ("outcome", None)]
+)
+def test_an_argument_that_is_no_text_is_named(doubts, service, argument, value):
+    """Neither the database nor Python is asked what a list is."""
+    arguments = {"batch_id": "batch-0", "outcome": "released", "evidence": "seen", "by": "Ada"} | {argument: value}
+    with pytest.raises(ArgumentError, match=f"{argument} must be text"):
+        bktools.resolve_export_job(**arguments, service=service)
+    with pytest.raises(ArgumentError, match="batch must be text"):
+        bktools.load_export_jobs(batch=["batch-0"], service=service)
+
+
+def test_a_text_that_no_database_takes_is_one_clear_error(doubts, service):
+    """A terminal that is not in UTF-8 hands on letters that are none: nothing is recorded."""
+    with pytest.raises(StorageError, match=r"cannot be written: .*surrogates not allowed"):
+        bktools.resolve_export_job("batch-0", "released", evidence="seen", by="J\udcfcrg", service=service)
+    assert bktools.load_export_jobs(batch="batch-0", service=service)["state"].to_list() == ["UNKNOWN"]

@@ -5,12 +5,17 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 
 from bktools.errors import ArgumentError, JournalError, StorageError
 from bktools.export.plan import BatchRequest
+from bktools.journal import backups as backups_module
+from bktools.journal import journal as journal_module
+from bktools.journal import sqlite as sqlite_module
 from bktools.journal.backups import restore
 from bktools.journal.journal import Journal
+from bktools.journal.periods import record_close
 from bktools.journal.sent_log import at_risk
 from bktools.journal.undelivered import Answer
 from bktools.settings import load_settings
@@ -106,6 +111,49 @@ def test_what_a_mark_proves_is_not_in_doubt(settings, kept):
             file.unlink()
 
 
+def test_what_another_process_sent_meanwhile_is_not_lost(settings, kept, monkeypatch):
+    """The sent log is read again under the locks: the batch that was sent after the first look is ACCEPTED again."""
+    original = backups_module.sending_for
+
+    def later(*arguments):
+        monkeypatch.setattr(backups_module, "sending_for", original)
+        with Journal(settings) as journal:
+            send(journal, "6")
+        return original(*arguments)
+
+    monkeypatch.setattr(backups_module, "sending_for", later)
+    assert restore(settings, kept, by="Ada").accepted == ("6",)
+    with Journal(settings) as journal:
+        journal.require_current()
+        assert journal.state_of("6")["state"] == "ACCEPTED"
+
+
+def test_what_a_person_says_is_not_written_to_a_file_that_was_replaced(settings, kept, monkeypatch):
+    """A restore that ends while somebody waits for the lock is noticed under it: nothing is recorded where nobody looks."""
+    original = journal_module.sending_for
+
+    def later(*arguments, **options):
+        monkeypatch.setattr(sqlite_module, "sending_for", original)
+        restore(settings, kept, by="Ada")
+        return original(*arguments, **options)
+
+    with Journal(settings) as journal:
+        send(journal, "6", "UNKNOWN")
+    for write in (
+        lambda journal: journal.resolve("6", "RELEASED", evidence="not booked", by="Eve"),
+        lambda journal: record_close(
+            journal, COMPANY, "2026-10", plan_id="p", prepared_by="Eve", approved_by=None, held_back=pa.table({})
+        ),
+    ):
+        with Journal(settings) as journal:
+            monkeypatch.setattr(sqlite_module, "sending_for", later)
+            with pytest.raises(JournalError, match="was moved or replaced while it was open"):
+                write(journal)
+        with Journal(settings) as journal:
+            journal.require_current()
+            assert journal.state_of("6")["state"] == "UNKNOWN"
+
+
 def test_a_job_that_another_batch_has_is_no_proof(settings, tmp_path):
     """Where two lines of the sent log name one job, the copy's batch keeps it, and the other batch is in doubt."""
     with Journal(settings) as journal:
@@ -113,7 +161,7 @@ def test_a_job_that_another_batch_has_is_no_proof(settings, tmp_path):
         journal.backup(tmp_path / "kept.sqlite")
         send(journal, "2")
         (mark,) = journal.sent_log.of_all()[COMPANY][-1:]
-        journal.sent_log.write(replace(mark, job_id=batch_of("1").entry_ids[0]), journal.about_me)
+        journal.sent_log.write(replace(mark, job_id=batch_of("1").entry_ids[0]))
     done = restore(settings, tmp_path / "kept.sqlite", by="Ada")
     assert (done.accepted, done.in_doubt) == ((), ("2",))
 

@@ -6,7 +6,10 @@ import hashlib
 import os
 import sqlite3
 import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from types import SimpleNamespace
 
 import pytest
 
@@ -29,6 +32,11 @@ def settings(tmp_path):
     return load_settings(
         "https://books.example.com", env={}, data_dir=tmp_path / "data", sent_log_dir=tmp_path / "sent_log"
     )
+
+
+def log_in(inner, outer) -> SentLog:
+    """Return the sent log of a journal that is not asked for more than its name."""
+    return SentLog(inner, outer, SimpleNamespace(id="journal", location="", addresses=list))
 
 
 @pytest.fixture
@@ -73,19 +81,42 @@ def test_one_place_makes_up_for_the_other(sent, place):
 @pytest.mark.parametrize("places", [(0, 1), (1, 0)], ids=["beside the journal first", "outside first"])
 def test_lines_that_each_place_lost_keep_their_order(tmp_path, lost, places):
     """Where both places lost lines, they tell together what happened, in the order in which it was written."""
-    marks = SentLog(tmp_path / "inner", tmp_path / "outer", "journal")
+    marks = log_in(tmp_path / "inner", tmp_path / "outer")
     for batch in "1234":
-        marks.write(SentLine(int(batch), "d", batch, "plan", COMPANY, "SENDING", "", "2026-10-31"), {})
+        marks.write(SentLine(int(batch), "d", batch, "plan", COMPANY, "SENDING", "", "2026-10-31"))
     for place, gone in zip(places, lost, strict=True):
         (file,) = marks.folders[place].glob("*.marks")
         lines = file.read_bytes().splitlines(keepends=True)
         file.write_bytes(b"".join(line for batch, line in enumerate(lines, 1) if str(batch) not in gone))
     assert "".join(mark.batch_id for mark in marks.of_all()[COMPANY]) == "1234"
     for _ in range(2):
-        marks.confirm({})
+        marks.confirm()
         for place in marks.folders:
             (file,) = place.glob("*.marks")
             assert len(file.read_text().splitlines()) == 4
+
+
+def test_a_line_that_is_written_while_both_places_are_merged_stays(tmp_path, monkeypatch):
+    """Who merges the lines waits for the process that begins to send, and reads the lines again."""
+    marks = log_in(tmp_path / "inner", tmp_path / "outer")
+    first, second = (SentLine(number, "d", str(number), "p", COMPANY, "SENDING", "", "2026") for number in (1, 2))
+    marks.write(first)
+    has_read, has_written, joined = threading.Event(), threading.Event(), sent_log_module._joined
+
+    def slowly(logs):
+        has_read.set()
+        assert has_written.wait(10)
+        return joined(logs)
+
+    monkeypatch.setattr(sent_log_module, "_joined", slowly)
+    with ThreadPoolExecutor(1) as threads:
+        with marks.alone(COMPANY):
+            merged = threads.submit(marks.confirm)
+            assert has_read.wait(10)
+            marks.write(second)
+            has_written.set()
+        merged.result()
+    assert marks.of_all() == {COMPANY: [first, second]}
 
 
 def test_a_line_is_as_it_is_typed_here(tmp_path):
@@ -95,9 +126,9 @@ def test_a_line_is_as_it_is_typed_here(tmp_path):
         '"message": "caf\\u00e9", "at": "2026-10-31", "body": "", "job_id": "j"}'
     )
     line = f"{hashlib.sha256(body.encode()).hexdigest()[:16]} {body}\n"
-    marks = SentLog(tmp_path / "inner", tmp_path / "outer", "journal")
+    marks = log_in(tmp_path / "inner", tmp_path / "outer")
     mark = SentLine(1, "d", "b", "p", "c", "SENDING", "café", "2026-10-31", job_id="j")
-    marks.write(mark, {})
+    marks.write(mark)
     for place in marks.folders:
         (file,) = place.glob("*.marks")
         assert file.read_text() == line
@@ -118,7 +149,7 @@ def test_a_line_that_was_cut_stays_by_itself(sent):
         file = next(place.glob("*.marks"))
         file.write_bytes(file.read_bytes() + b"0123456789abcdef {")
     mark = sent.sent_log.of_all()[COMPANY][-1]
-    sent.sent_log.write(mark.__class__(**{**mark.__dict__, "batch_id": "b"}), sent.about_me)
+    sent.sent_log.write(mark.__class__(**{**mark.__dict__, "batch_id": "b"}))
     assert [mark.batch_id for mark in sent.sent_log.of_all()[COMPANY]] == ["a", "a", "b"]
 
 
@@ -162,7 +193,7 @@ def test_only_what_may_have_been_booked_is_at_risk():
 
 def test_marks_name_the_folder_of_the_journal(sent, settings):
     """Who finds the sent log of a lost journal can read where it was and which service it was for."""
-    outer = SentLog(settings.state_dir, settings.sent_log_dir, sent.id).folders[1]
+    outer = SentLog(settings.state_dir, settings.sent_log_dir, sent).folders[1]
     text = (outer / "about.json").read_text()
     assert str(sent.path) in text
     assert "https://books.example.com" in text
@@ -190,34 +221,34 @@ def test_an_old_copy_names_the_batch_that_was_sent_first(settings, tmp_path, ord
 def test_marks_that_cannot_be_written_are_one_clear_error(tmp_path):
     """A file where the folder of the sent log should be is named, by whoever wants to lock, write or confirm lines there."""
     (tmp_path / "file").write_text("no folder")
-    marks = SentLog(tmp_path, tmp_path / "file", "journal")
+    marks = log_in(tmp_path, tmp_path / "file")
     mark = SentLine(1, "d", "b", "p", COMPANY, "SENDING", "", "2026-10-31")
     with pytest.raises(StorageError, match="file"), marks.alone(COMPANY):
         pass
     with pytest.raises(StorageError, match=r"file.*BKTOOLS_SENT_LOG_DIR"):
-        marks.write(mark, {})
+        marks.write(mark)
     with pytest.raises(StorageError, match="file"):
-        marks.confirm({})
+        marks.confirm()
 
 
 def test_a_lock_that_another_process_holds_is_busy(tmp_path, monkeypatch):
     """Whoever waits for it in vain can run again later: nothing is wrong with the folder of the sent log."""
     monkeypatch.setattr(sent_log_module, "PATIENCE", 0.05)
-    marks = SentLog(tmp_path / "inner", tmp_path / "outer", "journal")
+    marks = log_in(tmp_path / "inner", tmp_path / "outer")
     with marks.alone(COMPANY), pytest.raises(JournalBusyError, match="another process has held"), marks.alone(COMPANY):
         pass
 
 
 def test_the_name_of_a_new_file_of_marks_is_on_disk(tmp_path, monkeypatch):
     """The first line of a company flushes the folder too: after a power cut the file is there."""
-    marks = SentLog(tmp_path / "inner", tmp_path / "outer", "journal")
+    marks = log_in(tmp_path / "inner", tmp_path / "outer")
     mark = SentLine(1, "d", "b", "p", COMPANY, "SENDING", "", "2026-10-31")
-    marks.confirm({})
+    marks.confirm()
     flushed = []
     fsync = os.fsync
     monkeypatch.setattr("os.fsync", lambda file: (flushed.append(os.fstat(file).st_ino), fsync(file)))
     for _ in range(2):
-        marks.write(mark, {})
+        marks.write(mark)
         files = [next(place.glob("*.marks")) for place in marks.folders]
         assert [flushed.count(place.stat().st_ino) for place in marks.folders] == [1, 1]
     assert [flushed.count(file.stat().st_ino) for file in files] == [2, 2]
@@ -229,3 +260,22 @@ def test_a_folder_of_marks_that_says_nothing_is_known_by_its_name(tmp_path, cont
     if content is not None:
         (tmp_path / "about.json").write_bytes(content)
     assert read_about(tmp_path) == {"journal": tmp_path.name, "path": "", "addresses": []}
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe"])
+@pytest.mark.parametrize("place", [0, 1])
+def test_an_identity_that_one_place_lost_is_that_of_the_other(tmp_path, place, content):
+    """A file of the machine's identity that holds none does not make it another machine, or one without a name."""
+    log = log_in(tmp_path / "inner", tmp_path / "outer")
+    machine = log.machine()
+    (log.folders[place] / "machine").write_bytes(content)
+    assert log.machine() == machine
+    assert [(folder / "machine").read_text() for folder in log.folders] == [machine] * 2
+
+
+def test_an_identity_that_cannot_be_read_is_one_clear_error(tmp_path):
+    """What the operating system says is told with the file."""
+    log = log_in(tmp_path / "inner", tmp_path / "outer")
+    (log.folders[1] / "machine").mkdir(parents=True)
+    with pytest.raises(StorageError, match=r"the sent log in .*machine cannot be read: .*nothing was sent"):
+        log.machine()

@@ -172,7 +172,7 @@ def test_a_service_that_is_waited_for_is_not_hammered(talking):
         service,
     ):
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 1))
-        sent = bktools.submit_export_jobs(plan, apply=True, wait=0.8, others_export=True, service=service)
+        sent = bktools.submit_export_jobs(plan, apply=True, wait=1.2, others_export=True, service=service)
         assert (sent["outcome"].to_list(), len(raw.requests)) == (["PLANNED"], 4)
 
 
