@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 
 from bktools.contract import rules
 from bktools.contract.accounts import LONGEST_TEXT
-from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.inputs import cells, words
 from bktools.inputs.cells import leave_out, option, raise_all
@@ -84,11 +83,10 @@ def _refuse_duplicates(reading: Reading, field: str, *keys: pa.ChunkedArray) -> 
     first = int((codes == codes.iloc[second]).all(axis="columns").to_numpy().argmax())
     many = f"; {again.sum()} rows repeat one: {cells.lines_of(table, again)}" if again.sum() > 1 else ""
     what = {"external_id": "external ID"}.get(field, field)
-    raise InputError(
+    raise table.error(
         f"{what} {cells.quoted(reading.column(field)[second].as_py())} is on line {table.lines[first]} already, it must be"
         f" unique{many}; correct the file",
-        source=table.source,
-        line=int(table.lines[second]),
+        int(table.lines[second]),
     )
 
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.caller import name_of, setting
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import ArgumentError
 from bktools.inputs import cells
 from bktools.inputs.table import Table
 from bktools.inputs.words import CURRENCY_CODES, CURRENCY_SIGNS
@@ -111,10 +111,9 @@ def _decimal_mark(table: Table, place: int, unsigned: pa.ChunkedArray) -> str:
     if point.all() or comma.all():
         return "." if point.all() else ","
     cells.refuse(table, place, ~point & ~comma, "must hold amounts")
-    raise InputError(
+    raise table.error(
         f"{table.headings[place]!r} mixes decimal marks: a point on {cells.lines_of(table, ~comma)}, a comma on"
-        f" {cells.lines_of(table, ~point)}; write all amounts alike",
-        source=table.source,
+        f" {cells.lines_of(table, ~point)}; write all amounts alike"
     )
 
 

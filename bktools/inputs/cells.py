@@ -93,7 +93,7 @@ def refuse(table: Table, place: int, wrong: Mask, rule: str, *, instead: Mapping
     line = int(table.lines[first])
     if instead:
         raise question(f"{message}; or read the file with", table.source, instead, line)
-    raise InputError(message, source=table.source, line=line)
+    raise table.error(message, line)
 
 
 def uuids(table: Table, place: int, *, required: bool, instead: Mapping[str, str] | None = None) -> pa.ChunkedArray:
@@ -111,14 +111,14 @@ def refuse_broken(table: Table, places: Collection[int]) -> None:
     broken = [cell for cell in table.broken if cell.place in places]
     if broken:
         many = f" ({len(broken)} such cells)" if len(broken) > 1 else ""
-        raise InputError(f"{broken[0].why}{many}", source=table.source, line=broken[0].line)
+        raise table.error(f"{broken[0].why}{many}", broken[0].line)
 
 
 def without_blank_rows(table: Table, places: Collection[int], *, others: Collection[int] = ()) -> Table:
     """Return the rows in which at least one of the columns, or of the others, holds something."""
     empty = np.logical_and.reduce([blank(table.columns[place]) for place in (*places, *others)])
     if empty.all():
-        raise InputError("no row below the headings holds anything", source=table.source, line=table.heading_line)
+        raise table.error("no row below the headings holds anything", table.heading_line)
     return table.rows(~empty)
 
 

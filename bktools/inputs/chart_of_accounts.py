@@ -98,9 +98,7 @@ def read_chart_of_accounts(
         reading = opened(path, vocabulary, delimiter=delimiter, encoding=encoding, sheet=sheet)
     else:
         file, form = of_format
-        table, places = form.chart(file)
-        # A format says which column is which, unless the caller does.
-        reading = Reading(table, vocabulary, {} if columns else places)
+        reading = Reading(form.chart(file), vocabulary)
     reading.assign(required=("code", "name"))
     places, problems = reading.places, reading.problems
     reading.skip_broken()
@@ -156,7 +154,7 @@ def _accounts_only(reading: Reading) -> Table:
     )
     is_account = ~(headings_again | titles | totals | lines_of_report | (no_identity & no_name))
     if (no_identity | ~is_account).all():
-        raise InputError("no row below the headings has a code", source=table.source, line=table.heading_line)
+        raise table.error("no row below the headings has a code", table.heading_line)
     return table.rows(is_account)
 
 

@@ -101,14 +101,13 @@ class Reading:
         The file; readers leave out the rows that are none of theirs.
     vocabulary : Vocabulary
         The headings, and what the caller said.
-    places : mapping, optional
-        Field to column, where the file's format says it.
     """
 
-    def __init__(self, table: Table, vocabulary: Vocabulary, places: Mapping[str, int] | None = None) -> None:
+    def __init__(self, table: Table, vocabulary: Vocabulary) -> None:
         self.table = table
         self.vocabulary = vocabulary
-        self.places = dict(places or {})
+        # A format says which column is which, unless the caller does.
+        self.places = {} if vocabulary.chosen else dict(table.places)
         # What a format says is settled as what the caller says is.
         self.chosen = {**dict.fromkeys(self.places), **vocabulary.chosen}
         self.problems: list[InputError] = []
@@ -181,9 +180,7 @@ class Reading:
         self.notes += cells.counted(table, rows_by_remark)
         others = ~np.logical_or.reduce([*rows_by_remark.values()])
         if not others.any():
-            raise InputError(
-                f"no row below the headings is one of {what}", source=table.source, line=table.heading_line
-            )
+            raise table.error(f"no row below the headings is one of {what}", table.heading_line)
         self.table = table.rows(others)
 
     def skip_broken(self) -> None:
@@ -346,8 +343,7 @@ class Reading:
         if None not in known and ("date" in shown_by or not self._candidates("date")):
             shown = " and ".join(repr(self.table.headings[place]) for place in known if place is not None)
             reader = command if is_command() else function
-            error = InputError(f"{what}, as {shown} show: read it with {reader}", source=self.table.source)
-            raise_all([error], self.table)
+            raise_all([self.table.error(f"{what}, as {shown} show: read it with {reader}")], self.table)
 
     def _candidates(self, field: str) -> list[int]:
         """Return the columns that could be a field, the likeliest first: by a word in their headings, and by their cells."""

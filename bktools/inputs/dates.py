@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.caller import name_of, setting
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import ArgumentError
 from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.table import Table
@@ -116,10 +116,9 @@ def _with_year(table: Table, place: int, column: pa.ChunkedArray, notes: list[st
     years = {*_YEAR_IN_TEXT.findall(table.title), *_YEAR_IN_TEXT.findall(Path(table.source).stem)}
     if len(years) != 1:
         several = f" (its title and its name say {' and '.join(sorted(years))})" if years else ""
-        raise InputError(
+        raise table.error(
             f"{table.headings[place]!r} holds dates without a year, such as {column.drop_null()[0].as_py()!r}{several}: put"
-            " one year into the file's name (expenses-2026-10.csv), or write dates with their year",
-            source=table.source,
+            " one year into the file's name (expenses-2026-10.csv), or write dates with their year"
         )
     notes.append(f"{table.headings[place]!r} has no year: {min(years)} taken from the file's title or name")
     return pc.replace_substring_regex(column, _WITHOUT_YEAR, rf"\1\2\3\2{min(years)}")

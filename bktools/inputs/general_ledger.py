@@ -119,11 +119,11 @@ def read_general_ledger(
     if of_format is None:
         reading = opened(path, vocabulary, delimiter=delimiter, encoding=encoding, sheet=sheet)
         _find_postings(reading)
-        ledger = Ledger(reading.table, reading.places, decimal=decimal, date_format=date_format, is_whole=False)
+        ledger = Ledger(reading.table, decimal=decimal, date_format=date_format, is_whole=False)
     else:
         file, form = of_format
         ledger = form.ledger(file)
-        reading = Reading(ledger.table, vocabulary, ledger.places)
+        reading = Reading(ledger.table, vocabulary)
     postings, sums = _postings(reading, ledger)
     failed = [*_failed_checks(reading, ledger, postings, sums)]
     if failed:
@@ -270,9 +270,8 @@ def _failed_checks(reading: Reading, ledger: Ledger, postings: pa.Table, sums: M
                 f"the voucher {cells.quoted(voucher)} (line {line}) does not balance: debit {debit}, credit {credit},"
                 f" difference {debit - credit}"
             )
-    counted = {**sums, "rows": Decimal(postings.num_rows)}
     for total in ledger.totals:
-        summed = counted[total.counted] if isinstance(total.counted, str) else total.counted
+        summed = sums[total.counted] if isinstance(total.counted, str) else total.counted
         if summed != total.stated:
             yield f"{total.name} is {total.stated} in the file, but {summed} by its postings"
     if ledger.movements:

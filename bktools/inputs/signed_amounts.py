@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.errors import InputError
 from bktools.inputs import amounts, cells, sides, words
 from bktools.inputs.cells import leave_out, option, question
 from bktools.inputs.columns import Reading
@@ -80,11 +79,10 @@ def of_pair(reading: Reading, debit: pa.ChunkedArray, credit: pa.ChunkedArray) -
     result = pc.if_else(neither, pa.scalar(None, kind), pc.subtract(*wide).cast(kind))
     has_both = all(are_not_zero(side).any() for side in (debit, credit))
     if has_both and sides.is_one_sided(result):
-        raise InputError(
+        raise reading.table.error(
             f"{reading.heading('debit')!r} and {reading.heading('credit')!r} have signs of their own, with which all"
             " amounts are on one side: write both columns without signs, or name one column of signed amounts with"
-            f" {option('amount')}",
-            source=reading.table.source,
+            f" {option('amount')}"
         )
     return result
 

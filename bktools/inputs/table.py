@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bktools.contract.accounts import CompanyInFile
+from bktools.errors import InputError
 from bktools.frames import schema
 
 ROWS_A_CHUNK = 1 << 16
@@ -59,6 +60,8 @@ class Table:
         Why they were not taken, for a refusal.
     title : str
         What is above the headings.
+    places : mapping
+        Field to column, where the file's format says it.
     company : CompanyInFile, optional
         The company that a file of a format names.
     """
@@ -78,7 +81,12 @@ class Table:
     other_sheets: tuple[str, ...] = ()
     why_not_others: str = ""
     title: str = ""
+    places: Mapping[str, int] = field(default_factory=dict)
     company: CompanyInFile | None = None
+
+    def error(self, why: str, line: int | None = None) -> InputError:
+        """Return an error that names the file, and a line of it."""
+        return InputError(why, source=self.source, line=line)
 
     def rows(self, chosen: npt.NDArray[np.bool_]) -> Table:
         """Return the table with those rows alone."""

@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from bktools.contract.accounts import CompanyInFile
 from bktools.errors import InputError
@@ -29,8 +29,6 @@ HEAD = 1 << 16
 _GZIP = b"\x1f\x8b"
 _MAGIC = {b"PK\x03\x04": "workbook", b"\xd0\xcf\x11\xe0": "workbook", b"PAR1": "Parquet"}
 _NUMBER = re.compile(r"[+-]?[0-9]{1,28}(?:\.[0-9]{1,10})?", re.ASCII)
-# A table, and the column of each field.
-Placed: TypeAlias = tuple[Table, dict[str, int]]
 _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
@@ -69,6 +67,10 @@ class File:
         """The file, for errors."""
         return str(self.path)
 
+    def error(self, why: str, line: int | None = None) -> InputError:
+        """Return an error that names the file, and a line of it."""
+        return InputError(why, source=self.source, line=line)
+
     @property
     def kind(self) -> str:
         """What it is by its bytes: a workbook, Parquet or text."""
@@ -90,10 +92,9 @@ class File:
     def pieces(self, size: int = 1 << 18) -> Iterator[bytes]:
         """Yield the file's bytes, unpacked; a file that is larger than it may be, or damaged, is an `InputError`."""
         most = UNPACKED if self.is_packed else LARGEST
-        too_large = InputError(
+        too_large = self.error(
             f"{'unpacks to' if self.is_packed else 'has'} more than {most // MIB:,} MB: export it again in parts, by month or"
-            " company",
-            source=self.source,
+            " company"
         )
         try:
             if self.path.stat().st_size > LARGEST:
@@ -105,9 +106,7 @@ class File:
                         raise too_large
                     yield piece
         except _DAMAGED:
-            raise InputError(
-                "is a gzip archive that is damaged or cut off: export it again", source=self.source
-            ) from None
+            raise self.error("is a gzip archive that is damaged or cut off: export it again") from None
         except OSError as error:
             raise _unreadable(self.path, error) from None
 
@@ -121,11 +120,10 @@ class File:
             length = len(piece) - piece.rfind(b"\n") - 1 + (0 if ends else length)
             line += ends
             if self.kind == "text" and length > LONGEST_LINE:
-                raise InputError(
+                raise self.error(
                     f"the line has more than {LONGEST_LINE // MIB} MB: the file is damaged, or its lines end in a way that is"
                     " not known here",
-                    source=self.source,
-                    line=line,
+                    line,
                 )
         return b"".join(pieces)
 
@@ -134,15 +132,13 @@ class File:
         for number, line in enumerate(io.BytesIO(self.data()), 1):
             yield number, line.rstrip(b"\r\n")
 
-    def table(self, rows: Rows, nothing: str, *notes: str, **about: Any) -> Placed:
-        """Return rows headed by fields as the table of this file, and where each field is.
-
-        `nothing` is the error where there are no rows.
-        """
+    def table(self, rows: Rows, nothing: str, *notes: str, **about: Any) -> Table:
+        """Return rows headed by fields as the table of this file; `nothing` is the error where there are no rows."""
         if not rows:
-            raise InputError(nothing, source=self.source)
-        table = rows.table(self.source, notes=notes, sha256=self.sha256, **{"heading_line": 0, **about})
-        return table, {field: place for place, field in enumerate(rows.headings)}
+            raise self.error(nothing)
+        places = {field: place for place, field in enumerate(rows.headings)}
+        known = {"heading_line": 0, "places": places, "notes": notes, "sha256": self.sha256}
+        return rows.table(self.source, **known | about)
 
 
 def _beginning(path: Path) -> bytes:
@@ -167,7 +163,7 @@ class Total(NamedTuple):
     stated : Decimal
         What the file says.
     counted : str or Decimal
-        What it is held to: `"debit"`, `"credit"` or `"rows"`, or the reader's own count.
+        What it is held to: `"debit"` or `"credit"`, or the reader's own count.
     """
 
     name: str
@@ -182,10 +178,8 @@ class Ledger:
     Parameters
     ----------
     table : Table
-        One row a posting.
-    places : mapping
-        Field to column: `account_code`, `account_name`, `date`, `currency`, `text`, `document_number`, `voucher_id`,
-        `tax_code`, and `debit` and `credit`, or `amount` with or without `side`.
+        One row a posting, with columns for `account_code`, `account_name`, `date`, `currency`, `text`, `document_number`,
+        `voucher_id`, `tax_code`, and `debit` and `credit`, or `amount` with or without `side`, or some of them.
     decimal, date_format : str, optional
         Of the amounts and dates; without them the columns must show it.
     currency : str, optional
@@ -201,7 +195,6 @@ class Ledger:
     """
 
     table: Table
-    places: Mapping[str, int]
     decimal: str | None = "."
     date_format: str | None = "%Y-%m-%d"
     currency: str | None = None
@@ -221,7 +214,7 @@ class Format(NamedTuple):
 
     name: str
     recognises: Callable[[File], bool]
-    chart: Callable[[File], Placed]
+    chart: Callable[[File], Table]
     ledger: Callable[[File], Ledger]
 
 

@@ -8,7 +8,7 @@ from os import PathLike
 from pkgutil import iter_modules
 
 from bktools.caller import is_command, name_of
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import ArgumentError
 from bktools.inputs import formats
 from bktools.inputs.formats.format import File, Format
 
@@ -50,7 +50,6 @@ def refuse_ledgers(path: str | PathLike[str], encoding: str | None = None) -> No
     if of_format is not None:
         file, form = of_format
         read = "bktools ledger" if is_command() else "read_general_ledger"
-        raise InputError(
-            f"is a general ledger or chart of the format {form.name}, not a file of entries: read it with {read}",
-            source=file.source,
+        raise file.error(
+            f"is a general ledger or chart of the format {form.name}, not a file of entries: read it with {read}"
         )

@@ -74,14 +74,12 @@ def records(file: File, wanted: frozenset[str], *, skipped: frozenset[str] = fro
         why = f"is not well-formed XML ({expat.ErrorString(error.code)}): export it again"
         if error.code in _CUT_OFF:
             why = "the XML ends too early: the file is cut off, export it again"
-        raise InputError(why, source=file.source, line=error.lineno) from None
+        raise file.error(why, error.lineno) from None
     except InputError:
         raise
     except (LookupError, ValueError) as error:
         # An encoding that expat asks Python for, which Python does not know or cannot give it.
-        raise InputError(
-            f"its XML declaration names an encoding that cannot be read ({error})", source=file.source
-        ) from None
+        raise file.error(f"its XML declaration names an encoding that cannot be read ({error})") from None
     yield from reader.ended
 
 
