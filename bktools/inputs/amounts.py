@@ -101,12 +101,11 @@ def _decimal_mark(table: Table, place: int, unsigned: pa.ChunkedArray) -> str:
     marked = cells.mask(pc.match_substring_regex(unsigned, "[.,]"))
     if point.all() and comma.all() and marked.any():
         first = int(marked.argmax())
-        raise cells.settled_by(
+        raise table.error(
             f"{table.headings[place]!r} holds amounts such as {unsigned[first].as_py()!r} that could be thousands or"
             f" decimals: set {setting('decimal', '.')} or {setting('decimal', ',')}",
-            table.source,
-            (("decimal", "."),),
             int(table.lines[first]),
+            decimal=".",
         )
     if point.all() or comma.all():
         return "." if point.all() else ","

@@ -92,7 +92,7 @@ def refuse(table: Table, place: int, wrong: Mask, rule: str, *, instead: Mapping
     message = f"{table.headings[place]!r} {rule}, got {quoted(table.columns[place][first].as_py())}{many}"
     line = int(table.lines[first])
     if instead:
-        raise question(f"{message}; or read the file with", table.source, instead, line)
+        raise question(table, f"{message}; or read the file with", instead, line)
     raise table.error(message, line)
 
 
@@ -141,7 +141,8 @@ def raise_all(problems: Sequence[InputError], table: Table) -> None:
         settled = [f"({number})" for number, each in enumerate(problems, 1) if each.settings]
         which = "all" if len(settled) == len(problems) else " and ".join(settled)
         way = f"; settle {which} with: {as_options(settings)}" if settings else ""
-        error = settled_by(f"{len(problems)} problems: {listed}{way}{sheets}", table.source, settings)
+        error = table.error(f"{len(problems)} problems: {listed}{way}{sheets}")
+        error.settings = tuple(settings)
     error.sheets = table.other_sheets
     raise error
 
@@ -168,16 +169,6 @@ def leave_out(field: str) -> str:
     return option(field, "")
 
 
-def question(message: str, source: str, columns: Mapping[str, str], line: int | None = None) -> InputError:
+def question(table: Table, message: str, columns: Mapping[str, str], line: int | None = None) -> InputError:
     """Return a problem that naming columns settles, with the options behind its message; "" leaves a field out."""
-    settings = (("columns", columns),)
-    return settled_by(f"{message}: {as_options(settings)}", source, settings, line)
-
-
-def settled_by(
-    message: str, source: str, settings: Sequence[tuple[str, Any]], line: int | None = None, *, field: str = ""
-) -> InputError:
-    """Return a problem with the arguments of the reader that settle it."""
-    error = InputError(message, source=source, line=line)
-    error.field, error.settings = field, tuple(settings)
-    return error
+    return table.error(f"{message}: {as_options([('columns', columns)])}", line, columns=columns)

@@ -186,9 +186,9 @@ def _ask_of_odd_rows(reading: Reading) -> None:
         row = int(odd.argmax())
         shown = ", ".join(cells.quoted(column[row].as_py()) for column in (code, name))
         raise question(
+            table,
             f"{shown} is unlike the other accounts ({cells.lines_of(table, odd)}): delete such lines if they are no accounts;"
             " if they are, name the columns with",
-            table.source,
             {field: reading.heading(field) for field in ("code", "name")},
             int(table.lines[row]),
         )
@@ -205,10 +205,10 @@ def _ask_of_columns_in_parts(reading: Reading) -> Iterator[InputError]:
                 continue
             if in_part[empty].mean() >= _HALF and in_part[~empty].mean() <= 1 - _MOST:
                 yield question(
+                    table,
                     f"{table.headings[other]!r} has a {field} in rows where {reading.heading(field)!r} has none"
                     f" ({cells.lines_of(table, empty)}), as in a chart by levels: put all of them into one column, or leave"
                     " the others out with",
-                    table.source,
                     {each: reading.heading(each) for each in ("code", "name")},
                 )
                 break

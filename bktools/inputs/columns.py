@@ -248,7 +248,8 @@ class Reading:
         message = (
             f"no column found for {field!r}{instead}; found: {_listed(self.table.headings)}{alike}; choose one with"
         )
-        return self._problem(f"{message} {as_options((('columns', columns),))}{way_out}", field, columns)
+        why = f"{message} {as_options([('columns', columns)])}{way_out}"
+        return self.table.error(why, field=field, columns=columns)
 
     def may_lack(self, field: str) -> bool:
         """Whether entries may be without a date or an amount: the caller says it, or no other column could hold it."""
@@ -300,7 +301,7 @@ class Reading:
         matches = exact or [place for place, text in enumerate(headings) if normal(text) == normal(heading)]
         if not matches:
             message = f"no column has the heading {heading!r} for {field!r}; found: {_listed(headings)}"
-            raise self._problem(message, field, {field: "HEADING"})
+            raise self.table.error(message, field=field, columns={field: "HEADING"})
         if len(matches) > 1:
             raise self._ambiguous(field, matches)
         return matches[0]
@@ -316,7 +317,7 @@ class Reading:
             tier = next(at for at, headings in enumerate(tiers) if read_as & headings.words)
             if tier > 0 and looks.count_rows(table, place):
                 message = f"{heading!r} only counts the rows, so that it may not be {field!r}: name the column with"
-                yield question(message, table.source, {field: heading})
+                yield question(table, message, {field: heading})
                 continue
             alike: list[int] = []
             if 0 < tier == len(tiers) - 1:
@@ -388,12 +389,7 @@ class Reading:
         is_told_apart = len({*headings}) == len(matches)
         columns = {field: headings[0]} if is_told_apart else {}
         way = f"choose one with {option(field, headings[0])}" if is_told_apart else "rename one of them in the file"
-        return self._problem(f"{both} could both be {field!r}: {way}", field, columns)
-
-    def _problem(self, message: str, field: str, columns: Mapping[str, str]) -> InputError:
-        """Return an error of a field, which naming the columns settles."""
-        settings = (("columns", columns),) if columns else ()
-        return cells.settled_by(message, self.table.source, settings, field=field)
+        return self.table.error(f"{both} could both be {field!r}: {way}", field=field, columns=columns)
 
 
 def opened(path: str | PathLike[str], vocabulary: Vocabulary, **form: Any) -> Reading:

@@ -170,7 +170,7 @@ def _propose(table: Table, place: int, texts: list[str], example: str) -> None:
     if forms:
         ways = " or ".join(setting("date_format", form) for form in forms)
         why = f"{table.headings[place]!r} holds dates such as {example}: set {ways}"
-        raise cells.settled_by(why, table.source, (("date_format", forms[0]),))
+        raise table.error(why, date_format=forms[0])
 
 
 def _gaps(days: Sequence[dt.date | None]) -> tuple[int, bool]:

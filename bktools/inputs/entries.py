@@ -271,9 +271,9 @@ def _amounts(reading: Reading, read: Mapping[str, pa.ChunkedArray]) -> pa.Chunke
     if alone is not None and not signed_amounts.agree(whole, alone):
         amount = reading.heading("amount")
         raise question(
+            reading.table,
             f"{amount!r} differs from {debit!r} less {credit!r} beside it: take it with"
             f" {option('amount', amount)}, or take the two with",
-            reading.table.source,
             {"amount": ""},
         )
     reading.notes.append(f"one amount of {debit!r} (positive) and {credit!r} (negative)")
@@ -291,9 +291,9 @@ def _against(reading: Reading, amount: pa.ChunkedArray) -> Iterator[InputError]:
     balance = running_balance(reading, amount)
     if balance is not None and pair and not reading.is_settled(*pair):
         yield question(
+            reading.table,
             f"is a bank statement, as its running balance {balance!r} shows: there a debit is money that leaves the account."
             " To read debits as positive, name the columns",
-            reading.table.source,
             pair,
         )
     elif balance is not None and not pair:

@@ -33,9 +33,9 @@ def contradictions(reading: Reading, amount: pa.ChunkedArray, *, side: str) -> I
         if (place := next(beside, None)) is not None:
             heading = table.headings[place]
             yield question(
+                table,
                 f"all amounts of {taken!r} have one sign, and {heading!r} beside them says debit or credit (if it does"
                 f" not, set {leave_out(side)}): name it with",
-                table.source,
                 {side: heading},
             )
     steps_of = ((place, _numbers(table.head(_FIRST_ROWS), place)) for place in reading.free())
@@ -43,8 +43,8 @@ def contradictions(reading: Reading, amount: pa.ChunkedArray, *, side: str) -> I
     if (place := next(added_up, None)) is not None:
         heading = table.headings[place]
         yield question(
+            table,
             f"{taken!r} is the running sum of {heading!r}, not the amount: name the amount with",
-            table.source,
             {"amount": heading},
         )
 
@@ -58,9 +58,9 @@ def lone_half(reading: Reading) -> Iterator[InputError]:
         if rows.any():
             heading, amount = reading.heading(side), reading.heading("amount")
             yield question(
+                reading.table,
                 f"{heading!r} has amounts where {amount!r} has none ({cells.lines_of(reading.table, rows)}); the two"
                 " could be debit and credit: name them with",
-                reading.table.source,
                 {other: amount, side: heading, "amount": ""},
                 int(reading.table.lines[rows][0]),
             )

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.caller import can_set, name_of, setting
-from bktools.errors import ArgumentError, InputError, UnverifiedTableWarning
+from bktools.errors import ArgumentError, UnverifiedTableWarning
 from bktools.frames import schema
 from bktools.inputs import amounts, cells, dates, sides, signed_amounts, words
 from bktools.inputs.cells import raise_all
@@ -251,11 +251,10 @@ def _tell(failed: list[str], reading: Reading, ledger: Ledger, verify: str) -> N
         warnings.warn(f"{reading.table.source}: {failed[0]}{more}", UnverifiedTableWarning, stacklevel=4)
         return
     way_out = f", or read it anyway with {setting('verify', 'warn')}" if can_set("verify") else ""
-    error = InputError(
-        f"{failed[0]}{more}: correct it in the accounting system and export again{way_out}", source=reading.table.source
+    way = "warn" if can_set("verify") and not ledger.is_whole else None
+    raise reading.table.error(
+        f"{failed[0]}{more}: correct it in the accounting system and export again{way_out}", verify=way
     )
-    error.settings = (("verify", "warn"),) if can_set("verify") and not ledger.is_whole else ()
-    raise error
 
 
 def _failed_checks(reading: Reading, ledger: Ledger, postings: pa.Table, sums: Mapping[str, Decimal]) -> Iterator[str]:

@@ -69,13 +69,8 @@ def identifiers(
         rows = cells.mask(pc.is_in(column, value_set=pa.array(wrong, schema.TEXT)))
         unknown = f"{table.headings[place]!r} holds unknown or ambiguous names: {listed}{more}"
         if len(wrong) == len(ids_of):
-            raise cells.settled_by(
-                f"{unknown}; correct the file, or leave the column out: {leave_out(field)}",
-                table.source,
-                (("columns", {field: ""}),),
-                int(table.lines[rows][0]),
-                field=field,
-            )
+            why = f"{unknown}; correct the file, or leave the column out: {leave_out(field)}"
+            raise table.error(why, int(table.lines[rows][0]), field=field, columns={field: ""})
         notes.append(f"{unknown}; their entries are not ready ({cells.lines_of(table, rows)})")
     values = [
         next(iter(ids)) if len(ids) == 1 else text.lower() if UUID_PATTERN.match(text) else text

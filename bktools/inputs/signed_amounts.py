@@ -35,9 +35,9 @@ def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedA
     is_entry, is_settled = side == "sign", side in reading.chosen
     if is_entry and not is_settled and normal(heading) in words.headings("of_a_bank"):
         raise question(
+            table,
             f"{heading!r} is a column of bank statements, where a debit is money that leaves the account; entries are those"
             " of the service, of cards and expenses. To read debits as positive, name the column",
-            table.source,
             {side: heading},
         )
     way_out = f" (or leave it out: {leave_out(side)})" if is_entry else ""
@@ -54,12 +54,12 @@ def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedA
         disagree = f"{heading!r} says debit or credit, and amounts have signs of their own, which do not agree"
         line = int(table.lines[wrong][0])
         if (is_zero | wrong).all():
-            raise question(f"{disagree} in any row: keep the signs as they are with", table.source, {side: ""}, line)
+            raise question(table, f"{disagree} in any row: keep the signs as they are with", {side: ""}, line)
         if not is_settled:
             raise question(
+                table,
                 f"{disagree} ({cells.lines_of(table, wrong)}): keep the signs as they are with {leave_out(side)}, or read"
                 " negative amounts as reversals with",
-                table.source,
                 {side: heading},
                 line,
             )

@@ -84,9 +84,12 @@ class Table:
     places: Mapping[str, int] = field(default_factory=dict)
     company: CompanyInFile | None = None
 
-    def error(self, why: str, line: int | None = None) -> InputError:
-        """Return an error that names the file, and a line of it."""
-        return InputError(why, source=self.source, line=line)
+    def error(self, why: str, line: int | None = None, *, field: str = "", **settings: Any) -> InputError:
+        """Return an error that names the file, a line of it, the field, and the arguments of the reader that settle it."""
+        error = InputError(why, source=self.source, line=line)
+        error.field = field
+        error.settings = tuple((name, value) for name, value in settings.items() if value)
+        return error
 
     def rows(self, chosen: npt.NDArray[np.bool_]) -> Table:
         """Return the table with those rows alone."""
