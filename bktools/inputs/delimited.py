@@ -15,7 +15,7 @@ from bktools.errors import InputError
 from bktools.frames.delimited import SIGNS
 from bktools.inputs import cells
 from bktools.inputs.encoding import to_utf8
-from bktools.inputs.heading_row import Head, is_figure, read_head, without_headings
+from bktools.inputs.heading_row import Head, is_figure, read_head
 from bktools.inputs.table import Rows, Score, Table
 
 _LONGEST_TITLE = 1 << 12
@@ -46,7 +46,7 @@ def read_delimited(
         heading_line=head.line,
         delimiter=head.delimiter,
         encoding=read_as,
-        notes=(without_headings(head.first_row),) if head.first_row else (),
+        notes=head.notes,
         title=b" ".join(text[:_LONGEST_TITLE].split(b"\n")[: head.line - 1]).decode(errors="replace"),
     )
     return _as_shown(table, text)
