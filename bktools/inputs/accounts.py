@@ -127,52 +127,12 @@ def read_accounts(
     encoding: str | None = None,
     sheet: str | int | None = None,
 ) -> pd.DataFrame:
-    r"""Read the accounts that the service holds from a file its user interface exported.
+    """Read the accounts that the service holds (section 2.4 of the interface) from a file its user interface exported.
 
-    Parameters
-    ----------
-    path : str or path
-        The file: CSV, TSV, Excel or Parquet.
-    columns : mapping, optional
-        Field to heading, for what is not recognised: `id`, `external_id`, `name`, `code`, `archived`, `active`,
-        `tax_code_external_id`, `company_id`. An empty heading leaves the field out.
-    company : str, optional
-        UUID of the company the accounts belong to.
-    delimiter : str, optional
-        One character.
-    encoding : str, optional
-        A name such as `"cp1252"`.
-    sheet : str or int, optional
-        Name of the workbook's sheet, or its position from 0.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per account, in the file's order: `id`, `external_id`, `name`, `code`, `archived`,
-        `tax_code_external_id`, `company_id`. All but `id` and `archived` are null where the file does not say them: an
-        external ID is never taken from the code here, since accounts are matched by it.
-
-    Raises
-    ------
-    InputError
-        When the file cannot be read, has no column for `id`, or an `id` or external ID is malformed or there twice.
-    ArgumentError
-        When an argument is not what it must be.
-
-    Notes
-    -----
-    Section 2.4 of the interface.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "accounts.csv")
-    ...     _ = path.write_text("id,external_id,name\n1b4e28ba-2fa1-41d2-883f-0016d3cca427,0400,Machines\n")
-    ...     accounts = read_accounts(path)
-    >>> accounts[["external_id", "name"]].values.tolist()
-    [['0400', 'Machines']]
+    The arguments are those of `read_chart_of_accounts`. Returns one row per account, in the file's order, with
+    `_FIELDS`. All but `id` and `archived` are null where the file does not say them: an external ID is never taken from
+    the code here, since accounts are matched by it. A file without a column for `id`, and an `id` or external ID that
+    is malformed or there twice, are an `InputError`.
     """
     company = None if company is None else rules.uuid_text("company", company)
     reading = opened(path, Vocabulary("accounts", columns), delimiter=delimiter, encoding=encoding, sheet=sheet)

@@ -74,16 +74,8 @@ def quoted(value: object) -> str:
 def refuse(table: Table, place: int, wrong: Mask, rule: str, *, instead: Mapping[str, str] | None = None) -> None:
     """Raise an error that names the first wrong cell and how many there are; do nothing when none is wrong.
 
-    Parameters
-    ----------
-    table, place : Table, int
-        The file and the column.
-    wrong : numpy.ndarray of bool
-        One flag per row.
-    rule : str
-        The rule as a phrase that follows the heading, and the way out.
-    instead : mapping, optional
-        Field to heading, with which the file is read in spite of such cells.
+    `rule` is a phrase that follows the heading, with the way out. `instead` has field to heading, with which the file
+    is read in spite of such cells.
     """
     if not wrong.any():
         return

@@ -49,14 +49,9 @@ _OTHER_KINDS = {
 
 
 class Vocabulary:
-    """The headings of one kind of file, and what the caller says of them.
+    """The headings of one kind of file (chart, accounts, entries or ledger), and what the caller says of them.
 
-    Parameters
-    ----------
-    kind : str
-        chart, accounts, entries or ledger.
-    chosen : mapping, optional
-        Field to heading, as the caller said; an empty heading leaves the field out.
+    `chosen` has field to heading; an empty heading leaves the field out.
     """
 
     def __init__(self, kind: str, chosen: Columns | None = None) -> None:
@@ -95,12 +90,7 @@ class Vocabulary:
 class Reading:
     """A file that is being read: its rows, the column of each field and its values, what is wrong, and what to know.
 
-    Parameters
-    ----------
-    table : Table
-        The file; readers leave out the rows that are none of theirs.
-    vocabulary : Vocabulary
-        The headings, and what the caller said.
+    Readers leave out the rows that are none of theirs.
     """
 
     def __init__(self, table: Table, vocabulary: Vocabulary) -> None:

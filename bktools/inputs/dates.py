@@ -72,21 +72,9 @@ def dates(
 ) -> pa.ChunkedArray:
     """Return a column of calendar dates as they are written; empty cells are null.
 
-    Parameters
-    ----------
-    table, place : Table, int
-        The file and the column.
-    date_format : str, optional
-        As `strptime` takes it; without it the column must show the order of day and month.
-    notes : list of str
-        Gets a line where the file's delimiter decided the order, or its title or name the year.
-    is_of_format : bool
-        Whether the file's format says the form of its dates, so that no other one can be set.
-
-    Raises
-    ------
-    InputError
-        When a value is no date, or day and month cannot be told apart.
+    The format is one of `strptime`; without it the column must show the order of day and month. `notes` gets a line
+    where the file's delimiter decided the order, or its title or name the year. Of a file whose format says the form of
+    its dates, no other form can be set. A value that is no date is an `InputError`.
     """
     column = cells.or_null(cells.trimmed(table.columns[place]))
     if date_format is None and cells.matches(column, _WITHOUT_YEAR).all() and column.null_count < len(column):

@@ -33,10 +33,8 @@ def read_delimited(
 ) -> Table:
     """Return the cells of a delimited text, those that were written for a spreadsheet as it shows them.
 
-    Raises
-    ------
-    InputError
-        When the bytes do not fit the encoding, a row has more cells than there are headings, or a quote is not closed.
+    Bytes that do not fit the encoding, a row of more cells than headings, and a quote that is not closed are an
+    `InputError`.
     """
     text, read_as = to_utf8(data, encoding, source)
     head = read_head(text, score, delimiter=delimiter, prefer=prefer, source=source)

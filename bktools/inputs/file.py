@@ -37,15 +37,9 @@ def read_table(
 ) -> Table:
     """Return the cells of a CSV, TSV, Excel or Parquet file as text; the kind is recognised by the bytes.
 
-    Delimiter and encoding are of a text, the sheet (its name, or its position from 0) is of a workbook. Without them,
-    they are found: the sheet is the one with most known headings, which `score` counts in a row.
-
-    Raises
-    ------
-    InputError
-        When there is no such file, or it cannot be read as a table.
-    ArgumentError
-        When an argument is not what it must be, or is for another kind of file.
+    Delimiter and encoding are of a text, the sheet (its name, or its position from 0) is of a workbook; an argument for
+    another kind of file is an `ArgumentError`. Without them, they are found: the sheet is the one with most known
+    headings, which `score` counts in a row. What is no table that can be read is an `InputError`.
     """
     file = File.at(path)
     refuse_not_read(file)

@@ -81,16 +81,9 @@ def costs_of_ascii(data: bytes) -> Costs:
 
 
 def weighed(text: str, encoding: str, ascii_costs: Costs) -> Reading:
-    """Return how likely a text is; readings of the same bytes compare.
+    """Return how likely a text is, of the lines with characters beyond ASCII; readings of the same bytes compare.
 
-    Parameters
-    ----------
-    text : str
-        Lines with characters beyond ASCII.
-    encoding : str
-        The encoding it was read with: those of two bytes a character have characters that are common there.
-    ascii_costs : numpy.ndarray
-        What `costs_of_ascii` says of the bytes.
+    `ascii_costs` is what `costs_of_ascii` says of the bytes.
     """
     cost, ideographs = 0.0, 0
     pairs: Counter[str] = Counter()

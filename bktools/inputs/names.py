@@ -37,25 +37,9 @@ def identifiers(
 ) -> pa.ChunkedArray:
     """Return the identifier of the row that each cell names; empty cells are null, unknown names stay as they are.
 
-    An entry with an unknown name is held back by the plan, as one with an unknown ID is.
-
-    Parameters
-    ----------
-    table, place : Table, int
-        The file and the column.
-    field : str
-        `category_id` or `employee_id`.
-    frame : DataFrame
-        The categories or employees, as `load_categories` or `load_employees` returns them.
-    company : str, optional
-        Only what belongs to this company is looked up.
-    notes : list of str
-        Gets a line that lists the names that are unknown or name several, with suggestions.
-
-    Raises
-    ------
-    InputError
-        When no cell names a row: then the column, the company or the frame is another one.
+    The frame is one of categories or employees. An entry with an unknown name is held back by the plan, as one with an
+    unknown ID is; the notes get a line that lists such names, with suggestions. Where no cell names a row, the column,
+    the company or the frame is another one: an `InputError`.
     """
     known, named = _known(frame, field, company)
     column = cells.or_null(cells.trimmed(table.columns[place]))

@@ -39,10 +39,8 @@ _FAILURES = {
 def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source: str) -> Table:
     """Return the sheet asked for, or the first visible one with most headings that are known.
 
-    Raises
-    ------
-    InputError
-        When the workbook cannot be read, unpacks to more than it may, is locked, or has no such sheet or no cells.
+    A workbook that cannot be read, is locked, unpacks to more than it may, or has no such sheet or no cells is an
+    `InputError`.
     """
     sheet = rules.plain(sheet)
     if isinstance(sheet, bool) or not isinstance(sheet, str | int | None):

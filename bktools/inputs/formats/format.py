@@ -154,53 +154,34 @@ def _unreadable(path: Path, error: OSError | ValueError) -> InputError:
 
 
 class Total(NamedTuple):
-    """A sum or a count that the file states of itself.
-
-    Parameters
-    ----------
-    name : str
-        What the file calls it.
-    stated : Decimal
-        What the file says.
-    counted : str or Decimal
-        What it is held to: `"debit"` or `"credit"`, or the reader's own count.
-    """
+    """A sum or a count that the file states of itself, by the name that the file gives it."""
 
     name: str
     stated: Decimal
+    # What it is held to: "debit" or "credit", or the reader's own count.
     counted: str | Decimal
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """Postings as cells, and the totals that the file states.
+    """Postings as cells, and the totals that the file states, which are held to the postings.
 
-    Parameters
-    ----------
-    table : Table
-        One row a posting, with columns for `account_code`, `account_name`, `date`, `currency`, `text`, `document_number`,
-        `voucher_id`, `tax_code`, and `debit` and `credit`, or `amount` with or without `side`, or some of them.
-    decimal, date_format : str, optional
-        Of the amounts and dates; without them the columns must show it.
-    currency : str, optional
-        Of all amounts where no column says it.
-    totals : sequence of Total
-        Held to the postings.
-    movements : mapping
-        Account to the sum of its postings, as the file says it.
-    doubts : sequence of str
-        What the reader could read in two ways, and read in one.
-    is_whole : bool
-        Whether every voucher must balance. False for a file that may be a part of a ledger.
+    The table has columns for `account_code`, `date`, `debit` and `credit` or `amount` with or without `side`, and some of
+    `account_name`, `currency`, `text`, `document_number`, `voucher_id` and `tax_code`.
     """
 
     table: Table
+    # Without them the columns of amounts and dates must show it.
     decimal: str | None = "."
     date_format: str | None = "%Y-%m-%d"
+    # Of all amounts where no column says it.
     currency: str | None = None
     totals: Sequence[Total] = ()
+    # Account to the sum of its postings, as the file says it.
     movements: Mapping[str, Decimal] = field(default_factory=dict)
+    # What the reader could read in two ways, and read in one.
     doubts: Sequence[str] = ()
+    # Whether every voucher must balance. False for a table, which may be a part of a ledger.
     is_whole: bool = True
 
 

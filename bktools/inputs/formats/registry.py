@@ -25,12 +25,7 @@ def recognised(
 ) -> tuple[File, Format] | None:
     """Return the file and its format, None for a table of no format.
 
-    Raises
-    ------
-    InputError
-        When the file cannot be read.
-    ArgumentError
-        When one of the arguments that are for tables is given, and the file is of a format, which states it itself.
+    An argument of those that are for tables is an `ArgumentError` for a file of a format, which states it itself.
     """
     file = File.at(path, encoding)
     form = next((one for one in known_formats() if one.recognises(file)), None)

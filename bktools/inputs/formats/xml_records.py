@@ -35,24 +35,12 @@ def from_first_element(file: File) -> str:
 
 
 def records(file: File, wanted: frozenset[str], *, skipped: frozenset[str] = frozenset()) -> Iterator[Record]:
-    """Yield the records of a file as they end, with the texts of the elements below them.
+    """Yield the wanted records of a file as they end, with the texts of the elements below them.
 
     A text is named by the path of its element without prefixes, and of several the first one is kept. The name of an
-    attribute stands behind `@`; the record's own text has no name.
-
-    Parameters
-    ----------
-    file : File
-        The XML.
-    wanted : frozenset of str
-        Elements that are records, with or without the prefix of their namespace.
-    skipped : frozenset of str
-        Elements without prefixes that are passed over with all that is in them.
-
-    Raises
-    ------
-    InputError
-        When it is not well-formed, ends too early, has a document type, or is larger or deeper than it may be.
+    attribute stands behind `@`; the record's own text has no name. Records are wanted with or without the prefix of
+    their namespace; elements that are skipped are passed over with all that is in them. A file that is not well-formed,
+    ends too early, has a document type, or is larger or deeper than it may be is an `InputError`.
     """
     reader = _Reader(file, wanted, skipped)
     parser = reader.parser
