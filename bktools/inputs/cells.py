@@ -14,7 +14,7 @@ from bktools.caller import setting
 from bktools.contract import rules
 from bktools.errors import InputError
 from bktools.frames import schema
-from bktools.inputs.table import Table
+from bktools.inputs.table import Table, first_of
 
 Mask = npt.NDArray[np.bool_]
 
@@ -53,9 +53,7 @@ def matches(column: pa.ChunkedArray, pattern: str) -> Mask:
 def lines_of(table: Table, rows: Mask) -> str:
     """Return where rows stand, in words: the first three lines and how many more."""
     lines = table.lines[rows]
-    shown = ", ".join(str(line) for line in lines[:_SHOWN_LINES])
-    more = f" and {len(lines) - _SHOWN_LINES} more" if len(lines) > _SHOWN_LINES else ""
-    return f"line{'s' if len(lines) > 1 else ''} {shown}{more}"
+    return f"line{'s' if len(lines) > 1 else ''} {first_of(lines, _SHOWN_LINES)}"
 
 
 def counted(table: Table, rows_per_remark: Mapping[str, Mask]) -> list[str]:

@@ -19,7 +19,7 @@ from bktools.inputs import cells, looks, words
 from bktools.inputs.cells import as_options, leave_out, option, question, raise_all
 from bktools.inputs.file import read_table
 from bktools.inputs.heading_row import NAMED
-from bktools.inputs.table import Table
+from bktools.inputs.table import Table, first_of
 from bktools.inputs.words import normal, without_extras
 
 Columns = Mapping[str, str | None]
@@ -389,6 +389,4 @@ def opened(path: str | PathLike[str], vocabulary: Vocabulary, **form: Any) -> Re
 
 def _listed(headings: Sequence[str]) -> str:
     """Return the headings of a file for a message."""
-    shown = [repr(heading) for heading in headings if heading.strip()]
-    more = f" and {len(shown) - _SHOWN_HEADINGS} more" if len(shown) > _SHOWN_HEADINGS else ""
-    return (", ".join(shown[:_SHOWN_HEADINGS]) or "none") + more
+    return first_of([heading for heading in headings if heading.strip()], _SHOWN_HEADINGS, repr) or "none"

@@ -22,7 +22,7 @@ from bktools.inputs.formats.registry import refuse_ledgers
 from bktools.inputs.looks import columns_like
 from bktools.inputs.proposals import proposing
 from bktools.inputs.splits import with_splits
-from bktools.inputs.table import Table
+from bktools.inputs.table import Table, first_of
 from bktools.inputs.words import normal
 
 _SPLITS = ("split_line", "entry_total")
@@ -346,7 +346,6 @@ def _approvals(column: pa.ChunkedArray, approved: pa.ChunkedArray) -> list[str]:
     for rows, said in ((approved, "approved"), (pc.invert(approved), "not approved")):
         words = pc.value_counts(column.filter(rows)).to_pylist()
         if words:
-            shown = ", ".join(f"{cells.quoted(word['values'])} ({word['counts']})" for word in words[:_SHOWN_WORDS])
-            more = f" and {len(words) - _SHOWN_WORDS} more words" if len(words) > _SHOWN_WORDS else ""
-            notes.append(f"taken as {said}: {shown}{more}")
+            shown = [f"{cells.quoted(word['values'])} ({word['counts']})" for word in words]
+            notes.append(f"taken as {said}: {first_of(shown, _SHOWN_WORDS)}")
     return notes

@@ -14,7 +14,7 @@ from bktools.contract.rules import UUID_PATTERN
 from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.cells import leave_out
-from bktools.inputs.table import Table
+from bktools.inputs.table import Table, first_of
 
 _SHOWN = 10
 _FIRST_ROWS = 100
@@ -48,10 +48,9 @@ def identifiers(
     # An ID that is not among them stays: the plan says why it cannot be exported.
     wrong = [text for text, ids in ids_of.items() if len(ids) > 1 or (not ids and not UUID_PATTERN.match(text))]
     if wrong:
-        listed = "; ".join(_remark(text, ids_of[text], named) for text in wrong[:_SHOWN])
-        more = f"; and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
+        remarks = first_of(wrong, _SHOWN, lambda text: _remark(text, ids_of[text], named), between="; ")
         rows = cells.mask(pc.is_in(column, value_set=pa.array(wrong, schema.TEXT)))
-        unknown = f"{table.headings[place]!r} holds unknown or ambiguous names: {listed}{more}"
+        unknown = f"{table.headings[place]!r} holds unknown or ambiguous names: {remarks}"
         if len(wrong) == len(ids_of):
             why = f"{unknown}; correct the file, or leave the column out: {leave_out(field)}"
             raise table.error(why, int(table.lines[rows][0]), field=field, columns={field: ""})

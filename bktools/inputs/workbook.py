@@ -16,7 +16,7 @@ from bktools.errors import ArgumentError, InputError
 from bktools.frames.unpacking import MIB, archive_size
 from bktools.inputs import workbook_process
 from bktools.inputs.heading_row import Head, Row, head_of
-from bktools.inputs.table import Broken, Rows, Score, Table
+from bktools.inputs.table import Broken, Rows, Score, Table, first_of
 
 # What the other process may take: this much, and more by what the workbook unpacks to.
 MEMORY, MEMORY_PER_BYTE = 512 * MIB, 16
@@ -87,13 +87,12 @@ def _not_taken(name: str, others: Sequence[str], heads: Mapping[str, Head], like
         return f"{count or 'no'} known heading{'s' * (count != 1)}"
 
     listed = []
-    for other in others[:_SHOWN_SHEETS]:
+    for other in others:
         why = f"has {known(other)}" if other in heads else "is hidden or no table"
         why = "is empty" if heads.get(other) == _NO_CELLS else why
         listed.append(f"{other!r} {why}")
-    more = f", and {len(others) - _SHOWN_SHEETS} more" if len(others) > _SHOWN_SHEETS else ""
     return (
-        f"read the sheet {name!r} with {known(name)}; {', '.join(listed)}{more}: choose one with"
+        f"read the sheet {name!r} with {known(name)}; {first_of(listed, _SHOWN_SHEETS)}: choose one with"
         f" {setting('sheet', likeliest)}"
     )
 

@@ -496,9 +496,7 @@ def test_sheets_that_are_not_read(workbook, count):
     sheets = {"first": [["Konto"], ["1000"]]} | {f"sheet {number}": [["x"], ["y"]] for number in range(count)}
     with pytest.raises(InputError) as caught:
         chart(workbook(sheets))
-    assert (", and 1 more: choose one" in str(caught.value), " more: choose" in str(caught.value)) == (
-        (count > 10,) * 2
-    )
+    assert (" and 1 more: choose one" in str(caught.value), " more: choose" in str(caught.value)) == ((count > 10,) * 2)
 
 
 HEADINGS_OF = {
