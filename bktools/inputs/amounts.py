@@ -47,16 +47,15 @@ _PLAIN = r"^-?\d+(?:\.\d+)?$"
 def amounts(table: Table, place: int, decimal: str | None) -> pa.ChunkedArray:
     """Return a column of exact amounts, with the largest scale in the column; empty cells are null.
 
-    Without the decimal mark, the column must show which it is. A value that is no amount is an `InputError`.
+    Without the decimal mark, the column must show which it is; that of cells that are numbers is a point, whatever mark the
+    texts of the file have. A value that is no amount is an `InputError`.
     """
     if decimal not in (None, ".", ","):
         raise ArgumentError(name_of("decimal"), "must be . or ,", decimal)
     column = cells.or_null(cells.trimmed(table.columns[place]))
     numbers = _signed(column)
     unsigned = pc.replace_substring_regex(numbers, "^-", "")
-    if decimal is None and place in table.numeric:
-        decimal = "."
-    decimal = decimal or _decimal_mark(table, place, unsigned)
+    decimal = "." if place in table.numeric else decimal or _decimal_mark(table, place, unsigned)
     cells.refuse(table, place, ~_fits(unsigned, decimal), f"must hold amounts whose decimal mark is {decimal!r}")
     plain = pc.replace_substring_regex(numbers, rf"[^0-9{decimal}-]", "")
     return _exact(table, place, pc.replace_substring(plain, decimal, "."))
