@@ -128,7 +128,7 @@ def read_general_ledger(
     failed = [*_failed_checks(reading, ledger, postings, sums)]
     if failed:
         _tell(failed, reading, ledger, verify)
-    notes = [*reading.notes, *(failed or _verified(ledger)), *_part(ledger, postings)]
+    notes = [*reading.notes, *(failed or _verified(ledger))]
     provenance = reading.table.provenance(postings.num_rows, reading.places, notes)
     # As text: pandas keeps what JSON can hold when a frame is copied or written.
     provenance |= {"format": of_format[1].name if of_format else None}
@@ -300,18 +300,19 @@ def _residues(reading: Reading) -> Iterator[str]:
 def _doubts_of_table(reading: Reading, postings: pa.Table) -> Iterator[str]:
     """Yield what a whole ledger does not have: half of each voucher, one side alone, vouchers of which most do not balance."""
     contra = [text for text in reading.table.headings if without_extras(text) in words.headings("contra_account")]
-    is_balanced = not _sum(postings["amount"])
+    is_balanced, has_vouchers = not _sum(postings["amount"]), "voucher_id" in postings.column_names
     if contra and not is_balanced:
         yield f"the postings of {contra[0]!r}, the account on the other side of each row, are not in its amounts"
     elif sides.is_one_sided(postings["amount"]):
         yield f"all {postings.num_rows:,} amounts are on one side, which no whole ledger is"
-    elif not is_balanced:
+    elif has_vouchers or not is_balanced:
         # Without vouchers those of a day are one; a few days show nothing.
-        has_vouchers = "voucher_id" in postings.column_names
         by, what, few = ("voucher_id", "vouchers", 1) if has_vouchers else ("date", "days", 2)
         wrong, count = len(_unbalanced(postings, by)), pc.count_distinct(postings[by]).as_py()
-        if wrong > max(few, count / 2):
+        if wrong > max(few, count / 2) and not is_balanced:
             yield f"{wrong:,} of {count:,} {what} do not balance, as in a part of a ledger or where amounts are read wrongly"
+        elif wrong and has_vouchers:
+            reading.notes.append(f"vouchers that do not balance, as in a part of a ledger: {wrong}")
 
 
 def _verified(ledger: Ledger) -> list[str]:
@@ -332,11 +333,3 @@ def _unbalanced(postings: pa.Table, by: str = "voucher_id") -> list[tuple[str, i
         (row[by], row["line_min"], row["amount_sum"] - row["credit_sum"], -row["credit_sum"])
         for row in wrong.to_pylist()
     ]
-
-
-def _part(ledger: Ledger, postings: pa.Table) -> list[str]:
-    """Return a note where the vouchers of a table do not balance: it may be a part of the ledger."""
-    if ledger.is_whole or "voucher_id" not in postings.column_names:
-        return []
-    wrong = _unbalanced(postings)
-    return [f"vouchers that do not balance, as in a part of a ledger: {len(wrong)}"] * bool(wrong)
