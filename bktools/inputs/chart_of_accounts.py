@@ -201,9 +201,8 @@ def _ask_of_columns_in_parts(reading: Reading) -> Iterator[InputError]:
         empty = reading.blank(field)
         for other in reading.free() if empty.sum() >= _LEAST_PARTS else ():
             in_part = ~cells.blank(table.columns[other])
-            if not fits(field, table, other):
-                continue
-            if in_part[empty].mean() >= _HALF and in_part[~empty].mean() <= 1 - _MOST:
+            stands_in = in_part[empty].mean() >= _HALF and in_part[~empty].sum() <= (1 - _MOST) * (~empty).sum()
+            if stands_in and fits(field, table, other):
                 yield question(
                     table,
                     f"{table.headings[other]!r} has a {field} in rows where {reading.heading(field)!r} has none"

@@ -241,6 +241,10 @@ TABLES = {
         chart, "Code,Name,Sub code\n1,Assets,\n,Cash,10\n,Bank,11\n2,Debts,\n",
         ["'Sub code' has a code in rows where 'Code' has none (lines 3, 4), as in a chart by levels"], {},
     ),
+    "a chart whose names are all under another heading": (
+        chart, "Konto,Bezeichnung,Zug\n1,,Kasse Nord\n2,,Bank West\n",
+        ["'Zug' has a name in rows where 'Bezeichnung' has none (lines 2, 3)"], {},
+    ),
     "a column that counts the rows": (
         chart, "No.,Name\n1,a\n2,b\n3,c\n4,d\n", ["'No.' only counts the rows, so that it may not be 'code'"], {},
     ),
