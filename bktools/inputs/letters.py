@@ -38,7 +38,6 @@ _COMMON, _KNOWN, _RARE, _STRANGE = 5.5, 8.5, 12.0, 15.0
 _KANA = range(0x3041, 0x3100)
 _FULL_WIDTH = range(0xFF00, 0xFF5F)
 _HALF_WIDTH_KANA = range(0xFF61, 0xFFA0)
-_HANGUL = range(0xAC00, 0xD7A4)
 # Of each encoding: the common characters, the older one whose first rows hold what is in daily use, and those rows.
 _DAILY = {
     "cp932": ("ja", "shift_jis", range(0x88, 0x98)),
@@ -95,9 +94,9 @@ def weighed(text: str, encoding: str, ascii_costs: Costs) -> Reading:
         before, after = padded[at - 1], padded[at + 1]
         if encoding in _DAILY and ord(character) >= _FIRST_IDEOGRAPHIC:
             ideographs += 1
-            cost += _ideographic(character, encoding) + _beside_ideographic(before) + _beside_ideographic(after)
+            cost += _ideographic(character, encoding) + 8.0 * sum(map(_is_of_an_alphabet, (before, after)))
         elif _is_letter(character):
-            cost += _case(character, before, after, padded[at - 2 : at - 1]) + 2 * (encoding in _DAILY)
+            cost += _case(character, before, after)
             pairs[_lower(before) + _lower(character)] += 1
             if _lower(after).isascii():
                 pairs[_lower(character) + _lower(after)] += 1
@@ -159,10 +158,9 @@ def _lower(character: str) -> str:
     return character.lower()[0].translate(_SAME_LETTER) if _is_letter(character) else " "
 
 
-def _case(character: str, before: str, after: str, second_before: str) -> float:
-    """Return the cost of a capital inside of a word, a small letter among capitals, and letters of two alphabets."""
-    cost = 8.0 * (character.isupper() and before.islower()) + 8.0 * (character.islower() and after.isupper())
-    cost += 6.0 * (character.islower() and before.isupper() and second_before.isupper())
+def _case(character: str, before: str, after: str) -> float:
+    """Return the cost of a capital inside of a word, letters of two alphabets, and digits in a word."""
+    cost = 8.0 * (character.isupper() and before.islower())
     cost += 4.0 * (character.isupper() and before.isupper() and after.islower())
     cost += 8.0 * sum(_is_letter(one) and _script(one) != _script(character) for one in (before, after))
     return cost + 2.0 * (before.isdigit() + after.isdigit())
@@ -185,7 +183,7 @@ def _mark(character: str, before: str, after: str) -> float:  # noqa: PLR0911 - 
     return _IN_WORD if in_word else 16.0 if at_word else _ODD
 
 
-def _ideographic(character: str, encoding: str) -> float:  # noqa: PLR0911 - a table of cases
+def _ideographic(character: str, encoding: str) -> float:
     code = ord(character)
     language, older, daily = _DAILY[encoding]
     if unicodedata.category(character) in _CONTROL:
@@ -195,18 +193,13 @@ def _ideographic(character: str, encoding: str) -> float:  # noqa: PLR0911 - a t
     if code in _HALF_WIDTH_KANA:
         return _KNOWN
     if code in _FULL_WIDTH or character in _lines()[language][0]:
-        return _COMMON + (code in _FULL_WIDTH)
+        return _COMMON
     try:
         row = character.encode(older)[0]
     except UnicodeEncodeError:
         return _STRANGE
-    if language == "ko":
-        return _KNOWN + 0.5 if code in _HANGUL else _RARE
     return _KNOWN if row in daily else _RARE
 
 
-def _beside_ideographic(neighbour: str) -> float:
-    """Return the cost of a letter beside an ideographic character; abbreviations there use letters."""
-    if not neighbour.isalpha() or ord(neighbour) >= _FIRST_IDEOGRAPHIC:
-        return 0.0
-    return 3.0 if neighbour.isascii() and neighbour.isupper() else 8.0
+def _is_of_an_alphabet(character: str) -> bool:
+    return character.isalpha() and ord(character) < _FIRST_IDEOGRAPHIC
