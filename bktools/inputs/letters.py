@@ -166,18 +166,16 @@ def _case(character: str, before: str, after: str) -> float:
     return cost + 2.0 * (before.isdigit() + after.isdigit())
 
 
-def _mark(character: str, before: str, after: str) -> float:  # noqa: PLR0911 - a table of cases
+def _mark(character: str, before: str, after: str) -> float:
     in_word, at_word = _is_letter(before) and _is_letter(after), _is_letter(before) or _is_letter(after)
     if unicodedata.category(character) in _CONTROL or character == "\ufffd":
         return _IMPOSSIBLE
-    if character == _APOSTROPHE:
-        return _USUAL + 1 if _is_letter(before) else _ODD
+    if character in (_APOSTROPHE, "\xa0"):
+        return _USUAL + 1
     if character in _OPENING:
-        return _USUAL if not _is_letter(before) and (_is_letter(after) or after.isdigit()) else _ODD
+        return _ODD if _is_letter(before) else _USUAL
     if character in _CLOSING:
         return _ODD if _is_letter(after) else _USUAL
-    if character == "\xa0":
-        return 9.0 if in_word else _USUAL
     if character in _BESIDE_FIGURES:
         return _IN_WORD if in_word else 10.0 if at_word else _USUAL
     return _IN_WORD if in_word else 16.0 if at_word else _ODD
@@ -188,11 +186,9 @@ def _ideographic(character: str, encoding: str) -> float:
     language, older, daily = _DAILY[encoding]
     if unicodedata.category(character) in _CONTROL:
         return _IMPOSSIBLE
-    if code in _KANA and language == "ja":
-        return _COMMON
     if code in _HALF_WIDTH_KANA:
         return _KNOWN
-    if code in _FULL_WIDTH or character in _lines()[language][0]:
+    if code in _KANA or code in _FULL_WIDTH or character in _lines()[language][0]:
         return _COMMON
     try:
         row = character.encode(older)[0]
