@@ -17,6 +17,7 @@ from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
 
 # The columns of a list of accounts, in their order.
 _FIELDS = ("id", "external_id", "name", "code", "archived", "tax_code_external_id", "company_id")
+_MORE_DIGITS = r"^\d{16,}$"
 # What a tax column holds when it is a rate in disguise: 10%, 0.25, 0,19.
 _RATE = r"^\s*(?:\d{1,3}(?:[.,]\d+)?\s*%|0?[.,]\d+)\s*$"
 
@@ -38,7 +39,7 @@ def checked(reading: Reading, company: str | None, *, are_accounts: bool) -> dic
         columns["archived"] = _archived(reading)
     if are_accounts:
         with reading.trying():
-            _refuse_long_text(reading)
+            _refuse_text(reading)
         if reading.has("external_id") and "company_id" in columns:
             with reading.trying():
                 _refuse_duplicates(reading, "external_id", columns["external_id"], columns["company_id"])
@@ -64,11 +65,16 @@ def _leave_rates(reading: Reading) -> None:
             reading.leave(field)
 
 
-def _refuse_long_text(reading: Reading) -> None:
-    """Raise an error when an external ID, code or name is longer than the interface takes."""
+def _refuse_text(reading: Reading) -> None:
+    """Raise an error when an external ID, code or name is too long for the interface, or has lost digits in a workbook."""
+    table = reading.table
     for place in {reading.places[field] for field in ("external_id", "code", "name") if field in reading.places}:
-        long = cells.mask(pc.greater(pc.utf8_length(reading.table.columns[place]), LONGEST_TEXT))
-        cells.refuse(reading.table, place, long, f"must have at most {LONGEST_TEXT} characters (shorten it)")
+        column = table.columns[place]
+        long = cells.mask(pc.greater(pc.utf8_length(column), LONGEST_TEXT))
+        cells.refuse(table, place, long, f"must have at most {LONGEST_TEXT} characters (shorten it)")
+        if table.sheet is not None and place in table.numeric:
+            rule = "is a number, of which a workbook keeps 15 digits (write it as text)"
+            cells.refuse(table, place, cells.matches(column, _MORE_DIGITS), rule)
 
 
 def _refuse_duplicates(reading: Reading, field: str, *keys: pa.ChunkedArray) -> None:

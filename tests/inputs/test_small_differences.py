@@ -542,6 +542,17 @@ def test_the_first_sheet_by_its_position(workbook):
     check(chart, path, ["there is no sheet 2, positions are 0 to 1"], {"sheet": 2})
 
 
+@pytest.mark.parametrize("cell", [123456789012345, 1234567890123456, "1234567890123456"])
+def test_numbers_of_more_digits_than_a_workbook_keeps(workbook, cell):
+    """An external ID that is a number of 16 digits is refused, because the workbook may hold another one."""
+    path = workbook({"chart": [["External ID", "Konto", "Name"], [cell, "1000", "Kasse"]]})
+    if cell == 1234567890123456:
+        with pytest.raises(InputError, match=r"line 2: 'External ID' is a number, of which a workbook keeps 15 digits"):
+            chart(path)
+    else:
+        assert chart(path)["external_id"].tolist() == [str(cell)]
+
+
 def test_an_empty_cell_among_numbers(workbook):
     """Codes that are numbers of several lengths are told of, also where a cell of the column is empty."""
     path = workbook({"A": [["Konto", "Name", "Art"], [40, "a", "B"], ["", "b", "B"], [500, "c", "B"]]})
