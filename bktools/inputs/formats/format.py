@@ -25,7 +25,7 @@ LARGEST = 2 << 30
 # A spreadsheet holds 32,767 characters in a cell and 16,384 columns.
 LONGEST_LINE = 16 << 20
 
-HEAD = 1 << 16
+HEAD, _PIECE = 1 << 16, 1 << 18
 _GZIP = b"\x1f\x8b"
 _MAGIC = {b"PK\x03\x04": "workbook", b"\xd0\xcf\x11\xe0": "workbook", b"PAR1": "Parquet"}
 _NUMBER = re.compile(r"[+-]?[0-9]{1,28}(?:\.[0-9]{1,10})?", re.ASCII)
@@ -89,7 +89,7 @@ class File:
         with self.path.open("rb") as raw:
             return hashlib.file_digest(raw, "sha256").hexdigest()
 
-    def pieces(self, size: int = 1 << 18) -> Iterator[bytes]:
+    def pieces(self) -> Iterator[bytes]:
         """Yield the file's bytes, unpacked; a file that is larger than it may be, or damaged, is an `InputError`."""
         most = UNPACKED if self.is_packed else LARGEST
         too_large = self.error(
@@ -100,7 +100,7 @@ class File:
             if self.path.stat().st_size > LARGEST:
                 raise too_large
             with gzip.open(self.path) if self.is_packed else self.path.open("rb") as stream:
-                while piece := stream.read(size):
+                while piece := stream.read(_PIECE):
                     most -= len(piece)
                     if most < 0:
                         raise too_large
