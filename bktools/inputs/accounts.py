@@ -66,7 +66,7 @@ def _leave_rates(reading: Reading) -> None:
 
 
 def _refuse_text(reading: Reading) -> None:
-    """Raise an error when an external ID, code or name is too long for the interface, or has lost digits in a workbook."""
+    """Raise an error when an external ID, code or name is too long, or is a number that a workbook does not keep."""
     table = reading.table
     for place in {reading.places[field] for field in ("external_id", "code", "name") if field in reading.places}:
         column = table.columns[place]

@@ -47,8 +47,8 @@ _PLAIN = r"^-?\d+(?:\.\d+)?$"
 def amounts(table: Table, place: int, decimal: str | None) -> pa.ChunkedArray:
     """Return a column of exact amounts, with the largest scale in the column; empty cells are null.
 
-    Without the decimal mark, the column must show which it is; that of cells that are numbers is a point, whatever mark the
-    texts of the file have. A value that is no amount is an `InputError`.
+    Without the decimal mark, the column must show which it is; that of cells that are numbers is a point, whatever mark
+    the texts of the file have. A value that is no amount is an `InputError`.
     """
     if decimal not in (None, ".", ","):
         raise ArgumentError(name_of("decimal"), "must be . or ,", decimal)

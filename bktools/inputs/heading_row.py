@@ -81,7 +81,8 @@ def head_of(rows: Sequence[Row], scores: Sequence[int]) -> Head:
     if known or not _is_data([row.cells for row in rows[at:]]):
         return Head(row.cells, known, row.line, row.next_line)
     shown = ", ".join(map(repr, row.cells[:_SHOWN_CELLS]))
-    note = f"the file has no headings: its first row ({shown}) is data, and its columns are named column 1, column 2, …"
+    names = "its columns are named column 1, column 2, …"
+    note = f"the file has no headings: its first row ({shown}) is data, and {names}"
     return Head(made_headings(len(row.cells)), known, row.line, row.line, (note,))
 
 

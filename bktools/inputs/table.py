@@ -67,7 +67,7 @@ class Table:
     company: CompanyInFile | None = None
 
     def error(self, why: str, line: int | None = None, *, field: str = "", **settings: Any) -> InputError:
-        """Return an error that names the file, a line of it, the field, and the arguments of the reader that settle it."""
+        """Return an error that names the file and a line of it; the settings are arguments that settle it."""
         error = InputError(why, source=self.source, line=line)
         error.field = field
         error.settings = tuple((name, value) for name, value in settings.items() if value)

@@ -59,7 +59,7 @@ def required(table: Table, *headings: str) -> int:
 
 
 def chosen(table: Table, fields: Mapping[str, Column], *notes: str) -> Table:
-    """Return a table of some columns of another one, headed as there, which are those of the fields; the notes are added."""
+    """Return a table of the fields' columns, headed as in the table they come from; the notes are added."""
     headings, columns = [], []
     for field, column in fields.items():
         if isinstance(column, pa.ChunkedArray):

@@ -166,8 +166,8 @@ class Total(NamedTuple):
 class Ledger:
     """Postings as cells, and the totals that the file states, which are held to the postings.
 
-    The table has columns for `account_code`, `date`, `debit` and `credit` or `amount` with or without `side`, and some of
-    `account_name`, `currency`, `text`, `document_number`, `voucher_id` and `tax_code`.
+    The table has columns for `account_code`, `date`, `debit` and `credit` or `amount` with or without `side`, and some
+    of `account_name`, `currency`, `text`, `document_number`, `voucher_id` and `tax_code`.
     """
 
     table: Table
