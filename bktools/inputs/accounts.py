@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 
 from bktools.contract import rules
 from bktools.contract.accounts import LONGEST_TEXT
-from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.inputs import cells, words
 from bktools.inputs.cells import leave_out, option, raise_all
@@ -18,6 +17,7 @@ from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
 
 # The columns of a list of accounts, in their order.
 _FIELDS = ("id", "external_id", "name", "code", "archived", "tax_code_external_id", "company_id")
+_MORE_DIGITS = r"^\d{16,}$"
 # What a tax column holds when it is a rate in disguise: 10%, 0.25, 0,19.
 _RATE = r"^\s*(?:\d{1,3}(?:[.,]\d+)?\s*%|0?[.,]\d+)\s*$"
 
@@ -39,7 +39,7 @@ def checked(reading: Reading, company: str | None, *, are_accounts: bool) -> dic
         columns["archived"] = _archived(reading)
     if are_accounts:
         with reading.trying():
-            _refuse_long_text(reading)
+            _refuse_text(reading)
         if reading.has("external_id") and "company_id" in columns:
             with reading.trying():
                 _refuse_duplicates(reading, "external_id", columns["external_id"], columns["company_id"])
@@ -65,11 +65,16 @@ def _leave_rates(reading: Reading) -> None:
             reading.leave(field)
 
 
-def _refuse_long_text(reading: Reading) -> None:
-    """Raise an error when an external ID, code or name is longer than the interface takes."""
+def _refuse_text(reading: Reading) -> None:
+    """Raise an error when an external ID, code or name is too long, or is a number that a workbook does not keep."""
+    table = reading.table
     for place in {reading.places[field] for field in ("external_id", "code", "name") if field in reading.places}:
-        long = cells.mask(pc.greater(pc.utf8_length(reading.table.columns[place]), LONGEST_TEXT))
-        cells.refuse(reading.table, place, long, f"must have at most {LONGEST_TEXT} characters (shorten it)")
+        column = table.columns[place]
+        long = cells.mask(pc.greater(pc.utf8_length(column), LONGEST_TEXT))
+        cells.refuse(table, place, long, f"must have at most {LONGEST_TEXT} characters (shorten it)")
+        if table.sheet is not None and place in table.numeric:
+            rule = "is a number, of which a workbook keeps 15 digits (write it as text)"
+            cells.refuse(table, place, cells.matches(column, _MORE_DIGITS), rule)
 
 
 def _refuse_duplicates(reading: Reading, field: str, *keys: pa.ChunkedArray) -> None:
@@ -84,11 +89,10 @@ def _refuse_duplicates(reading: Reading, field: str, *keys: pa.ChunkedArray) -> 
     first = int((codes == codes.iloc[second]).all(axis="columns").to_numpy().argmax())
     many = f"; {again.sum()} rows repeat one: {cells.lines_of(table, again)}" if again.sum() > 1 else ""
     what = {"external_id": "external ID"}.get(field, field)
-    raise InputError(
+    raise table.error(
         f"{what} {cells.quoted(reading.column(field)[second].as_py())} is on line {table.lines[first]} already, it must be"
         f" unique{many}; correct the file",
-        source=table.source,
-        line=int(table.lines[second]),
+        int(table.lines[second]),
     )
 
 
@@ -129,52 +133,12 @@ def read_accounts(
     encoding: str | None = None,
     sheet: str | int | None = None,
 ) -> pd.DataFrame:
-    r"""Read the accounts that the service holds from a file its user interface exported.
+    """Read the accounts that the service holds (section 2.4 of the interface) from a file its user interface exported.
 
-    Parameters
-    ----------
-    path : str or path
-        The file: CSV, TSV, Excel or Parquet.
-    columns : mapping, optional
-        Field to heading, for what is not recognised: `id`, `external_id`, `name`, `code`, `archived`, `active`,
-        `tax_code_external_id`, `company_id`. An empty heading leaves the field out.
-    company : str, optional
-        UUID of the company the accounts belong to.
-    delimiter : str, optional
-        One character.
-    encoding : str, optional
-        A name such as `"cp1252"`.
-    sheet : str or int, optional
-        Name of the workbook's sheet, or its position from 0.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per account, in the file's order: `id`, `external_id`, `name`, `code`, `archived`,
-        `tax_code_external_id`, `company_id`. All but `id` and `archived` are null where the file does not say them: an
-        external ID is never taken from the code here, since accounts are matched by it.
-
-    Raises
-    ------
-    InputError
-        When the file cannot be read, has no column for `id`, or an `id` or external ID is malformed or there twice.
-    ArgumentError
-        When an argument is not what it must be.
-
-    Notes
-    -----
-    Section 2.4 of the interface.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "accounts.csv")
-    ...     _ = path.write_text("id,external_id,name\n1b4e28ba-2fa1-41d2-883f-0016d3cca427,0400,Machines\n")
-    ...     accounts = read_accounts(path)
-    >>> accounts[["external_id", "name"]].values.tolist()
-    [['0400', 'Machines']]
+    The arguments are those of `read_chart_of_accounts`. Returns one row per account, in the file's order, with
+    `_FIELDS`. All but `id` and `archived` are null where the file does not say them: an external ID is never taken from
+    the code here, since accounts are matched by it. A file without a column for `id`, and an `id` or external ID that
+    is malformed or there twice, are an `InputError`.
     """
     company = None if company is None else rules.uuid_text("company", company)
     reading = opened(path, Vocabulary("accounts", columns), delimiter=delimiter, encoding=encoding, sheet=sheet)

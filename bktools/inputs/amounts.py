@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.caller import name_of, setting
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import ArgumentError
 from bktools.inputs import cells
 from bktools.inputs.table import Table
 from bktools.inputs.words import CURRENCY_CODES, CURRENCY_SIGNS
@@ -47,16 +47,15 @@ _PLAIN = r"^-?\d+(?:\.\d+)?$"
 def amounts(table: Table, place: int, decimal: str | None) -> pa.ChunkedArray:
     """Return a column of exact amounts, with the largest scale in the column; empty cells are null.
 
-    Without the decimal mark, the column must show which it is. A value that is no amount is an `InputError`.
+    Without the decimal mark, the column must show which it is; that of cells that are numbers is a point, whatever mark
+    the texts of the file have. A value that is no amount is an `InputError`.
     """
     if decimal not in (None, ".", ","):
         raise ArgumentError(name_of("decimal"), "must be . or ,", decimal)
     column = cells.or_null(cells.trimmed(table.columns[place]))
     numbers = _signed(column)
     unsigned = pc.replace_substring_regex(numbers, "^-", "")
-    if decimal is None and place in table.numeric:
-        decimal = "."
-    decimal = decimal or _decimal_mark(table, place, unsigned)
+    decimal = "." if place in table.numeric else decimal or _decimal_mark(table, place, unsigned)
     cells.refuse(table, place, ~_fits(unsigned, decimal), f"must hold amounts whose decimal mark is {decimal!r}")
     plain = pc.replace_substring_regex(numbers, rf"[^0-9{decimal}-]", "")
     return _exact(table, place, pc.replace_substring(plain, decimal, "."))
@@ -101,20 +100,18 @@ def _decimal_mark(table: Table, place: int, unsigned: pa.ChunkedArray) -> str:
     marked = cells.mask(pc.match_substring_regex(unsigned, "[.,]"))
     if point.all() and comma.all() and marked.any():
         first = int(marked.argmax())
-        raise cells.settled_by(
+        raise table.error(
             f"{table.headings[place]!r} holds amounts such as {unsigned[first].as_py()!r} that could be thousands or"
             f" decimals: set {setting('decimal', '.')} or {setting('decimal', ',')}",
-            table.source,
-            (("decimal", "."),),
             int(table.lines[first]),
+            decimal=".",
         )
     if point.all() or comma.all():
         return "." if point.all() else ","
     cells.refuse(table, place, ~point & ~comma, "must hold amounts")
-    raise InputError(
+    raise table.error(
         f"{table.headings[place]!r} mixes decimal marks: a point on {cells.lines_of(table, ~comma)}, a comma on"
-        f" {cells.lines_of(table, ~point)}; write all amounts alike",
-        source=table.source,
+        f" {cells.lines_of(table, ~point)}; write all amounts alike"
     )
 
 

@@ -14,7 +14,7 @@ from bktools.caller import setting
 from bktools.contract import rules
 from bktools.errors import InputError
 from bktools.frames import schema
-from bktools.inputs.table import Table
+from bktools.inputs.table import Table, first_of
 
 Mask = npt.NDArray[np.bool_]
 
@@ -53,9 +53,7 @@ def matches(column: pa.ChunkedArray, pattern: str) -> Mask:
 def lines_of(table: Table, rows: Mask) -> str:
     """Return where rows stand, in words: the first three lines and how many more."""
     lines = table.lines[rows]
-    shown = ", ".join(str(line) for line in lines[:_SHOWN_LINES])
-    more = f" and {len(lines) - _SHOWN_LINES} more" if len(lines) > _SHOWN_LINES else ""
-    return f"line{'s' if len(lines) > 1 else ''} {shown}{more}"
+    return f"line{'s' if len(lines) > 1 else ''} {first_of(lines, _SHOWN_LINES)}"
 
 
 def counted(table: Table, rows_per_remark: Mapping[str, Mask]) -> list[str]:
@@ -74,16 +72,8 @@ def quoted(value: object) -> str:
 def refuse(table: Table, place: int, wrong: Mask, rule: str, *, instead: Mapping[str, str] | None = None) -> None:
     """Raise an error that names the first wrong cell and how many there are; do nothing when none is wrong.
 
-    Parameters
-    ----------
-    table, place : Table, int
-        The file and the column.
-    wrong : numpy.ndarray of bool
-        One flag per row.
-    rule : str
-        The rule as a phrase that follows the heading, and the way out.
-    instead : mapping, optional
-        Field to heading, with which the file is read in spite of such cells.
+    `rule` is a phrase that follows the heading, with the way out. `instead` has field to heading, with which the file
+    is read in spite of such cells.
     """
     if not wrong.any():
         return
@@ -92,8 +82,8 @@ def refuse(table: Table, place: int, wrong: Mask, rule: str, *, instead: Mapping
     message = f"{table.headings[place]!r} {rule}, got {quoted(table.columns[place][first].as_py())}{many}"
     line = int(table.lines[first])
     if instead:
-        raise question(f"{message}; or read the file with", table.source, instead, line)
-    raise InputError(message, source=table.source, line=line)
+        raise question(table, f"{message}; or read the file with", instead, line)
+    raise table.error(message, line)
 
 
 def uuids(table: Table, place: int, *, required: bool, instead: Mapping[str, str] | None = None) -> pa.ChunkedArray:
@@ -111,14 +101,14 @@ def refuse_broken(table: Table, places: Collection[int]) -> None:
     broken = [cell for cell in table.broken if cell.place in places]
     if broken:
         many = f" ({len(broken)} such cells)" if len(broken) > 1 else ""
-        raise InputError(f"{broken[0].why}{many}", source=table.source, line=broken[0].line)
+        raise table.error(f"{broken[0].why}{many}", broken[0].line)
 
 
 def without_blank_rows(table: Table, places: Collection[int], *, others: Collection[int] = ()) -> Table:
     """Return the rows in which at least one of the columns, or of the others, holds something."""
     empty = np.logical_and.reduce([blank(table.columns[place]) for place in (*places, *others)])
     if empty.all():
-        raise InputError("no row below the headings holds anything", source=table.source, line=table.heading_line)
+        raise table.error("no row below the headings holds anything", table.heading_line)
     return table.rows(~empty)
 
 
@@ -141,7 +131,8 @@ def raise_all(problems: Sequence[InputError], table: Table) -> None:
         settled = [f"({number})" for number, each in enumerate(problems, 1) if each.settings]
         which = "all" if len(settled) == len(problems) else " and ".join(settled)
         way = f"; settle {which} with: {as_options(settings)}" if settings else ""
-        error = settled_by(f"{len(problems)} problems: {listed}{way}{sheets}", table.source, settings)
+        error = table.error(f"{len(problems)} problems: {listed}{way}{sheets}")
+        error.settings = tuple(settings)
     error.sheets = table.other_sheets
     raise error
 
@@ -168,16 +159,6 @@ def leave_out(field: str) -> str:
     return option(field, "")
 
 
-def question(message: str, source: str, columns: Mapping[str, str], line: int | None = None) -> InputError:
+def question(table: Table, message: str, columns: Mapping[str, str], line: int | None = None) -> InputError:
     """Return a problem that naming columns settles, with the options behind its message; "" leaves a field out."""
-    settings = (("columns", columns),)
-    return settled_by(f"{message}: {as_options(settings)}", source, settings, line)
-
-
-def settled_by(
-    message: str, source: str, settings: Sequence[tuple[str, Any]], line: int | None = None, *, field: str = ""
-) -> InputError:
-    """Return a problem with the arguments of the reader that settle it."""
-    error = InputError(message, source=source, line=line)
-    error.field, error.settings = field, tuple(settings)
-    return error
+    return table.error(f"{message}: {as_options([('columns', columns)])}", line, columns=columns)

@@ -98,9 +98,7 @@ def read_chart_of_accounts(
         reading = opened(path, vocabulary, delimiter=delimiter, encoding=encoding, sheet=sheet)
     else:
         file, form = of_format
-        table, places = form.chart(file)
-        # A format says which column is which, unless the caller does.
-        reading = Reading(table, vocabulary, {} if columns else places)
+        reading = Reading(form.chart(file), vocabulary)
     reading.assign(required=("code", "name"))
     places, problems = reading.places, reading.problems
     reading.skip_broken()
@@ -156,7 +154,7 @@ def _accounts_only(reading: Reading) -> Table:
     )
     is_account = ~(headings_again | titles | totals | lines_of_report | (no_identity & no_name))
     if (no_identity | ~is_account).all():
-        raise InputError("no row below the headings has a code", source=table.source, line=table.heading_line)
+        raise table.error("no row below the headings has a code", table.heading_line)
     return table.rows(is_account)
 
 
@@ -188,9 +186,9 @@ def _ask_of_odd_rows(reading: Reading) -> None:
         row = int(odd.argmax())
         shown = ", ".join(cells.quoted(column[row].as_py()) for column in (code, name))
         raise question(
+            table,
             f"{shown} is unlike the other accounts ({cells.lines_of(table, odd)}): delete such lines if they are no accounts;"
             " if they are, name the columns with",
-            table.source,
             {field: reading.heading(field) for field in ("code", "name")},
             int(table.lines[row]),
         )
@@ -203,14 +201,13 @@ def _ask_of_columns_in_parts(reading: Reading) -> Iterator[InputError]:
         empty = reading.blank(field)
         for other in reading.free() if empty.sum() >= _LEAST_PARTS else ():
             in_part = ~cells.blank(table.columns[other])
-            if not fits(field, table, other):
-                continue
-            if in_part[empty].mean() >= _HALF and in_part[~empty].mean() <= 1 - _MOST:
+            stands_in = in_part[empty].mean() >= _HALF and in_part[~empty].sum() <= (1 - _MOST) * (~empty).sum()
+            if stands_in and fits(field, table, other):
                 yield question(
+                    table,
                     f"{table.headings[other]!r} has a {field} in rows where {reading.heading(field)!r} has none"
                     f" ({cells.lines_of(table, empty)}), as in a chart by levels: put all of them into one column, or leave"
                     " the others out with",
-                    table.source,
                     {each: reading.heading(each) for each in ("code", "name")},
                 )
                 break

@@ -19,7 +19,7 @@ from bktools.inputs import cells, looks, words
 from bktools.inputs.cells import as_options, leave_out, option, question, raise_all
 from bktools.inputs.file import read_table
 from bktools.inputs.heading_row import NAMED
-from bktools.inputs.table import Table
+from bktools.inputs.table import Table, first_of
 from bktools.inputs.words import normal, without_extras
 
 Columns = Mapping[str, str | None]
@@ -49,14 +49,9 @@ _OTHER_KINDS = {
 
 
 class Vocabulary:
-    """The headings of one kind of file, and what the caller says of them.
+    """The headings of one kind of file (chart, accounts, entries or ledger), and what the caller says of them.
 
-    Parameters
-    ----------
-    kind : str
-        chart, accounts, entries or ledger.
-    chosen : mapping, optional
-        Field to heading, as the caller said; an empty heading leaves the field out.
+    `chosen` has field to heading; an empty heading leaves the field out.
     """
 
     def __init__(self, kind: str, chosen: Columns | None = None) -> None:
@@ -95,20 +90,14 @@ class Vocabulary:
 class Reading:
     """A file that is being read: its rows, the column of each field and its values, what is wrong, and what to know.
 
-    Parameters
-    ----------
-    table : Table
-        The file; readers leave out the rows that are none of theirs.
-    vocabulary : Vocabulary
-        The headings, and what the caller said.
-    places : mapping, optional
-        Field to column, where the file's format says it.
+    Readers leave out the rows that are none of theirs.
     """
 
-    def __init__(self, table: Table, vocabulary: Vocabulary, places: Mapping[str, int] | None = None) -> None:
+    def __init__(self, table: Table, vocabulary: Vocabulary) -> None:
         self.table = table
         self.vocabulary = vocabulary
-        self.places = dict(places or {})
+        # A format says which column is which, unless the caller does.
+        self.places = {} if vocabulary.chosen else dict(table.places)
         # What a format says is settled as what the caller says is.
         self.chosen = {**dict.fromkeys(self.places), **vocabulary.chosen}
         self.problems: list[InputError] = []
@@ -181,9 +170,7 @@ class Reading:
         self.notes += cells.counted(table, rows_by_remark)
         others = ~np.logical_or.reduce([*rows_by_remark.values()])
         if not others.any():
-            raise InputError(
-                f"no row below the headings is one of {what}", source=table.source, line=table.heading_line
-            )
+            raise table.error(f"no row below the headings is one of {what}", table.heading_line)
         self.table = table.rows(others)
 
     def skip_broken(self) -> None:
@@ -251,7 +238,8 @@ class Reading:
         message = (
             f"no column found for {field!r}{instead}; found: {_listed(self.table.headings)}{alike}; choose one with"
         )
-        return self._problem(f"{message} {as_options((('columns', columns),))}{way_out}", field, columns)
+        why = f"{message} {as_options([('columns', columns)])}{way_out}"
+        return self.table.error(why, field=field, columns=columns)
 
     def may_lack(self, field: str) -> bool:
         """Whether entries may be without a date or an amount: the caller says it, or no other column could hold it."""
@@ -303,7 +291,7 @@ class Reading:
         matches = exact or [place for place, text in enumerate(headings) if normal(text) == normal(heading)]
         if not matches:
             message = f"no column has the heading {heading!r} for {field!r}; found: {_listed(headings)}"
-            raise self._problem(message, field, {field: "HEADING"})
+            raise self.table.error(message, field=field, columns={field: "HEADING"})
         if len(matches) > 1:
             raise self._ambiguous(field, matches)
         return matches[0]
@@ -319,7 +307,7 @@ class Reading:
             tier = next(at for at, headings in enumerate(tiers) if read_as & headings.words)
             if tier > 0 and looks.count_rows(table, place):
                 message = f"{heading!r} only counts the rows, so that it may not be {field!r}: name the column with"
-                yield question(message, table.source, {field: heading})
+                yield question(table, message, {field: heading})
                 continue
             alike: list[int] = []
             if 0 < tier == len(tiers) - 1:
@@ -346,8 +334,7 @@ class Reading:
         if None not in known and ("date" in shown_by or not self._candidates("date")):
             shown = " and ".join(repr(self.table.headings[place]) for place in known if place is not None)
             reader = command if is_command() else function
-            error = InputError(f"{what}, as {shown} show: read it with {reader}", source=self.table.source)
-            raise_all([error], self.table)
+            raise_all([self.table.error(f"{what}, as {shown} show: read it with {reader}")], self.table)
 
     def _candidates(self, field: str) -> list[int]:
         """Return the columns that could be a field, the likeliest first: by a word in their headings, and by their cells."""
@@ -392,12 +379,7 @@ class Reading:
         is_told_apart = len({*headings}) == len(matches)
         columns = {field: headings[0]} if is_told_apart else {}
         way = f"choose one with {option(field, headings[0])}" if is_told_apart else "rename one of them in the file"
-        return self._problem(f"{both} could both be {field!r}: {way}", field, columns)
-
-    def _problem(self, message: str, field: str, columns: Mapping[str, str]) -> InputError:
-        """Return an error of a field, which naming the columns settles."""
-        settings = (("columns", columns),) if columns else ()
-        return cells.settled_by(message, self.table.source, settings, field=field)
+        return self.table.error(f"{both} could both be {field!r}: {way}", field=field, columns=columns)
 
 
 def opened(path: str | PathLike[str], vocabulary: Vocabulary, **form: Any) -> Reading:
@@ -407,6 +389,4 @@ def opened(path: str | PathLike[str], vocabulary: Vocabulary, **form: Any) -> Re
 
 def _listed(headings: Sequence[str]) -> str:
     """Return the headings of a file for a message."""
-    shown = [repr(heading) for heading in headings if heading.strip()]
-    more = f" and {len(shown) - _SHOWN_HEADINGS} more" if len(shown) > _SHOWN_HEADINGS else ""
-    return (", ".join(shown[:_SHOWN_HEADINGS]) or "none") + more
+    return first_of([heading for heading in headings if heading.strip()], _SHOWN_HEADINGS, repr) or "none"

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.caller import name_of, setting
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import ArgumentError
 from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.table import Table
@@ -72,21 +72,9 @@ def dates(
 ) -> pa.ChunkedArray:
     """Return a column of calendar dates as they are written; empty cells are null.
 
-    Parameters
-    ----------
-    table, place : Table, int
-        The file and the column.
-    date_format : str, optional
-        As `strptime` takes it; without it the column must show the order of day and month.
-    notes : list of str
-        Gets a line where the file's delimiter decided the order, or its title or name the year.
-    is_of_format : bool
-        Whether the file's format says the form of its dates, so that no other one can be set.
-
-    Raises
-    ------
-    InputError
-        When a value is no date, or day and month cannot be told apart.
+    The format is one of `strptime`; without it the column must show the order of day and month. `notes` gets a line
+    where the file's delimiter decided the order, or its title or name the year. Of a file whose format says the form of
+    its dates, no other form can be set. A value that is no date is an `InputError`.
     """
     column = cells.or_null(cells.trimmed(table.columns[place]))
     if date_format is None and cells.matches(column, _WITHOUT_YEAR).all() and column.null_count < len(column):
@@ -116,10 +104,9 @@ def _with_year(table: Table, place: int, column: pa.ChunkedArray, notes: list[st
     years = {*_YEAR_IN_TEXT.findall(table.title), *_YEAR_IN_TEXT.findall(Path(table.source).stem)}
     if len(years) != 1:
         several = f" (its title and its name say {' and '.join(sorted(years))})" if years else ""
-        raise InputError(
+        raise table.error(
             f"{table.headings[place]!r} holds dates without a year, such as {column.drop_null()[0].as_py()!r}{several}: put"
-            " one year into the file's name (expenses-2026-10.csv), or write dates with their year",
-            source=table.source,
+            " one year into the file's name (expenses-2026-10.csv), or write dates with their year"
         )
     notes.append(f"{table.headings[place]!r} has no year: {min(years)} taken from the file's title or name")
     return pc.replace_substring_regex(column, _WITHOUT_YEAR, rf"\1\2\3\2{min(years)}")
@@ -171,7 +158,7 @@ def _propose(table: Table, place: int, texts: list[str], example: str) -> None:
     if forms:
         ways = " or ".join(setting("date_format", form) for form in forms)
         why = f"{table.headings[place]!r} holds dates such as {example}: set {ways}"
-        raise cells.settled_by(why, table.source, (("date_format", forms[0]),))
+        raise table.error(why, date_format=forms[0])
 
 
 def _gaps(days: Sequence[dt.date | None]) -> tuple[int, bool]:

@@ -15,7 +15,7 @@ from bktools.errors import InputError
 from bktools.frames.delimited import SIGNS
 from bktools.inputs import cells
 from bktools.inputs.encoding import to_utf8
-from bktools.inputs.heading_row import Head, is_figure, read_head, without_headings
+from bktools.inputs.heading_row import Head, is_figure, read_head
 from bktools.inputs.table import Rows, Score, Table
 
 _LONGEST_TITLE = 1 << 12
@@ -33,10 +33,8 @@ def read_delimited(
 ) -> Table:
     """Return the cells of a delimited text, those that were written for a spreadsheet as it shows them.
 
-    Raises
-    ------
-    InputError
-        When the bytes do not fit the encoding, a row has more cells than there are headings, or a quote is not closed.
+    Bytes that do not fit the encoding, a row of more cells than headings, and a quote that is not closed are an
+    `InputError`.
     """
     text, read_as = to_utf8(data, encoding, source)
     head = read_head(text, score, delimiter=delimiter, prefer=prefer, source=source)
@@ -46,7 +44,7 @@ def read_delimited(
         heading_line=head.line,
         delimiter=head.delimiter,
         encoding=read_as,
-        notes=(without_headings(head.first_row),) if head.first_row else (),
+        notes=head.notes,
         title=b" ".join(text[:_LONGEST_TITLE].split(b"\n")[: head.line - 1]).decode(errors="replace"),
     )
     return _as_shown(table, text)

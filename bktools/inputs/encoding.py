@@ -61,17 +61,8 @@ _PART = 1 << 24
 def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str]:
     """Return the text as UTF-8 without a mark, and the encoding it was in.
 
-    Raises
-    ------
-    ArgumentError
-        When the encoding is not known.
-    InputError
-        When bytes do not fit the encoding, could be in several, or hold NUL characters.
-
-    Warns
-    -----
-    GuessedEncodingWarning
-        When an encoding was found by evidence that is clear but not certain.
+    Bytes that do not fit the encoding, could be in several, or hold NUL characters are an `InputError`. An encoding
+    found by evidence that is clear but not certain is a `GuessedEncodingWarning`.
     """
     mark, of_mark = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", ""))
     name = of_mark
@@ -151,13 +142,7 @@ def _recoded(body: bytes, encoding: str, source: str) -> bytes:
 
 
 def _by_evidence(body: bytes, at: int, source: str) -> str:
-    """Return the encoding whose reading is far more likely than every other one.
-
-    Raises
-    ------
-    InputError
-        When no reading makes words, when several are about as likely, or when some lines are UTF-8 and others are not.
-    """
+    """Return the encoding whose reading is far more likely than every other one; without one, raise an error."""
     lines = _sample(body)
     readings = sorted(_readings(b"\n".join(lines)), key=_chance, reverse=True)
     # What was seen in the sample alone may not fit the rest.

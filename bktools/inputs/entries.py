@@ -22,7 +22,7 @@ from bktools.inputs.formats.registry import refuse_ledgers
 from bktools.inputs.looks import columns_like
 from bktools.inputs.proposals import proposing
 from bktools.inputs.splits import with_splits
-from bktools.inputs.table import Table
+from bktools.inputs.table import Table, first_of
 from bktools.inputs.words import normal
 
 _SPLITS = ("split_line", "entry_total")
@@ -271,9 +271,9 @@ def _amounts(reading: Reading, read: Mapping[str, pa.ChunkedArray]) -> pa.Chunke
     if alone is not None and not signed_amounts.agree(whole, alone):
         amount = reading.heading("amount")
         raise question(
+            reading.table,
             f"{amount!r} differs from {debit!r} less {credit!r} beside it: take it with"
             f" {option('amount', amount)}, or take the two with",
-            reading.table.source,
             {"amount": ""},
         )
     reading.notes.append(f"one amount of {debit!r} (positive) and {credit!r} (negative)")
@@ -291,9 +291,9 @@ def _against(reading: Reading, amount: pa.ChunkedArray) -> Iterator[InputError]:
     balance = running_balance(reading, amount)
     if balance is not None and pair and not reading.is_settled(*pair):
         yield question(
+            reading.table,
             f"is a bank statement, as its running balance {balance!r} shows: there a debit is money that leaves the account."
             " To read debits as positive, name the columns",
-            reading.table.source,
             pair,
         )
     elif balance is not None and not pair:
@@ -346,7 +346,6 @@ def _approvals(column: pa.ChunkedArray, approved: pa.ChunkedArray) -> list[str]:
     for rows, said in ((approved, "approved"), (pc.invert(approved), "not approved")):
         words = pc.value_counts(column.filter(rows)).to_pylist()
         if words:
-            shown = ", ".join(f"{cells.quoted(word['values'])} ({word['counts']})" for word in words[:_SHOWN_WORDS])
-            more = f" and {len(words) - _SHOWN_WORDS} more words" if len(words) > _SHOWN_WORDS else ""
-            notes.append(f"taken as {said}: {shown}{more}")
+            shown = [f"{cells.quoted(word['values'])} ({word['counts']})" for word in words]
+            notes.append(f"taken as {said}: {first_of(shown, _SHOWN_WORDS)}")
     return notes

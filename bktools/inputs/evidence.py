@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from itertools import pairwise
 
@@ -33,18 +34,19 @@ def contradictions(reading: Reading, amount: pa.ChunkedArray, *, side: str) -> I
         if (place := next(beside, None)) is not None:
             heading = table.headings[place]
             yield question(
+                table,
                 f"all amounts of {taken!r} have one sign, and {heading!r} beside them says debit or credit (if it does"
                 f" not, set {leave_out(side)}): name it with",
-                table.source,
                 {side: heading},
             )
-    steps_of = ((place, _numbers(table.head(_FIRST_ROWS), place)) for place in reading.free())
-    added_up = (place for place, steps in steps_of if steps and _adds_up(table, reading.places["amount"], steps))
+    head = table.head(_FIRST_ROWS)
+    sums = _numbers(head, reading.places["amount"])
+    added_up = (place for place in reading.free() if _rise_by(sums, _numbers(head, place)))
     if (place := next(added_up, None)) is not None:
         heading = table.headings[place]
         yield question(
+            table,
             f"{taken!r} is the running sum of {heading!r}, not the amount: name the amount with",
-            table.source,
             {"amount": heading},
         )
 
@@ -58,9 +60,9 @@ def lone_half(reading: Reading) -> Iterator[InputError]:
         if rows.any():
             heading, amount = reading.heading(side), reading.heading("amount")
             yield question(
+                reading.table,
                 f"{heading!r} has amounts where {amount!r} has none ({cells.lines_of(reading.table, rows)}); the two"
                 " could be debit and credit: name them with",
-                reading.table.source,
                 {other: amount, side: heading, "amount": ""},
                 int(reading.table.lines[rows][0]),
             )
@@ -68,17 +70,16 @@ def lone_half(reading: Reading) -> Iterator[InputError]:
 
 def running_balance(reading: Reading, amount: pa.ChunkedArray) -> str | None:
     """Return the heading of the column that adds the amounts up, in whatever sign, None without one."""
-    steps = amount.slice(0, _FIRST_ROWS).to_pylist()
-    headings = reading.table.headings
-    return next((headings[place] for place in reading.free() if _adds_up(reading.table, place, steps)), None)
+    head, steps = reading.table.head(_FIRST_ROWS), amount.slice(0, _FIRST_ROWS).to_pylist()
+    return next((head.headings[place] for place in reading.free() if _rise_by(_numbers(head, place), steps)), None)
 
 
-def _adds_up(table: Table, place: int, steps: Sequence[Decimal | None]) -> bool:
-    """Whether a column rises from row to row by these amounts, downwards or upwards."""
-    balances = _numbers(table.head(_FIRST_ROWS), place)
-    if balances is None or None in balances or len(balances) <= _LEAST_STEPS:
+def _rise_by(balances: Sequence[Decimal | None], steps: Sequence[Decimal | None]) -> bool:
+    """Whether numbers rise from row to row by these amounts, downwards or upwards."""
+    numbers = [number for number in balances if number is not None]
+    if not _LEAST_STEPS < len(numbers) == len(steps):
         return False
-    rises = [later - earlier for earlier, later in pairwise(balances)]
+    rises = [later - earlier for earlier, later in pairwise(numbers)]
     moves = [step or Decimal() for step in steps]
     if sum(move != 0 for move in moves) < _LEAST_STEPS:
         return False
@@ -86,16 +87,12 @@ def _adds_up(table: Table, place: int, steps: Sequence[Decimal | None]) -> bool:
     return any(rises in (way, [-move for move in way]) for way in (downwards, upwards))
 
 
-def _numbers(table: Table, place: int) -> Sequence[Decimal] | None:
-    column = table.columns[place]
-    if not cells.matches(cells.trimmed(column), r"^[^\pL]*$|^\S{0,3} ?[\d.,' ()-]+ ?\S{0,3}$").all():
-        return None
-    try:
-        numbers: Sequence[Decimal] = amounts.amounts(table, place, None).to_pylist()
-    except InputError:
-        # Not a column of amounts.
-        return None
-    return numbers
+def _numbers(table: Table, place: int) -> Sequence[Decimal | None]:
+    """Return the numbers of a column, none where it is not one of amounts."""
+    if cells.matches(cells.trimmed(table.columns[place]), r"^[^\pL]*$|^\S{0,3} ?[\d.,' ()-]+ ?\S{0,3}$").all():
+        with suppress(InputError):
+            return [*amounts.amounts(table, place, None).to_pylist()]
+    return []
 
 
 def keep_rows(

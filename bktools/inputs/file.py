@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 
 from bktools.caller import name_of
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import ArgumentError
 from bktools.inputs.delimited import read_delimited
 from bktools.inputs.encoding import to_utf8, utf8_error
 from bktools.inputs.formats.format import HEAD, File
@@ -37,28 +37,21 @@ def read_table(
 ) -> Table:
     """Return the cells of a CSV, TSV, Excel or Parquet file as text; the kind is recognised by the bytes.
 
-    Delimiter and encoding are of a text, the sheet (its name, or its position from 0) is of a workbook. Without them,
-    they are found: the sheet is the one with most known headings, which `score` counts in a row.
-
-    Raises
-    ------
-    InputError
-        When there is no such file, or it cannot be read as a table.
-    ArgumentError
-        When an argument is not what it must be, or is for another kind of file.
+    Delimiter and encoding are of a text, the sheet (its name, or its position from 0) is of a workbook; an argument for
+    another kind of file is an `ArgumentError`. Without them, they are found: the sheet is the one with most known
+    headings, which `score` counts in a row. What is no table that can be read is an `InputError`.
     """
     file = File.at(path)
     refuse_not_read(file)
     source, suffix, kind = file.source, file.path.suffix.casefold(), file.kind
     if suffix not in _SUFFIXES:
-        why = f"has none of the suffixes {' '.join(_SUFFIXES)}: save it as CSV (UTF-8), XLSX or Parquet"
-        raise InputError(why, source=source)
+        raise file.error(f"has none of the suffixes {' '.join(_SUFFIXES)}: save it as CSV (UTF-8), XLSX or Parquet")
     for argument, value in {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}.items():
         if value is not None and argument not in OPTIONS_OF[kind]:
             raise ArgumentError(name_of(argument), f"does not apply to {source}, a {kind} file by its content", value)
     data = file.data()
     if not data or data.isspace():
-        raise InputError("the file is empty: export it again", source=source)
+        raise file.error("the file is empty: export it again")
     if kind == "workbook":
         from bktools.inputs.workbook import read_workbook
 
@@ -71,7 +64,7 @@ def read_table(
         prefer = _usual_delimiter(path)
         table = read_delimited(data, score, delimiter=delimiter, encoding=encoding, prefer=prefer, source=source)
     if not len(table.lines):
-        raise InputError("the file has headings but no rows below them", source=source)
+        raise file.error("the file has headings but no rows below them")
     notes = [f"read as a {kind} file by its content, despite its suffix {suffix}"] * (kind != _SUFFIXES[suffix])
     return replace(table, sha256=hashlib.sha256(data).hexdigest(), notes=(*notes, *table.notes))
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.caller import can_set, name_of, setting
-from bktools.errors import ArgumentError, InputError, UnverifiedTableWarning
+from bktools.errors import ArgumentError, UnverifiedTableWarning
 from bktools.frames import schema
 from bktools.inputs import amounts, cells, dates, sides, signed_amounts, words
 from bktools.inputs.cells import raise_all
@@ -119,16 +119,16 @@ def read_general_ledger(
     if of_format is None:
         reading = opened(path, vocabulary, delimiter=delimiter, encoding=encoding, sheet=sheet)
         _find_postings(reading)
-        ledger = Ledger(reading.table, reading.places, decimal=decimal, date_format=date_format, is_whole=False)
+        ledger = Ledger(reading.table, decimal=decimal, date_format=date_format, is_whole=False)
     else:
         file, form = of_format
         ledger = form.ledger(file)
-        reading = Reading(ledger.table, vocabulary, ledger.places)
+        reading = Reading(ledger.table, vocabulary)
     postings, sums = _postings(reading, ledger)
     failed = [*_failed_checks(reading, ledger, postings, sums)]
     if failed:
         _tell(failed, reading, ledger, verify)
-    notes = [*reading.notes, *(failed or _verified(ledger)), *_part(ledger, postings)]
+    notes = [*reading.notes, *(failed or _verified(ledger))]
     provenance = reading.table.provenance(postings.num_rows, reading.places, notes)
     # As text: pandas keeps what JSON can hold when a frame is copied or written.
     provenance |= {"format": of_format[1].name if of_format else None}
@@ -251,11 +251,10 @@ def _tell(failed: list[str], reading: Reading, ledger: Ledger, verify: str) -> N
         warnings.warn(f"{reading.table.source}: {failed[0]}{more}", UnverifiedTableWarning, stacklevel=4)
         return
     way_out = f", or read it anyway with {setting('verify', 'warn')}" if can_set("verify") else ""
-    error = InputError(
-        f"{failed[0]}{more}: correct it in the accounting system and export again{way_out}", source=reading.table.source
+    way = "warn" if can_set("verify") and not ledger.is_whole else None
+    raise reading.table.error(
+        f"{failed[0]}{more}: correct it in the accounting system and export again{way_out}", verify=way
     )
-    error.settings = (("verify", "warn"),) if can_set("verify") and not ledger.is_whole else ()
-    raise error
 
 
 def _failed_checks(reading: Reading, ledger: Ledger, postings: pa.Table, sums: Mapping[str, Decimal]) -> Iterator[str]:
@@ -270,9 +269,8 @@ def _failed_checks(reading: Reading, ledger: Ledger, postings: pa.Table, sums: M
                 f"the voucher {cells.quoted(voucher)} (line {line}) does not balance: debit {debit}, credit {credit},"
                 f" difference {debit - credit}"
             )
-    counted = {**sums, "rows": Decimal(postings.num_rows)}
     for total in ledger.totals:
-        summed = counted[total.counted] if isinstance(total.counted, str) else total.counted
+        summed = sums[total.counted] if isinstance(total.counted, str) else total.counted
         if summed != total.stated:
             yield f"{total.name} is {total.stated} in the file, but {summed} by its postings"
     if ledger.movements:
@@ -302,18 +300,19 @@ def _residues(reading: Reading) -> Iterator[str]:
 def _doubts_of_table(reading: Reading, postings: pa.Table) -> Iterator[str]:
     """Yield what a whole ledger does not have: half of each voucher, one side alone, vouchers of which most do not balance."""
     contra = [text for text in reading.table.headings if without_extras(text) in words.headings("contra_account")]
-    is_balanced = not _sum(postings["amount"])
+    is_balanced, has_vouchers = not _sum(postings["amount"]), "voucher_id" in postings.column_names
     if contra and not is_balanced:
         yield f"the postings of {contra[0]!r}, the account on the other side of each row, are not in its amounts"
     elif sides.is_one_sided(postings["amount"]):
         yield f"all {postings.num_rows:,} amounts are on one side, which no whole ledger is"
-    elif not is_balanced:
+    elif has_vouchers or not is_balanced:
         # Without vouchers those of a day are one; a few days show nothing.
-        has_vouchers = "voucher_id" in postings.column_names
         by, what, few = ("voucher_id", "vouchers", 1) if has_vouchers else ("date", "days", 2)
         wrong, count = len(_unbalanced(postings, by)), pc.count_distinct(postings[by]).as_py()
-        if wrong > max(few, count / 2):
+        if wrong > max(few, count / 2) and not is_balanced:
             yield f"{wrong:,} of {count:,} {what} do not balance, as in a part of a ledger or where amounts are read wrongly"
+        elif wrong and has_vouchers:
+            reading.notes.append(f"vouchers that do not balance, as in a part of a ledger: {wrong}")
 
 
 def _verified(ledger: Ledger) -> list[str]:
@@ -334,11 +333,3 @@ def _unbalanced(postings: pa.Table, by: str = "voucher_id") -> list[tuple[str, i
         (row[by], row["line_min"], row["amount_sum"] - row["credit_sum"], -row["credit_sum"])
         for row in wrong.to_pylist()
     ]
-
-
-def _part(ledger: Ledger, postings: pa.Table) -> list[str]:
-    """Return a note where the vouchers of a table do not balance: it may be a part of the ledger."""
-    if ledger.is_whole or "voucher_id" not in postings.column_names:
-        return []
-    wrong = _unbalanced(postings)
-    return [f"vouchers that do not balance, as in a part of a ledger: {len(wrong)}"] * bool(wrong)

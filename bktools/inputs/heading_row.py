@@ -27,17 +27,26 @@ _LEAST_ROWS, _MOST = 2, 0.9
 _FIGURE = re.compile(r"[-+(]?\d[\d.,:/' -]*\)?\Z|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 
 
+class Row(NamedTuple):
+    """A row, the line it starts on and the line after it (from 1)."""
+
+    line: int
+    next_line: int
+    cells: tuple[str, ...]
+
+
 class Head(NamedTuple):
-    """Where the headings are: the delimiter, the cells, the line they start on and the line after them (from 1).
+    """The headings, how many of them are known, the line they start on and the line after them (from 1).
 
     In a file without headings the cells are names made here, and the body starts on the same line.
     """
 
-    delimiter: str
     cells: tuple[str, ...]
+    known: int
     line: int
     body_line: int
-    first_row: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    delimiter: str = ""
 
 
 def read_head(text: bytes, score: Score, *, delimiter: str | None, prefer: str, source: str) -> Head:
@@ -62,15 +71,22 @@ def read_head(text: bytes, score: Score, *, delimiter: str | None, prefer: str, 
     _refuse_wide(rows_of, source)
     scores = {one: [score(row.cells) for row in rows] for one, rows in rows_of.items()}
     best = max(rows_of, key=lambda one: _quality(rows_of[one], scores[one]))
-    rows = rows_of[best]
-    at, points = heading_at([row.cells for row in rows], scores[best])
+    return head_of(rows_of[best], scores[best])._replace(delimiter=best)
+
+
+def head_of(rows: Sequence[Row], scores: Sequence[int]) -> Head:
+    """Return the headings of the first rows of a table; `scores` has how many cells of each row are known headings."""
+    at, known = _heading_at([row.cells for row in rows], scores)
     row = rows[at]
-    if not points and is_data([row.cells for row in rows[at:]]):
-        return Head(best, made_headings(len(row.cells)), row.line, row.line, row.cells)
-    return Head(best, row.cells, row.line, row.next_line)
+    if known or not _is_data([row.cells for row in rows[at:]]):
+        return Head(row.cells, known, row.line, row.next_line)
+    shown = ", ".join(map(repr, row.cells[:_SHOWN_CELLS]))
+    names = "its columns are named column 1, column 2, …"
+    note = f"the file has no headings: its first row ({shown}) is data, and {names}"
+    return Head(made_headings(len(row.cells)), known, row.line, row.line, (note,))
 
 
-def _refuse_wide(rows_of: Mapping[str, Sequence[_Row]], source: str) -> None:
+def _refuse_wide(rows_of: Mapping[str, Sequence[Row]], source: str) -> None:
     for delimiter, rows in rows_of.items():
         widest = max(rows, key=lambda row: len(row.cells))
         if len(widest.cells) > MOST_COLUMNS:
@@ -82,34 +98,28 @@ def _refuse_wide(rows_of: Mapping[str, Sequence[_Row]], source: str) -> None:
             )
 
 
-class _Row(NamedTuple):
-    line: int
-    next_line: int
-    cells: tuple[str, ...]
-
-
-def _rows(sample: str, delimiter: str, skip: int) -> list[_Row]:
+def _rows(sample: str, delimiter: str, skip: int) -> list[Row]:
     reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
-    rows: list[_Row] = []
+    rows: list[Row] = []
     line = 1
     # What is wrong below is told when the body is read.
     with suppress(csv.Error):
         for cells in reader:
             if line > skip and any(cell.strip() for cell in cells):
-                rows.append(_Row(line, reader.line_num + 1, tuple(cells)))
+                rows.append(Row(line, reader.line_num + 1, tuple(cells)))
             line = reader.line_num + 1
             if len(rows) == _SAMPLE_ROWS:
                 break
     return rows
 
 
-def _quality(rows: list[_Row], scores: list[int]) -> tuple[int, int, int]:
+def _quality(rows: list[Row], scores: list[int]) -> tuple[int, int, int]:
     widths = [len(row.cells) for row in rows]
     usual = max(set(widths), key=widths.count)
     return max(scores), int(usual > 1) * widths.count(usual), usual
 
 
-def heading_at(rows: Sequence[Sequence[str]], known: Sequence[int]) -> tuple[int, int]:
+def _heading_at(rows: Sequence[Sequence[str]], known: Sequence[int]) -> tuple[int, int]:
     """Return which row is likeliest the headings, and how many known headings it has.
 
     `known` has that number of each row. It is the row with most known headings, unless it has as many figures, or most
@@ -140,13 +150,7 @@ def made_headings(count: int) -> tuple[str, ...]:
     return tuple(f"column {place}" for place in range(1, count + 1))
 
 
-def without_headings(first_row: Sequence[str]) -> str:
-    """Return the note for a file that has none."""
-    shown = ", ".join(map(repr, first_row[:_SHOWN_CELLS]))
-    return f"the file has no headings: its first row ({shown}) is data, and its columns are named column 1, column 2, …"
-
-
-def is_data(rows: Sequence[Sequence[str]]) -> bool:
+def _is_data(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first row is data: it has a figure in a column where nearly all rows have figures."""
     if len(rows) < _LEAST_ROWS or len({len(row) for row in rows}) > 1:
         return False

@@ -38,7 +38,6 @@ _COMMON, _KNOWN, _RARE, _STRANGE = 5.5, 8.5, 12.0, 15.0
 _KANA = range(0x3041, 0x3100)
 _FULL_WIDTH = range(0xFF00, 0xFF5F)
 _HALF_WIDTH_KANA = range(0xFF61, 0xFFA0)
-_HANGUL = range(0xAC00, 0xD7A4)
 # Of each encoding: the common characters, the older one whose first rows hold what is in daily use, and those rows.
 _DAILY = {
     "cp932": ("ja", "shift_jis", range(0x88, 0x98)),
@@ -81,16 +80,9 @@ def costs_of_ascii(data: bytes) -> Costs:
 
 
 def weighed(text: str, encoding: str, ascii_costs: Costs) -> Reading:
-    """Return how likely a text is; readings of the same bytes compare.
+    """Return how likely a text is, of the lines with characters beyond ASCII; readings of the same bytes compare.
 
-    Parameters
-    ----------
-    text : str
-        Lines with characters beyond ASCII.
-    encoding : str
-        The encoding it was read with: those of two bytes a character have characters that are common there.
-    ascii_costs : numpy.ndarray
-        What `costs_of_ascii` says of the bytes.
+    `ascii_costs` is what `costs_of_ascii` says of the bytes.
     """
     cost, ideographs = 0.0, 0
     pairs: Counter[str] = Counter()
@@ -102,9 +94,9 @@ def weighed(text: str, encoding: str, ascii_costs: Costs) -> Reading:
         before, after = padded[at - 1], padded[at + 1]
         if encoding in _DAILY and ord(character) >= _FIRST_IDEOGRAPHIC:
             ideographs += 1
-            cost += _ideographic(character, encoding) + _beside_ideographic(before) + _beside_ideographic(after)
+            cost += _ideographic(character, encoding) + 8.0 * sum(map(_is_of_an_alphabet, (before, after)))
         elif _is_letter(character):
-            cost += _case(character, before, after, padded[at - 2 : at - 1]) + 2 * (encoding in _DAILY)
+            cost += _case(character, before, after)
             pairs[_lower(before) + _lower(character)] += 1
             if _lower(after).isascii():
                 pairs[_lower(character) + _lower(after)] += 1
@@ -166,54 +158,44 @@ def _lower(character: str) -> str:
     return character.lower()[0].translate(_SAME_LETTER) if _is_letter(character) else " "
 
 
-def _case(character: str, before: str, after: str, second_before: str) -> float:
-    """Return the cost of a capital inside of a word, a small letter among capitals, and letters of two alphabets."""
-    cost = 8.0 * (character.isupper() and before.islower()) + 8.0 * (character.islower() and after.isupper())
-    cost += 6.0 * (character.islower() and before.isupper() and second_before.isupper())
+def _case(character: str, before: str, after: str) -> float:
+    """Return the cost of a capital inside of a word, letters of two alphabets, and digits in a word."""
+    cost = 8.0 * (character.isupper() and before.islower())
     cost += 4.0 * (character.isupper() and before.isupper() and after.islower())
     cost += 8.0 * sum(_is_letter(one) and _script(one) != _script(character) for one in (before, after))
     return cost + 2.0 * (before.isdigit() + after.isdigit())
 
 
-def _mark(character: str, before: str, after: str) -> float:  # noqa: PLR0911 - a table of cases
+def _mark(character: str, before: str, after: str) -> float:
     in_word, at_word = _is_letter(before) and _is_letter(after), _is_letter(before) or _is_letter(after)
     if unicodedata.category(character) in _CONTROL or character == "\ufffd":
         return _IMPOSSIBLE
-    if character == _APOSTROPHE:
-        return _USUAL + 1 if _is_letter(before) else _ODD
+    if character in (_APOSTROPHE, "\xa0"):
+        return _USUAL + 1
     if character in _OPENING:
-        return _USUAL if not _is_letter(before) and (_is_letter(after) or after.isdigit()) else _ODD
+        return _ODD if _is_letter(before) else _USUAL
     if character in _CLOSING:
         return _ODD if _is_letter(after) else _USUAL
-    if character == "\xa0":
-        return 9.0 if in_word else _USUAL
     if character in _BESIDE_FIGURES:
         return _IN_WORD if in_word else 10.0 if at_word else _USUAL
     return _IN_WORD if in_word else 16.0 if at_word else _ODD
 
 
-def _ideographic(character: str, encoding: str) -> float:  # noqa: PLR0911 - a table of cases
+def _ideographic(character: str, encoding: str) -> float:
     code = ord(character)
     language, older, daily = _DAILY[encoding]
     if unicodedata.category(character) in _CONTROL:
         return _IMPOSSIBLE
-    if code in _KANA and language == "ja":
-        return _COMMON
     if code in _HALF_WIDTH_KANA:
         return _KNOWN
-    if code in _FULL_WIDTH or character in _lines()[language][0]:
-        return _COMMON + (code in _FULL_WIDTH)
+    if code in _KANA or code in _FULL_WIDTH or character in _lines()[language][0]:
+        return _COMMON
     try:
         row = character.encode(older)[0]
     except UnicodeEncodeError:
         return _STRANGE
-    if language == "ko":
-        return _KNOWN + 0.5 if code in _HANGUL else _RARE
     return _KNOWN if row in daily else _RARE
 
 
-def _beside_ideographic(neighbour: str) -> float:
-    """Return the cost of a letter beside an ideographic character; abbreviations there use letters."""
-    if not neighbour.isalpha() or ord(neighbour) >= _FIRST_IDEOGRAPHIC:
-        return 0.0
-    return 3.0 if neighbour.isascii() and neighbour.isupper() else 8.0
+def _is_of_an_alphabet(character: str) -> bool:
+    return character.isalpha() and ord(character) < _FIRST_IDEOGRAPHIC

@@ -34,22 +34,9 @@ _Option = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(OPTIONS)})$")]
 
 
 class FileMapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How files with the same headings are read.
+    """How files with the same headings are read; the order of the headings does not matter."""
 
-    Parameters
-    ----------
-    name : str
-        The name of its file without the suffix.
-    kind : str
-        One of KINDS.
-    headings : tuple of str
-        Of the file it was made for; their order does not matter.
-    columns : mapping
-        Field to heading, as the caller gave them.
-    options : mapping
-        Argument of the reader to value, one of OPTIONS.
-    """
-
+    # Of its file, without the suffix.
     name: str
     kind: _Kind
     headings: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]

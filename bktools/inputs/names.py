@@ -14,7 +14,7 @@ from bktools.contract.rules import UUID_PATTERN
 from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.cells import leave_out
-from bktools.inputs.table import Table
+from bktools.inputs.table import Table, first_of
 
 _SHOWN = 10
 _FIRST_ROWS = 100
@@ -37,25 +37,9 @@ def identifiers(
 ) -> pa.ChunkedArray:
     """Return the identifier of the row that each cell names; empty cells are null, unknown names stay as they are.
 
-    An entry with an unknown name is held back by the plan, as one with an unknown ID is.
-
-    Parameters
-    ----------
-    table, place : Table, int
-        The file and the column.
-    field : str
-        `category_id` or `employee_id`.
-    frame : DataFrame
-        The categories or employees, as `load_categories` or `load_employees` returns them.
-    company : str, optional
-        Only what belongs to this company is looked up.
-    notes : list of str
-        Gets a line that lists the names that are unknown or name several, with suggestions.
-
-    Raises
-    ------
-    InputError
-        When no cell names a row: then the column, the company or the frame is another one.
+    The frame is one of categories or employees. An entry with an unknown name is held back by the plan, as one with an
+    unknown ID is; the notes get a line that lists such names, with suggestions. Where no cell names a row, the column,
+    the company or the frame is another one: an `InputError`.
     """
     known, named = _known(frame, field, company)
     column = cells.or_null(cells.trimmed(table.columns[place]))
@@ -64,18 +48,12 @@ def identifiers(
     # An ID that is not among them stays: the plan says why it cannot be exported.
     wrong = [text for text, ids in ids_of.items() if len(ids) > 1 or (not ids and not UUID_PATTERN.match(text))]
     if wrong:
-        listed = "; ".join(_remark(text, ids_of[text], named) for text in wrong[:_SHOWN])
-        more = f"; and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
+        remarks = first_of(wrong, _SHOWN, lambda text: _remark(text, ids_of[text], named), between="; ")
         rows = cells.mask(pc.is_in(column, value_set=pa.array(wrong, schema.TEXT)))
-        unknown = f"{table.headings[place]!r} holds unknown or ambiguous names: {listed}{more}"
+        unknown = f"{table.headings[place]!r} holds unknown or ambiguous names: {remarks}"
         if len(wrong) == len(ids_of):
-            raise cells.settled_by(
-                f"{unknown}; correct the file, or leave the column out: {leave_out(field)}",
-                table.source,
-                (("columns", {field: ""}),),
-                int(table.lines[rows][0]),
-                field=field,
-            )
+            why = f"{unknown}; correct the file, or leave the column out: {leave_out(field)}"
+            raise table.error(why, int(table.lines[rows][0]), field=field, columns={field: ""})
         notes.append(f"{unknown}; their entries are not ready ({cells.lines_of(table, rows)})")
     values = [
         next(iter(ids)) if len(ids) == 1 else text.lower() if UUID_PATTERN.match(text) else text

@@ -16,13 +16,7 @@ _BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view,
 
 
 def read_parquet(data: bytes, source: str) -> Table:
-    """Return the cells of a Parquet file as text.
-
-    Raises
-    ------
-    InputError
-        When the file is damaged, or unpacks to more than it may.
-    """
+    """Return the cells of a Parquet file as text; a file that is damaged or too large is an `InputError`."""
     table, left_out = parquet_table(data, source=source)
     # Lines as if the headings stood above the rows, as in every other kind of file.
     lines = np.arange(2, table.num_rows + 2, dtype=np.int64)

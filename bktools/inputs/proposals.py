@@ -32,10 +32,7 @@ Settings = Sequence[tuple[str, Any]]
 def proposing(rows: str) -> Callable[[Callable[P, pd.DataFrame]], Callable[P, pd.DataFrame]]:
     """Make a reader's refusal that options settle show the file as it would be read with them.
 
-    Parameters
-    ----------
-    rows : str
-        What the rows are, such as accounts.
+    `rows` is what its rows are, such as accounts.
     """
 
     def decorate(read: Callable[P, pd.DataFrame]) -> Callable[P, pd.DataFrame]:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.errors import InputError
 from bktools.inputs import amounts, cells, sides, words
 from bktools.inputs.cells import leave_out, option, question
 from bktools.inputs.columns import Reading
@@ -36,9 +35,9 @@ def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedA
     is_entry, is_settled = side == "sign", side in reading.chosen
     if is_entry and not is_settled and normal(heading) in words.headings("of_a_bank"):
         raise question(
+            table,
             f"{heading!r} is a column of bank statements, where a debit is money that leaves the account; entries are those"
             " of the service, of cards and expenses. To read debits as positive, name the column",
-            table.source,
             {side: heading},
         )
     way_out = f" (or leave it out: {leave_out(side)})" if is_entry else ""
@@ -55,12 +54,12 @@ def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedA
         disagree = f"{heading!r} says debit or credit, and amounts have signs of their own, which do not agree"
         line = int(table.lines[wrong][0])
         if (is_zero | wrong).all():
-            raise question(f"{disagree} in any row: keep the signs as they are with", table.source, {side: ""}, line)
+            raise question(table, f"{disagree} in any row: keep the signs as they are with", {side: ""}, line)
         if not is_settled:
             raise question(
+                table,
                 f"{disagree} ({cells.lines_of(table, wrong)}): keep the signs as they are with {leave_out(side)}, or read"
                 " negative amounts as reversals with",
-                table.source,
                 {side: heading},
                 line,
             )
@@ -80,11 +79,10 @@ def of_pair(reading: Reading, debit: pa.ChunkedArray, credit: pa.ChunkedArray) -
     result = pc.if_else(neither, pa.scalar(None, kind), pc.subtract(*wide).cast(kind))
     has_both = all(are_not_zero(side).any() for side in (debit, credit))
     if has_both and sides.is_one_sided(result):
-        raise InputError(
+        raise reading.table.error(
             f"{reading.heading('debit')!r} and {reading.heading('credit')!r} have signs of their own, with which all"
             " amounts are on one side: write both columns without signs, or name one column of signed amounts with"
-            f" {option('amount')}",
-            source=reading.table.source,
+            f" {option('amount')}"
         )
     return result
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,12 +11,21 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bktools.contract.accounts import CompanyInFile
+from bktools.errors import InputError
 from bktools.frames import schema
 
 ROWS_A_CHUNK = 1 << 16
 
 # How many cells of a row are known headings.
 Score = Callable[[Sequence[str]], int]
+
+
+def first_of(
+    things: Sequence[Any] | npt.NDArray[Any], most: int, in_words: Callable[[Any], str] = str, *, between: str = ", "
+) -> str:
+    """Return the first things of a list for a message, and how many more there are."""
+    more = f" and {len(things) - most} more" if len(things) > most else ""
+    return between.join(map(in_words, things[:most])) + more
 
 
 class Broken(NamedTuple):
@@ -29,56 +38,40 @@ class Broken(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """Cells of a file as text, with where each came from.
-
-    Parameters
-    ----------
-    source : str
-        The path.
-    headings : tuple of str
-        As they are in the file.
-    columns : list of pyarrow.ChunkedArray
-        Text per heading; an empty cell is an empty text.
-    lines : numpy.ndarray
-        Line of the file each row starts on.
-    heading_line : int
-        Line of the headings.
-    delimiter, encoding, sheet : str or None
-        What was found, where the file has such a thing.
-    numeric : frozenset of int
-        Columns of a workbook or Parquet file whose cells are numbers, so that their decimal mark is a point.
-    notes : tuple of str
-        What a person should know.
-    sha256 : str
-        Of the file's bytes.
-    broken : sequence of Broken
-        Cells below the headings that hold no value though something was meant to be there.
-    other_sheets : tuple of str
-        The workbook's other sheets, the likeliest first, where the caller named none.
-    why_not_others : str
-        Why they were not taken, for a refusal.
-    title : str
-        What is above the headings.
-    company : CompanyInFile, optional
-        The company that a file of a format names.
-    """
+    """Cells of a file as text, with where each came from; an empty cell is an empty text."""
 
     source: str
     headings: tuple[str, ...]
     columns: list[pa.ChunkedArray]
+    # Of the file, on which each row starts.
     lines: npt.NDArray[np.int64]
     heading_line: int
+    # What was found, where the file has such a thing.
     delimiter: str | None = None
     encoding: str | None = None
     sheet: str | None = None
+    # Columns of a workbook or Parquet file whose cells are numbers, so that their decimal mark is a point.
     numeric: frozenset[int] = frozenset()
+    # What a person should know.
     notes: tuple[str, ...] = ()
     sha256: str = ""
+    # Cells below the headings that hold no value though something was meant to be there.
     broken: Sequence[Broken] = ()
+    # The workbook's other sheets, the likeliest first, where the caller named none, and why they were not taken.
     other_sheets: tuple[str, ...] = ()
     why_not_others: str = ""
+    # What is above the headings.
     title: str = ""
+    # Field to column, and the company, where the file's format says them.
+    places: Mapping[str, int] = field(default_factory=dict)
     company: CompanyInFile | None = None
+
+    def error(self, why: str, line: int | None = None, *, field: str = "", **settings: Any) -> InputError:
+        """Return an error that names the file and a line of it; the settings are arguments that settle it."""
+        error = InputError(why, source=self.source, line=line)
+        error.field = field
+        error.settings = tuple((name, value) for name, value in settings.items() if value)
+        return error
 
     def rows(self, chosen: npt.NDArray[np.bool_]) -> Table:
         """Return the table with those rows alone."""
@@ -114,13 +107,7 @@ class Table:
 
 
 class Rows:
-    """Rows of text, added one at a time and kept as Arrow's columns, which take less memory.
-
-    Parameters
-    ----------
-    headings : str
-        One per column.
-    """
+    """Rows of text, added one at a time and kept as Arrow's columns, which take less memory."""
 
     def __init__(self, *headings: str) -> None:
         self.headings = headings

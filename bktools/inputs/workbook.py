@@ -15,8 +15,8 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.unpacking import MIB, archive_size
 from bktools.inputs import workbook_process
-from bktools.inputs.heading_row import heading_at, is_data, made_headings, without_headings
-from bktools.inputs.table import Broken, Rows, Score, Table
+from bktools.inputs.heading_row import Head, Row, head_of
+from bktools.inputs.table import Broken, Rows, Score, Table, first_of
 
 # What the other process may take: this much, and more by what the workbook unpacks to.
 MEMORY, MEMORY_PER_BYTE = 512 * MIB, 16
@@ -26,6 +26,7 @@ BUSY = 10
 _SAMPLE_ROWS = 50
 _SHOWN_SHEETS = 10
 _ZIP = b"PK"
+_NO_CELLS = Head((), -1, 0, 0)
 _UNSEEN = "cells with an error such as #DIV/0! look empty in workbooks of this kind: where amounts are missing, save it as XLSX"
 _FAILURES = {
     "locked": "the workbook is locked with a password: save it without",
@@ -38,10 +39,8 @@ _FAILURES = {
 def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source: str) -> Table:
     """Return the sheet asked for, or the first visible one with most headings that are known.
 
-    Raises
-    ------
-    InputError
-        When the workbook cannot be read, unpacks to more than it may, is locked, or has no such sheet or no cells.
+    A workbook that cannot be read, is locked, unpacks to more than it may, or has no such sheet or no cells is an
+    `InputError`.
     """
     sheet = rules.plain(sheet)
     if isinstance(sheet, bool) or not isinstance(sheet, str | int | None):
@@ -50,54 +49,50 @@ def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source:
     names: list[str] = book["names"]
     _refuse_missing(names, sheet, source)
     sheets: dict[str, list[list[Any]]] = book["sheets"]
-    heads = {name: _head([[*map(_text, row)] for row in rows[:_SAMPLE_ROWS]], score) for name, rows in sheets.items()}
-    name = max(sheets, key=lambda one: heads[one][0])
-    points, at = heads[name]
-    if points < 0:
+    heads = {name: _head(rows, score) for name, rows in sheets.items()}
+    name = max(sheets, key=lambda one: heads[one].known)
+    head = heads[name]
+    if head == _NO_CELLS:
         hidden = [other for other in names if other not in sheets]
         way = f" on a sheet that is shown: read a hidden one with {setting('sheet', hidden[0])}" if hidden else ""
         raise InputError(f"the workbook has no cells{way}", source=source)
-    sample = [[*map(_text, row)] for row in sheets[name][at:][:_SAMPLE_ROWS]]
-    is_headless = not points and is_data([row for row in sample if any(cell.strip() for cell in row)])
-    first = at if is_headless else at + 1
-    below = {line: row for line, row in enumerate(sheets[name][first:], first + 1) if any(cell != "" for cell in row)}
-    rows = Rows(*(made_headings(len(sample[0])) if is_headless else sample[0]))
+    body = enumerate(sheets[name][head.body_line - 1 :], head.body_line)
+    below = {line: row for line, row in body if any(cell != "" for cell in row)}
+    rows = Rows(*head.cells)
     for line, row in below.items():
         rows.add(line, *map(_text, row))
     others = [other for other in names if other != name]
-    likely = sorted(others, key=lambda other: -heads.get(other, (-1, 0))[0])
+    likely = sorted(others, key=lambda other: -heads.get(other, _NO_CELLS).known)
     notes = [f"read the sheet {name!r}; not read: {', '.join(map(repr, others))}"] * bool(others)
-    notes += [without_headings(sample[0])] * is_headless
-    notes += [_UNSEEN] * (book["broken"] is None)
+    notes += [*head.notes, *[_UNSEEN] * (book["broken"] is None)]
     return rows.table(
         source,
-        heading_line=at + 1,
+        heading_line=head.line,
         sheet=name,
         numeric=_numeric([*below.values()]),
-        title=" ".join(_text(cell) for row in sheets[name][:at] for cell in row),
+        title=" ".join(_text(cell) for row in sheets[name][: head.line - 1] for cell in row),
         other_sheets=tuple(likely) if sheet is None else (),
         why_not_others=_not_taken(name, others, heads, likely[0]) if likely else "",
         notes=tuple(notes),
-        broken=[_broken(name, *cell) for cell in (book["broken"] or {}).get(name, ()) if cell[0] >= first],
+        broken=[_broken(name, *cell) for cell in (book["broken"] or {}).get(name, ()) if cell[0] + 1 >= head.body_line],
     )
 
 
-def _not_taken(name: str, others: Sequence[str], heads: Mapping[str, tuple[int, int]], likeliest: str) -> str:
+def _not_taken(name: str, others: Sequence[str], heads: Mapping[str, Head], likeliest: str) -> str:
     """Return why the other sheets were not taken, and the option that chooses the likeliest of them."""
 
     def known(sheet: str) -> str:
         # Headings that the caller named count a hundred.
-        count = max(heads[sheet][0] % 100, heads[sheet][0] // 100)
+        count = max(heads[sheet].known % 100, heads[sheet].known // 100)
         return f"{count or 'no'} known heading{'s' * (count != 1)}"
 
     listed = []
-    for other in others[:_SHOWN_SHEETS]:
-        is_empty = other in heads and heads[other][0] < 0
-        why = "is empty" if is_empty else f"has {known(other)}" if other in heads else "is hidden or no table"
+    for other in others:
+        why = f"has {known(other)}" if other in heads else "is hidden or no table"
+        why = "is empty" if heads.get(other) == _NO_CELLS else why
         listed.append(f"{other!r} {why}")
-    more = f", and {len(others) - _SHOWN_SHEETS} more" if len(others) > _SHOWN_SHEETS else ""
     return (
-        f"read the sheet {name!r} with {known(name)}; {', '.join(listed)}{more}: choose one with"
+        f"read the sheet {name!r} with {known(name)}; {first_of(listed, _SHOWN_SHEETS)}: choose one with"
         f" {setting('sheet', likeliest)}"
     )
 
@@ -142,13 +137,10 @@ def _broken(sheet: str, row: int, place: int, what: str) -> Broken:
     return Broken(place, row + 1, f"the cell {xl_rowcol_to_cell(row, place)} of the sheet {sheet!r} holds {what}")
 
 
-def _head(rows: list[list[str]], score: Score) -> tuple[int, int]:
-    """Return how well the best row serves as headings, and where it is; less than nothing when there are no cells."""
-    filled = [at for at, row in enumerate(rows) if any(cell.strip() for cell in row)]
-    if not filled:
-        return -1, 0
-    at, points = heading_at([rows[at] for at in filled], [score(rows[at]) for at in filled])
-    return points, filled[at]
+def _head(rows: list[list[Any]], score: Score) -> Head:
+    sample = [Row(line, line + 1, tuple(map(_text, row))) for line, row in enumerate(rows[:_SAMPLE_ROWS], 1)]
+    filled = [row for row in sample if any(cell.strip() for cell in row.cells)]
+    return head_of(filled, [score(row.cells) for row in filled]) if filled else _NO_CELLS
 
 
 def _text(cell: object) -> str:

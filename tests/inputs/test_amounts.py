@@ -65,7 +65,12 @@ def test_ambiguous_columns_ask(texts):
     mark = "," if "," in texts[0] else "."
     assert read(texts, mark)[0] == Decimal("1.234")
     assert read(texts, ".,"[mark == "."])[0] == Decimal(1234)
-    assert read(["1.234"], numeric=[0]) == [Decimal("1.234")]
+
+
+@pytest.mark.parametrize("decimal", [None, ".", ","])
+def test_cells_that_are_numbers_have_a_point(decimal):
+    """The option is for texts: a mapping that was saved for a CSV file reads the numbers of a workbook as they are."""
+    assert read(["1.234", "12.5"], decimal, numeric=[0]) == [Decimal("1.234"), Decimal("12.500")]
 
 
 @pytest.mark.parametrize(

@@ -241,6 +241,10 @@ TABLES = {
         chart, "Code,Name,Sub code\n1,Assets,\n,Cash,10\n,Bank,11\n2,Debts,\n",
         ["'Sub code' has a code in rows where 'Code' has none (lines 3, 4), as in a chart by levels"], {},
     ),
+    "a chart whose names are all under another heading": (
+        chart, "Konto,Bezeichnung,Zug\n1,,Kasse Nord\n2,,Bank West\n",
+        ["'Zug' has a name in rows where 'Bezeichnung' has none (lines 2, 3)"], {},
+    ),
     "a column that counts the rows": (
         chart, "No.,Name\n1,a\n2,b\n3,c\n4,d\n", ["'No.' only counts the rows, so that it may not be 'code'"], {},
     ),
@@ -496,9 +500,7 @@ def test_sheets_that_are_not_read(workbook, count):
     sheets = {"first": [["Konto"], ["1000"]]} | {f"sheet {number}": [["x"], ["y"]] for number in range(count)}
     with pytest.raises(InputError) as caught:
         chart(workbook(sheets))
-    assert (", and 1 more: choose one" in str(caught.value), " more: choose" in str(caught.value)) == (
-        (count > 10,) * 2
-    )
+    assert (" and 1 more: choose one" in str(caught.value), " more: choose" in str(caught.value)) == ((count > 10,) * 2)
 
 
 HEADINGS_OF = {
@@ -538,6 +540,17 @@ def test_the_first_sheet_by_its_position(workbook):
     for position, code in enumerate(["1000", "1200"]):
         check(chart, path, {"code": [code]}, {"sheet": position})
     check(chart, path, ["there is no sheet 2, positions are 0 to 1"], {"sheet": 2})
+
+
+@pytest.mark.parametrize("cell", [123456789012345, 1234567890123456, "1234567890123456"])
+def test_numbers_of_more_digits_than_a_workbook_keeps(workbook, cell):
+    """An external ID that is a number of 16 digits is refused, because the workbook may hold another one."""
+    path = workbook({"chart": [["External ID", "Konto", "Name"], [cell, "1000", "Kasse"]]})
+    if cell == 1234567890123456:
+        with pytest.raises(InputError, match=r"line 2: 'External ID' is a number, of which a workbook keeps 15 digits"):
+            chart(path)
+    else:
+        assert chart(path)["external_id"].tolist() == [str(cell)]
 
 
 def test_an_empty_cell_among_numbers(workbook):

@@ -15,13 +15,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.dates import parsed
 from bktools.inputs.encoding import utf8_error
 from bktools.inputs.formats.delimited_text import Column, accounts_of, chosen, first_cells, place_of, required, table_of
-from bktools.inputs.formats.format import File, Format, Ledger, Placed, company_in_file
+from bktools.inputs.formats.format import File, Format, Ledger, company_in_file
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal
 
@@ -48,25 +47,24 @@ def recognises(file: File) -> bool:
     return first_cells(file)[:1] in ([mark] for mark in _MARKS)
 
 
-def chart(file: File) -> Placed:
+def chart(file: File) -> Table:
     """Return the accounts of Kontenbeschriftungen, with as many digits as the header says."""
     header, table = _read(file, _LABELS, "no names of accounts: export Kontenbeschriftungen")
     codes, notes = _codes(table, required(table, "Konto"), header.length)
-    accounts, places = accounts_of(table, codes, ("Kontobeschriftung", "Kontenbeschriftung"), *notes)
+    accounts = accounts_of(table, codes, ("Kontobeschriftung", "Kontenbeschriftung"), *notes)
     adviser, client = header.cells[_ADVISER], header.cells[_CLIENT]
     # A client's number is one of its adviser's.
     company = company_in_file("/".join(filter(None, (adviser, client))) if client else "", "")
-    return replace(accounts, company=company), places
+    return replace(accounts, company=company)
 
 
 def ledger(file: File) -> Ledger:
     """Return two postings for each row of a Buchungsstapel."""
     header, table = _read(file, _POSTINGS, "no postings: export the Buchungsstapel")
     if len(table.headings) <= _TEXT or not normal(table.headings[_AMOUNT]).startswith("umsatz"):
-        raise InputError(
+        raise table.error(
             "its columns are not those of a DATEV Buchungsstapel (Umsatz, Soll/Haben-Kennzeichen, …): export it again",
-            source=file.source,
-            line=table.heading_line,
+            table.heading_line,
         )
     incomplete = np.logical_or.reduce([cells.blank(table.columns[place]) for place in (_AMOUNT, _ACCOUNT, _CONTRA)])
     incomplete &= not incomplete.all()
@@ -87,7 +85,7 @@ def ledger(file: File) -> Ledger:
     notes += cells.counted(table, rows)
     fields = _both_sides(table, account, contra, days, header.cells[_CURRENCY] or "EUR")
     twice = replace(table, lines=np.repeat(table.lines, 2))
-    return Ledger(*chosen(twice, fields, *notes), decimal=",", doubts=doubts)
+    return Ledger(chosen(twice, fields, *notes), decimal=",", doubts=doubts)
 
 
 def _both_sides(
@@ -124,15 +122,14 @@ def _read(file: File, category: str, lacking: str) -> tuple[_Header, Table]:
     head = [cell.strip() for cell in first_cells(file)] + [""] * _CURRENCY
     begins, length = parsed(head[_YEAR_BEGINS], _DATE), head[_LENGTH]
     if begins is None or not (length.isdecimal() and 4 <= int(length) <= 9):  # noqa: PLR2004 - DATEV's lengths
-        raise InputError(
+        raise file.error(
             "the DATEV header does not say when the fiscal year begins (cell 13) and how long accounts are (cell 14):"
             " export the file again",
-            source=file.source,
             line=1,
         )
     name = head[_NAME] or "another kind"
     if head[_CATEGORY] != category:
-        raise InputError(f"is a DATEV file of {name}, which holds {lacking}", source=file.source)
+        raise file.error(f"is a DATEV file of {name}, which holds {lacking}")
     encoding = None if utf8_error(file.data()) is None else "cp1252"
     return _Header(head, begins, int(length)), table_of(file, _HEADINGS, encoding, f"read as DATEV {name}")
 

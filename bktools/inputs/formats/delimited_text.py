@@ -10,10 +10,9 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from bktools.errors import InputError
 from bktools.inputs import cells
 from bktools.inputs.delimited import read_delimited
-from bktools.inputs.formats.format import File, Placed
+from bktools.inputs.formats.format import File
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal
 
@@ -39,7 +38,7 @@ def table_of(file: File, headings: Sequence[str], encoding: str | None, *notes: 
         file.data(), score, delimiter=None, encoding=file.encoding or encoding, prefer=",", source=file.source
     )
     if not len(table.lines):
-        raise InputError("the file has headings but no rows below them", source=file.source)
+        raise file.error("the file has headings but no rows below them")
     table = replace(table, sha256=file.sha256, notes=(*table.notes, *notes))
     return cells.without_blank_rows(table, range(len(table.headings)))
 
@@ -54,16 +53,13 @@ def required(table: Table, *headings: str) -> int:
     """Return the first column with one of these headings; none is an `InputError`."""
     place = place_of(table, *headings)
     if place is None:
-        raise InputError(
-            f"has no column {' or '.join(map(repr, headings))}, which its format has: export it again",
-            source=table.source,
-            line=table.heading_line,
-        )
+        wanted = " or ".join(map(repr, headings))
+        raise table.error(f"has no column {wanted}, which its format has: export it again", table.heading_line)
     return place
 
 
-def chosen(table: Table, fields: Mapping[str, Column], *notes: str) -> Placed:
-    """Return a table of some columns of another one, headed as there, and where each field is; the notes are added."""
+def chosen(table: Table, fields: Mapping[str, Column], *notes: str) -> Table:
+    """Return a table of the fields' columns, headed as in the table they come from; the notes are added."""
     headings, columns = [], []
     for field, column in fields.items():
         if isinstance(column, pa.ChunkedArray):
@@ -73,16 +69,16 @@ def chosen(table: Table, fields: Mapping[str, Column], *notes: str) -> Placed:
             place = required(table, *([column] if isinstance(column, str) else column))
             headings.append(table.headings[place])
             columns.append(table.columns[place])
-    selected = replace(table, headings=tuple(headings), columns=columns, notes=(*table.notes, *notes))
-    return selected, {field: place for place, field in enumerate(fields)}
+    places = {field: place for place, field in enumerate(fields)}
+    return replace(table, headings=tuple(headings), columns=columns, places=places, notes=(*table.notes, *notes))
 
 
-def accounts_of(table: Table, code: Column, name: Column, *notes: str) -> Placed:
-    """Return the rows that show an account first, and where its code and name are."""
-    accounts, places = chosen(table, {"code": code, "name": name}, *notes)
+def accounts_of(table: Table, code: Column, name: Column, *notes: str) -> Table:
+    """Return the rows that show an account first, with its code and name."""
+    accounts = chosen(table, {"code": code, "name": name}, *notes)
     pairs = list(zip(*(column.to_pylist() for column in accounts.columns), strict=True))
     first = {own: row for row, (own, _) in reversed([*enumerate(pairs)])}
     if renamed := len({*pairs}) - len(first):
         note = f"accounts with several names in the file, of which the first is kept: {renamed}"
         accounts = replace(accounts, notes=(*accounts.notes, note))
-    return accounts.rows(np.isin(np.arange(len(pairs)), [*first.values()])), places
+    return accounts.rows(np.isin(np.arange(len(pairs)), [*first.values()]))

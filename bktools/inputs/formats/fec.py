@@ -5,12 +5,11 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.encoding import to_utf8, utf8_error
 from bktools.inputs.formats.delimited_text import Column, accounts_of, chosen, first_cells, place_of, required, table_of
-from bktools.inputs.formats.format import File, Format, Ledger, Placed
+from bktools.inputs.formats.format import File, Format, Ledger
 from bktools.inputs.table import Rows, Table
 from bktools.inputs.words import normal
 
@@ -29,7 +28,7 @@ def recognises(file: File) -> bool:
     return {*map(normal, _HEADINGS)} <= {*map(normal, first_cells(file))}
 
 
-def chart(file: File) -> Placed:
+def chart(file: File) -> Table:
     """Return the accounts of the postings, each once."""
     return accounts_of(_read(file), "CompteNum", "CompteLib")
 
@@ -50,12 +49,12 @@ def ledger(file: File) -> Ledger:
         money: dict[str, Column] = {"debit": "Debit", "credit": "Credit"}
     else:
         money = {"amount": "Montant", "side": "Sens"}
-    selected, places = chosen(table, fields | money)
-    amounts = [selected.columns[places[name]] for name in money]
+    selected = chosen(table, fields | money)
+    amounts = [selected.columns[selected.places[name]] for name in money]
     # A comma by the norm, a point where a file has points and no comma.
     points, commas = (any(cells.matches(column, mark).any() for column in amounts) for mark in (r"\.", ","))
     decimal = "." if points and not commas else ","
-    return Ledger(selected, places, decimal=decimal, date_format="%Y%m%d", currency=_CURRENCY)
+    return Ledger(selected, decimal=decimal, date_format="%Y%m%d", currency=_CURRENCY)
 
 
 def _read(file: File) -> Table:
@@ -80,13 +79,10 @@ def _split(file: File, data: bytes, encoding: str | None, delimiter: str) -> Tab
         if not row.strip(f" \r{delimiter}"):
             continue
         if len(own) < width or any(own[width:]):
-            raise InputError(
-                f"{len(own)} cells, but {width} headings: the file is damaged or cut off, export it again",
-                source=file.source,
-                line=line,
-            )
+            why = f"{len(own)} cells, but {width} headings: the file is damaged or cut off, export it again"
+            raise file.error(why, line)
         rows.add(line, *own[:width])
-    return file.table(rows, "is a FEC without postings", _NOTE, encoding=read_as, delimiter=delimiter)[0]
+    return file.table(rows, "is a FEC without postings", _NOTE, encoding=read_as, delimiter=delimiter)
 
 
 FORMATS = (Format("FEC", recognises, chart, ledger),)

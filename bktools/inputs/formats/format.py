@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from bktools.contract.accounts import CompanyInFile
 from bktools.errors import InputError
@@ -25,12 +25,10 @@ LARGEST = 2 << 30
 # A spreadsheet holds 32,767 characters in a cell and 16,384 columns.
 LONGEST_LINE = 16 << 20
 
-HEAD = 1 << 16
+HEAD, _PIECE = 1 << 16, 1 << 18
 _GZIP = b"\x1f\x8b"
 _MAGIC = {b"PK\x03\x04": "workbook", b"\xd0\xcf\x11\xe0": "workbook", b"PAR1": "Parquet"}
 _NUMBER = re.compile(r"[+-]?[0-9]{1,28}(?:\.[0-9]{1,10})?", re.ASCII)
-# A table, and the column of each field.
-Placed: TypeAlias = tuple[Table, dict[str, int]]
 _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
@@ -69,6 +67,10 @@ class File:
         """The file, for errors."""
         return str(self.path)
 
+    def error(self, why: str, line: int | None = None) -> InputError:
+        """Return an error that names the file, and a line of it."""
+        return InputError(why, source=self.source, line=line)
+
     @property
     def kind(self) -> str:
         """What it is by its bytes: a workbook, Parquet or text."""
@@ -87,27 +89,24 @@ class File:
         with self.path.open("rb") as raw:
             return hashlib.file_digest(raw, "sha256").hexdigest()
 
-    def pieces(self, size: int = 1 << 18) -> Iterator[bytes]:
+    def pieces(self) -> Iterator[bytes]:
         """Yield the file's bytes, unpacked; a file that is larger than it may be, or damaged, is an `InputError`."""
         most = UNPACKED if self.is_packed else LARGEST
-        too_large = InputError(
+        too_large = self.error(
             f"{'unpacks to' if self.is_packed else 'has'} more than {most // MIB:,} MB: export it again in parts, by month or"
-            " company",
-            source=self.source,
+            " company"
         )
         try:
             if self.path.stat().st_size > LARGEST:
                 raise too_large
             with gzip.open(self.path) if self.is_packed else self.path.open("rb") as stream:
-                while piece := stream.read(size):
+                while piece := stream.read(_PIECE):
                     most -= len(piece)
                     if most < 0:
                         raise too_large
                     yield piece
         except _DAMAGED:
-            raise InputError(
-                "is a gzip archive that is damaged or cut off: export it again", source=self.source
-            ) from None
+            raise self.error("is a gzip archive that is damaged or cut off: export it again") from None
         except OSError as error:
             raise _unreadable(self.path, error) from None
 
@@ -121,11 +120,10 @@ class File:
             length = len(piece) - piece.rfind(b"\n") - 1 + (0 if ends else length)
             line += ends
             if self.kind == "text" and length > LONGEST_LINE:
-                raise InputError(
+                raise self.error(
                     f"the line has more than {LONGEST_LINE // MIB} MB: the file is damaged, or its lines end in a way that is"
                     " not known here",
-                    source=self.source,
-                    line=line,
+                    line,
                 )
         return b"".join(pieces)
 
@@ -134,15 +132,13 @@ class File:
         for number, line in enumerate(io.BytesIO(self.data()), 1):
             yield number, line.rstrip(b"\r\n")
 
-    def table(self, rows: Rows, nothing: str, *notes: str, **about: Any) -> Placed:
-        """Return rows headed by fields as the table of this file, and where each field is.
-
-        `nothing` is the error where there are no rows.
-        """
+    def table(self, rows: Rows, nothing: str, *notes: str, **about: Any) -> Table:
+        """Return rows headed by fields as the table of this file; `nothing` is the error where there are no rows."""
         if not rows:
-            raise InputError(nothing, source=self.source)
-        table = rows.table(self.source, notes=notes, sha256=self.sha256, **{"heading_line": 0, **about})
-        return table, {field: place for place, field in enumerate(rows.headings)}
+            raise self.error(nothing)
+        places = {field: place for place, field in enumerate(rows.headings)}
+        known = {"heading_line": 0, "places": places, "notes": notes, "sha256": self.sha256}
+        return rows.table(self.source, **known | about)
 
 
 def _beginning(path: Path) -> bytes:
@@ -158,56 +154,34 @@ def _unreadable(path: Path, error: OSError | ValueError) -> InputError:
 
 
 class Total(NamedTuple):
-    """A sum or a count that the file states of itself.
-
-    Parameters
-    ----------
-    name : str
-        What the file calls it.
-    stated : Decimal
-        What the file says.
-    counted : str or Decimal
-        What it is held to: `"debit"`, `"credit"` or `"rows"`, or the reader's own count.
-    """
+    """A sum or a count that the file states of itself, by the name that the file gives it."""
 
     name: str
     stated: Decimal
+    # What it is held to: "debit" or "credit", or the reader's own count.
     counted: str | Decimal
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """Postings as cells, and the totals that the file states.
+    """Postings as cells, and the totals that the file states, which are held to the postings.
 
-    Parameters
-    ----------
-    table : Table
-        One row a posting.
-    places : mapping
-        Field to column: `account_code`, `account_name`, `date`, `currency`, `text`, `document_number`, `voucher_id`,
-        `tax_code`, and `debit` and `credit`, or `amount` with or without `side`.
-    decimal, date_format : str, optional
-        Of the amounts and dates; without them the columns must show it.
-    currency : str, optional
-        Of all amounts where no column says it.
-    totals : sequence of Total
-        Held to the postings.
-    movements : mapping
-        Account to the sum of its postings, as the file says it.
-    doubts : sequence of str
-        What the reader could read in two ways, and read in one.
-    is_whole : bool
-        Whether every voucher must balance. False for a file that may be a part of a ledger.
+    The table has columns for `account_code`, `date`, `debit` and `credit` or `amount` with or without `side`, and some
+    of `account_name`, `currency`, `text`, `document_number`, `voucher_id` and `tax_code`.
     """
 
     table: Table
-    places: Mapping[str, int]
+    # Without them the columns of amounts and dates must show it.
     decimal: str | None = "."
     date_format: str | None = "%Y-%m-%d"
+    # Of all amounts where no column says it.
     currency: str | None = None
     totals: Sequence[Total] = ()
+    # Account to the sum of its postings, as the file says it.
     movements: Mapping[str, Decimal] = field(default_factory=dict)
+    # What the reader could read in two ways, and read in one.
     doubts: Sequence[str] = ()
+    # Whether every voucher must balance. False for a table, which may be a part of a ledger.
     is_whole: bool = True
 
 
@@ -221,7 +195,7 @@ class Format(NamedTuple):
 
     name: str
     recognises: Callable[[File], bool]
-    chart: Callable[[File], Placed]
+    chart: Callable[[File], Table]
     ledger: Callable[[File], Ledger]
 
 

@@ -9,9 +9,9 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 
-from bktools.inputs.formats.format import POSTING, File, Format, Ledger, Placed, Record, Total
+from bktools.inputs.formats.format import POSTING, File, Format, Ledger, Record, Total
 from bktools.inputs.formats.xml_records import from_first_element, records
-from bktools.inputs.table import Rows
+from bktools.inputs.table import Rows, Table
 
 _RECORDS = frozenset({"gnc:count-data", "gnc:account", "gnc:transaction", "trn:split"})
 _SKIPPED = frozenset({"template-transactions", "schedxaction", "pricedb", "budget", "slots"})
@@ -25,7 +25,7 @@ def recognises(file: File) -> bool:
     return from_first_element(file).startswith("<gnc-v2")
 
 
-def chart(file: File) -> Placed:
+def chart(file: File) -> Table:
     """Return the accounts but the root; the external ID is GnuCash's own, which stays when an account is renamed."""
     found = records(file, frozenset({"gnc:account"}), skipped=_SKIPPED | {"transaction"})
     accounts = {account.text("id"): account for account in found}
@@ -53,7 +53,7 @@ def ledger(file: File) -> Ledger:
             case "trn:split":
                 _add(rows, record, accounts)
     totals = [Total("gnc:count-data transaction", count, Decimal(transactions)) for count in stated]
-    return Ledger(*file.table(rows, "is a GnuCash file without transactions", "read as GnuCash"), totals=totals)
+    return Ledger(file.table(rows, "is a GnuCash file without transactions", "read as GnuCash"), totals=totals)
 
 
 def _code(accounts: Mapping[str, Record], guid: str, user: Record) -> str:

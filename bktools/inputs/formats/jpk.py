@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from bktools.inputs.formats.format import POSTING, File, Format, Ledger, Placed, Record, Total
+from bktools.inputs.formats.format import POSTING, File, Format, Ledger, Record, Total
 from bktools.inputs.formats.xml_records import from_first_element, records
-from bktools.inputs.table import Rows
+from bktools.inputs.table import Rows, Table
 
 _SIDES = {"Winien": "debit", "Ma": "credit"}
 _RECORDS = frozenset({"Naglowek", "ZOiS", "Dziennik", "DziennikCtrl", "KontoZapis", "KontoZapisCtrl"})
@@ -17,7 +17,7 @@ def recognises(file: File) -> bool:
     return from_first_element(file).startswith("<JPK") and 'kodSystemowy="JPK_KR (' in file.text
 
 
-def chart(file: File) -> Placed:
+def chart(file: File) -> Table:
     """Return the accounts of the statement of balances (ZOiS)."""
     rows = Rows("code", "name", "type")
     for record in records(file, frozenset({"ZOiS"})):
@@ -55,7 +55,7 @@ def ledger(file: File) -> Ledger:
             case "KontoZapisCtrl":
                 totals += record.totals(LiczbaWierszyKontoZapisj=Decimal(lines), SumaWinien="debit", SumaMa="credit")
     nothing = "is a JPK_KR file without postings (KontoZapis): export it whole"
-    return Ledger(*file.table(rows, nothing, "read as JPK_KR"), currency=currency, totals=totals)
+    return Ledger(file.table(rows, nothing, "read as JPK_KR"), currency=currency, totals=totals)
 
 
 def _add(rows: Rows, record: Record, vouchers: dict[str, dict[str, str]], names: dict[str, str]) -> None:

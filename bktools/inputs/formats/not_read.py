@@ -8,7 +8,6 @@ import zipfile
 from functools import cache
 from importlib.resources import files
 
-from bktools.errors import InputError
 from bktools.inputs.formats.format import File
 from bktools.inputs.formats.xml_records import from_first_element
 
@@ -35,7 +34,7 @@ def refuse_not_read(file: File) -> None:
     if file.head.startswith(_OLE) and _LOCKED in file.data():
         kinds.append(("a workbook or document locked with a password", "save it without the password"))
     if kinds:
-        raise InputError(f"this is {kinds[0][0]}, which is not read here: {kinds[0][1]}", source=file.source)
+        raise file.error(f"this is {kinds[0][0]}, which is not read here: {kinds[0][1]}")
 
 
 @cache

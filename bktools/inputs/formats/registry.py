@@ -8,7 +8,7 @@ from os import PathLike
 from pkgutil import iter_modules
 
 from bktools.caller import is_command, name_of
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import ArgumentError
 from bktools.inputs import formats
 from bktools.inputs.formats.format import File, Format
 
@@ -25,12 +25,7 @@ def recognised(
 ) -> tuple[File, Format] | None:
     """Return the file and its format, None for a table of no format.
 
-    Raises
-    ------
-    InputError
-        When the file cannot be read.
-    ArgumentError
-        When one of the arguments that are for tables is given, and the file is of a format, which states it itself.
+    An argument of those that are for tables is an `ArgumentError` for a file of a format, which states it itself.
     """
     file = File.at(path, encoding)
     form = next((one for one in known_formats() if one.recognises(file)), None)
@@ -50,7 +45,6 @@ def refuse_ledgers(path: str | PathLike[str], encoding: str | None = None) -> No
     if of_format is not None:
         file, form = of_format
         read = "bktools ledger" if is_command() else "read_general_ledger"
-        raise InputError(
-            f"is a general ledger or chart of the format {form.name}, not a file of entries: read it with {read}",
-            source=file.source,
+        raise file.error(
+            f"is a general ledger or chart of the format {form.name}, not a file of entries: read it with {read}"
         )

@@ -10,9 +10,9 @@ from decimal import Decimal
 
 import pyarrow.compute as pc
 
-from bktools.inputs.formats.format import POSTING, File, Format, Ledger, Placed, Record, Total, company_in_file
+from bktools.inputs.formats.format import POSTING, File, Format, Ledger, Record, Total, company_in_file
 from bktools.inputs.formats.xml_records import from_first_element, records
-from bktools.inputs.table import Rows
+from bktools.inputs.table import Rows, Table
 
 _ACCOUNTS = ("Account", "GeneralLedger")
 _LINES = ("Line", "DebitLine", "CreditLine", "TransactionLine")
@@ -39,7 +39,7 @@ def recognises(file: File) -> bool:
     return from_first_element(file).startswith("<AuditFile")
 
 
-def chart(file: File) -> Placed:
+def chart(file: File) -> Table:
     """Return the accounts of the master files."""
     rows = Rows("code", "name", "type")
     note, company = "read as SAF-T", None
@@ -79,12 +79,12 @@ def ledger(file: File) -> Ledger:
             if moved := [sign * record.number(name) for name, sign in _BALANCES.items() if record.text(name)]:
                 movements[code] = sum(moved, Decimal())
     nothing = "is a SAF-T file without postings (GeneralLedgerEntries): export it with the general ledger"
-    table, places = file.table(rows, nothing, note)
-    posted = set(pc.unique(table.columns[places["account_code"]]).to_pylist())
+    table = file.table(rows, nothing, note)
+    posted = set(pc.unique(table.columns[table.places["account_code"]]).to_pylist())
     # An account that sums up others, as Portugal has them, has no postings of its own.
     sums = {code for code in movements.keys() - posted if any(one != code and one.startswith(code) for one in names)}
     movements = {code: moved for code, moved in movements.items() if code not in sums}
-    return Ledger(table, places, currency=currency or None, totals=totals, movements=movements)
+    return Ledger(table, currency=currency or None, totals=totals, movements=movements)
 
 
 def _note(header: Record) -> str:

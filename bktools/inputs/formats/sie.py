@@ -12,8 +12,8 @@ from decimal import Decimal
 
 from bktools.caller import setting
 from bktools.inputs.encoding import to_utf8, utf8_error
-from bktools.inputs.formats.format import POSTING, File, Format, Ledger, Placed, Record, company_in_file
-from bktools.inputs.table import Rows
+from bktools.inputs.formats.format import POSTING, File, Format, Ledger, Record, company_in_file
+from bktools.inputs.table import Rows, Table
 
 _FIRST = re.compile(r"\s*#(?:FLAGGA|PROGRAM|FORMAT|GEN|SIETYP)\s", re.IGNORECASE)
 _FIELD = re.compile(r'\s*(?:"((?:\\"|[^"])*)"|\{([^{}]*)\}|([^\s"{}]+))')
@@ -41,7 +41,7 @@ def recognises(file: File) -> bool:
     return _FIRST.match(file.text) is not None
 
 
-def chart(file: File) -> Placed:
+def chart(file: File) -> Table:
     """Return the accounts (`#KONTO`) with their type (`#KTYP`)."""
     encoding, records = _records(file)
     accounts = {record.text("account"): record for record in records if record.name == "KONTO"}
@@ -87,7 +87,7 @@ def ledger(file: File) -> Ledger:
     # The sum that the postings of an account must have is its closing less its opening balance, or its result.
     movements = {code: amount - opening.get(code, Decimal()) for code, amount in closing.items()}
     return Ledger(
-        *file.table(rows, nothing, *notes, encoding=encoding),
+        file.table(rows, nothing, *notes, encoding=encoding),
         date_format="%Y%m%d",
         currency=_last(records, "VALUTA") or "SEK",
         movements=movements | results,

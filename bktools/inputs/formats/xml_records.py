@@ -35,24 +35,12 @@ def from_first_element(file: File) -> str:
 
 
 def records(file: File, wanted: frozenset[str], *, skipped: frozenset[str] = frozenset()) -> Iterator[Record]:
-    """Yield the records of a file as they end, with the texts of the elements below them.
+    """Yield the wanted records of a file as they end, with the texts of the elements below them.
 
     A text is named by the path of its element without prefixes, and of several the first one is kept. The name of an
-    attribute stands behind `@`; the record's own text has no name.
-
-    Parameters
-    ----------
-    file : File
-        The XML.
-    wanted : frozenset of str
-        Elements that are records, with or without the prefix of their namespace.
-    skipped : frozenset of str
-        Elements without prefixes that are passed over with all that is in them.
-
-    Raises
-    ------
-    InputError
-        When it is not well-formed, ends too early, has a document type, or is larger or deeper than it may be.
+    attribute stands behind `@`; the record's own text has no name. Records are wanted with or without the prefix of
+    their namespace; elements that are skipped are passed over with all that is in them. A file that is not well-formed,
+    ends too early, has a document type, or is larger or deeper than it may be is an `InputError`.
     """
     reader = _Reader(file, wanted, skipped)
     parser = reader.parser
@@ -74,14 +62,12 @@ def records(file: File, wanted: frozenset[str], *, skipped: frozenset[str] = fro
         why = f"is not well-formed XML ({expat.ErrorString(error.code)}): export it again"
         if error.code in _CUT_OFF:
             why = "the XML ends too early: the file is cut off, export it again"
-        raise InputError(why, source=file.source, line=error.lineno) from None
+        raise file.error(why, error.lineno) from None
     except InputError:
         raise
     except (LookupError, ValueError) as error:
         # An encoding that expat asks Python for, which Python does not know or cannot give it.
-        raise InputError(
-            f"its XML declaration names an encoding that cannot be read ({error})", source=file.source
-        ) from None
+        raise file.error(f"its XML declaration names an encoding that cannot be read ({error})") from None
     yield from reader.ended
 
 

@@ -56,6 +56,7 @@ def test_every_format_is_met():
 
 
 INVENTED = """
+from dataclasses import replace
 from bktools.inputs.formats.format import Format, Ledger
 from bktools.inputs.table import Rows
 
@@ -69,10 +70,10 @@ def rows(file, *headings):
 
 def chart(file):
     # Headings that say nothing, and that say something else: `places` is what counts.
-    return rows(file, "Code", "Rubbish")[0], {"name": 0, "code": 1}
+    return replace(rows(file, "Code", "Rubbish"), places={"name": 0, "code": 1})
 
 def ledger(file):
-    return Ledger(*rows(file, "account_code", "date", "amount"))
+    return Ledger(rows(file, "account_code", "date", "amount"))
 
 FORMATS = (Format("Invented", lambda file: file.head.startswith(b"INVENTED"), chart, ledger),)
 """
