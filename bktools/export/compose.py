@@ -13,13 +13,13 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.export import spark
 from bktools.export.findings import ADDED, Checker, arguments_of
-from bktools.export.plan import BATCHES, SENT_BEFORE, ExportOptions, ExportPlan, batch_digest, plan_digest, totals_of
+from bktools.export.plan import SENT_BEFORE, ExportOptions, ExportPlan, batch_digest, plan_digest, totals_of
 from bktools.export.selection import selected
 from bktools.export.tables import arrow_of
-from bktools.frames.columns import amounts_of, days_of, text_of
+from bktools.frames.columns import amounts_of, text_of
 from bktools.frames.engine import is_spark, source_of
 from bktools.frames.names import in_reading_order, with_names
-from bktools.frames.schema import COUNT, MAYBE_SENT, TEXT, Month, to_pandas
+from bktools.frames.schema import MAYBE_SENT, TEXT, Month, to_pandas
 
 
 def compose_export_jobs(
@@ -128,13 +128,11 @@ def compose_export_jobs(
     composed = with_names(composed, **{name: frame for name, frame in frames.items() if name != "history"})
     composed = composed.select(in_reading_order(composed.column_names))
     ready, held = _split(composed)
-    batches = _batches_of(ready)
     return ExportPlan(
-        batches=to_pandas(batches, provenance),
         rows=ready,
         held=held,
         totals=to_pandas(totals_of(ready), provenance),
-        plan_id=plan_digest(batches.column("batch_id").to_pylist(), options),
+        plan_id=plan_digest(ready.column("batch_id").unique().to_pylist(), options),
         options=options,
         unchecked=checker.unchecked(rows),
         provenance=provenance,
@@ -198,7 +196,8 @@ def _with_exported(held: pa.Table, history: pa.Table) -> pa.Table:
 
 def _batch_ids(ready: pa.Table, size: int, options: ExportOptions) -> pa.Array:
     """Return the batch ID of each ready row; the rows are in the order of sending, the lines of an entry together."""
-    begins = np.flatnonzero(_begins_entry(ready))
+    ids = ready.column("id")
+    begins = np.flatnonzero(np.concatenate([[True][: len(ids)], pc.not_equal(ids[1:], ids[:-1]).to_numpy()]))
     entries = ready.select(["id", "company_id"]).take(begins)
     ids, names, counts = entries.column("id"), [], []
     begin = 0
@@ -210,19 +209,3 @@ def _batch_ids(ready: pa.Table, size: int, options: ExportOptions) -> pa.Array:
         begin = end
     lines = np.diff(begins, append=len(ready))
     return pa.array(names, TEXT).take(pa.array(np.repeat(np.repeat(np.arange(len(names)), counts), lines)))
-
-
-def _batches_of(ready: pa.Table) -> pa.Table:
-    """Return the batches of the ready entries, in the order of sending."""
-    rows = ready.select(["batch_id", "company_id"])
-    rows = rows.append_column("entries", pa.array(_begins_entry(ready)).cast(COUNT))
-    rows = rows.append_column("day", days_of(ready))
-    groups = rows.group_by(["batch_id", "company_id"], use_threads=False)
-    batches = groups.aggregate([("entries", "sum"), ("day", "min"), ("day", "max")])
-    return batches.rename_columns(BATCHES.names).cast(BATCHES)
-
-
-def _begins_entry(ready: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Return whether each row has another ID than the one before it."""
-    ids = ready.column("id")
-    return np.concatenate([[True][: len(ids)], pc.not_equal(ids[1:], ids[:-1]).to_numpy()]).astype(bool)
