@@ -15,7 +15,7 @@ from bktools.export import spark
 from bktools.export.findings import ADDED, Checker, arguments_of
 from bktools.export.plan import SENT_BEFORE, ExportOptions, ExportPlan, batch_digest, plan_digest, totals_of
 from bktools.export.selection import selected
-from bktools.export.tables import arrow_of
+from bktools.export.tables import arrow_of, with_lines
 from bktools.frames.columns import amounts_of, text_of
 from bktools.frames.engine import is_spark, source_of
 from bktools.frames.names import in_reading_order, with_names
@@ -106,12 +106,12 @@ def compose_export_jobs(
     if entries is None:
         raise ArgumentError("entries", "must be a frame of accounting entries, as read_entries returns it")
     size = rules.whole_number("max_entries", max_entries, smallest=1)
-    arguments = arguments_of(company=company, period=period, currency=currency)
     options = ExportOptions(
         None if employee_id is None else rules.uuid_text("employee_id", employee_id),
         rules.flag("is_interactive", is_interactive),
         rules.flag("vendor_based_bookkeeping", vendor_based_bookkeeping),
     )
+    arguments = arguments_of(company=company, period=period, currency=currency)
     beside = {"categories": categories, "accounts": accounts, "employees": employees, "history": history}
     frames = {name: arrow_of(frame, name) for name, frame in beside.items() if frame is not None}
     checker = Checker(frames, arguments)
@@ -121,7 +121,7 @@ def compose_export_jobs(
             raise ArgumentError("selection", "cannot select from a PySpark frame: filter the frame instead")
         rows, errors = spark.checked(entries, checker)
     else:
-        rows = arrow_of(entries, "entries")
+        rows = with_lines(arrow_of(entries, "entries"))
         rows = checker.prepared(selected(rows, selection, entries))
         errors = checker.first_errors(rows)
     composed = _composed(rows, errors, size, options, frames.get("history"))
@@ -131,8 +131,8 @@ def compose_export_jobs(
     return ExportPlan(
         rows=ready,
         held=held,
-        totals=to_pandas(totals_of(ready), provenance),
         plan_id=plan_digest(ready.column("batch_id").unique().to_pylist(), options),
+        totals=to_pandas(totals_of(ready), provenance),
         options=options,
         unchecked=checker.unchecked(rows),
         provenance=provenance,

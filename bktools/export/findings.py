@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.export import checks
-from bktools.export.tables import decimals_of, numbered
+from bktools.export.tables import numbered
 from bktools.frames.columns import amounts_of, days_of, text_of, with_column
 from bktools.frames.currencies import MINOR_UNITS
 from bktools.frames.engine import VERY_FEW_ROWS, are_few, engine, kept
@@ -33,6 +33,20 @@ COLUMNS = ("check", "severity", "about", "message", "to_do", "who")
 NO_CATEGORIES = pa.table({"id": pa.array([], TEXT), "name": pa.array([], TEXT)})
 
 CURRENCIES = pa.table({"code": pa.array(MINOR_UNITS, TEXT), "units": pa.array(MINOR_UNITS.values(), pa.int8())})
+
+# (missing name, names that must be there for this to matter, phrase in the plan)
+_UNCHECKED = (
+    ("entries.date", (), "dates (the entries have none)"),
+    ("entries.amount", (), "amounts (the entries have none)"),
+    ("entries.currency", (), "currencies (the entries have none)"),
+    ("entries.approved", (), "approval (the entries have no status)"),
+    ("categories", (), "categories and their accounts (no categories were given)"),
+    ("accounts", ("categories",), "whether accounts are known and active (no accounts were given)"),
+    ("employees", (), "employees (none were given)"),
+    ("entries.employee_id", ("employees",), "employees (the entries have no employee_id)"),
+    ("party", (), "suspected duplicates (the entries have neither supplier nor employee_id)"),
+    ("history", (), "earlier exports (no history was given; the journal is checked when the plan is submitted)"),
+)
 
 
 @dataclass(frozen=True)
@@ -94,7 +108,7 @@ class Checker:
     def unchecked(self, entries: pa.Table) -> tuple[str, ...]:
         """Return a phrase for each check of entries that was skipped because its input is missing."""
         inputs = self._inputs(entries)
-        return checks.unchecked(inputs)
+        return tuple(phrase for name, others, phrase in _UNCHECKED if name not in inputs and inputs.issuperset(others))
 
     def _inputs(self, entries: pa.Table) -> set[str]:
         """Return the names of the columns, frames and arguments that are there, as in `checks.inputs_of`."""
@@ -166,7 +180,7 @@ def _read_columns(entries: pa.Table) -> pa.Table:
     names = [name for name in entries.column_names if f"entries.{name}" in needs]
     columns = {name: entries.column(name) for name in ("id", "company_id", *names)}
     columns["amount"] = amounts_of(entries)
-    columns["decimals"] = decimals_of(columns["amount"])
+    columns["decimals"] = _decimals_of(columns["amount"])
     columns |= {name: text_of(entries, name) for name in COMPARED if name not in {"amount", "date"}}
     columns["day"] = days_of(entries)
     columns |= {name: split_lines(entries, name) for name in ("split_line", "split_lines")}
@@ -198,3 +212,20 @@ def _contents(entries: pa.Table) -> pa.Table:
     # Without its type, no rows would be an error before pyarrow 20.
     values = [batch.to_struct_array() for batch in content.to_batches()]
     return numbered(pa.table({"content": pa.chunked_array(values, pa.struct(content.schema))}), "row")
+
+
+def _decimals_of(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the decimals that amounts need, counted in numbers of decimals that currencies have; null without an amount.
+
+    An amount that needs more than any currency has its own number of digits after the point.
+    """
+    kind = amounts.type
+    scale = max(getattr(kind, "scale", 0), 0)
+    if scale and kind.precision == scale:
+        # Rounding needs a digit before the point.
+        amounts = pc.cast(amounts, pa.decimal256(kind.precision + 1, scale))
+    needed = pc.if_else(pc.is_valid(amounts), pa.scalar(scale, pa.int8()), pa.scalar(None, pa.int8()))
+    for units in sorted({units for units in MINOR_UNITS.values() if units < scale}, reverse=True):
+        is_enough = pc.equal(pc.round(amounts, units, "towards_zero"), amounts)
+        needed = pc.if_else(is_enough, pa.scalar(units, pa.int8()), needed)
+    return needed

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from bktools.contract.rules import UUID_PATTERN
 from bktools.errors import InputError
-from bktools.export.tables import typed, with_lines
+from bktools.export.tables import typed
 from bktools.frames.engine import has_order, in_memory
 from bktools.frames.schema import TEXT, split_lines
 from bktools.inputs import cells
@@ -28,7 +28,7 @@ KINDS = "a filtered frame of the entries, a mask with one value for each row, en
 
 
 def selected(rows: pa.Table, selection: Any, entries: Any) -> pa.Table:
-    """Return the selected entries, with the number of their line.
+    """Return the selected entries.
 
     Parameters
     ----------
@@ -44,11 +44,9 @@ def selected(rows: pa.Table, selection: Any, entries: Any) -> pa.Table:
     InputError
         When the selection is of an unknown kind, a mask of another length, or names unknown entries.
     """
-    rows = with_lines(rows)
     if selection is None:
         return rows
-    mask = selected_rows(selection, entries, rows)
-    return _whole_entries(rows, pa.array(mask))
+    return _whole_entries(rows, pa.array(selected_rows(selection, entries, rows)))
 
 
 def _whole_entries(rows: pa.Table, mask: pa.Array) -> pa.Table:

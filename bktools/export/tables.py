@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.frames.columns import require_columns, text_of, with_column, wrong_kind
-from bktools.frames.currencies import MINOR_UNITS
 from bktools.frames.engine import in_memory
 from bktools.frames.schema import FLAG, TEXT, plain
 
@@ -88,20 +87,3 @@ def numbered(table: pa.Table, name: str, *, first: int = 0) -> pa.Table:
 def with_lines(entries: pa.Table) -> pa.Table:
     """Return entries with the number of their line; those that have none are counted."""
     return entries if "line" in entries.column_names else numbered(entries, "line", first=1)
-
-
-def decimals_of(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the decimals that amounts need, counted in numbers of decimals that currencies have; null without an amount.
-
-    An amount that needs more than any currency has its own number of digits after the point.
-    """
-    kind = amounts.type
-    scale = max(getattr(kind, "scale", 0), 0)
-    if scale and kind.precision == scale:
-        # Rounding needs a digit before the point.
-        amounts = pc.cast(amounts, pa.decimal256(kind.precision + 1, scale))
-    needed = pc.if_else(pc.is_valid(amounts), pa.scalar(scale, pa.int8()), pa.scalar(None, pa.int8()))
-    for units in sorted({units for units in MINOR_UNITS.values() if units < scale}, reverse=True):
-        is_enough = pc.equal(pc.round(amounts, units, "towards_zero"), amounts)
-        needed = pc.if_else(is_enough, pa.scalar(units, pa.int8()), needed)
-    return needed
