@@ -11,8 +11,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from bktools.ledger.columns import Flags, Numbers
-from bktools.ledger.inputs import Inputs
+from bktools.ledger.columns import Flags, Numbers, Sides
 from bktools.ledger.keys import Keys, groups
 from bktools.ledger.steps import BY, SEVERAL, STEPS, TABLES, WHOLE_SIDES, WHOLE_SUMS, Step
 from bktools.ledger.texts import Row, Scores, best_pairs, similar, words
@@ -70,11 +69,9 @@ class Matches:
         return first
 
 
-def matches(
-    connection: duckdb.DuckDBPyConnection, inputs: Inputs, entries: pa.Table, postings: pa.Table, days: int
-) -> Matches:
+def matches(connection: duckdb.DuckDBPyConnection, sides: Sides, days: int) -> Matches:
     """Match entries with postings, as `comparable` returns them; `connection` has both by these names."""
-    search = _Search(connection, inputs, entries, postings, days)
+    search = _Search(connection, sides, days)
     for step in STEPS:
         if search.is_possible(step):
             search.take(step)
@@ -84,11 +81,9 @@ def matches(
 class _Search:
     """The entries and postings, those that are still open, and the matches so far."""
 
-    def __init__(
-        self, connection: duckdb.DuckDBPyConnection, inputs: Inputs, entries: pa.Table, postings: pa.Table, days: int
-    ) -> None:
-        self._connection, self._inputs = connection, inputs
-        self._entries, self._postings = entries, postings
+    def __init__(self, connection: duckdb.DuckDBPyConnection, sides: Sides, days: int) -> None:
+        self._connection, self._sides = connection, sides
+        entries, postings = sides.entries, sides.postings
         # How many days a posting may be later than its entry: the nearest first, later before earlier.
         self._offsets = sorted(range(-days, days + 1), key=lambda day: (abs(day), -day))
         self._unknown = {name for name in ("id", "document") if postings[name].null_count == len(postings)}
@@ -109,8 +104,12 @@ class _Search:
         has_entry, has_posting = self.matched.entry != NOBODY, self.matched.posting != NOBODY
         tables = {
             "matched_postings": pa.table({"no": np.flatnonzero(has_entry)}),
-            "open_entries": self._entries.filter(pa.array(~has_posting)) if has_posting.any() else self._entries,
-            "open_postings": self._postings.filter(pa.array(~has_entry)) if has_entry.any() else self._postings,
+            "open_entries": self._sides.entries.filter(pa.array(~has_posting))
+            if has_posting.any()
+            else self._sides.entries,
+            "open_postings": self._sides.postings.filter(pa.array(~has_entry))
+            if has_entry.any()
+            else self._sides.postings,
         }
         for name, table in tables.items():
             self._connection.register(name, table)
@@ -126,7 +125,7 @@ class _Search:
             return True
         needed = {NEEDED[key] for key in {*step.group, "amount"} & NEEDED.keys()}
         is_told = not step.differs or bool((self.matched.by == BY.index(step.by)).any())
-        return needed <= self._inputs.compared and is_told
+        return needed <= self._sides.compared and is_told
 
     def take(self, step: Step) -> None:
         """Match the open entries and postings that agree in the columns of a step."""
@@ -214,8 +213,8 @@ class _Search:
     def _rows(self, table: str, wanted: Numbers) -> Mapping[int, Row]:
         """Return text, amount and date of rows, by their numbers."""
         rows = self._rows_of(f"SELECT no, amount, date FROM {table} SEMI JOIN wanted USING (no)", wanted)
-        texts = (self._entries if table == "open_entries" else self._postings).column("text")
-        scale = self._inputs.money.scale
+        texts = (self._sides.entries if table == "open_entries" else self._sides.postings).column("text")
+        scale = self._sides.money.scale
         return {
             no: Row(
                 words(texts[no].as_py() or ""),
