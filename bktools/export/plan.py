@@ -285,11 +285,8 @@ class ExportPlan(Result):
     def _next_steps(self) -> list[str]:
         if len(self.batches):
             return ["submit_export_jobs(plan) is a dry run; with apply=True it sends each batch once"]
-        return (
-            ["nothing to submit: correct the entries that are not ready, then compose the plan again"]
-            if len(self.held)
-            else []
-        )
+        nothing = "nothing to submit: correct the entries that are not ready, then compose the plan again"
+        return [nothing] if len(self.held) else []
 
 
 def _html(frame: pd.DataFrame, where: str, count: int | None = None) -> str:
