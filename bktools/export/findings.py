@@ -51,17 +51,11 @@ _UNCHECKED = (
 
 @dataclass(frozen=True)
 class Checker:
-    """The frames and arguments that entries are checked with.
+    """The frames and arguments that entries are checked with."""
 
-    Parameters
-    ----------
-    frames : mapping
-        Categories, accounts, employees and history by name, as `tables.arrow_of` returns them: only those that were given.
-    arguments : mapping
-        The arguments of the checks, as `arguments_of` returns them.
-    """
-
+    # Categories, accounts, employees and history by name, as `tables.arrow_of` returns them: only those that were given.
     frames: Mapping[str, pa.Table]
+    # As `arguments_of` returns them.
     arguments: Mapping[str, Any]
 
     def prepared(self, entries: pa.Table) -> pa.Table:
@@ -78,14 +72,7 @@ class Checker:
         return self._run(checks.reasons_query, entries, _read_columns(entries))
 
     def findings(self, composed: pa.Table) -> pa.Table:
-        """Return all findings of composed entries, most severe first.
-
-        Returns
-        -------
-        pyarrow.Table
-            One row per entry and check: check, severity, about, message, to_do, who, names and money of the entry, its
-            IDs.
-        """
+        """Return all findings of composed entries, most severe first: COLUMNS, names and money of the entry, its IDs."""
         entries = _without_added(composed)
         is_held = pc.equal(composed.column("reason"), checks.HELD_TOGETHER)
         together = pa.table({"row": pa.array(np.flatnonzero(pc.fill_null(is_held, False)))})
@@ -139,13 +126,7 @@ class Checker:
 def arguments_of(
     *, company: str | None = None, period: Month | None = None, currency: str | None = None
 ) -> dict[str, Any]:
-    """Return the arguments of the checks by name: only those that were given.
-
-    Raises
-    ------
-    ArgumentError
-        When one breaks a rule.
-    """
+    """Return the arguments of the checks by name: only those that were given."""
     arguments: dict[str, Any] = {}
     if company is not None:
         arguments["company"] = rules.uuid_text("company", company)

@@ -132,6 +132,10 @@ class ExportPlan(Result):
         """`findings` as an Arrow table."""
         return self._find()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the plan for pickle and copy with its findings, computed now, without the frames they come from."""
+        return self.__dict__ | {"findings_table": self.findings_table, "_find": None}
+
     def request(self, batch_id: str) -> BatchRequest:
         """Check a batch and return its request: `body` is what is sent, `entry_ids` has the entries in their order.
 
@@ -331,13 +335,7 @@ def plan_digest(batch_ids: list[str], options: ExportOptions) -> str:
 
 
 def totals_of(entries: pa.Table) -> pa.Table:
-    """Return the count and exact amount of entries by company, currency and category; a split entry is summed by line.
-
-    Raises
-    ------
-    InputError
-        When the amounts are floats, whose sums are not exact.
-    """
+    """Return the count and exact amount of entries by company, currency and category; a split entry is summed by line."""
     keys = [name for name in TOTALS_BY if name in entries.column_names]
     sums: list[Any] = [("id", "count_distinct") if "split_line" in entries.column_names else ([], "count_all")]
     if "amount" in entries.column_names:

@@ -39,34 +39,18 @@ DAMAGE = (
 
 @dataclass(frozen=True)
 class PlanFile:
-    """A verified plan that was read from a file.
-
-    Parameters
-    ----------
-    plan : ExportPlan
-        The plan.
-    made_for : str
-        Identity of the service whose categories, employees and journal it was checked against.
-    made_by, made_at : str
-        Name of the person who composed it, and the time (ISO 8601, UTC).
-    """
+    """A verified plan that was read from a file."""
 
     plan: ExportPlan
+    # Identity of the service whose categories, employees and journal it was checked against.
     made_for: str
+    # Name of the person who composed it, and the time (ISO 8601, UTC).
     made_by: str
     made_at: str
 
 
 def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> Path:
-    """Write a plan to a new file that only you can read, completely or not at all.
-
-    Raises
-    ------
-    PlanError
-        When the plan was changed after it was composed.
-    StorageError
-        When the file exists or cannot be written.
-    """
+    """Write a plan to a new file that only you can read, completely or not at all."""
     plan.verify()
     tables = plan.rows, plan.held, plan.findings_table
     members = {f"{name}.parquet": _parquet(table) for name, table in zip(FRAMES, tables, strict=True)}
@@ -94,13 +78,7 @@ def _archive(file: IO[bytes], members: Mapping[str, bytes]) -> None:
 
 
 def read_plan(path: Path) -> PlanFile:
-    """Read and verify a plan file.
-
-    Raises
-    ------
-    PlanError
-        When the file is not a plan, is damaged or was changed.
-    """
+    """Read and verify a plan file; one that is damaged or was changed is a `PlanError`."""
     try:
         members = _members(path)
         head = json.loads(members.pop(HEAD))

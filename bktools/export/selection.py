@@ -28,22 +28,7 @@ KINDS = "a filtered frame of the entries, a mask with one value for each row, en
 
 
 def selected(rows: pa.Table, selection: Any, entries: Any) -> pa.Table:
-    """Return the selected entries.
-
-    Parameters
-    ----------
-    rows : pyarrow.Table
-        The entries as `tables.arrow_of` returns them.
-    selection : object
-        As `compose_export_jobs` takes it; None for all entries.
-    entries : DataFrame
-        The entries as given, because a mask of pandas selects by their labels.
-
-    Raises
-    ------
-    InputError
-        When the selection is of an unknown kind, a mask of another length, or names unknown entries.
-    """
+    """Return the selected rows; `entries` are the rows as they were given: a mask of pandas selects by their labels."""
     if selection is None:
         return rows
     return _whole_entries(rows, pa.array(selected_rows(selection, entries, rows)))
@@ -60,7 +45,7 @@ def _whole_entries(rows: pa.Table, mask: pa.Array) -> pa.Table:
 
 
 def selected_rows(selection: Any, entries: Any, rows: pa.Table) -> np.ndarray[Any, Any]:
-    """Return a boolean mask of the rows that a selection names: by position, or by ID. Raises as `selected` does."""
+    """Return a boolean mask of the rows that a selection names: by position, or by ID."""
     mask = _as_mask(selection, entries)
     if mask is not None:
         return mask

@@ -39,19 +39,7 @@ KEPT = {
 def arrow_of(frame: Any, name: str) -> pa.Table:
     """Return a frame of any tool, or a Parquet file, as an Arrow table; text, numbers and dates are not copied.
 
-    Parameters
-    ----------
-    frame : DataFrame, pyarrow.Table, Polars frame, DuckDB relation, PySpark frame or path
-        A frame that is not in memory is collected.
-    name : str
-        One of `REQUIRED`. Entries keep all columns, other frames only those in `REQUIRED` and `KEPT`.
-
-    Raises
-    ------
-    ArgumentError
-        When the frame is of another kind.
-    InputError
-        When a column is missing, has mixed types or is a flag that is not True or False, or two columns have one name.
+    Entries keep all columns, other frames only those in `REQUIRED` and `KEPT`.
     """
     needed, source = REQUIRED[name]
     columns = None if name == "entries" else [*needed, *KEPT.get(name, ())]

@@ -57,13 +57,7 @@ class Sides(Inputs):
 
 
 def comparable(connection: duckdb.DuckDBPyConnection, inputs: Inputs) -> Sides:
-    """Return the frames with the columns in which they are compared; the connection has entries and postings.
-
-    Raises
-    ------
-    InputError
-        When an entry is there more than once.
-    """
+    """Return the frames with the columns in which they are compared; the connection has entries and postings."""
     texts = [_text(inputs.exported, name) for name in ("supplier", "description")]
     entries = _alike(inputs, inputs.exported, "?") | {
         "id": pc.ascii_lower(pc.ascii_trim_whitespace(inputs.exported.column("entry_id"))),

@@ -62,24 +62,8 @@ def entries_of_months(
 def with_file(exported: pd.DataFrame, entries: Any) -> pd.DataFrame:
     """Return exported entries with the values that the journal lacks, from the file of the entries, by ID and line.
 
-    Parameters
-    ----------
-    exported : DataFrame
-        As `load_export_jobs(entries=True)` returns it.
-    entries : DataFrame or pyarrow.Table
-        As `read_entries` returns it, with names: `id`, and any of the journal's columns; `document_number` is added
-        where there is one, and `split_line` says which lines are the parts of one entry.
-
-    Returns
-    -------
-    DataFrame
-        The exported entries, with all lines of an entry that the journal has without an amount; `changed_since_export`
-        has each value of the journal beside another one of the file.
-
-    Raises
-    ------
-    InputError
-        When an entry is on several lines of the file, which are not said to be its parts.
+    An entry that the journal has without an amount gets all its lines of the file; `document_number` is added where the
+    file has one, and `changed_since_export` has each value of the journal beside another one of the file.
     """
     ours, theirs = _numbered(in_memory(exported, "exported")), _numbered(in_memory(entries, "entries"))
     # The engine would round the finest amount to the decimals of the coarsest.

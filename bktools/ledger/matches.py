@@ -27,38 +27,24 @@ MADE = {"size": "abs(amount)", "is_credit": "amount < 0", "month": "date_trunc('
 
 @dataclass
 class Matches:
-    """Which posting is matched with which entry, both by the numbers of their rows.
+    """Which posting is matched with which entry, both by the numbers of their rows."""
 
-    Attributes
-    ----------
-    posting : array
-        For each entry its posting; NOBODY where there is none. The entries of a sum have the same one.
-    by : array
-        For each entry the number in BY of the columns that agree; NOBODY where there is no posting.
-    score : array
-        For each entry, how similar the texts are, 0 to 100, where they were compared; otherwise NaN.
-    entry : array
-        For each posting its entry: alone, as part of a voucher's sum, or as a double; of a sum the first one.
-    is_double : array of bool
-        For each posting.
-    amount : dict
-        For an entry that several postings of a voucher are matched with, their sum; of a sum for its first entry.
-    total : dict
-        For the first entry of each sum the total of its entries.
-    elsewhere : set of int
-        The first entries of sums that are on other accounts.
-    tied : set of int
-        Entries of which no text tells those with a posting from those without.
-    """
-
+    # For each entry its posting; NOBODY where there is none. The entries of a sum have the same one.
     posting: Numbers
+    # For each entry the number in BY of the columns that agree; NOBODY where there is no posting.
     by: Numbers
+    # For each entry, how similar the texts are, 0 to 100, where they were compared; otherwise NaN.
     score: Scores
+    # For each posting its entry: alone, as part of a voucher's sum, or as a double; of a sum the first one.
     entry: Numbers
     is_double: Flags
+    # For an entry that several postings of a voucher are matched with, their sum; of a sum for its first entry.
     amount: dict[int, Decimal] = field(default_factory=dict)
+    # For the first entry of each sum the total of its entries.
     total: dict[int, Decimal] = field(default_factory=dict)
+    # The first entries of sums that are on other accounts.
     elsewhere: set[int] = field(default_factory=set)
+    # Entries of which no text tells those with a posting from those without.
     tied: set[int] = field(default_factory=set)
 
     def first(self) -> Numbers:

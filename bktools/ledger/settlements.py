@@ -45,24 +45,15 @@ class Sending(NamedTuple):
 
 @dataclass(frozen=True)
 class Settlement:
-    """The evidence of the ledger about a batch in doubt.
-
-    Attributes
-    ----------
-    batch_id : str
-        The batch.
-    outcome : str or None
-        "accepted" where each of its entries is booked once, alone or in a sum; "released" where it is proven that none is;
-        None where the ledger does not decide it.
-    text : str
-        The evidence, for a journal that keeps it; where nothing is decided, the reason and what to do.
-    postings : tuple of str
-        The postings to look at, where nothing is decided.
-    """
+    """The evidence of the ledger about a batch in doubt."""
 
     batch_id: str
+    # "accepted" where each of its entries is booked once, alone or in a sum; "released" where it is proven that none is;
+    # None where the ledger does not decide it.
     outcome: str | None
+    # The evidence, for a journal that keeps it; where nothing is decided, the reason and what to do.
     text: str
+    # The postings to look at, where nothing is decided.
     postings: tuple[str, ...] = ()
 
 
@@ -74,25 +65,10 @@ def settlements(
     explained: Sequence[str] = (),
     days: int = DAYS,
 ) -> list[Settlement]:
-    """Return the evidence of a ledger about each batch with an unknown outcome.
+    """Return the evidence of a ledger about each batch with an unknown outcome: those of `sendings`.
 
-    Parameters
-    ----------
-    exported : DataFrame
-        Every exported entry of the company, as `load_export_jobs(entries=True)` returns it.
-    ledger : DataFrame
-        As `read_general_ledger` returns it.
-    sendings : mapping
-        The journal's data about each batch with an unknown outcome.
-    explained : sequence of str
-        Vouchers, or documents, that a person has looked up: they hold no entry of a batch in doubt.
-    days : int
-        As in `match_ledger`.
-
-    Raises
-    ------
-    ArgumentError
-        When the ledger has no such voucher or document.
+    `exported` has every exported entry of the company; `explained` names vouchers, or documents, that a person has looked
+    up: they hold no entry of a batch in doubt.
     """
     batches = sorted(set(sendings) & set(exported["batch_id"]))
     if not batches:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import pickle
 import stat
 import zipfile
 from decimal import Decimal
@@ -68,6 +69,15 @@ def test_what_is_read_is_what_was_written(plan, tmp_path):
     for batch in plan.batches["batch_id"]:
         assert read.plan.request(batch).body == plan.request(batch).body
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_plan_can_be_pickled(plan, path):
+    """A composed plan and one that was read have all their tables in another process, and can be sent there."""
+    for one in (plan, read_plan(path).plan):
+        again = pickle.loads(pickle.dumps(one))
+        again.verify()
+        for name in ("batches", "entries", "not_ready", "totals", "findings"):
+            pd.testing.assert_frame_equal(getattr(again, name), getattr(plan, name))
 
 
 def test_where_entries_came_from_is_kept(entries, tmp_path):
