@@ -95,7 +95,7 @@ def verify(
             if month is None or batch in {*of_months["batch_id"]}
         }
         settled = settlements(exported, postings, sendings, explained=explained or (), days=days)
-    match = replace(match, unchecked=(*left_out, *match.unchecked), settlements=as_frame(settled))
+    match = replace(match, unchecked=(*left_out, *match.unchecked))
     has_arrived = match.has_arrived and (len(of_months) > 0 or exported.empty)
     lines = [*match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out FOLDER)")]
     results.say("\n  ".join([match.headline, *map(visible_line, lines)]))
@@ -106,6 +106,8 @@ def verify(
         _say(settlement, connection.same)
     if out is not None:
         match.to_csv(out, profile)
+        if settled:
+            bktools.to_csv(as_frame(settled), out / "ledger_settlements.csv", profile)
         results.say(f"\nWritten to {out}/")
     results.report(
         has_arrived=has_arrived, entries=match.counts, remarks=match.remarks, findings=match.findings,
