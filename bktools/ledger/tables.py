@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import partial
 
 import duckdb
@@ -113,9 +113,7 @@ def result(connection: duckdb.DuckDBPyConnection, sides: Sides, matched: Matches
         ledger_until=evidence.last_day,
         _listed={
             "totals": partial(_totals, sides, matched, not_exported),
-            "postings": partial(
-                _postings, sides, matched, entries.column("status"), not_exported, [*ambiguous.values()]
-            ),
+            "postings": partial(_postings, sides, matched, entries.column("status"), not_exported, ambiguous),
         },
     )
 
@@ -199,13 +197,16 @@ def _totals(sides: Sides, matched: Matches, not_exported: Numbers) -> pd.DataFra
 
 
 def _postings(
-    sides: Sides, matched: Matches, status: pa.ChunkedArray, not_exported: Numbers, ambiguous: Sequence[Equals]
+    sides: Sides, matched: Matches, status: pa.ChunkedArray, not_exported: Numbers, ambiguous: Mapping[int, Equals]
 ) -> pd.DataFrame:
     """Return the postings with the entry of each (of a sum the first one), and its status."""
     entries = or_null(matched.entry)
     statuses = status.take(entries).to_pandas().to_numpy(dtype=object)
     statuses[not_exported] = NOT_FROM_EXPORT
-    statuses[[posting for equals in ambiguous for posting in equals.postings]] = "ambiguous"
+    for number, equals in ambiguous.items():
+        # All equal entries have the same postings.
+        if number == equals.entries[0]:
+            statuses[equals.postings] = "ambiguous"
     table = with_column(sides.ledger, "status", pa.array(statuses, TEXT, from_pandas=True))
     table = with_column(table, "entry_id", sides.exported.column("entry_id").take(entries))
     return to_pandas(table.select(in_reading_order(table.column_names)))
