@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.export import spark
-from bktools.export.findings import ADDED, Checker, arguments_of
+from bktools.export.findings import Checker, arguments_of
 from bktools.export.plan import SENT_BEFORE, ExportOptions, ExportPlan, batch_digest, plan_digest, totals_of
 from bktools.export.selection import selected
-from bktools.export.tables import arrow_of, with_lines
+from bktools.export.tables import ADDED, arrow_of, with_lines
 from bktools.frames.columns import amounts_of, text_of
 from bktools.frames.engine import is_spark, source_of
 from bktools.frames.names import in_reading_order, with_names
@@ -121,8 +121,7 @@ def compose_export_jobs(
             raise ArgumentError("selection", "cannot select from a PySpark frame: filter the frame instead")
         rows, errors = spark.checked(entries, checker)
     else:
-        rows = with_lines(arrow_of(entries, "entries"))
-        rows = checker.prepared(selected(rows, selection, entries))
+        rows = selected(with_lines(arrow_of(entries, "entries")), selection, entries)
         errors = checker.first_errors(rows)
     composed = _composed(rows, errors, size, options, frames.get("history"))
     composed = with_names(composed, **{name: frame for name, frame in frames.items() if name != "history"})

@@ -17,15 +17,12 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.export import checks
-from bktools.export.tables import numbered
+from bktools.export.tables import numbered, without_added
 from bktools.frames.columns import amounts_of, days_of, text_of, with_column
 from bktools.frames.currencies import MINOR_UNITS
 from bktools.frames.engine import VERY_FEW_ROWS, are_few, engine, kept
 from bktools.frames.names import FIRST, IDENTIFIERS, last_import
 from bktools.frames.schema import COMPARED, TEXT, Month, split_lines
-
-# Columns that composing adds to the entries.
-ADDED = ("batch_id", "reason", "message", "exported_amount", "exported_currency")
 
 # The columns of findings; names, money and identifiers of the entry follow.
 COLUMNS = ("check", "severity", "about", "message", "to_do", "who")
@@ -53,27 +50,20 @@ _UNCHECKED = (
 class Checker:
     """The frames and arguments that entries are checked with."""
 
-    # Categories, accounts, employees and history by name, as `tables.arrow_of` returns them: only those that were given.
+    # The given ones of categories, accounts, employees and history by name, as `tables.arrow_of` returns them.
     frames: Mapping[str, pa.Table]
     # As `arguments_of` returns them.
     arguments: Mapping[str, Any]
 
-    def prepared(self, entries: pa.Table) -> pa.Table:
-        """Return entries as they are checked: without what composing added, IDs in lower case, as they are sent."""
-        entries = _without_added(entries)
-        for name in ("id", "company_id"):
-            entries = with_column(entries, name, pc.ascii_lower(entries.column(name)))
-        if "categories" in self.frames and "category_id" not in entries.column_names:
-            raise InputError("the entries have no column category_id: add it, or leave out categories")
-        return entries
-
     def first_errors(self, entries: pa.Table) -> pa.Table:
         """Return row, reason and message of each entry in the order of sending; both are null for a ready one."""
+        if "categories" in self.frames and "category_id" not in entries.column_names:
+            raise InputError("the entries have no column category_id: add it, or leave out categories")
         return self._run(checks.reasons_query, entries, _read_columns(entries))
 
     def findings(self, composed: pa.Table) -> pa.Table:
-        """Return all findings of composed entries, most severe first: COLUMNS, names and money of the entry, its IDs."""
-        entries = _without_added(composed)
+        """Return all findings of composed entries, most severe first; names, money and IDs of the entry come last."""
+        entries = without_added(composed)
         is_held = pc.equal(composed.column("reason"), checks.HELD_TOGETHER)
         together = pa.table({"row": pa.array(np.flatnonzero(pc.fill_null(is_held, False)))})
         rows = self._run(
@@ -140,11 +130,6 @@ def arguments_of(
             raise ArgumentError("currency", "must be the code of a currency in ISO 4217, such as EUR", currency)
         arguments["currency"] = currency
     return arguments
-
-
-def _without_added(entries: pa.Table) -> pa.Table:
-    """Return entries without the columns that composing adds."""
-    return entries.drop_columns([name for name in ADDED if name in entries.column_names])
 
 
 def _compared(history: pa.Table, columns: Collection[str]) -> pa.Table:

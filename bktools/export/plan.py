@@ -335,7 +335,7 @@ def plan_digest(batch_ids: list[str], options: ExportOptions) -> str:
 
 
 def totals_of(entries: pa.Table) -> pa.Table:
-    """Return the count and exact amount of entries by company, currency and category; a split entry is summed by line."""
+    """Return count and exact amount of entries by company, currency and category; a split entry is summed by line."""
     keys = [name for name in TOTALS_BY if name in entries.column_names]
     sums: list[Any] = [("id", "count_distinct") if "split_line" in entries.column_names else ([], "count_all")]
     if "amount" in entries.column_names:

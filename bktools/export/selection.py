@@ -39,7 +39,7 @@ def _whole_entries(rows: pa.Table, mask: pa.Array) -> pa.Table:
     if "split_line" not in rows.column_names:
         return rows.filter(mask)
     is_split = pc.greater(split_lines(rows), 0)
-    ids = pc.if_else(is_split, pc.ascii_lower(rows.column("id")), pa.scalar(None, TEXT))
+    ids = pc.if_else(is_split, rows.column("id"), pa.scalar(None, TEXT))
     chosen = ids.filter(mask).drop_null().combine_chunks()
     return rows.filter(pc.or_(mask, pc.is_in(ids, value_set=chosen)))
 

@@ -10,7 +10,10 @@ import pyarrow.compute as pc
 
 from bktools.frames.columns import require_columns, text_of, with_column, wrong_kind
 from bktools.frames.engine import in_memory
-from bktools.frames.schema import FLAG, TEXT, plain
+from bktools.frames.schema import FLAG, TEXT
+
+# Columns that composing adds to the entries.
+ADDED = ("batch_id", "reason", "message", "exported_amount", "exported_currency")
 
 FLAGS = ("approved", "archived")
 IDS = ("id", "company_id", "category_id", "employee_id", "account_id", "entry_id", "state", "tax_code_external_id")
@@ -39,23 +42,26 @@ KEPT = {
 def arrow_of(frame: Any, name: str) -> pa.Table:
     """Return a frame of any tool, or a Parquet file, as an Arrow table; text, numbers and dates are not copied.
 
-    Entries keep all columns, other frames only those in `REQUIRED` and `KEPT`.
+    Entries keep all columns but those that composing adds, and their IDs are in lower case, as they are sent; other
+    frames keep only those in `REQUIRED` and `KEPT`.
     """
     needed, source = REQUIRED[name]
     columns = None if name == "entries" else [*needed, *KEPT.get(name, ())]
     table = in_memory(frame, f"the {name}", columns)
     require_columns(name, table.column_names, needed, source)
-    if columns is not None:
-        for column in columns:
-            if column not in table.column_names:
-                table = table.append_column(column, pa.nulls(len(table), TEXT))
-        table = table.select(columns)
-    return typed(table, name)
+    if columns is None:
+        table = typed(without_added(table), name)
+        for column in needed:
+            table = with_column(table, column, pc.ascii_lower(table.column(column)))
+        return table
+    for column in columns:
+        if column not in table.column_names:
+            table = table.append_column(column, pa.nulls(len(table), TEXT))
+    return typed(table.select(columns), name)
 
 
 def typed(table: pa.Table, name: str) -> pa.Table:
     """Return a table with text IDs, boolean flags, and one type for all text."""
-    table = plain(table, f"the {name}")
     for field in table.schema:
         column = table.column(field.name)
         if field.name in FLAGS:
@@ -65,6 +71,11 @@ def typed(table: pa.Table, name: str) -> pa.Table:
         elif field.name in IDS or pa.types.is_string(field.type) or pa.types.is_string_view(field.type):
             table = with_column(table, field.name, text_of(table, field.name, name))
     return table
+
+
+def without_added(entries: pa.Table) -> pa.Table:
+    """Return entries without the columns that composing adds."""
+    return entries.drop_columns([name for name in ADDED if name in entries.column_names])
 
 
 def numbered(table: pa.Table, name: str, *, first: int = 0) -> pa.Table:

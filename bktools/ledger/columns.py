@@ -47,9 +47,9 @@ WHERE strlen(document) >= {LENGTH_OF_AN_ID} OR strlen(text) >= {LENGTH_OF_AN_ID}
 class Sides(Inputs):
     """The frames, and the columns in which their rows are compared.
 
-    Both sides have the number of the row (`no`), account, amount, currency, date, document and text, and the entry's ID: a
-    posting has the one that it names. Entries have their batch and line, postings their voucher. A column that only one
-    side has is the same in every row.
+    Both sides have the number of the row (`no`), account, amount, currency, date, document and text, and the entry's ID:
+    a posting has the one that it names. Entries have their batch and line, postings their voucher. A column that only
+    one side has is the same in every row.
     """
 
     entries: pa.Table

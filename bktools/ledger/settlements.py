@@ -48,8 +48,8 @@ class Settlement:
     """The evidence of the ledger about a batch in doubt."""
 
     batch_id: str
-    # "accepted" where each of its entries is booked once, alone or in a sum; "released" where it is proven that none is;
-    # None where the ledger does not decide it.
+    # "accepted" where each of its entries is booked once, alone or in a sum; "released" where it is proven that none
+    # is; None where the ledger does not decide it.
     outcome: str | None
     # The evidence, for a journal that keeps it; where nothing is decided, the reason and what to do.
     text: str
@@ -67,8 +67,8 @@ def settlements(
 ) -> list[Settlement]:
     """Return the evidence of a ledger about each batch with an unknown outcome: those of `sendings`.
 
-    `exported` has every exported entry of the company; `explained` names vouchers, or documents, that a person has looked
-    up: they hold no entry of a batch in doubt.
+    `exported` has every exported entry of the company; `explained` names vouchers, or documents, that a person has
+    looked up: they hold no entry of a batch in doubt.
     """
     batches = sorted(set(sendings) & set(exported["batch_id"]))
     if not batches:

@@ -57,11 +57,6 @@ def _without_unread_tax_codes(chart: pa.Table, columns: Collection[str] | None) 
     return chart if chart[TAX_CODE].null_count < len(chart) else chart.drop_columns([TAX_CODE])
 
 
-def unchecked(columns: Collection[str]) -> tuple[str, ...]:
-    """Return a line for what a chart with these columns does not tell, and is therefore not compared."""
-    return () if TAX_CODE in columns else ("tax codes, because the chart has no column for them",)
-
-
 def check_columns(noun: str, columns: pa.Schema) -> None:
     """Refuse a frame without a required column, or with one of the wrong type."""
     needed = [name for name in USED[noun] if not SCHEMAS[noun].field(name).nullable]

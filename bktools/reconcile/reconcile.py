@@ -87,7 +87,7 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     before = source_of(accounts).get("companies_in_charts", {})
     return Reconciliation(
         listed,
-        unchecked=inputs.unchecked(columns),
+        unchecked=() if inputs.TAX_CODE in columns else ("tax codes, because the chart has no column for them",),
         company_in_file=None if named is None else CompanyInFile(*named),
         companies_before={company: CompanyInFile(*names) for company, names in before.items()},
     )
