@@ -31,6 +31,9 @@ USED: Mapping[str, tuple[str, ...]] = {
     "categories": ("id", "company_id", "name", "archived", "account_id", "tax_code_id"),
 }
 
+# Columns for messages, which no query reads: when a list of accounts was imported.
+READ = {"accounts": ("updated_at",)}
+
 # Columns without gaps. The chart's external IDs may have gaps: each is a finding. Its companies may have some where the
 # frames have exactly one company.
 FILLED: Mapping[str, tuple[str, ...]] = {
@@ -42,7 +45,7 @@ FILLED: Mapping[str, tuple[str, ...]] = {
 
 def read(frames: Mapping[str, Any]) -> dict[str, Scannable]:
     """Return the frames as Arrow with only the used columns; raise when a column is missing or has a wrong type."""
-    tables = {noun: scannable(frame, noun, USED[noun]) for noun, frame in frames.items()}
+    tables = {noun: scannable(frame, noun, (*USED[noun], *READ.get(noun, ()))) for noun, frame in frames.items()}
     for noun, table in tables.items():
         check_columns(noun, table.schema)
         if noun == "chart" and isinstance(table, pa.Table):
