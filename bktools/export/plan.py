@@ -110,7 +110,16 @@ class ExportPlan(Result):
     @cached_property
     def batches(self) -> pd.DataFrame:
         """The batches of `rows`; computed on first use."""
-        return to_pandas(_batches_of(self.rows), self.provenance)
+        return to_pandas(self._batches, self.provenance)
+
+    @cached_property
+    def _batches(self) -> pa.Table:
+        rows = self.rows.select(["batch_id", "company_id"]).append_column("day", days_of(self.rows))
+        # The lines of a split entry are one.
+        rows = rows.append_column("entries", pc.less_equal(split_lines(self.rows), 1).cast(COUNT))
+        groups = rows.group_by(["batch_id", "company_id"], use_threads=False)
+        batches = groups.aggregate([("entries", "sum"), ("day", "min"), ("day", "max")])
+        return batches.rename_columns(BATCHES.names).cast(BATCHES)
 
     @cached_property
     def entries(self) -> pd.DataFrame:
@@ -180,7 +189,7 @@ class ExportPlan(Result):
         shown = self.__dict__.get(name)
         if shown is None:
             return True
-        made = _batches_of(self.rows).select(BATCHES.names[:3]) if name == "batches" else self.rows.select(SENT)
+        made = self._batches.select(BATCHES.names[:3]) if name == "batches" else self.rows.select(SENT)
         is_there = set(made.column_names) <= set(shown.columns)
         return is_there and to_pandas(made).equals(shown[made.column_names].reset_index(drop=True))
 
@@ -309,17 +318,6 @@ def _sums_by_currency(rows: pd.DataFrame, first: str) -> dict[str, Decimal]:
         return {}
     sums = rows.dropna(subset="amount").groupby("currency")["amount"].sum()
     return {code: sums[code] for code in sorted(sums.index, key=lambda code: (code != first, code))}
-
-
-def _batches_of(rows: pa.Table) -> pa.Table:
-    """Return the batches of ready entries, in the order of sending."""
-    # The lines of a split entry are one.
-    counted_rows = rows.select(["batch_id", "company_id"]).append_column(
-        "entries", pc.less_equal(split_lines(rows), 1).cast(COUNT)
-    )
-    groups = counted_rows.append_column("day", days_of(rows)).group_by(["batch_id", "company_id"], use_threads=False)
-    batches = groups.aggregate([("entries", "sum"), ("day", "min"), ("day", "max")])
-    return batches.rename_columns(BATCHES.names).cast(BATCHES)
 
 
 def batch_digest(company_id: str, entry_ids: list[str], options: ExportOptions) -> str:
