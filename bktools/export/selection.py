@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from duckdb import DuckDBPyRelation
 
 from bktools.contract.rules import UUID_PATTERN
 from bktools.errors import InputError
 from bktools.export.tables import typed
-from bktools.frames.engine import has_order, in_memory
+from bktools.frames.engine import in_memory
 from bktools.frames.schema import TEXT, split_lines
 from bktools.inputs import cells
 from bktools.inputs.columns import Vocabulary, opened
@@ -64,7 +65,8 @@ def _as_mask(selection: Any, entries: Any) -> np.ndarray[Any, Any] | None:
     values = _mask_values(selection)
     if values is None:
         return None
-    if not has_order(entries):
+    # Paths, lazy frames and relations have rows in no certain order.
+    if not hasattr(entries, "__len__") or not hasattr(entries, "columns") or isinstance(entries, DuckDBPyRelation):
         raise InputError(
             f"a mask cannot select from a {type(entries).__name__}, because its rows have no order: filter it instead"
         )
