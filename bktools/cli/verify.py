@@ -13,7 +13,6 @@ from bktools.caller import in_shell
 from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import option
-from bktools.cli.output import tell
 from bktools.cli.tables import show
 from bktools.contract import rules
 from bktools.errors import ArgumentError
@@ -70,7 +69,7 @@ def verify(
     """
     from bktools.frames.schema import MAYBE_SENT
     from bktools.journal.unknown_outcomes import sendings_in_doubt
-    from bktools.ledger.months import entries_of_months, months_of
+    from bktools.ledger.exported import entries_of_months
     from bktools.ledger.settlements import Sending, as_frame, settlements
 
     if month is not None:
@@ -88,8 +87,6 @@ def verify(
                 "--entries", "must name the file of the entries: the journal kept no amounts when they were sent"
             )
         of_months, left_out = entries_of_months(exported, postings, month)
-        if month is not None and (unknown := int(months_of(exported).isna().sum())):
-            tell(f"bktools: {unknown} entries without a month are left out: give their file with --entries")
         match = bktools.match_ledger(of_months, postings, days=days)
         # Every exported entry is needed: a sum in the ledger has all entries of its group.
         sendings = {
@@ -98,7 +95,7 @@ def verify(
             if month is None or batch in {*of_months["batch_id"]}
         }
         settled = settlements(exported, postings, sendings, explained=explained or (), days=days)
-    match = replace(match, unchecked=(*left_out, *match.unchecked), settlements=as_frame(settled))
+    match = replace(match, unchecked=(*left_out, *match.unchecked))
     has_arrived = match.has_arrived and (len(of_months) > 0 or exported.empty)
     lines = [*match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out FOLDER)")]
     results.say("\n  ".join([match.headline, *map(visible_line, lines)]))
@@ -109,6 +106,8 @@ def verify(
         _say(settlement, connection.same)
     if out is not None:
         match.to_csv(out, profile)
+        if settled:
+            bktools.to_csv(as_frame(settled), out / "ledger_settlements.csv", profile)
         results.say(f"\nWritten to {out}/")
     results.report(
         has_arrived=has_arrived, entries=match.counts, remarks=match.remarks, findings=match.findings,
@@ -143,7 +142,7 @@ def _with_file(
     """Return the exported entries with the values and changes of their file."""
     from bktools.frames.names import with_names
     from bktools.frames.schema import to_arrow
-    from bktools.ledger.entries_file import with_file
+    from bktools.ledger.exported import with_file
 
     tables = files.tables_of(service, company, max_age=0)
     named = with_names(to_arrow(files.read_entries(entries, company, tables)), **tables)

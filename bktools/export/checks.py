@@ -519,20 +519,6 @@ CREATE MACRO in_words(lines) AS concat(
 );
 """
 
-# (missing name, names that must be there for this to matter, phrase in the plan)
-_UNCHECKED = (
-    ("entries.date", (), "dates (the entries have none)"),
-    ("entries.amount", (), "amounts (the entries have none)"),
-    ("entries.currency", (), "currencies (the entries have none)"),
-    ("entries.approved", (), "approval (the entries have no status)"),
-    ("categories", (), "categories and their accounts (no categories were given)"),
-    ("accounts", ("categories",), "whether accounts are known and active (no accounts were given)"),
-    ("employees", (), "employees (none were given)"),
-    ("entries.employee_id", ("employees",), "employees (the entries have no employee_id)"),
-    ("party", (), "suspected duplicates (the entries have neither supplier nor employee_id)"),
-    ("history", (), "earlier exports (no history was given; the journal is checked when the plan is submitted)"),
-)
-
 
 def reasons_query(inputs: set[str]) -> str:
     """Return the query of the first error of each entry for the given frames, columns and arguments.
@@ -602,8 +588,3 @@ def _filled(query: str, checks: list[Check], always: tuple[str, ...], **parts: s
         "JOINS": "\n        ".join(source for source, *_ in joins),
     }
     return re.sub(r"\b[A-Z]+\b", lambda word: parts.get(word[0], word[0]), query)
-
-
-def unchecked(inputs: set[str]) -> tuple[str, ...]:
-    """Return a phrase for each check that was skipped because its input is missing."""
-    return tuple(phrase for name, others, phrase in _UNCHECKED if name not in inputs and inputs.issuperset(others))

@@ -12,14 +12,14 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.export import spark
-from bktools.export.findings import ADDED, Checker, arguments_of
-from bktools.export.plan import BATCHES, SENT_BEFORE, ExportOptions, ExportPlan, batch_digest, plan_digest
+from bktools.export.findings import Checker, arguments_of
+from bktools.export.plan import SENT_BEFORE, ExportOptions, ExportPlan, batch_digest, plan_digest
 from bktools.export.selection import selected
-from bktools.export.tables import arrow_of
-from bktools.frames.columns import amounts_of, days_of, text_of
+from bktools.export.tables import ADDED, arrow_of, with_lines
+from bktools.frames.columns import amounts_of, text_of
 from bktools.frames.engine import is_spark, source_of
 from bktools.frames.names import in_reading_order, with_names
-from bktools.frames.schema import COUNT, MAYBE_SENT, TEXT, Month, to_pandas
+from bktools.frames.schema import MAYBE_SENT, TEXT, Month
 
 
 def compose_export_jobs(
@@ -106,12 +106,12 @@ def compose_export_jobs(
     if entries is None:
         raise ArgumentError("entries", "must be a frame of accounting entries, as read_entries returns it")
     size = rules.whole_number("max_entries", max_entries, smallest=1)
-    arguments = arguments_of(company=company, period=period, currency=currency)
     options = ExportOptions(
         None if employee_id is None else rules.uuid_text("employee_id", employee_id),
         rules.flag("is_interactive", is_interactive),
         rules.flag("vendor_based_bookkeeping", vendor_based_bookkeeping),
     )
+    arguments = arguments_of(company=company, period=period, currency=currency)
     beside = {"categories": categories, "accounts": accounts, "employees": employees, "history": history}
     frames = {name: arrow_of(frame, name) for name, frame in beside.items() if frame is not None}
     checker = Checker(frames, arguments)
@@ -121,19 +121,16 @@ def compose_export_jobs(
             raise ArgumentError("selection", "cannot select from a PySpark frame: filter the frame instead")
         rows, errors = spark.checked(entries, checker)
     else:
-        rows = arrow_of(entries, "entries")
-        rows = checker.prepared(selected(rows, selection, entries))
+        rows = selected(with_lines(arrow_of(entries, "entries")), selection, entries)
         errors = checker.first_errors(rows)
     composed = _composed(rows, errors, size, options, frames.get("history"))
     composed = with_names(composed, **{name: frame for name, frame in frames.items() if name != "history"})
     composed = composed.select(in_reading_order(composed.column_names))
     ready, held = _split(composed)
-    batches = _batches_of(ready)
     return ExportPlan(
-        batches=to_pandas(batches, provenance),
         rows=ready,
         held=held,
-        plan_id=plan_digest(batches.column("batch_id").to_pylist(), options),
+        plan_id=plan_digest(ready.column("batch_id").unique().to_pylist(), options),
         options=options,
         unchecked=checker.unchecked(rows),
         provenance=provenance,
@@ -197,7 +194,8 @@ def _with_exported(held: pa.Table, history: pa.Table) -> pa.Table:
 
 def _batch_ids(ready: pa.Table, size: int, options: ExportOptions) -> pa.Array:
     """Return the batch ID of each ready row; the rows are in the order of sending, the lines of an entry together."""
-    begins = np.flatnonzero(_begins_entry(ready))
+    ids = ready.column("id")
+    begins = np.flatnonzero(np.concatenate([[True][: len(ids)], pc.not_equal(ids[1:], ids[:-1]).to_numpy()]))
     entries = ready.select(["id", "company_id"]).take(begins)
     ids, names, counts = entries.column("id"), [], []
     begin = 0
@@ -209,19 +207,3 @@ def _batch_ids(ready: pa.Table, size: int, options: ExportOptions) -> pa.Array:
         begin = end
     lines = np.diff(begins, append=len(ready))
     return pa.array(names, TEXT).take(pa.array(np.repeat(np.repeat(np.arange(len(names)), counts), lines)))
-
-
-def _batches_of(ready: pa.Table) -> pa.Table:
-    """Return the batches of the ready entries, in the order of sending."""
-    rows = ready.select(["batch_id", "company_id"])
-    rows = rows.append_column("entries", pa.array(_begins_entry(ready)).cast(COUNT))
-    rows = rows.append_column("day", days_of(ready))
-    groups = rows.group_by(["batch_id", "company_id"], use_threads=False)
-    batches = groups.aggregate([("entries", "sum"), ("day", "min"), ("day", "max")])
-    return batches.rename_columns(BATCHES.names).cast(BATCHES)
-
-
-def _begins_entry(ready: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Return whether each row has another ID than the one before it."""
-    ids = ready.column("id")
-    return np.concatenate([[True][: len(ids)], pc.not_equal(ids[1:], ids[:-1]).to_numpy()]).astype(bool)

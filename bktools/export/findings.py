@@ -17,15 +17,12 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.export import checks
-from bktools.export.tables import decimals_of, numbered
+from bktools.export.tables import numbered, without_added
 from bktools.frames.columns import amounts_of, days_of, text_of, with_column
 from bktools.frames.currencies import MINOR_UNITS
 from bktools.frames.engine import VERY_FEW_ROWS, are_few, engine, kept
 from bktools.frames.names import FIRST, IDENTIFIERS, last_import
 from bktools.frames.schema import COMPARED, TEXT, Month, split_lines
-
-# Columns that composing adds to the entries.
-ADDED = ("batch_id", "reason", "message", "exported_amount", "exported_currency")
 
 # The columns of findings; names, money and identifiers of the entry follow.
 COLUMNS = ("check", "severity", "about", "message", "to_do", "who")
@@ -34,45 +31,39 @@ NO_CATEGORIES = pa.table({"id": pa.array([], TEXT), "name": pa.array([], TEXT)})
 
 CURRENCIES = pa.table({"code": pa.array(MINOR_UNITS, TEXT), "units": pa.array(MINOR_UNITS.values(), pa.int8())})
 
+# (missing name, names that must be there for this to matter, phrase in the plan)
+_UNCHECKED = (
+    ("entries.date", (), "dates (the entries have none)"),
+    ("entries.amount", (), "amounts (the entries have none)"),
+    ("entries.currency", (), "currencies (the entries have none)"),
+    ("entries.approved", (), "approval (the entries have no status)"),
+    ("categories", (), "categories and their accounts (no categories were given)"),
+    ("accounts", ("categories",), "whether accounts are known and active (no accounts were given)"),
+    ("employees", (), "employees (none were given)"),
+    ("entries.employee_id", ("employees",), "employees (the entries have no employee_id)"),
+    ("party", (), "suspected duplicates (the entries have neither supplier nor employee_id)"),
+    ("history", (), "earlier exports (no history was given; the journal is checked when the plan is submitted)"),
+)
+
 
 @dataclass(frozen=True)
 class Checker:
-    """The frames and arguments that entries are checked with.
+    """The frames and arguments that entries are checked with."""
 
-    Parameters
-    ----------
-    frames : mapping
-        Categories, accounts, employees and history by name, as `tables.arrow_of` returns them: only those that were given.
-    arguments : mapping
-        The arguments of the checks, as `arguments_of` returns them.
-    """
-
+    # The given ones of categories, accounts, employees and history by name, as `tables.arrow_of` returns them.
     frames: Mapping[str, pa.Table]
+    # As `arguments_of` returns them.
     arguments: Mapping[str, Any]
-
-    def prepared(self, entries: pa.Table) -> pa.Table:
-        """Return entries as they are checked: without what composing added, IDs in lower case, as they are sent."""
-        entries = _without_added(entries)
-        for name in ("id", "company_id"):
-            entries = with_column(entries, name, pc.ascii_lower(entries.column(name)))
-        if "categories" in self.frames and "category_id" not in entries.column_names:
-            raise InputError("the entries have no column category_id: add it, or leave out categories")
-        return entries
 
     def first_errors(self, entries: pa.Table) -> pa.Table:
         """Return row, reason and message of each entry in the order of sending; both are null for a ready one."""
+        if "categories" in self.frames and "category_id" not in entries.column_names:
+            raise InputError("the entries have no column category_id: add it, or leave out categories")
         return self._run(checks.reasons_query, entries, _read_columns(entries))
 
     def findings(self, composed: pa.Table) -> pa.Table:
-        """Return all findings of composed entries, most severe first.
-
-        Returns
-        -------
-        pyarrow.Table
-            One row per entry and check: check, severity, about, message, to_do, who, names and money of the entry, its
-            IDs.
-        """
-        entries = _without_added(composed)
+        """Return all findings of composed entries, most severe first; names, money and IDs of the entry come last."""
+        entries = without_added(composed)
         is_held = pc.equal(composed.column("reason"), checks.HELD_TOGETHER)
         together = pa.table({"row": pa.array(np.flatnonzero(pc.fill_null(is_held, False)))})
         rows = self._run(
@@ -94,7 +85,7 @@ class Checker:
     def unchecked(self, entries: pa.Table) -> tuple[str, ...]:
         """Return a phrase for each check of entries that was skipped because its input is missing."""
         inputs = self._inputs(entries)
-        return checks.unchecked(inputs)
+        return tuple(phrase for name, others, phrase in _UNCHECKED if name not in inputs and inputs.issuperset(others))
 
     def _inputs(self, entries: pa.Table) -> set[str]:
         """Return the names of the columns, frames and arguments that are there, as in `checks.inputs_of`."""
@@ -125,13 +116,7 @@ class Checker:
 def arguments_of(
     *, company: str | None = None, period: Month | None = None, currency: str | None = None
 ) -> dict[str, Any]:
-    """Return the arguments of the checks by name: only those that were given.
-
-    Raises
-    ------
-    ArgumentError
-        When one breaks a rule.
-    """
+    """Return the arguments of the checks by name: only those that were given."""
     arguments: dict[str, Any] = {}
     if company is not None:
         arguments["company"] = rules.uuid_text("company", company)
@@ -145,11 +130,6 @@ def arguments_of(
             raise ArgumentError("currency", "must be the code of a currency in ISO 4217, such as EUR", currency)
         arguments["currency"] = currency
     return arguments
-
-
-def _without_added(entries: pa.Table) -> pa.Table:
-    """Return entries without the columns that composing adds."""
-    return entries.drop_columns([name for name in ADDED if name in entries.column_names])
 
 
 def _compared(history: pa.Table, columns: Collection[str]) -> pa.Table:
@@ -166,7 +146,7 @@ def _read_columns(entries: pa.Table) -> pa.Table:
     names = [name for name in entries.column_names if f"entries.{name}" in needs]
     columns = {name: entries.column(name) for name in ("id", "company_id", *names)}
     columns["amount"] = amounts_of(entries)
-    columns["decimals"] = decimals_of(columns["amount"])
+    columns["decimals"] = _decimals_of(columns["amount"])
     columns |= {name: text_of(entries, name) for name in COMPARED if name not in {"amount", "date"}}
     columns["day"] = days_of(entries)
     columns |= {name: split_lines(entries, name) for name in ("split_line", "split_lines")}
@@ -198,3 +178,20 @@ def _contents(entries: pa.Table) -> pa.Table:
     # Without its type, no rows would be an error before pyarrow 20.
     values = [batch.to_struct_array() for batch in content.to_batches()]
     return numbered(pa.table({"content": pa.chunked_array(values, pa.struct(content.schema))}), "row")
+
+
+def _decimals_of(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the decimals that amounts need, counted in numbers of decimals that currencies have; null without an amount.
+
+    An amount that needs more than any currency has its own number of digits after the point.
+    """
+    kind = amounts.type
+    scale = max(getattr(kind, "scale", 0), 0)
+    if scale and kind.precision == scale:
+        # Rounding needs a digit before the point.
+        amounts = pc.cast(amounts, pa.decimal256(kind.precision + 1, scale))
+    needed = pc.if_else(pc.is_valid(amounts), pa.scalar(scale, pa.int8()), pa.scalar(None, pa.int8()))
+    for units in sorted({units for units in MINOR_UNITS.values() if units < scale}, reverse=True):
+        is_enough = pc.equal(pc.round(amounts, units, "towards_zero"), amounts)
+        needed = pc.if_else(is_enough, pa.scalar(units, pa.int8()), needed)
+    return needed

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import operator
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, astuple, dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 import pandas as pd
@@ -22,7 +20,7 @@ from bktools.contract import export_jobs
 from bktools.errors import PlanError
 from bktools.frames.batches import BatchRequest
 from bktools.frames.codes import counted, of_several, short
-from bktools.frames.columns import with_column
+from bktools.frames.columns import days_of, with_column
 from bktools.frames.currencies import shown
 from bktools.frames.names import FIRST, in_reading_order
 from bktools.frames.results import Result
@@ -89,14 +87,13 @@ class ExportPlan(Result):
     >>> plan = bktools.compose_export_jobs(entries)
     >>> plan.batches["entries"].to_list(), len(plan.not_ready)
     ([2], 0)
-    >>> plan.entry_ids(plan.batches["batch_id"].iloc[0]) == plan.entries["id"].to_list()
+    >>> plan.request(plan.batches["batch_id"].iloc[0]).entry_ids == plan.entries["id"].to_list()
     True
     """
 
     _TABLES = ("batches", "entries", "not_ready", "totals", "findings")
     _PREFIX = "export_"
 
-    batches: pd.DataFrame
     rows: pa.Table
     held: pa.Table
     options: ExportOptions
@@ -106,6 +103,20 @@ class ExportPlan(Result):
     _find: Callable[[], pa.Table]
     provenance: dict[str, Any] = field(default_factory=dict)
     journal: str = ""
+
+    @cached_property
+    def batches(self) -> pd.DataFrame:
+        """The batches of `rows`; computed on first use."""
+        return to_pandas(self._batches, self.provenance)
+
+    @cached_property
+    def _batches(self) -> pa.Table:
+        rows = self.rows.select(["batch_id", "company_id"]).append_column("day", days_of(self.rows))
+        # The lines of a split entry are one.
+        rows = rows.append_column("entries", pc.less_equal(split_lines(self.rows), 1).cast(COUNT))
+        groups = rows.group_by(["batch_id", "company_id"], use_threads=False)
+        batches = groups.aggregate([("entries", "sum"), ("day", "min"), ("day", "max")])
+        return batches.rename_columns(BATCHES.names).cast(BATCHES)
 
     @cached_property
     def entries(self) -> pd.DataFrame:
@@ -140,22 +151,8 @@ class ExportPlan(Result):
         """Return the plan for pickle and copy with its findings, computed now, without the frames they come from."""
         return self.__dict__ | {"findings_table": self.findings_table, "_find": None}
 
-    def body(self, batch_id: str) -> bytes:
-        """Return the request body of a batch.
-
-        Raises
-        ------
-        PlanError
-            When the plan has no such batch, or the batch was changed after it was composed.
-        """
-        return self.request(batch_id).body
-
-    def entry_ids(self, batch_id: str) -> list[str]:
-        """Return the entries of a batch, in the order of sending."""
-        return self.request(batch_id).entry_ids
-
     def request(self, batch_id: str) -> BatchRequest:
-        """Check a batch and return its request.
+        """Check a batch and return its request: `body` is what is sent, `entry_ids` has the entries in their order.
 
         Raises
         ------
@@ -164,14 +161,12 @@ class ExportPlan(Result):
         """
         if batch_id not in self._rows_of_batches:
             raise PlanError(f"the plan has no batch {batch_id}")
-        company_id, begin, lines, entries = self._rows_of_batches[batch_id]
-        rows = self.rows.slice(begin, lines)
-        ids = rows.column("id").unique().to_pylist()
-        is_whole = _all_are(rows.column("batch_id"), batch_id) and _all_are(rows.column("company_id"), company_id)
-        if not is_whole or len(ids) != entries or batch_digest(company_id, ids, self.options) != batch_id:
+        rows = self._rows_of_batches[batch_id]
+        ids, companies, batches = (rows.column(name).unique().to_pylist() for name in SENT)
+        if len(companies) > 1 or batches != [batch_id] or batch_digest(companies[0], ids, self.options) != batch_id:
             raise PlanError(f"the entries of batch {batch_id} were changed since the plan was made: compose it again")
-        body = export_jobs.create_body(ids, company_id, **asdict(self.options))
-        return BatchRequest(batch_id, company_id, ids, body, rows)
+        body = export_jobs.create_body(ids, companies[0], **asdict(self.options))
+        return BatchRequest(batch_id, companies[0], ids, body, rows)
 
     def requests(self) -> Iterator[BatchRequest]:
         """Check each batch and yield its request, one at a time.
@@ -181,51 +176,39 @@ class ExportPlan(Result):
         PlanError
             When a batch, an entry or an option was changed, added, repeated or removed after the plan was composed.
         """
-        # The frame may have been changed after `_rows_of_batches` was computed.
-        self.__dict__.pop("_rows_of_batches", None)
-        try:
-            listed = list(self._rows_of_batches)
-            lines = sum(lines for _, _, lines, _ in self._rows_of_batches.values())
-            planned = sum(entries for _, _, _, entries in self._rows_of_batches.values())
-        except (KeyError, TypeError):
-            raise PlanError("the frame of the plan's batches was changed since it was made: compose it again") from None
-        if len(listed) != len(self.batches) or plan_digest(listed, self.options) != self.plan_id:
+        if plan_digest(list(self._rows_of_batches), self.options) != self.plan_id:
             raise PlanError("the batches of the plan were changed since it was made: compose it again")
         # An entry of one line has the number 0, a split one begins with 1.
         begins = pc.sum(pc.less_equal(split_lines(self.rows), 1)).as_py() or 0
-        if lines != len(self.rows) or planned != begins:
-            raise PlanError("the entries of the plan do not add up to its batches: compose it again")
-        if pc.count_distinct(self.rows.column("id")).as_py() != planned:
+        if pc.count_distinct(self.rows.column("id")).as_py() != begins:
             raise PlanError("the plan has an entry twice: compose it again")
-        if not self._entries_are_unchanged():
-            raise PlanError("the frame of the plan's entries was changed since it was made: compose it again")
-        for batch_id in listed:
-            yield self.request(batch_id)
+        for name in ("batches", "entries"):
+            if not self._is_unchanged(name):
+                raise PlanError(f"the frame of the plan's {name} was changed since it was made: compose it again")
+        yield from map(self.request, self._rows_of_batches)
 
     def verify(self) -> None:
         """Check that the plan is unchanged; raise as `requests` does."""
         for _ in self.requests():
             pass
 
-    def _entries_are_unchanged(self) -> bool:
-        """Whether the frame `entries`, if it was made, still agrees with `rows`."""
-        shown = self.__dict__.get("entries")
+    def _is_unchanged(self, name: str) -> bool:
+        """Whether a frame, if it was made, still has what is sent; a person may add columns."""
+        shown = self.__dict__.get(name)
         if shown is None:
             return True
-        if not set(SENT) <= set(shown.columns):
-            return False
-        held = to_pandas(self.rows.select(SENT))
-        return held.equals(shown[list(SENT)].reset_index(drop=True))
+        made = self._batches.select(BATCHES.names[:3]) if name == "batches" else self.rows.select(SENT)
+        is_there = set(made.column_names) <= set(shown.columns)
+        return is_there and to_pandas(made).equals(shown[made.column_names].reset_index(drop=True))
 
     @cached_property
-    def _rows_of_batches(self) -> dict[str, tuple[str, int, int, int]]:
-        """Company, first row, rows and entries of each batch; rows are in the order of batches."""
-        lines_of = {one["values"]: one["counts"] for one in self.rows.column("batch_id").value_counts().to_pylist()}
-        entries = [operator.index(count) for count in self.batches["entries"]]
-        lines = [lines_of.get(batch_id, 0) for batch_id in self.batches["batch_id"]]
-        begins = accumulate(lines, initial=0)
-        named = zip(self.batches["batch_id"], self.batches["company_id"], begins, lines, entries, strict=False)
-        return {batch_id: (company_id, *counts) for batch_id, company_id, *counts in named}
+    def _rows_of_batches(self) -> dict[str, pa.Table]:
+        """The rows of each batch; `rows` are in the order of batches."""
+        rows_of, begin = {}, 0
+        for batch in self.rows.column("batch_id").value_counts().to_pylist():
+            rows_of[batch["values"]] = self.rows.slice(begin, batch["counts"])
+            begin += batch["counts"]
+        return rows_of
 
     @property
     def amounts(self) -> dict[str, Decimal]:
@@ -331,11 +314,8 @@ class ExportPlan(Result):
     def _next_steps(self) -> list[str]:
         if len(self.batches):
             return ["submit_export_jobs(plan) is a dry run; with apply=True it sends each batch once"]
-        return (
-            ["nothing to submit: correct the entries that are not ready, then compose the plan again"]
-            if len(self.held)
-            else []
-        )
+        nothing = "nothing to submit: correct the entries that are not ready, then compose the plan again"
+        return [nothing] if len(self.held) else []
 
 
 def _html(frame: pd.DataFrame, where: str, count: int | None = None) -> str:
@@ -346,10 +326,6 @@ def _html(frame: pd.DataFrame, where: str, count: int | None = None) -> str:
     looks = [{"amount": views.TO_THE_RIGHT, "reason": views.ON_ONE_LINE}.get(name, "") for name in frame.columns]
     total = len(frame) if count is None else count
     return views.table(list(frame.columns), cells, total=total, where=where, looks=looks)
-
-
-def _all_are(column: pa.ChunkedArray, text: str) -> bool:
-    return bool(pc.unique(column).to_pylist() == [text])
 
 
 def batch_digest(company_id: str, entry_ids: list[str], options: ExportOptions) -> str:

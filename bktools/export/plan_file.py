@@ -1,7 +1,7 @@
 """Saves a plan as a file, so that one person can prepare it and another one approve and submit it.
 
-The file is a zip archive of `plan.json` (options, skipped checks, author, service, hashes) and the frames as Parquet. Totals
-are not saved, but computed again from the entries.
+The file is a zip archive of `plan.json` (options, skipped checks, author, service, hashes) and the frames as Parquet.
+Batches and totals are not saved, but computed again from the entries.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ import pyarrow.parquet as pq
 from bktools import disk
 from bktools.errors import PlanError
 from bktools.export.findings import COLUMNS
-from bktools.export.plan import BATCHES, SENT, ExportOptions, ExportPlan
-from bktools.frames.schema import TEXT, to_arrow, to_pandas
+from bktools.export.plan import SENT, ExportOptions, ExportPlan
+from bktools.frames.schema import TEXT
 from bktools.frames.unpacking import MIB, UNPACKED, archive_size, parquet_table
 
 HEAD = "plan.json"
 LARGEST_HEAD = 64 * MIB
-FRAMES = ("batches", "entries", "not_ready", "findings")
+FRAMES = ("entries", "not_ready", "findings")
 
 # Errors of reading a file with any content.
 DAMAGE = (
@@ -39,36 +39,20 @@ DAMAGE = (
 
 @dataclass(frozen=True)
 class PlanFile:
-    """A verified plan that was read from a file.
-
-    Parameters
-    ----------
-    plan : ExportPlan
-        The plan.
-    made_for : str
-        Identity of the service whose categories, employees and journal it was checked against.
-    made_by, made_at : str
-        Name of the person who composed it, and the time (ISO 8601, UTC).
-    """
+    """A verified plan that was read from a file."""
 
     plan: ExportPlan
+    # Identity of the service whose categories, employees and journal it was checked against.
     made_for: str
+    # Name of the person who composed it, and the time (ISO 8601, UTC).
     made_by: str
     made_at: str
 
 
 def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> Path:
-    """Write a plan to a new file that only you can read, completely or not at all.
-
-    Raises
-    ------
-    PlanError
-        When the plan was changed after it was composed.
-    StorageError
-        When the file exists or cannot be written.
-    """
+    """Write a plan to a new file that only you can read, completely or not at all."""
     plan.verify()
-    tables = to_arrow(plan.batches), plan.rows, plan.held, to_arrow(plan.findings)
+    tables = plan.rows, plan.held, plan.findings_table
     members = {f"{name}.parquet": _parquet(table) for name, table in zip(FRAMES, tables, strict=True)}
     head = {
         "plan_id": plan.plan_id,
@@ -94,13 +78,7 @@ def _archive(file: IO[bytes], members: Mapping[str, bytes]) -> None:
 
 
 def read_plan(path: Path) -> PlanFile:
-    """Read and verify a plan file.
-
-    Raises
-    ------
-    PlanError
-        When the file is not a plan, is damaged or was changed.
-    """
+    """Read and verify a plan file; one that is damaged or was changed is a `PlanError`."""
     try:
         members = _members(path)
         head = json.loads(members.pop(HEAD))
@@ -153,7 +131,7 @@ def _digest(head: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(head, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _plan(head: dict[str, Any], batches: pa.Table, rows: pa.Table, held: pa.Table, findings: pa.Table) -> ExportPlan:
+def _plan(head: dict[str, Any], rows: pa.Table, held: pa.Table, findings: pa.Table) -> ExportPlan:
     provenance = dict(head["provenance"])
     for name in SENT:
         column = rows.column(name)
@@ -162,7 +140,6 @@ def _plan(head: dict[str, Any], batches: pa.Table, rows: pa.Table, held: pa.Tabl
     held.select(["reason", "message"])
     findings.select(COLUMNS)
     return ExportPlan(
-        batches=to_pandas(batches.cast(BATCHES), provenance),
         rows=rows,
         held=held,
         options=ExportOptions(**head["options"]),

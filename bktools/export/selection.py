@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from duckdb import DuckDBPyRelation
 
 from bktools.contract.rules import UUID_PATTERN
 from bktools.errors import InputError
-from bktools.export.tables import typed, with_lines
-from bktools.frames.engine import has_order, in_memory
+from bktools.export.tables import typed
+from bktools.frames.engine import in_memory
 from bktools.frames.schema import TEXT, split_lines
 from bktools.inputs import cells
 from bktools.inputs.columns import Vocabulary, opened
@@ -28,27 +29,10 @@ KINDS = "a filtered frame of the entries, a mask with one value for each row, en
 
 
 def selected(rows: pa.Table, selection: Any, entries: Any) -> pa.Table:
-    """Return the selected entries, with the number of their line.
-
-    Parameters
-    ----------
-    rows : pyarrow.Table
-        The entries as `tables.arrow_of` returns them.
-    selection : object
-        As `compose_export_jobs` takes it; None for all entries.
-    entries : DataFrame
-        The entries as given, because a mask of pandas selects by their labels.
-
-    Raises
-    ------
-    InputError
-        When the selection is of an unknown kind, a mask of another length, or names unknown entries.
-    """
-    rows = with_lines(rows)
+    """Return the selected rows; `entries` are the rows as they were given: a mask of pandas selects by their labels."""
     if selection is None:
         return rows
-    mask = selected_rows(selection, entries, rows)
-    return _whole_entries(rows, pa.array(mask))
+    return _whole_entries(rows, pa.array(selected_rows(selection, entries, rows)))
 
 
 def _whole_entries(rows: pa.Table, mask: pa.Array) -> pa.Table:
@@ -56,13 +40,13 @@ def _whole_entries(rows: pa.Table, mask: pa.Array) -> pa.Table:
     if "split_line" not in rows.column_names:
         return rows.filter(mask)
     is_split = pc.greater(split_lines(rows), 0)
-    ids = pc.if_else(is_split, pc.ascii_lower(rows.column("id")), pa.scalar(None, TEXT))
+    ids = pc.if_else(is_split, rows.column("id"), pa.scalar(None, TEXT))
     chosen = ids.filter(mask).drop_null().combine_chunks()
     return rows.filter(pc.or_(mask, pc.is_in(ids, value_set=chosen)))
 
 
 def selected_rows(selection: Any, entries: Any, rows: pa.Table) -> np.ndarray[Any, Any]:
-    """Return a boolean mask of the rows that a selection names: by position, or by ID. Raises as `selected` does."""
+    """Return a boolean mask of the rows that a selection names: by position, or by ID."""
     mask = _as_mask(selection, entries)
     if mask is not None:
         return mask
@@ -81,7 +65,8 @@ def _as_mask(selection: Any, entries: Any) -> np.ndarray[Any, Any] | None:
     values = _mask_values(selection)
     if values is None:
         return None
-    if not has_order(entries):
+    # Paths, lazy frames and relations have rows in no certain order.
+    if not hasattr(entries, "__len__") or not hasattr(entries, "columns") or isinstance(entries, DuckDBPyRelation):
         raise InputError(
             f"a mask cannot select from a {type(entries).__name__}, because its rows have no order: filter it instead"
         )

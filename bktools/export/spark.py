@@ -20,7 +20,7 @@ ROW_NUMBER = "row number of bktools"
 
 
 def checked(entries: Any, checker: Checker) -> tuple[pa.Table, pa.Table]:
-    """Return the entries of a PySpark frame, prepared, and the first error of each as `Checker.first_errors` does.
+    """Return the entries of a PySpark frame as `arrow_of` does, and the first errors as `Checker.first_errors` does.
 
     Whether an entry is ready depends on all lines with its ID, of whatever company, so that these come together.
     """
@@ -38,7 +38,7 @@ def checked(entries: Any, checker: Checker) -> tuple[pa.Table, pa.Table]:
 def _checked(frames: Tables, checker: Checker) -> Tables:
     """Return entries with the first error of each. Runs on a worker."""
     entries = frames["entries"].sort_by(ROW_NUMBER)
-    rows = checker.prepared(arrow_of(entries.drop_columns([ROW_NUMBER]), "entries"))
+    rows = arrow_of(entries.drop_columns([ROW_NUMBER]), "entries")
     errors = checker.first_errors(rows).sort_by("row")
     for name in ("reason", "message"):
         rows = rows.append_column(name, pc.cast(errors.column(name), TEXT))

@@ -9,9 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.frames.columns import require_columns, text_of, with_column, wrong_kind
-from bktools.frames.currencies import MINOR_UNITS
 from bktools.frames.engine import in_memory
-from bktools.frames.schema import FLAG, TEXT, plain
+from bktools.frames.schema import FLAG, TEXT
+
+# Columns that composing adds to the entries.
+ADDED = ("batch_id", "reason", "message", "exported_amount", "exported_currency")
 
 FLAGS = ("approved", "archived")
 IDS = ("id", "company_id", "category_id", "employee_id", "account_id", "entry_id", "state", "tax_code_external_id")
@@ -40,35 +42,26 @@ KEPT = {
 def arrow_of(frame: Any, name: str) -> pa.Table:
     """Return a frame of any tool, or a Parquet file, as an Arrow table; text, numbers and dates are not copied.
 
-    Parameters
-    ----------
-    frame : DataFrame, pyarrow.Table, Polars frame, DuckDB relation, PySpark frame or path
-        A frame that is not in memory is collected.
-    name : str
-        One of `REQUIRED`. Entries keep all columns, other frames only those in `REQUIRED` and `KEPT`.
-
-    Raises
-    ------
-    ArgumentError
-        When the frame is of another kind.
-    InputError
-        When a column is missing, has mixed types or is a flag that is not True or False, or two columns have one name.
+    Entries keep all columns but those that composing adds, and their IDs are in lower case, as they are sent; other
+    frames keep only those in `REQUIRED` and `KEPT`.
     """
     needed, source = REQUIRED[name]
     columns = None if name == "entries" else [*needed, *KEPT.get(name, ())]
     table = in_memory(frame, f"the {name}", columns)
     require_columns(name, table.column_names, needed, source)
-    if columns is not None:
-        for column in columns:
-            if column not in table.column_names:
-                table = table.append_column(column, pa.nulls(len(table), TEXT))
-        table = table.select(columns)
-    return typed(table, name)
+    if columns is None:
+        table = typed(without_added(table), name)
+        for column in needed:
+            table = with_column(table, column, pc.ascii_lower(table.column(column)))
+        return table
+    for column in columns:
+        if column not in table.column_names:
+            table = table.append_column(column, pa.nulls(len(table), TEXT))
+    return typed(table.select(columns), name)
 
 
 def typed(table: pa.Table, name: str) -> pa.Table:
     """Return a table with text IDs, boolean flags, and one type for all text."""
-    table = plain(table, f"the {name}")
     for field in table.schema:
         column = table.column(field.name)
         if field.name in FLAGS:
@@ -80,6 +73,11 @@ def typed(table: pa.Table, name: str) -> pa.Table:
     return table
 
 
+def without_added(entries: pa.Table) -> pa.Table:
+    """Return entries without the columns that composing adds."""
+    return entries.drop_columns([name for name in ADDED if name in entries.column_names])
+
+
 def numbered(table: pa.Table, name: str, *, first: int = 0) -> pa.Table:
     """Return a table with a column that counts its rows."""
     return table.append_column(name, pa.array(np.arange(first, first + len(table))))
@@ -88,20 +86,3 @@ def numbered(table: pa.Table, name: str, *, first: int = 0) -> pa.Table:
 def with_lines(entries: pa.Table) -> pa.Table:
     """Return entries with the number of their line; those that have none are counted."""
     return entries if "line" in entries.column_names else numbered(entries, "line", first=1)
-
-
-def decimals_of(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the decimals that amounts need, counted in numbers of decimals that currencies have; null without an amount.
-
-    An amount that needs more than any currency has its own number of digits after the point.
-    """
-    kind = amounts.type
-    scale = max(getattr(kind, "scale", 0), 0)
-    if scale and kind.precision == scale:
-        # Rounding needs a digit before the point.
-        amounts = pc.cast(amounts, pa.decimal256(kind.precision + 1, scale))
-    needed = pc.if_else(pc.is_valid(amounts), pa.scalar(scale, pa.int8()), pa.scalar(None, pa.int8()))
-    for units in sorted({units for units in MINOR_UNITS.values() if units < scale}, reverse=True):
-        is_enough = pc.equal(pc.round(amounts, units, "towards_zero"), amounts)
-        needed = pc.if_else(is_enough, pa.scalar(units, pa.int8()), needed)
-    return needed

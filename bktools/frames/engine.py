@@ -209,12 +209,6 @@ def described(table: pa.Table, source: Mapping[str, Any]) -> pa.Table:
     return table.replace_schema_metadata({SOURCE: json.dumps(source, default=str)})
 
 
-def has_order(frame: Any) -> bool:
-    """Whether the rows of a frame have an order, so that a mask can select them: pandas, Arrow, eager Polars frames."""
-    is_frame = hasattr(frame, "__len__") and hasattr(frame, "columns")
-    return is_frame and not is_spark(frame) and not isinstance(frame, duckdb.DuckDBPyRelation)
-
-
 def _wanted(has: Collection[str], columns: Collection[str] | None) -> list[str]:
     return [name for name in has if columns is None or name in columns]
 

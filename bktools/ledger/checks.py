@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any, TypeAlias
 
 from bktools.frames.roles import ERP, PREPARER, SERVICE
 
 SEVERITIES = ("error", "warning", "info")
 
-# The outcomes of an entry, the worst last.
+# The outcomes of an entry, the worst last: of those that fit, the last one is its status.
 STATUSES = (
     "booked",
     "in_a_sum",
@@ -26,8 +24,16 @@ STATUSES = (
 # Each as it was exported.
 ARRIVED = {"booked", "in_a_sum"}
 
-# The words of an entry by name, as `findings.Evidence` gives them.
-Words: TypeAlias = Any
+# How an entry differs from its booking, by what is so; its words are in braces, as `findings.Evidence` gives them.
+DIFFERENCES = {
+    "ambiguous": "{equal} equal entries, {booked_equal} booked: {vouchers}",
+    "another_amount": "amount {booked_money} instead of {expected}",
+    "another_account": "account {booked_account} instead of {account}",
+    "another_date": "date {booked_date} instead of {date}",
+    "has_other_currency": "amount not compared: {booked_money} beside {money}",
+    "booked_twice": "booked {bookings} times: {vouchers}",
+    "in_a_sum": "booked in {expected}: {vouchers}",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,11 +47,11 @@ class Check:
     severity : str
         One of SEVERITIES.
     message, to_do : str
-        The message and the next step; words of the entry are in braces.
+        The message and the next step; words of the entry are in braces, as `findings.Evidence` gives them.
     who : str
         Who does it, one of `roles.ROLES`.
-    where : callable
-        Whether it is about an entry, by its words.
+    where : str
+        What must be so besides the status, by its name among the words of the entry.
     """
 
     status: str
@@ -53,7 +59,7 @@ class Check:
     message: str
     to_do: str
     who: str = ERP
-    where: Callable[[Words], bool] = lambda _: True
+    where: str = "booked"
 
 
 CHECKS: tuple[Check, ...] = (
@@ -62,7 +68,7 @@ CHECKS: tuple[Check, ...] = (
         "error",
         "{money} on {account} is not in the ledger, which ends on {ledger_until}",
         "export the ledger again up to {date} or later, then verify again",
-        where=lambda words: words["is_early"],
+        where="is_early",
     ),
     Check(
         "missing",
@@ -70,7 +76,7 @@ CHECKS: tuple[Check, ...] = (
         "{money} on {account} is not in the ledger within {days} days of {date}; batch {batch} is in doubt",
         "settle the batch first: bktools verify says whether the ledger proves its outcome",
         PREPARER,
-        where=lambda words: words["is_in_doubt"],
+        where="is_in_doubt",
     ),
     Check(
         "missing",
@@ -103,7 +109,7 @@ CHECKS: tuple[Check, ...] = (
         "warning",
         "dated {booked_date} in the ledger instead of {date}, in another month: {vouchers}",
         "check that it is booked in the right month",
-        where=lambda words: words["booked_date"][:7] != words["date"][:7],
+        where="is_in_another_month",
     ),
     Check(
         "another_date",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import duckdb
@@ -42,18 +43,21 @@ WHERE strlen(document) >= {LENGTH_OF_AN_ID} OR strlen(text) >= {LENGTH_OF_AN_ID}
 """
 
 
-def comparable(connection: duckdb.DuckDBPyConnection, inputs: Inputs) -> tuple[pa.Table, pa.Table]:
-    """Return the columns of entries and postings that are compared; the connection has both by these names.
+@dataclass(frozen=True)
+class Sides(Inputs):
+    """The frames, and the columns in which their rows are compared.
 
-    Both have the number of the row (`no`), account, amount, currency, date, document and text, and the entry's ID: a
-    posting has the one that it names. Entries have their batch and line, postings their voucher. A column that only one
-    side has is the same in every row.
-
-    Raises
-    ------
-    InputError
-        When an entry is there more than once.
+    Both sides have the number of the row (`no`), account, amount, currency, date, document and text, and the entry's ID:
+    a posting has the one that it names. Entries have their batch and line, postings their voucher. A column that only
+    one side has is the same in every row.
     """
+
+    entries: pa.Table
+    postings: pa.Table
+
+
+def comparable(connection: duckdb.DuckDBPyConnection, inputs: Inputs) -> Sides:
+    """Return the frames with the columns in which they are compared; the connection has entries and postings."""
     texts = [_text(inputs.exported, name) for name in ("supplier", "description")]
     entries = _alike(inputs, inputs.exported, "?") | {
         "id": pc.ascii_lower(pc.ascii_trim_whitespace(inputs.exported.column("entry_id"))),
@@ -78,7 +82,7 @@ def comparable(connection: duckdb.DuckDBPyConnection, inputs: Inputs) -> tuple[p
         words = connection.execute(DOCUMENTS_IN_TEXTS).fetchnumpy()
         postings["document"] = pc.coalesce(_at(words, len(inputs.ledger)), postings["document"])
     connection.register("postings", pa.table(postings))
-    return pa.table(entries), pa.table(postings)
+    return Sides(**vars(inputs), entries=pa.table(entries), postings=pa.table(postings))
 
 
 def _alike(inputs: Inputs, table: pa.Table, unknown_currency: str) -> dict[str, Any]:

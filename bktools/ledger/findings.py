@@ -14,9 +14,8 @@ import pyarrow.compute as pc
 
 from bktools.frames.currencies import shown
 from bktools.frames.schema import COUNT, IN_DOUBT, TEXT
-from bktools.ledger.checks import CHECKS
-from bktools.ledger.columns import UNKNOWN_CURRENCY, Numbers
-from bktools.ledger.inputs import Inputs
+from bktools.ledger.checks import CHECKS, DIFFERENCES, STATUSES
+from bktools.ledger.columns import UNKNOWN_CURRENCY, Numbers, Sides
 from bktools.ledger.matches import NOBODY, Matches
 from bktools.ledger.steps import BY, BY_DAY
 
@@ -47,32 +46,32 @@ class Evidence:
 
     def __init__(
         self,
-        inputs: Inputs,
-        compared: tuple[pa.Table, pa.Table],
+        sides: Sides,
         matched: Matches,
         ambiguous: Mapping[int, Equals],
         days: int,
     ) -> None:
-        self._inputs, (self._entries, self._postings) = inputs, compared
+        self._sides = sides
         self._matched, self._ambiguous, self._days = matched, ambiguous, days
         self.first = matched.first()
         self._sizes = np.bincount(self.first, minlength=1)
         self._doubles: dict[int, list[int]] = defaultdict(list)
         for posting in np.flatnonzero(matched.is_double & (matched.entry != NOBODY)).tolist():
             self._doubles[int(matched.entry[posting])].append(posting)
-        self.first_day, self.last_day = pc.min_max(inputs.ledger.column("date")).as_py().values()
-        self._currencies = {*pc.unique(self._postings.column("currency")).to_pylist()}
+        self.first_day, self.last_day = pc.min_max(sides.ledger.column("date")).as_py().values()
+        self._currencies = {*pc.unique(self._sides.postings.column("currency")).to_pylist()}
 
     def outcomes(self, numbers: Numbers, shown_entries: pa.Table) -> pa.Table:
         """Return what is said of some entries; `shown_entries` are all entries with the columns of their postings."""
         names = [name for name in NAMED if name in shown_entries.column_names]
         rows = shown_entries.select(names).take(pa.array(numbers)).to_pylist()
-        ours = self._entries.select(COMPARED).take(pa.array(numbers)).to_pylist()
-        theirs = self._postings.select(COMPARED).take(or_null(self._matched.posting[numbers])).to_pylist()
+        ours = self._sides.entries.select(COMPARED).take(pa.array(numbers)).to_pylist()
+        theirs = self._sides.postings.select(COMPARED).take(or_null(self._matched.posting[numbers])).to_pylist()
         postings = [self._postings_of(number) for number in numbers.tolist()]
         vouchers = self._vouchers(dict(zip(self.first[numbers].tolist(), postings, strict=True)))
-        cases = zip(numbers.tolist(), postings, rows, ours, theirs, strict=True)
-        texts = [self._texts(vouchers[int(self.first[case[0]])], *case) for case in cases]
+        of_entries = [vouchers[first] for first in self.first[numbers].tolist()]
+        cases = zip(numbers.tolist(), of_entries, postings, rows, ours, theirs, strict=True)
+        texts = [_texts(self._words(*case)) for case in cases]
         return pa.Table.from_pylist([{"status": "booked"}, *texts], OUTCOME)
 
     def _postings_of(self, number: int) -> list[int]:
@@ -86,8 +85,8 @@ class Evidence:
     def _vouchers(self, postings_of: Mapping[int, list[int]]) -> dict[int, str]:
         """Return where postings are in the ledger, by the first entry of their sum: the same for all its entries."""
         wanted = sorted({posting for postings in postings_of.values() for posting in postings[:MOST_VOUCHERS]})
-        columns = [name for name in VOUCHER if name in self._inputs.ledger.column_names]
-        rows = self._inputs.ledger.select(columns).take(pa.array(wanted, COUNT)).to_pylist() if columns else ()
+        columns = [name for name in VOUCHER if name in self._sides.ledger.column_names]
+        rows = self._sides.ledger.select(columns).take(pa.array(wanted, COUNT)).to_pylist() if columns else ()
         named = dict(zip(wanted, map(posting_of, rows), strict=False))
         vouchers = {}
         for first, postings in postings_of.items():
@@ -99,16 +98,16 @@ class Evidence:
             vouchers[first] = f"{'; '.join([*texts, *more])}{of_sum}"
         return vouchers
 
-    def _texts(
+    def _words(
         self,
-        vouchers: str,
         number: int,
+        vouchers: str,
         postings: list[int],
         row: Mapping[str, Any],
         ours: Mapping[str, Any],
         theirs: Mapping[str, Any],
-    ) -> dict[str, str | None]:
-        """Return what is said of an entry, with the columns of OUTCOME.
+    ) -> dict[str, Any]:
+        """Return the words of an entry by name, and which statuses fit.
 
         `row` has the entry and its posting as people see them; `ours` and `theirs` have the columns that are compared.
         """
@@ -116,38 +115,37 @@ class Evidence:
         bookings = 0 if equals.entries else len(postings)
         total = self._matched.total.get(first) if bookings else None
         is_sum = total is not None
-        booked = self._matched.amount.get(first, theirs["amount"]) if bookings else None
         has_amounts = ours["amount"] is not None and ours["currency"] == theirs["currency"]
         is_elsewhere = first in self._matched.elsewhere if is_sum else ours["account"] != theirs["account"]
         has_days = None not in (ours["date"], theirs["date"]) and (not is_sum or BY[self._matched.by[number]] == BY_DAY)
-        differs = {
-            "amount": has_amounts and booked != (total if is_sum else ours["amount"]),
-            "account": bookings > 0 and is_elsewhere,
-            "date": has_days and ours["date"] != theirs["date"],
-        }
+        booked = self._matched.amount.get(first, theirs["amount"])
         why = "" if bookings else self._why(ours)
-        # The first that is so.
-        statuses = {
-            "ambiguous": len(equals.entries) > 0,
-            "not_comparable": why != "",
-            "missing": not bookings,
+        differs = {
+            "another_amount": has_amounts and booked != (total if is_sum else ours["amount"]),
+            "another_account": bookings > 0 and is_elsewhere,
+            "another_date": has_days and ours["date"] != theirs["date"],
             "booked_twice": bookings > 1,
-            "another_amount": differs["amount"],
-            "another_account": differs["account"],
-            "another_date": differs["date"],
-            "in_a_sum": is_sum,
         }
-        status = next((status for status, is_so in statuses.items() if is_so), "booked")
+        fits = differs | {
+            "booked": True,
+            "in_a_sum": is_sum and not any(differs.values()),
+            "not_comparable": why != "",
+            "ambiguous": len(equals.entries) > 0,
+            "missing": not (bookings or why or equals.entries),
+            "has_other_currency": row["booked_amount"] is not None and not has_amounts,
+        }
         currency, day, job = (row.get(name) for name in ("currency", "date", "job_id"))
-        batch = row.get("batch_id") or "unknown"
-        expected = money = money_of(row.get("amount"), currency)
-        if is_sum:
-            expected = f"{money_of(total, currency)} ({row['matched_by']}, {self._sizes[first]} entries)"
-        if status == "in_a_sum":
-            return {"status": status, "differences": f"booked in {expected}: {vouchers}"}
+        of_sum = f"{money_of(total, currency)} ({row['matched_by']}, {self._sizes[first]} entries)"
+        if fits["in_a_sum"]:
+            # These may be nearly all entries, and nothing else is said of them.
+            return fits | {"expected": of_sum, "vouchers": vouchers}
+        batch, money = row.get("batch_id") or "unknown", money_of(row.get("amount"), currency)
         missing_equal = len(equals.entries) - len(equals.postings)
-        words = {
-            "account": account_of(row) if "account_code" in self._inputs.compared else "any account",
+        return fits | {
+            "about": ", ".join(
+                filter(None, [str(day or ""), _line(row.get("supplier") or row.get("description")), money])
+            ),
+            "account": account_of(row) if "account_code" in self._sides.compared else "any account",
             "batch": batch,
             "booked_account": account_of(row, "booked_"),
             "booked_date": str(row["booked_date"]),
@@ -157,8 +155,9 @@ class Evidence:
             "date": str(day or "an unknown day"),
             "days": self._days,
             "equal": len(equals.entries),
-            "expected": expected,
+            "expected": of_sum if is_sum else money,
             "is_early": self.last_day is None or (day is not None and self.last_day < day),
+            "is_in_another_month": str(row["booked_date"])[:7] != str(day)[:7],
             "is_in_doubt": row.get("state") in IN_DOUBT,
             "job": f"job {job}" if job else f"the job of batch {batch}",
             "ledger_until": str(self.last_day or "no day"),
@@ -167,22 +166,6 @@ class Evidence:
             "vouchers": vouchers,
             "why": why,
         }
-        sentences = {
-            "{equal} equal entries, {booked_equal} booked: {vouchers}": status == "ambiguous",
-            "amount {booked_money} instead of {expected}": differs["amount"],
-            "account {booked_account} instead of {account}": differs["account"],
-            "date {booked_date} instead of {date}": differs["date"],
-            "amount not compared: {booked_money} beside {money}": row["booked_amount"] is not None and not has_amounts,
-            "booked {bookings} times: {vouchers}": bookings > 1,
-        }
-        differences = "; ".join(sentence.format_map(words) for sentence, is_so in sentences.items() if is_so)
-        texts = {"status": status, "differences": differences or None}
-        check = next((check for check in CHECKS if check.status == status and check.where(words)), None)
-        if check is None:
-            return texts
-        about = ", ".join(filter(None, [str(day or ""), _line(row.get("supplier") or row.get("description")), money]))
-        said = {name: getattr(check, name).format_map(words) for name in ("message", "to_do")}
-        return texts | said | {"about": about, "severity": check.severity, "who": check.who}
 
     def _why(self, ours: Mapping[str, Any]) -> str:
         """Return why an entry without a posting cannot be compared, "" where it can."""
@@ -191,6 +174,18 @@ class Evidence:
             return f"its {unknown} is unknown here"
         is_foreign = self._currencies and ours["currency"] not in self._currencies
         return f"the ledger is in {', '.join(sorted(self._currencies - {UNKNOWN_CURRENCY}))}" if is_foreign else ""
+
+
+def _texts(words: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return the outcome of an entry, with the columns of OUTCOME, by its words."""
+    status = next(status for status in reversed(STATUSES) if words[status])
+    differences = "; ".join(text.format_map(words) for name, text in DIFFERENCES.items() if words[name])
+    outcome = {"status": status, "differences": differences or None}
+    check = next((check for check in CHECKS if check.status == status and words[check.where]), None)
+    if check is None:
+        return outcome
+    said = {name: getattr(check, name).format_map(words) for name in ("message", "to_do")}
+    return outcome | said | {"about": words["about"], "severity": check.severity, "who": check.who}
 
 
 def or_null(numbers: Numbers) -> pa.Array:

@@ -42,23 +42,14 @@ OF_POSTING = "booked_"
 
 @dataclass(frozen=True)
 class Inputs:
-    """The frames as they are matched.
+    """The frames as they are matched, with all their columns."""
 
-    Attributes
-    ----------
-    exported : pyarrow.Table
-        The entries that may be in the ledger, with `entry_id` and all their other columns.
-    ledger : pyarrow.Table
-        The postings, with all their columns.
-    unchecked : tuple of str
-        What is not compared, and why.
-    compared : frozenset of str
-        The columns that both frames have.
-    """
-
+    # The entries that may be in the ledger; their IDs are in `entry_id`.
     exported: pa.Table
     ledger: pa.Table
+    # What is not compared, and why.
     unchecked: tuple[str, ...]
+    # The columns that both frames have.
     compared: frozenset[str]
 
     @property

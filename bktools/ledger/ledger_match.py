@@ -51,9 +51,6 @@ class LedgerMatch(Result):
         How many postings on the entries' accounts, in their months, are matched with no entry.
     ledger_from, ledger_until : date
         First and last day of the postings; None for an empty ledger.
-    settlements : DataFrame
-        The evidence of the ledger about each batch with an unknown outcome, from `bktools verify`: batch_id, outcome
-        ("accepted", "released", null where it is not decided), evidence, postings to look at. Without rows otherwise.
 
     Notes
     -----
@@ -80,9 +77,6 @@ class LedgerMatch(Result):
     ledger_until: dt.date | None
     # Tables that are computed on first use.
     _listed: Mapping[str, Callable[[], pd.DataFrame]]
-    settlements: pd.DataFrame = dataclasses.field(
-        default_factory=lambda: pd.DataFrame(columns=["batch_id", "outcome", "evidence", "postings"])
-    )
 
     @functools.cached_property
     def postings(self) -> pd.DataFrame:
@@ -118,9 +112,6 @@ class LedgerMatch(Result):
     def has_arrived(self) -> bool:
         """Whether every entry is booked once, alone or in a sum, with its account, amount and date."""
         return set(self.counts) <= ARRIVED
-
-    def _handed_over(self) -> dict[str, pd.DataFrame]:
-        return super()._handed_over() | ({"settlements": self.settlements} if len(self.settlements) else {})
 
     def __repr__(self) -> str:
         lines = [*self.sums, *as_lines(self._named), *self.remarks, *self.account_lines(".open_accounts")]
@@ -190,14 +181,12 @@ class LedgerMatch(Result):
             changed = entries.dropna(subset="changed_since_export")
             lines += [f"changed since export: {entry}: {change}" for entry, change in _changes(changed.head(SHOWN))]
             lines += [f"changed since export: {len(changed) - SHOWN:,} more"] if len(changed) > SHOWN else []
-        outcomes = dict(zip(self.settlements["batch_id"], self.settlements["outcome"], strict=True))
-        in_doubt = entries[entries["state"].isin(IN_DOUBT)] if {"state", "batch_id"} <= {*entries} else entries[:0]
-        for batch, count in (in_doubt["batch_id"].value_counts(sort=False) if len(in_doubt) else pd.Series()).items():
+        if {"state", "batch_id"} <= {*entries}:
+            counts = entries.loc[entries["state"].isin(IN_DOUBT), "batch_id"].value_counts(sort=False)
             proof = "bktools verify says whether the ledger proves it"
-            if batch in outcomes:
-                outcome = outcomes[batch]
-                proof = "not decided" if pd.isna(outcome) else f"the ledger shows that it was {outcome}"
-            lines.append(f"outcome unknown: batch {batch} with {count:,} entries: {proof}")
+            lines += [
+                f"outcome unknown: batch {batch} with {count:,} entries: {proof}" for batch, count in counts.items()
+            ]
         return [*lines, *(f"not compared: {phrase}" for phrase in self.unchecked)]
 
     def _open_rows(self) -> list[tuple[str, ...]]:

@@ -80,5 +80,5 @@ def match_ledger(exported: Any, ledger: Any, *, days: SupportsIndex = DAYS) -> L
     days = rules.whole_number(name_of("days"), days, largest=MOST_DAYS)
     frames = read(exported, ledger)
     with engine("match_ledger", exported=frames.exported, ledger=frames.ledger) as connection:
-        compared = comparable(connection, frames)
-        return result(connection, frames, compared, matches(connection, frames, *compared, days), days)
+        sides = comparable(connection, frames)
+        return result(connection, sides, matches(connection, sides, days), days)

@@ -11,8 +11,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from bktools.ledger.columns import Flags, Numbers
-from bktools.ledger.inputs import Inputs
+from bktools.ledger.columns import Flags, Numbers, Sides
 from bktools.ledger.keys import Keys, groups
 from bktools.ledger.steps import BY, SEVERAL, STEPS, TABLES, WHOLE_SIDES, WHOLE_SUMS, Step
 from bktools.ledger.texts import Row, Scores, best_pairs, similar, words
@@ -28,38 +27,24 @@ MADE = {"size": "abs(amount)", "is_credit": "amount < 0", "month": "date_trunc('
 
 @dataclass
 class Matches:
-    """Which posting is matched with which entry, both by the numbers of their rows.
+    """Which posting is matched with which entry, both by the numbers of their rows."""
 
-    Attributes
-    ----------
-    posting : array
-        For each entry its posting; NOBODY where there is none. The entries of a sum have the same one.
-    by : array
-        For each entry the number in BY of the columns that agree; NOBODY where there is no posting.
-    score : array
-        For each entry, how similar the texts are, 0 to 100, where they were compared; otherwise NaN.
-    entry : array
-        For each posting its entry: alone, as part of a voucher's sum, or as a double; of a sum the first one.
-    is_double : array of bool
-        For each posting.
-    amount : dict
-        For an entry that several postings of a voucher are matched with, their sum; of a sum for its first entry.
-    total : dict
-        For the first entry of each sum the total of its entries.
-    elsewhere : set of int
-        The first entries of sums that are on other accounts.
-    tied : set of int
-        Entries of which no text tells those with a posting from those without.
-    """
-
+    # For each entry its posting; NOBODY where there is none. The entries of a sum have the same one.
     posting: Numbers
+    # For each entry the number in BY of the columns that agree; NOBODY where there is no posting.
     by: Numbers
+    # For each entry, how similar the texts are, 0 to 100, where they were compared; otherwise NaN.
     score: Scores
+    # For each posting its entry: alone, as part of a voucher's sum, or as a double; of a sum the first one.
     entry: Numbers
     is_double: Flags
+    # For an entry that several postings of a voucher are matched with, their sum; of a sum for its first entry.
     amount: dict[int, Decimal] = field(default_factory=dict)
+    # For the first entry of each sum the total of its entries.
     total: dict[int, Decimal] = field(default_factory=dict)
+    # The first entries of sums that are on other accounts.
     elsewhere: set[int] = field(default_factory=set)
+    # Entries of which no text tells those with a posting from those without.
     tied: set[int] = field(default_factory=set)
 
     def first(self) -> Numbers:
@@ -70,11 +55,9 @@ class Matches:
         return first
 
 
-def matches(
-    connection: duckdb.DuckDBPyConnection, inputs: Inputs, entries: pa.Table, postings: pa.Table, days: int
-) -> Matches:
+def matches(connection: duckdb.DuckDBPyConnection, sides: Sides, days: int) -> Matches:
     """Match entries with postings, as `comparable` returns them; `connection` has both by these names."""
-    search = _Search(connection, inputs, entries, postings, days)
+    search = _Search(connection, sides, days)
     for step in STEPS:
         if search.is_possible(step):
             search.take(step)
@@ -84,11 +67,9 @@ def matches(
 class _Search:
     """The entries and postings, those that are still open, and the matches so far."""
 
-    def __init__(
-        self, connection: duckdb.DuckDBPyConnection, inputs: Inputs, entries: pa.Table, postings: pa.Table, days: int
-    ) -> None:
-        self._connection, self._inputs = connection, inputs
-        self._entries, self._postings = entries, postings
+    def __init__(self, connection: duckdb.DuckDBPyConnection, sides: Sides, days: int) -> None:
+        self._connection, self._sides = connection, sides
+        entries, postings = sides.entries, sides.postings
         # How many days a posting may be later than its entry: the nearest first, later before earlier.
         self._offsets = sorted(range(-days, days + 1), key=lambda day: (abs(day), -day))
         self._unknown = {name for name in ("id", "document") if postings[name].null_count == len(postings)}
@@ -109,8 +90,12 @@ class _Search:
         has_entry, has_posting = self.matched.entry != NOBODY, self.matched.posting != NOBODY
         tables = {
             "matched_postings": pa.table({"no": np.flatnonzero(has_entry)}),
-            "open_entries": self._entries.filter(pa.array(~has_posting)) if has_posting.any() else self._entries,
-            "open_postings": self._postings.filter(pa.array(~has_entry)) if has_entry.any() else self._postings,
+            "open_entries": self._sides.entries.filter(pa.array(~has_posting))
+            if has_posting.any()
+            else self._sides.entries,
+            "open_postings": self._sides.postings.filter(pa.array(~has_entry))
+            if has_entry.any()
+            else self._sides.postings,
         }
         for name, table in tables.items():
             self._connection.register(name, table)
@@ -126,7 +111,7 @@ class _Search:
             return True
         needed = {NEEDED[key] for key in {*step.group, "amount"} & NEEDED.keys()}
         is_told = not step.differs or bool((self.matched.by == BY.index(step.by)).any())
-        return needed <= self._inputs.compared and is_told
+        return needed <= self._sides.compared and is_told
 
     def take(self, step: Step) -> None:
         """Match the open entries and postings that agree in the columns of a step."""
@@ -214,8 +199,8 @@ class _Search:
     def _rows(self, table: str, wanted: Numbers) -> Mapping[int, Row]:
         """Return text, amount and date of rows, by their numbers."""
         rows = self._rows_of(f"SELECT no, amount, date FROM {table} SEMI JOIN wanted USING (no)", wanted)
-        texts = (self._entries if table == "open_entries" else self._postings).column("text")
-        scale = self._inputs.money.scale
+        texts = (self._sides.entries if table == "open_entries" else self._sides.postings).column("text")
+        scale = self._sides.money.scale
         return {
             no: Row(
                 words(texts[no].as_py() or ""),

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -36,42 +34,26 @@ MOST_UNRESOLVED = 3
 SHOWN = 10
 
 
-@dataclass(frozen=True)
-class Sending:
-    """The journal's data about the sending of a batch.
+class Sending(NamedTuple):
+    """The journal's data about the sending of a batch."""
 
-    Attributes
-    ----------
-    ends_at : datetime or None
-        When its job has ended at the latest, None where it is not known when it was sent.
-    undelivered : str
-        Why an answer may exist that the journal does not have, "" where there is none.
-    """
-
+    # When its job has ended at the latest, None where it is not known when it was sent.
     ends_at: dt.datetime | None
+    # Why an answer may exist that the journal does not have, "" where there is none.
     undelivered: str = ""
 
 
 @dataclass(frozen=True)
 class Settlement:
-    """The evidence of the ledger about a batch in doubt.
-
-    Attributes
-    ----------
-    batch_id : str
-        The batch.
-    outcome : str or None
-        "accepted" where each of its entries is booked once, alone or in a sum; "released" where it is proven that none is;
-        None where the ledger does not decide it.
-    text : str
-        The evidence, for a journal that keeps it; where nothing is decided, the reason and what to do.
-    postings : tuple of str
-        The postings to look at, where nothing is decided.
-    """
+    """The evidence of the ledger about a batch in doubt."""
 
     batch_id: str
+    # "accepted" where each of its entries is booked once, alone or in a sum; "released" where it is proven that none
+    # is; None where the ledger does not decide it.
     outcome: str | None
+    # The evidence, for a journal that keeps it; where nothing is decided, the reason and what to do.
     text: str
+    # The postings to look at, where nothing is decided.
     postings: tuple[str, ...] = ()
 
 
@@ -83,25 +65,10 @@ def settlements(
     explained: Sequence[str] = (),
     days: int = DAYS,
 ) -> list[Settlement]:
-    """Return the evidence of a ledger about each batch with an unknown outcome.
+    """Return the evidence of a ledger about each batch with an unknown outcome: those of `sendings`.
 
-    Parameters
-    ----------
-    exported : DataFrame
-        Every exported entry of the company, as `load_export_jobs(entries=True)` returns it.
-    ledger : DataFrame
-        As `read_general_ledger` returns it.
-    sendings : mapping
-        The journal's data about each batch with an unknown outcome.
-    explained : sequence of str
-        Vouchers, or documents, that a person has looked up: they hold no entry of a batch in doubt.
-    days : int
-        As in `match_ledger`.
-
-    Raises
-    ------
-    ArgumentError
-        When the ledger has no such voucher or document.
+    `exported` has every exported entry of the company; `explained` names vouchers, or documents, that a person has
+    looked up: they hold no entry of a batch in doubt.
     """
     batches = sorted(set(sendings) & set(exported["batch_id"]))
     if not batches:
@@ -240,11 +207,8 @@ class _Evidence:
         earlier = before.loc[before["sent_at"] < sent, "batch_id"]
         shown_batches = sorted(set(earlier) - set(before.loc[~is_there, "batch_id"]))
         strange = sorted(set(_accounts(rows)) - set(_accounts(before[is_there])))
-        keys = _amounts_by(rows, *GROUPS[2:]).keys()
-        missing = sum(
-            not keys.isdisjoint(_amounts_by(before.loc[[row_number]], *GROUPS[2:]))
-            for row_number in before.index[~is_there]
-        )
+        lacking = _in_groups(before[~is_there], *GROUPS[2:])
+        missing = lacking.index[lacking["group"].isin(_in_groups(rows, *GROUPS[2:])["group"])].nunique()
         reasons = {
             "no batch that was accepted before it is there as a whole: it is not known where this accounting system "
             "books": not shown_batches,
@@ -282,7 +246,7 @@ class _Evidence:
 
     def _zero(self, rows: pd.DataFrame) -> Iterator[_Verdict]:
         """Yield a refusal of a batch of which a group sums up to zero: a sum with it is the same as one without it."""
-        if not all(sum(amounts, Decimal()) for amounts in _amounts_by(rows, *GROUPS).values()):
+        if (_in_groups(rows, *GROUPS).groupby("group")["amount"].sum() == 0).any():
             yield _not_decided("some of its entries sum up to zero, so no sum shows whether it has them")
 
     def _unexplained(self, rows: pd.DataFrame, match: _Match) -> list[int]:
@@ -296,7 +260,7 @@ class _Evidence:
     def _fits(self, rows: pd.DataFrame, match: _Match) -> list[int]:
         """Return unexplained postings that may hold the batch: on its accounts any, on others by the sum."""
         amounts = set(rows["amount"])
-        for parts in _amounts_by(rows, *GROUPS).values():
+        for parts in _in_groups(rows, *GROUPS).groupby("group")["amount"].agg(list):
             debit, credit = sum(part for part in parts if part > 0), sum(part for part in parts if part < 0)
             if len(parts) > 1:
                 amounts |= {sign * amount for amount in (debit + credit, debit, credit) for sign in (1, -1)} - {0}
@@ -333,9 +297,6 @@ class _Match:
 
     def __init__(self, match: LedgerMatch) -> None:
         self.entries = match.entries
-        for name in ("sent_at", "batch_id", "state"):
-            if name not in self.entries:
-                self.entries[name] = None
         postings = match.postings.astype({"line": int})
         self._entry_of = postings.set_index("line")["entry_id"].dropna()
         self.explained = set(postings.loc[postings["status"].isin(ARRIVED), "line"])
@@ -351,25 +312,23 @@ def _accounts(rows: pd.DataFrame) -> list[str]:
     return list(rows["account_code"].dropna().str.strip().unique()) if "account_code" in rows else []
 
 
-KEYS: Mapping[str, Callable[[Mapping[Any, Any]], Any]] = {
-    "batch": lambda row: row["batch_id"],
-    "account": lambda row: row["account_code"].strip(),
-    "document": lambda row: row["document_number"].strip().lower() or None,
-    "date": lambda row: row["date"].date(),
-    "month": lambda row: row["date"].date().replace(day=1),
-}
-COLUMNS = {"batch": "batch_id", "account": "account_code", "document": "document_number"}
-
-
-def _amounts_by(rows: pd.DataFrame, *groups: Sequence[str]) -> dict[tuple[Any, ...], list[Decimal]]:
-    """Return the amounts of each group by its key, without the entries that lack a column of it."""
-    amounts: dict[tuple[Any, ...], list[Decimal]] = defaultdict(list)
-    for columns in groups:
-        names = [COLUMNS.get(column, "date") for column in columns]
-        if not {*names, "amount"} <= set(rows.columns):
-            continue
-        for row in rows.dropna(subset=[*names, "amount"]).to_dict("records"):
-            key = tuple(KEYS[column](row) for column in columns)
-            if None not in key:
-                amounts[*columns, *key, str(row.get("currency", ""))].append(row["amount"])
-    return amounts
+def _in_groups(rows: pd.DataFrame, *groups: Sequence[str]) -> pd.DataFrame:
+    """Return the group and amount of each entry in each kind of group, without entries that lack a column of it."""
+    values = {
+        "batch": rows["batch_id"],
+        "account": rows["account_code"].str.strip(),
+        "date": rows["date"].dt.strftime("%Y-%m-%d"),
+        "month": rows["date"].dt.strftime("%Y-%m"),
+        "currency": rows["currency"].fillna(""),
+        "amount": rows["amount"],
+    }
+    if "document_number" in rows:
+        values["document"] = rows["document_number"].str.strip().str.lower().replace("", None)
+    known = pd.DataFrame(values)
+    parts = []
+    for names in groups:
+        if {*names} <= {*known}:
+            part = known[[*names, "currency", "amount"]].dropna()
+            keys = [(names, *key) for *key, _ in part.itertuples(index=False)]
+            parts.append(part[["amount"]].assign(group=pd.Series(keys, part.index, "object")))
+    return pd.concat(parts)

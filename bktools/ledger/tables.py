@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import partial
 
 import duckdb
@@ -16,9 +16,9 @@ from bktools.frames.engine import engine, kept
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, TEXT, to_pandas
 from bktools.ledger.checks import SEVERITIES
-from bktools.ledger.columns import Flags, Numbers
+from bktools.ledger.columns import Flags, Numbers, Sides
 from bktools.ledger.findings import Equals, Evidence, or_null
-from bktools.ledger.inputs import OF_POSTING, Inputs
+from bktools.ledger.inputs import OF_POSTING
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.matches import NOBODY, Matches
 from bktools.ledger.steps import BY, EXACTLY
@@ -89,21 +89,15 @@ ORDER BY account NULLS FIRST, month, currency
 """
 
 
-def result(
-    connection: duckdb.DuckDBPyConnection,
-    inputs: Inputs,
-    compared: tuple[pa.Table, pa.Table],
-    matched: Matches,
-    days: int,
-) -> LedgerMatch:
-    """Return the match; `connection` has the tables of `matches`, and `compared` is what `comparable` returned."""
+def result(connection: duckdb.DuckDBPyConnection, sides: Sides, matched: Matches, days: int) -> LedgerMatch:
+    """Return the match; `connection` has the tables of `matches`."""
     ambiguous = _without_ambiguous(connection, matched)
     not_exported = np.asarray(connection.execute(NOT_EXPORTED).fetchnumpy()["no"])
     doubles = np.bincount(matched.entry[matched.is_double & (matched.entry != NOBODY)], minlength=len(matched.posting))
     bookings = np.where(matched.posting == NOBODY, 0, 1 + doubles[matched.first()])
-    evidence = Evidence(inputs, compared, matched, ambiguous, days)
-    entries = _with_evidence(inputs, matched, evidence.first)
-    is_plain = (bookings == 1) & (matched.by == BY.index(EXACTLY)) & _are_same(entries, inputs.compared)
+    evidence = Evidence(sides, matched, ambiguous, days)
+    entries = _with_evidence(sides, matched, evidence.first)
+    is_plain = (bookings == 1) & (matched.by == BY.index(EXACTLY)) & _are_same(entries, sides.compared)
     is_plain[list(matched.amount)] = False
     numbers = np.flatnonzero(~is_plain)
     texts = evidence.outcomes(numbers, entries)
@@ -113,15 +107,13 @@ def result(
     return LedgerMatch(
         entries=to_pandas(entries),
         findings=to_pandas(findings),
-        unchecked=inputs.unchecked,
+        unchecked=sides.unchecked,
         not_from_export=len(not_exported),
         ledger_from=evidence.first_day,
         ledger_until=evidence.last_day,
         _listed={
-            "totals": partial(_totals, compared, matched, not_exported),
-            "postings": partial(
-                _postings, inputs, matched, entries.column("status"), not_exported, [*ambiguous.values()]
-            ),
+            "totals": partial(_totals, sides, matched, not_exported),
+            "postings": partial(_postings, sides, matched, entries.column("status"), not_exported, ambiguous),
         },
     )
 
@@ -142,16 +134,16 @@ def _without_ambiguous(connection: duckdb.DuckDBPyConnection, matched: Matches) 
     return ambiguous
 
 
-def _with_evidence(inputs: Inputs, matched: Matches, first: Numbers) -> pa.Table:
+def _with_evidence(sides: Sides, matched: Matches, first: Numbers) -> pa.Table:
     """Return the entries with the columns of the posting of each, and how it was matched."""
-    entries, numbers = inputs.exported, or_null(matched.posting)
+    entries, numbers = sides.exported, or_null(matched.posting)
     for name in EVIDENCE:
-        if name in inputs.ledger.column_names:
-            entries = entries.append_column(f"{OF_POSTING}{name}", inputs.ledger.column(name).take(numbers))
+        if name in sides.ledger.column_names:
+            entries = entries.append_column(f"{OF_POSTING}{name}", sides.ledger.column(name).take(numbers))
     if matched.amount:
         # A voucher books the sum of its postings.
         is_sum = np.isin(first, list(matched.amount))
-        sums = pa.array([matched.amount[entry] for entry in first[is_sum].tolist()], inputs.money)
+        sums = pa.array([matched.amount[entry] for entry in first[is_sum].tolist()], sides.money)
         amounts = pc.replace_with_mask(entries.column("booked_amount"), pa.array(is_sum), sums)
         entries = entries.set_column(entries.column_names.index("booked_amount"), "booked_amount", amounts)
     entries = entries.append_column("matched_by", pa.array(BY, TEXT).take(or_null(matched.by)))
@@ -189,14 +181,14 @@ def _findings(entries: pa.Table, numbers: Numbers, texts: pa.Table) -> pa.Table:
     return findings.select([*dict.fromkeys([*first, *in_reading_order(findings.column_names)])])
 
 
-def _totals(compared: tuple[pa.Table, pa.Table], matched: Matches, not_exported: Numbers) -> pd.DataFrame:
+def _totals(sides: Sides, matched: Matches, not_exported: Numbers) -> pd.DataFrame:
     """Return the sums of both sides by account, month and currency."""
     # The postings of vouchers that are matched as a sum, each with the one on the account of the cost.
     beside = np.flatnonzero(np.isin(matched.entry, list(matched.amount)) & ~matched.is_double)
     cost = matched.posting[matched.entry[beside]]
     tables = {
-        "entries": compared[0],
-        "postings": compared[1],
+        "entries": sides.entries,
+        "postings": sides.postings,
         "not_exported": pa.table({"no": not_exported}),
         "beside": pa.table({"no": beside, "cost": cost}),
     }
@@ -205,13 +197,16 @@ def _totals(compared: tuple[pa.Table, pa.Table], matched: Matches, not_exported:
 
 
 def _postings(
-    inputs: Inputs, matched: Matches, status: pa.ChunkedArray, not_exported: Numbers, ambiguous: Sequence[Equals]
+    sides: Sides, matched: Matches, status: pa.ChunkedArray, not_exported: Numbers, ambiguous: Mapping[int, Equals]
 ) -> pd.DataFrame:
     """Return the postings with the entry of each (of a sum the first one), and its status."""
     entries = or_null(matched.entry)
     statuses = status.take(entries).to_pandas().to_numpy(dtype=object)
     statuses[not_exported] = NOT_FROM_EXPORT
-    statuses[[posting for equals in ambiguous for posting in equals.postings]] = "ambiguous"
-    table = with_column(inputs.ledger, "status", pa.array(statuses, TEXT, from_pandas=True))
-    table = with_column(table, "entry_id", inputs.exported.column("entry_id").take(entries))
+    for number, equals in ambiguous.items():
+        # All equal entries have the same postings.
+        if number == equals.entries[0]:
+            statuses[equals.postings] = "ambiguous"
+    table = with_column(sides.ledger, "status", pa.array(statuses, TEXT, from_pandas=True))
+    table = with_column(table, "entry_id", sides.exported.column("entry_id").take(entries))
     return to_pandas(table.select(in_reading_order(table.column_names)))

@@ -81,14 +81,10 @@ def best_pairs(
     return entries[one], postings[other], scores[one, other]
 
 
-def _distances(ours: Sequence[int | None], theirs: Sequence[int | None]) -> Numbers:
-    """Return how far days or amounts of all pairs are apart, as ranks of the same order; least where one is unknown."""
-    # An amount may have more digits than a number of 64 bits.
-    one, other = (np.array([value or 0 for value in side], object) for side in (ours, theirs))
-    distances = np.abs(np.subtract.outer(one, other))
-    distances[[value is None for value in ours], :] = 0
-    distances[:, [value is None for value in theirs]] = 0
-    return np.unique(distances, return_inverse=True)[1].reshape(distances.shape)
+def _distances(ours: Sequence[int | None], theirs: Sequence[int | None]) -> Scores:
+    """Return how far days or amounts of all pairs are apart; 0 where one is unknown."""
+    one, other = (np.array(side, dtype=np.float64) for side in (ours, theirs))
+    return np.nan_to_num(np.abs(np.subtract.outer(one, other)))
 
 
 def _scores(ours: Sequence[Row], theirs: Sequence[Row]) -> Scores:

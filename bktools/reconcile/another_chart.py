@@ -15,14 +15,8 @@ FEWEST = 3
 def another_chart(matches: Iterable[Mapping[str, Any]], named: CompanyInFile | None, before: Mapping[str, Any]) -> str:
     """Return why a chart looks like another company's, "" where it does not.
 
-    Parameters
-    ----------
-    matches : iterable of mapping
-        The rows of `tables.CHART_MATCH`, one for each company of the chart.
-    named : CompanyInFile, optional
-        The company that the chart's file names.
-    before : mapping
-        By company, the one that the file of its last chart named.
+    `matches` are the rows of `tables.CHART_MATCH`, one for each company of the chart; `named` is the company that its
+    file names, and `before` by company the one that the file of its last chart named.
     """
     reasons = [reason for match in matches if (reason := _reason(match, named, before.get(match["company_id"])))]
     return f"the chart looks like another company's: {'; '.join(reasons)}" if reasons else ""

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from bktools.contract.accounts import CompanyInFile
-from bktools.frames.engine import are_few, has_order, in_memory, is_spark, source_of
+from bktools.frames.engine import are_few, in_memory, is_spark, source_of
 from bktools.frames.names import last_import
 from bktools.reconcile import inputs, spark, tables
 from bktools.reconcile.reconciliation import Reconciliation
@@ -70,13 +70,15 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     """
     frames = {"chart": chart, "accounts": accounts, "categories": categories}
     if any(is_spark(frame) for frame in frames.values()):
-        results, columns = spark.results(frames, _last_import(accounts))
+        imported = in_memory(accounts, "accounts", ("state", "updated_at"))
+        results, columns = spark.results(frames, last_import(imported))
         listed = results.__getitem__
     else:
         sides = inputs.read(frames)
         columns = sides["chart"].schema.names
         names = OF_FEW if are_few(sides.values()) else FIRST
-        results = tables.results(sides, names, _last_import(accounts))
+        known = sides["accounts"]
+        results = tables.results(sides, names, last_import(known) if isinstance(known, pa.Table) else "")
 
         @functools.cache
         def listed(name: str) -> pa.Table:
@@ -87,17 +89,7 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     before = source_of(accounts).get("companies_in_charts", {})
     return Reconciliation(
         listed,
-        unchecked=inputs.unchecked(columns),
+        unchecked=() if inputs.TAX_CODE in columns else ("tax codes, because the chart has no column for them",),
         company_in_file=None if named is None else CompanyInFile(*named),
         companies_before={company: CompanyInFile(*names) for company, names in before.items()},
     )
-
-
-def _last_import(accounts: Any) -> str:
-    """Return when a list of accounts was last imported, in brackets; empty where the frame does not say.
-
-    Other lazy frames than those of PySpark are not asked, because they would run once more.
-    """
-    if not (has_order(accounts) or is_spark(accounts)):
-        return ""
-    return last_import(in_memory(accounts, "accounts", ("state", "updated_at")))

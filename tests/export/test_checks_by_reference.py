@@ -111,7 +111,8 @@ def test_every_check_agrees_with_the_reference(state, world):
         found[line].append(name)
     assert found == expected
     of_severity = plan.findings.groupby("severity")["check"].agg(set)
-    assert of_severity["info"] == {"reversal", "foreign_currency"}
+    # A world may be without a reversal.
+    assert {"foreign_currency"} <= of_severity["info"] <= {"reversal", "foreign_currency"}
     assert of_severity["warning"] >= {"earlier_period", "suspected_duplicate", "no_employee"}
     errors = {check.name for check in CHECKS if check.severity == "error"}
     reasons = {line: next((name for name in names if name in errors), None) for line, names in expected.items()}

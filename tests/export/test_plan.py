@@ -79,9 +79,9 @@ def test_what_it_shows_is_escaped(entries):
 
 
 def test_an_unknown_batch_is_refused(entries):
-    """There is no body for a batch that is not in the plan."""
+    """There is no request for a batch that is not in the plan."""
     with pytest.raises(PlanError, match="no batch"):
-        compose_export_jobs(entries(1)).body("0" * 20)
+        compose_export_jobs(entries(1)).request("0" * 20)
 
 
 CATEGORIES = pd.DataFrame(

@@ -149,8 +149,12 @@ DAMAGE = {
             ("entries.parquet", "ids that are numbers", lambda table: set_column(table, "id", range(len(table)))),
             ("entries.parquet", "ids that are gone", lambda table: set_column(table, "id", [None] * len(table))),
             ("entries.parquet", "fewer", lambda table: table.slice(1)),
-            ("batches.parquet", "without counts", lambda table: table.drop_columns(["entries"])),
-            ("batches.parquet", "counts that are text", lambda table: set_column(table, "entries", ["x"] * len(table))),
+            ("entries.parquet", "one twice", lambda table: pa.concat_tables([table, table.slice(0, 1)])),
+            (
+                "entries.parquet",
+                "lines that are text",
+                lambda table: table.append_column("split_line", [["x"] * len(table)]),
+            ),
             ("not_ready.parquet", "without reasons", lambda table: table.drop_columns(["reason"])),
         )
     },

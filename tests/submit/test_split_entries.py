@@ -124,7 +124,7 @@ def test_a_split_entry_is_sent_once(read, sandbox, service, tmp_path):
     """Its ID is once in the body and counts as one entry; the journal keeps each line, exactly."""
     lines = (*LINES, (THREE, "2026-10-03", "1.00", "EUR", TRAVEL, "V19", "Bus", "approved"))
     plan = bktools.compose_export_jobs(read(lines, split_lines=True), max_entries=2)
-    assert [plan.entry_ids(batch) for batch in plan.batches["batch_id"]] == [[ONE, TWO], [THREE]]
+    assert [plan.request(batch).entry_ids for batch in plan.batches["batch_id"]] == [[ONE, TWO], [THREE]]
     assert set(bktools.submit_export_jobs(plan, apply=True, wait=30, service=service)["outcome"]) == {"ACCEPTED"}
     assert sandbox.server.accepted_entries() == dict.fromkeys((ONE, TWO, THREE), 1)
     history = bktools.load_export_jobs(entries=True, service=service)

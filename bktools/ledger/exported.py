@@ -1,4 +1,4 @@
-"""Exported entries beside their file, which has values that the journal lacks, and values that have changed."""
+"""The exported entries that a ledger is compared with: those of its months, with what their file says of them."""
 
 from __future__ import annotations
 
@@ -33,27 +33,37 @@ ORDER BY ours.no, theirs.split_line
 """
 
 
+def entries_of_months(
+    exported: pd.DataFrame, postings: pd.DataFrame, month: str | None = None
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return the entries of a month, or of the months in the ledger, and a phrase about the others that are left out.
+
+    The month of an entry is that of its close, or of its date where the journal has no close.
+    """
+    months: pd.Series = exported["period"].fillna(exported["date"].dt.strftime("%Y-%m"))
+    if month is not None:
+        unknown = int(months.isna().sum())
+        phrases = (
+            (f"{counted(unknown, 'entry', 'entries')} without a month: give their file with --entries",)
+            if unknown
+            else ()
+        )
+        return exported[(months == month).fillna(value=False)], phrases
+    days = postings["date"].dt.strftime("%Y-%m")
+    is_covered = months.between(days.min(), days.max()) if len(days) else months.isna()
+    is_covered = is_covered.fillna(value=False) | months.isna()
+    others = months[~is_covered].value_counts().sort_index()
+    span = f"which has postings of {days.min()} to {days.max()}" if len(days) else "which has no postings"
+    return exported[is_covered], tuple(
+        f"{count:,} entries of {other}, a month that is not in the ledger, {span}" for other, count in others.items()
+    )
+
+
 def with_file(exported: pd.DataFrame, entries: Any) -> pd.DataFrame:
     """Return exported entries with the values that the journal lacks, from the file of the entries, by ID and line.
 
-    Parameters
-    ----------
-    exported : DataFrame
-        As `load_export_jobs(entries=True)` returns it.
-    entries : DataFrame or pyarrow.Table
-        As `read_entries` returns it, with names: `id`, and any of the journal's columns; `document_number` is added
-        where there is one, and `split_line` says which lines are the parts of one entry.
-
-    Returns
-    -------
-    DataFrame
-        The exported entries, with all lines of an entry that the journal has without an amount; `changed_since_export`
-        has each value of the journal beside another one of the file.
-
-    Raises
-    ------
-    InputError
-        When an entry is on several lines of the file, which are not said to be its parts.
+    An entry that the journal has without an amount gets all its lines of the file; `document_number` is added where the
+    file has one, and `changed_since_export` has each value of the journal beside another one of the file.
     """
     ours, theirs = _numbered(in_memory(exported, "exported")), _numbered(in_memory(entries, "entries"))
     # The engine would round the finest amount to the decimals of the coarsest.

@@ -1,4 +1,4 @@
-"""Exported entries beside their file: what the journal lacks, the lines of split entries, and what has changed since."""
+"""Exported entries of some months beside their file: what the journal lacks, the lines of split entries, changes since."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from worlds import exported
 
 from bktools.errors import InputError
-from bktools.ledger.entries_file import with_file
+from bktools.ledger.exported import entries_of_months, with_file
 
 
 def file_of(entries, **changes):
@@ -51,3 +51,13 @@ def test_what_changed_since_the_export_is_said():
     said = filled["changed_since_export"].tolist()
     assert pd.isna(said[0])
     assert said[1] == "amount -107.00 → -170.50; category Travel → Car"
+
+
+def test_entries_of_no_month_are_left_out_of_a_month_with_a_phrase():
+    """Of a named month only its own entries are compared, and those without a month are said; the ledger's months take them."""
+    entries = exported(3).assign(period=["2026-10", None, None])
+    entries.loc[2, "date"] = None
+    postings = entries.head(2)
+    months, phrases = entries_of_months(entries, postings, "2026-10")
+    assert (len(months), phrases) == (2, ("1 entry without a month: give their file with --entries",))
+    assert [len(entries_of_months(entries, postings)[0]), entries_of_months(entries, postings)[1]] == [3, ()]
