@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import CACHE, FILTERS, SERVICE, Group, option
@@ -93,26 +91,25 @@ def loader(noun: Noun[Any]) -> Callable[..., None]:
             section=CACHE,
         ),
         filters: Any = None,
-    ) -> None:
+    ) -> Exit:
         from bktools.snapshots.options import Options
         from bktools.snapshots.tables import load_table
 
-        with connection.open() as service:
-            companies = "all" if company == ["all"] else company or None
-            if companies_file is not None:
-                if company:
-                    raise ArgumentError("--companies", "cannot be combined with --company")
-                companies = companies_in(companies_file, service.settings.company_names)
-            freshness = Options(
-                as_of=as_of, max_age=age("--max-age", max_age), refresh=refresh, verify=verify, on_error=on_error
-            )
-            frame = load_table(noun, companies, filters, freshness, service=service)
-            results.hand_over(frame, list(noun.shown))
-            failures = frame.attrs["bktools"].get("failures", [])
-            for failure in failures:
-                tell(f"bktools: company {failure['company']}: {failure['message']}; {failure['to_do']}")
-            if failures:
-                raise typer.Exit(Exit.SOME_COMPANIES)
+        service = connection.service
+        companies = "all" if company == ["all"] else company or None
+        if companies_file is not None:
+            if company:
+                raise ArgumentError("--companies", "cannot be combined with --company")
+            companies = companies_in(companies_file, service.settings.company_names)
+        freshness = Options(
+            as_of=as_of, max_age=age("--max-age", max_age), refresh=refresh, verify=verify, on_error=on_error
+        )
+        frame = load_table(noun, companies, filters, freshness, service=service)
+        results.hand_over(frame, list(noun.shown))
+        failures = frame.attrs["bktools"].get("failures", [])
+        for failure in failures:
+            tell(f"bktools: company {failure['company']}: {failure['message']}; {failure['to_do']}")
+        return Exit.SOME_COMPANIES if failures else Exit.DONE
 
     load.__annotations__["filters"] = Annotated[dict[str, Any], Group(dict, declared)]
     load.__name__, load.__doc__ = noun.name, _HELP.format(title=noun.title, example=noun.example)

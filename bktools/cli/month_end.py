@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 import bktools
 from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import option
 from bktools.cli.tables import counts
-from bktools.errors import ArgumentError
 from bktools.frames.codes import counted
 
 if TYPE_CHECKING:
@@ -38,9 +35,7 @@ class Arguments:
     """The options that `close_month` takes as its arguments."""
 
     apply: bool = options.APPLY
-    month: str | None = option(
-        "--month YYYY-MM", "The month, such as 2026-10; by default the last full one with entries."
-    )
+    month: str | None = options.month_option("The month, such as 2026-10; by default the last full one with entries.")
     max_entries: int = options.MAX_ENTRIES
     wait: float = options.WAIT
     others_export: bool = options.OTHERS_EXPORT
@@ -61,11 +56,10 @@ def month_end(
     entries: files.EntriesBesideChart,
     connection: options.ConnectsToCompany,
     arguments: Annotated[Arguments, options.Group(Arguments)],
-    fail_on: str | None = option(
-        "--fail-on SEVERITY",
-        "Exit 11 when entries are held back (held), or something is to be done (error, or warning and worse).",
+    fail_on: str | None = options.fail_on_option(
+        "Exit 11 when entries are held back (held), or something is to be done (error, or warning and worse).", FAIL_ON
     ),
-) -> None:
+) -> Exit:
     """Close a month: reconcile, create accounts, export, report.
 
     Entries that are ready are exported; the others are listed with the reasons and wait for the next close. Everything is
@@ -73,27 +67,24 @@ def month_end(
 
     Example: bktools month-end --sandbox --apply
     """
-    if fail_on is not None and fail_on not in FAIL_ON:
-        raise ArgumentError("--fail-on", f"must be one of {', '.join(FAIL_ON)}", fail_on)
     from bktools.journal.export_jobs import open_questions
 
-    with connection.open() as service:
-        company = options.the_company(service)
-        for question in open_questions(company, service=service):
-            results.say(f"outcome unknown: {question}\n")
-        note = " (embedded service: not real books)" if service.settings.is_sandbox else ""
-        results.say(f"Month-end of company {company} · {service.settings.environment}{note}\n")
-        chart, entries = (file.or_sample(service, "--chart and --entries") for file in (chart, entries))
-        accounts = chart.read(bktools.read_chart_of_accounts, company=company)
-        results.say(_line("chart", files.recognised(accounts.attrs["bktools"])))
-        # Loaded once: names in the entries are looked up in them, and the close is made from them.
-        tables = files.tables_of(service, company, refresh=True)
-        rows = files.read_entries(entries, company, tables, required=("category_id",))
-        results.say(_line("entries", files.recognised(rows.attrs["bktools"])))
-        close = bktools.close_month(
-            accounts, rows, company=company, categories=tables["categories"], employees=tables["employees"],
-            **vars(arguments), seen=_say_step, service=service,
-        )  # fmt: skip
+    service, company = connection.service, connection.company_id
+    for question in open_questions(company, service=service):
+        results.say(f"outcome unknown: {question}\n")
+    note = " (embedded service: not real books)" if service.settings.is_sandbox else ""
+    results.say(f"Month-end of company {company} · {service.settings.environment}{note}\n")
+    chart, entries = (file.or_sample(service, "--chart and --entries") for file in (chart, entries))
+    accounts = chart.read(bktools.read_chart_of_accounts, company=company)
+    results.say(_line("chart", files.recognised(accounts.attrs["bktools"])))
+    # Loaded once: names in the entries are looked up in them, and the close is made from them.
+    tables = files.tables_of(service, company, refresh=True)
+    rows = files.read_entries(entries, company, tables, required=("category_id",))
+    results.say(_line("entries", files.recognised(rows.attrs["bktools"])))
+    close = bktools.close_month(
+        accounts, rows, company=company, categories=tables["categories"], employees=tables["employees"],
+        **vars(arguments), seen=_say_step, service=service,
+    )  # fmt: skip
     _say_to_do(close)
     _say_persons(close, is_named=arguments.by is not None)
     questions = [
@@ -111,9 +102,8 @@ def month_end(
         outcome_unknown=questions,
     )
     if questions or (arguments.apply and close.run.is_incomplete):
-        raise typer.Exit(Exit.INCOMPLETE)
-    if fail_on is not None and FAIL_ON[fail_on](close):
-        raise typer.Exit(Exit.FINDINGS)
+        return Exit.INCOMPLETE
+    return Exit.FINDINGS if fail_on is not None and FAIL_ON[fail_on](close) else Exit.DONE
 
 
 def _say_persons(close: Close, *, is_named: bool) -> None:

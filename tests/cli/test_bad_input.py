@@ -148,6 +148,22 @@ def test_the_folder_one_stands_in(run):
     assert run("accounts", "list", "--sandbox").stdout.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "month-end --chart missing.csv",
+        "export compose missing.csv",
+        "verify --ledger missing.csv",
+        "fixes missing.xlsx",
+    ],
+)
+def test_a_wrong_month_is_told_before_a_file_is_read(run, command):
+    """The option is refused before the service is opened and a file is looked for."""
+    done = run(*command.split(), "--sandbox", "--month", "October")
+    assert (done.returncode, done.stdout) == (Exit.INPUT, "")
+    assert one_line(done) == "bktools: --month must be a month such as 2026-10, got 'October'\n"
+
+
 def test_wrong_option(run):
     """An option that is none ends with the usual code and names it."""
     done = run("month-end", "--sandbx")
