@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from bktools.close.close import Close
     from bktools.close.figures import Valued
     from bktools.export import ExportPlan
+    from bktools.reconcile import Reconciliation
 
 
 # By the word of --fail-on.
@@ -129,6 +129,11 @@ def _figures(close: Close) -> str:
     return "\n".join([first, *(_line("", line) for line in others)])
 
 
+def _actions(reconciliation: Reconciliation) -> str:
+    actions = reconciliation.table("actions")["action"].to_pylist()
+    return counts("unchanged" if action == "none" else f"to {action}" for action in actions) or "no accounts"
+
+
 def _outcomes(rows: list[dict[str, Any]]) -> str:
     return counts(row["outcome"] for row in rows) or "none"
 
@@ -138,7 +143,7 @@ STEPS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "month": ("month", str),
     "categories": ("categories", lambda frame: f"{len(frame)} rows"),
     "employees": ("employees", lambda frame: f"{len(frame)} rows"),
-    "reconciled": ("reconcile", lambda reconciliation: _verbs(reconciliation.table("actions")["action"].to_pylist())),
+    "reconciled": ("reconcile", _actions),
     "created": ("accounts", _outcomes),
     "plan": ("export plan", _plan),
     "jobs": ("export jobs", _outcomes),
@@ -154,12 +159,6 @@ def _say_step(step: str, result: Any) -> None:
 
 def _line(step: str, text: str) -> str:
     return f"  {step:<12} {text}"
-
-
-def _verbs(actions: list[str]) -> str:
-    verbs = {verb: f"to {verb}" for verb in ("create", "update", "archive", "unarchive")} | {"none": "unchanged"}
-    numbers = Counter(actions)
-    return ", ".join(f"{numbers[verb]} {text}" for verb, text in verbs.items() if numbers[verb]) or "no accounts"
 
 
 # Things to do in a terminal, at most; the report has all of them.

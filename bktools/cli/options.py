@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
-from bktools.caller import in_shell
+from bktools.caller import command, in_shell
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 
@@ -112,10 +112,18 @@ def expanded(run: Callable[..., None], **added: Group) -> Callable[..., None]:
     return command_of_groups
 
 
-def _check_profile(_: str, name: str) -> None:
+def _check_profile(flag: str, name: str) -> None:
     from bktools.frames.delimited import profile_named
 
-    profile_named(name)
+    with command({"profile": flag}):
+        profile_named(name)
+
+
+def _check_threshold(flag: str, value: str) -> None:
+    from bktools.close.changes import threshold_of
+
+    with command({"threshold": flag}):
+        threshold_of(value)
 
 
 def profile_option(default: str | None, *, show_default: str | bool = True) -> Any:
@@ -144,7 +152,11 @@ APPLY = option("--apply", "Write to the service (default: dry run).", False)
 NEW_CHART = option(
     "--new-chart", "Create the accounts even if the chart looks like another company's.", False, section=CHART
 )
-CHANGES_FROM = option("--from AMOUNT|SHARE", "The least change to show: an amount such as 500, or a share such as 5%.")
+CHANGES_FROM = option(
+    "--from AMOUNT|SHARE",
+    "The least change to show: an amount such as 500, or a share such as 5%.",
+    check=_check_threshold,
+)
 OTHERS_EXPORT = option("--others-export", "People also export by hand: wait for jobs that may be theirs.", False)
 WAIT = option("--wait SECONDS", "Wait so long for an export job in progress.", 300.0, min=0)
 MAX_ENTRIES = option("--max-entries COUNT", "The most entries of one export job.", 500, min=1)

@@ -149,19 +149,21 @@ def test_the_folder_one_stands_in(run):
 
 
 @pytest.mark.parametrize(
-    "command",
+    ("command", "said"),
     [
-        "month-end --chart missing.csv",
-        "export compose missing.csv",
-        "verify --ledger missing.csv",
-        "fixes missing.xlsx",
+        ("month-end --chart missing.csv --month October", "--month must be a month such as 2026-10, got 'October'"),
+        ("export compose missing.csv --month October", "--month must be a month such as 2026-10, got 'October'"),
+        ("verify --ledger missing.csv --month 2026-13", "--month must be a month such as 2026-10, got '2026-13'"),
+        ("month-end --chart missing.csv --fail-on all", "--fail-on must be one of held, error, warning, got 'all'"),
+        ("month-end --chart missing.csv --from few", "--from must be an amount such as 500, or a share such as 5%, got 'few'"),
+        ("month-end --chart missing.csv --profile lotus", "--profile must be one of excel, excel-eu, machine, got 'lotus'"),
     ],
-)
-def test_a_wrong_month_is_told_before_a_file_is_read(run, command):
-    """The option is refused before the service is opened and a file is looked for."""
-    done = run(*command.split(), "--sandbox", "--month", "October")
+)  # fmt: skip
+def test_a_wrong_option_is_told_before_a_file_is_read(run, command, said):
+    """What an option takes is checked before the service is opened and a file is looked for."""
+    done = run(*command.split(), "--sandbox")
     assert (done.returncode, done.stdout) == (Exit.INPUT, "")
-    assert one_line(done) == "bktools: --month must be a month such as 2026-10, got 'October'\n"
+    assert one_line(done) == f"bktools: {said}\n"
 
 
 def test_wrong_option(run):
