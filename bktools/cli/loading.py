@@ -23,6 +23,8 @@ _HELP = """Load all {title}. Uses the cache when newer than --max-age; never ret
     """
 
 UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+# Seconds of 36500 days: of a much older time there is no date.
+LONGEST_AGE, MOST_DIGITS = 36_500 * 86_400, 10
 
 
 def age(option: str, text: str) -> dt.timedelta:
@@ -30,6 +32,8 @@ def age(option: str, text: str) -> dt.timedelta:
     number, unit = text[:-1], text[-1:]
     if unit not in UNITS or not (number.isascii() and number.isdigit()):
         raise ArgumentError(option, "must be a number and a unit, such as 90s, 30m, 12h or 7d", text)
+    if len(number) > MOST_DIGITS or int(number) * UNITS[unit] > LONGEST_AGE:
+        raise ArgumentError(option, "must be at most 36500d", text)
     return dt.timedelta(seconds=int(number) * UNITS[unit])
 
 

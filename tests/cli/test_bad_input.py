@@ -166,6 +166,15 @@ def test_a_wrong_option_is_told_before_a_file_is_read(run, command, said):
     assert one_line(done) == f"bktools: {said}\n"
 
 
+@pytest.mark.parametrize("command", ["categories --max-age", "snapshots prune --older-than"])
+@pytest.mark.parametrize("age", ["900000d", "99999999999999999d", "9" * 5000 + "s"])
+def test_an_age_without_a_date(run, command, age):
+    """An age that no date has is refused by its option."""
+    done = run(*command.split(), age, "--sandbox")
+    assert (done.returncode, done.stdout) == (Exit.INPUT, "")
+    assert f"{command.split()[-1]} must be at most 36500d, got '{age[:6]}" in one_line(done)
+
+
 def test_wrong_option(run):
     """An option that is none ends with the usual code and names it."""
     done = run("month-end", "--sandbx")
