@@ -81,7 +81,7 @@ def progress(label: str, *, total: int | None = None, unit: str = "row", shown: 
 
 
 def note(text: str, *, shown: bool | None = None) -> None:
-    """Log one line about a step; print it where a bar would be shown (`shown` as in `progress`) and in every command."""
+    """Log one line about a step; print it where `progress` would show a bar, with the same `shown`, and in commands."""
     log.info("%s", text)
     is_page = in_notebook()
     if shown or (shown is None and (is_page or _is_interactive() or is_command()) and not hushed.is_set()):
