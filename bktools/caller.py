@@ -25,13 +25,7 @@ _options: ContextVar[Mapping[str, str] | None] = ContextVar("options", default=N
 
 @contextmanager
 def command(options: Mapping[str, str]) -> Iterator[None]:
-    """Make messages name a command's options, and show notes, while the context lasts.
-
-    Parameters
-    ----------
-    options : mapping
-        Python argument to option of the command.
-    """
+    """Make messages name a command's options, given by Python argument, and show notes, while the context lasts."""
     before = _options.set(options)
     try:
         yield

@@ -81,10 +81,7 @@ def exclusive(path: Path, mode: int = PRIVATE_FILE) -> io.BufferedWriter:
 def new_file(path: Path, what: str) -> Iterator[None]:
     """Reserve the name of a new file, so that only one of two writers goes on; remove the file when the block fails.
 
-    Raises
-    ------
-    StorageError
-        When the file exists, or cannot be created; `what` is its noun.
+    Raises `StorageError` when the file exists, or cannot be created; `what` is its noun.
     """
     try:
         exclusive(path).close()
@@ -195,13 +192,7 @@ def file_name(text: str) -> str:
 
 
 def require_file_name(path: Path) -> None:
-    """Refuse a file name that Windows reads as a device or changes.
-
-    Raises
-    ------
-    StorageError
-        On Windows, for such a name.
-    """
+    """Raise `StorageError` on Windows for a file name that it reads as a device or changes."""
     name = path.name
     if ON_WINDOWS and (file_name(name) != name):
         raise StorageError(f"{path} cannot be a file on Windows: choose another name, such as {file_name(name)}")

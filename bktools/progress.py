@@ -81,15 +81,7 @@ def progress(label: str, *, total: int | None = None, unit: str = "row", shown: 
 
 
 def note(text: str, *, shown: bool | None = None) -> None:
-    """Log one line about a step; print it where a bar would be shown and in every command.
-
-    Parameters
-    ----------
-    text : str
-        One line.
-    shown : bool, optional
-        As in `progress`.
-    """
+    """Log one line about a step; print it where `progress` would show a bar, with the same `shown`, and in commands."""
     log.info("%s", text)
     is_page = in_notebook()
     if shown or (shown is None and (is_page or _is_interactive() or is_command()) and not hushed.is_set()):

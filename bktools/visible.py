@@ -33,15 +33,7 @@ def one_line(text: str, longest: int) -> str:
 
 
 def printable(text: str, encoding: str | None = None) -> str:
-    r"""Return text as `visible`, with escapes for letters that an encoding lacks.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-    encoding : str, optional
-        By default that of standard output, such as cp1252 in a console of Windows.
-    """
+    """Return text as `visible`, with escapes for letters that an encoding lacks; by default that of standard output."""
     known = encoding or getattr(sys.stdout, "encoding", None) or "utf-8"
     shown = visible(text)
     try:

@@ -42,8 +42,7 @@ def list_accounts(connection: options.ConnectsToCompany) -> None:
 
     Example: bktools accounts list
     """
-    with connection.open() as service:
-        accounts = bktools.load_accounts(connection.company, service=service)
+    accounts = bktools.load_accounts(connection.company, service=connection.service)
     columns = ["external_id", "code", "name", "archived", "state", "id"]
     results.hand_over(in_order(accounts, "state", NEXT), columns)
     _say_next(accounts["state"], connection.same)
@@ -62,16 +61,15 @@ def create(
     connection: options.ConnectsToCompany,
     apply: bool = options.APPLY,
     new_chart: bool = options.NEW_CHART,
-) -> None:
+) -> Exit:
     """Create the chart's missing accounts; without --apply, list them.
 
     Example: bktools accounts create --chart chart_of_accounts.csv --apply
     """
     from bktools.cli.reconcile import reconciled
 
-    with connection.open() as service:
-        reconciliation = reconciled(service, chart)
-        accounts = bktools.create_accounts(reconciliation, apply=apply, new_chart=new_chart, service=service)
+    reconciliation = reconciled(connection, chart)
+    accounts = bktools.create_accounts(reconciliation, apply=apply, new_chart=new_chart, service=connection.service)
     results.hand_over(in_order(accounts, "outcome", NEXT), ["external_id", "name", "outcome", "message"])
     for line in filter(None, [reconciliation.another_chart, *reconciliation.not_created]):
         tell(line)
@@ -79,8 +77,7 @@ def create(
         note(f"not compared: {phrase}")
     note(counts(accounts["outcome"]) or "0 accounts")
     _say_next(accounts["outcome"], connection.same)
-    if accounts["outcome"].isin(OPEN).any():
-        raise typer.Exit(Exit.INCOMPLETE)
+    return Exit.INCOMPLETE if accounts["outcome"].isin(OPEN).any() else Exit.DONE
 
 
 def _say_next(states: pd.Series, environment: str) -> None:
@@ -111,10 +108,9 @@ def import_list(
 
     Example: bktools accounts import accounts.csv
     """
-    with connection.open() as service:
-        accounts = account_list.read(
-            bktools.import_accounts, company=connection.company, complete=complete, service=service
-        )
+    accounts = account_list.read(
+        bktools.import_accounts, company=connection.company, complete=complete, service=connection.service
+    )
     about, count = accounts.attrs["bktools"], len(accounts)
     retired = about["retired"]
     results.report(

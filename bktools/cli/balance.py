@@ -17,7 +17,6 @@ def balance(connection: options.Connects) -> None:
 
     Example: bktools balance --format json
     """
-    with connection.open() as service:
-        warnings.simplefilter("always", DeprecationWarning)
-        amounts = {str(name): value for name, value in bktools.get_balance(service=service).items()}
+    warnings.simplefilter("always", DeprecationWarning)
+    amounts = {str(name): value for name, value in bktools.get_balance(service=connection.service).items()}
     results.report(*(f"{name:<10} {value}" for name, value in amounts.items()), **amounts)

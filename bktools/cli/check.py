@@ -5,12 +5,12 @@ from __future__ import annotations
 import typer
 
 from bktools.cli import options, results
-from bktools.cli.exits import exit_of
+from bktools.cli.exits import Exit, exit_of
 from bktools.visible import visible_line
 
 
 @results.table
-def check(connection: options.ConnectsToCompany) -> None:
+def check(connection: options.ConnectsToCompany) -> Exit:
     """Check service, company, clock, journal and disk.
 
     Nothing is written to the service, and no secret is shown. The exit code is that of the first check that failed.
@@ -29,6 +29,4 @@ def check(connection: options.ConnectsToCompany) -> None:
     if not results.is_for_people():
         rows = [(checked.check, checked.outcome, checked.message, checked.to_do or None) for checked in done]
         results.hand_over_rows(rows, ["check", "outcome", "message", "to_do"])
-    failed = next((checked.error for checked in done if checked.error), None)
-    if failed is not None:
-        raise typer.Exit(exit_of(failed))
+    return next((exit_of(checked.error) for checked in done if checked.error), Exit.DONE)

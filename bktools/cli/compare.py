@@ -25,9 +25,9 @@ def compare(
 
     Example: bktools compare 2026-10 2026-11
     """
-    with connection.open() as service:
-        company = options.the_company(service)
-        changes = bktools.compare(before, after, company=company, threshold=threshold, service=service)
+    changes = bktools.compare(
+        before, after, company=connection.company_id, threshold=threshold, service=connection.service
+    )
     about = changes.attrs["bktools"]
     for reason in about["not_compared"]:
         tell(f"not compared: {reason}")

@@ -14,10 +14,9 @@ def config(connection: options.Connects) -> None:
     import pandas as pd
 
     from bktools.journal.journal import identity_of
-    from bktools.settings import config_path, load_settings
+    from bktools.settings import config_path
 
-    settings = load_settings(connection.selected)
-    file = config_path()
+    settings, file = connection.settings, config_path()
     used = [
         ("journal in use", identity_of(settings)),
         ("config file", f"{file}{'' if file.exists() else ' (none yet)'}"),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -42,29 +42,36 @@ NEXT = {
 app = typer.Typer(help="Export jobs: compose, submit once, show and settle them.", no_args_is_help=True)
 
 
+@dataclass(frozen=True)
+class Arguments:
+    """The options that `compose_export_jobs` takes as its arguments."""
+
+    selection: Path | None = option("--select FILE", "File with the IDs of the entries to export; by default all.")
+    max_entries: int = options.MAX_ENTRIES
+    period: str | None = options.month_option(
+        "The month to export, such as 2026-10: later entries wait, earlier ones get a warning."
+    )
+    currency: str | None = option(
+        "--currency CODE", "The company's own currency, such as EUR: entries in others are counted."
+    )
+    employee_id: str | None = option("--employee UUID", "UUID of the employee who initiates the jobs.")
+    vendor_based_bookkeeping: bool = option("--vendor-based", "Vendor-based bookkeeping.", False)
+
+
 @app.command("compose")
 @results.lists
 def compose(
     entries: files.Entries,
     connection: options.ConnectsToCompany,
+    arguments: Annotated[Arguments, options.Group(Arguments)],
+    background: bool = option("--background", "The jobs need no user interaction.", False),
     out: Path | None = option(
         "--out FILE", "File of the plan; - is standard output. By default export-PLAN_ID.plan.", section=options.OUTPUT
     ),
-    select: Path | None = option("--select FILE", "File with the IDs of the entries to export; by default all."),
     csv: Path | None = option(
         "--csv FOLDER", "Also write the plan as CSV to this folder; see --profile.", section=options.OUTPUT
     ),
     profile: str = options.PROFILE,
-    max_entries: int = options.MAX_ENTRIES,
-    month: str | None = option(
-        "--month YYYY-MM", "The month to export, such as 2026-10: later entries wait, earlier ones get a warning."
-    ),
-    currency: str | None = option(
-        "--currency CODE", "The company's own currency, such as EUR: entries in others are counted."
-    ),
-    employee: str | None = option("--employee UUID", "UUID of the employee who initiates the jobs."),
-    background: bool = option("--background", "The jobs need no user interaction.", False),
-    vendor_based: bool = option("--vendor-based", "Vendor-based bookkeeping.", False),
 ) -> None:
     """Check entries and write the plan of their export. Nothing is sent.
 
@@ -73,34 +80,28 @@ def compose(
     from bktools.export.plan_file import write_plan
     from bktools.journal.records import this_process
 
-    with ExitStack() as stack:
-        is_piped = str(out) == results.STREAM
-        if is_piped:
-            results.reserve_output()
-        service = stack.enter_context(connection.open())
-        entries = entries.or_sample(service)
-        company = service.settings.company
-        tables = _tables(service, [company]) if company else {}
-        rows = files.read_entries(entries, company, tables, required=("category_id",))
-        results.say(files.recognised(rows.attrs["bktools"]))
-        plan = bktools.compose_export_jobs(
-            rows,
-            selection=select,
-            **(tables or _tables(service, rows["company_id"].dropna().unique().tolist())),
-            # Of all companies: an entry that went out for another one is not sent again.
-            history=bktools.load_export_jobs(entries=True, service=service),
-            company=company,
-            period=month,
-            currency=currency,
-            max_entries=max_entries,
-            employee_id=employee,
-            is_interactive=not background,
-            vendor_based_bookkeeping=vendor_based,
-        )
-        _say_plan(plan)
-        file = out or Path(f"export-{plan.plan_id}.plan")
-        if is_piped:
-            file = Path(stack.enter_context(disk.temporary_folder())) / "export.plan"
+    is_piped = str(out) == results.STREAM
+    if is_piped:
+        results.reserve_output()
+    service = connection.service
+    entries = entries.or_sample(service)
+    company = service.settings.company
+    # Cached tables, too, when the service cannot be reached.
+    tables: dict[str, Any] = files.tables_of(service, company, max_age=0) if company else {}
+    rows = files.read_entries(entries, company, tables, required=("category_id",))
+    results.say(files.recognised(rows.attrs["bktools"]))
+    plan = bktools.compose_export_jobs(
+        rows,
+        **(tables or files.tables_of(service, rows["company_id"].dropna().unique().tolist(), max_age=0)),
+        # Of all companies: an entry that went out for another one is not sent again.
+        history=bktools.load_export_jobs(entries=True, service=service),
+        company=company,
+        is_interactive=not background,
+        **vars(arguments),
+    )
+    _say_plan(plan)
+    with disk.temporary_folder() as folder:
+        file = Path(folder) / "export.plan" if is_piped else out or Path(f"export-{plan.plan_id}.plan")
         write_plan(plan, file, made_for=service.settings.identity, made_by=this_process())
         if csv is not None:
             plan.to_csv(csv, profile)
@@ -122,7 +123,7 @@ def submit(
     plan_id: str | None = option("--plan ID", "Refuse the file unless it holds this plan."),
     wait: float = options.WAIT,
     others_export: bool = options.OTHERS_EXPORT,
-) -> None:
+) -> Exit:
     """Submit a plan, each batch once; without --apply, a dry run.
 
     Safe to re-run: resumes where it stopped.
@@ -135,20 +136,18 @@ def submit(
         read = read_plan(path)
     if plan_id is not None and plan_id != read.plan.plan_id:
         raise PlanError(f"{file} holds plan {read.plan.plan_id}, not {plan_id}: nothing was sent")
-    with connection.open() as service:
-        if read.made_for != service.settings.identity:
-            raise PlanError(
-                f"{file} was made for {read.made_for}, this is {service.settings.identity}: nothing was sent; compose it "
-                "again here"
-            )
-        for question in _unknown_outcomes(read.plan, service):
-            results.say(f"outcome unknown: {question}\n")
-        results.say(f"Composed by {read.made_by}, {read.made_at}")
-        _say_plan(read.plan)
-        sent = bktools.submit_export_jobs(
-            read.plan, apply=apply, wait=wait, others_export=others_export, service=service
+    service = connection.service
+    if read.made_for != service.settings.identity:
+        raise PlanError(
+            f"{file} was made for {read.made_for}, this is {service.settings.identity}: nothing was sent; compose it "
+            "again here"
         )
-        questions = _unknown_outcomes(read.plan, service)
+    for question in _unknown_outcomes(read.plan, service):
+        results.say(f"outcome unknown: {question}\n")
+    results.say(f"Composed by {read.made_by}, {read.made_at}")
+    _say_plan(read.plan)
+    sent = bktools.submit_export_jobs(read.plan, apply=apply, wait=wait, others_export=others_export, service=service)
+    questions = _unknown_outcomes(read.plan, service)
     results.say("")
     _say_outcomes(sent)
     results.report(**_facts_of(read.plan), applied=apply, outcomes=sent, outcome_unknown=questions)
@@ -156,23 +155,23 @@ def submit(
         results.say("Nothing was sent: no entry of the plan is ready.")
     elif not apply:
         results.say("Nothing was sent: run again with --apply to do it.")
-    if questions or (apply and (sent["outcome"] != "ACCEPTED").any()):
-        raise typer.Exit(Exit.INCOMPLETE)
+    is_incomplete = questions or (apply and (sent["outcome"] != "ACCEPTED").any())
+    return Exit.INCOMPLETE if is_incomplete else Exit.DONE
 
 
 @app.command("status")
 @results.text
-def status(connection: options.ConnectsToCompany) -> None:
+def status(connection: options.ConnectsToCompany) -> Exit:
     """Show the batches by state, and how to settle unknown outcomes.
 
     Example: bktools export status
     """
     from bktools.journal.export_jobs import answer_to_all, open_questions
 
-    with connection.open() as service:
-        jobs = bktools.load_export_jobs(connection.company, service=service)
-        questions = open_questions(connection.company, service=service)
-        to_all = answer_to_all(connection.company, service=service)
+    company, service = connection.company, connection.service
+    jobs = bktools.load_export_jobs(company, service=service)
+    questions = open_questions(company, service=service)
+    to_all = answer_to_all(company, service=service)
     by_state = dict(list(jobs.groupby("state")))
     states = {
         str(state): {"batches": len(rows), "entries": int(rows["entries"].sum())} for state, rows in by_state.items()
@@ -185,8 +184,7 @@ def status(connection: options.ConnectsToCompany) -> None:
         states=states,
         outcome_unknown=questions,
     )
-    if questions:
-        raise typer.Exit(Exit.INCOMPLETE)
+    return Exit.INCOMPLETE if questions else Exit.DONE
 
 
 @app.command("history")
@@ -203,12 +201,10 @@ def history(
     """
     from bktools.journal.export_jobs import open_questions
 
-    with connection.open() as service:
-        jobs = bktools.load_export_jobs(
-            connection.company, entries=entries, events=events, batch=batch, service=service
-        )
-        # An open question tells the user to list the entries, so it is not repeated in that list.
-        questions = [] if entries else open_questions(connection.company, batch=batch, service=service)
+    company, service = connection.company, connection.service
+    jobs = bktools.load_export_jobs(company, entries=entries, events=events, batch=batch, service=service)
+    # An open question tells the user to list the entries, so it is not repeated in that list.
+    questions = [] if entries else open_questions(company, batch=batch, service=service)
     results.hand_over(jobs, COLUMNS["entries" if entries else "events" if events else "batches"], most=100_000)
     for question in questions:
         # On standard error, apart from the rows that a program reads.
@@ -240,12 +236,12 @@ def resolve(
         raise ArgumentError("BATCH", "must be given, or --all-before, and not both")
     if before is not None and (outcome != "accepted" or job is not None):
         raise ArgumentError("--all-before", "is for --outcome accepted without --job: release each batch by itself")
-    with connection.open() as service:
-        if before is None:
-            batches = [str(batch)]
-            bktools.resolve_export_job(batches[0], outcome, evidence=evidence, by=by, job_id=job, service=service)
-        else:
-            batches = accept_export_jobs(before, evidence=evidence, by=by, company=connection.company, service=service)
+    service = connection.service
+    if before is None:
+        batches = [str(batch)]
+        bktools.resolve_export_job(batches[0], outcome, evidence=evidence, by=by, job_id=job, service=service)
+    else:
+        batches = accept_export_jobs(before, evidence=evidence, by=by, company=connection.company, service=service)
     results.report(
         *(f"batch {settled}: {outcome}, by {by}" for settled in batches),
         f"{NEXT[outcome]}: bktools export submit PLAN --apply{connection.same}",
@@ -254,14 +250,6 @@ def resolve(
         outcome=outcome,
         by=by,
     )
-
-
-def _tables(service: bktools.Service, companies: list[str]) -> dict[str, pd.DataFrame]:
-    """Return the tables that entries are checked against; cached ones when the service cannot be reached."""
-    import pandas as pd
-
-    tables = [files.tables_of(service, company, max_age=0) for company in companies]
-    return {name: pd.concat([table[name] for table in tables], ignore_index=True) for name in tables[0]}
 
 
 def _unknown_outcomes(plan: bktools.ExportPlan, service: bktools.Service) -> list[str]:
@@ -309,6 +297,5 @@ def _say_outcomes(sent: pd.DataFrame) -> None:
 
 
 def _batches(rows: pd.DataFrame, state: object) -> str:
-
     entries = counted(int(rows["entries"].sum()), "entry", "entries")
     return f"{counted(len(rows), 'batch', 'batches'):>16}, {entries:>18}  {state}"

@@ -153,12 +153,12 @@ EntriesBesideChart = Annotated[
 Entries = Annotated[FileOptions, reads("entries", "FILE", f"{_TABLE} With --sandbox, by default the sample file.")]
 
 
-def tables_of(service: bktools.Service, company: str, **age: Any) -> dict[str, pd.DataFrame]:
-    """Return what entries of a company are checked against: categories, employees and accounts."""
+def tables_of(service: bktools.Service, company: str | list[str], **age: Any) -> dict[str, pd.DataFrame]:
+    """Return what entries of a company, or of several, are checked against: categories, employees and accounts."""
     return {
         "categories": bktools.load_categories(company, service=service, **age),
         "employees": bktools.load_employees(company, service=service, **age),
-        "accounts": bktools.load_accounts(company, service=service),
+        "accounts": bktools.load_accounts(company if isinstance(company, str) else None, service=service),
     }
 
 

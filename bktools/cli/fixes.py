@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import typer
-
 import bktools
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import argument, option
+from bktools.cli.options import argument, month_option
 from bktools.cli.output import tell
 from bktools.cli.tables import counts, in_order
 from bktools.errors import InputError
@@ -22,8 +20,8 @@ COLUMNS = ("outcome", "about", "account_now", "new_account", "note", "message", 
 def fixes(
     connection: options.ConnectsToCompany,
     file: Path | None = argument("FILE", "The workbook of a close (month-end.xlsx) with its sheet 'to do' filled in."),
-    period: str | None = option("--month YYYY-MM", "Only of this month, such as 2026-10; a file must be of it."),
-) -> None:
+    period: str | None = month_option("Only of this month, such as 2026-10; a file must be of it."),
+) -> Exit:
     """Check and keep what people filled in on the sheet "to do".
 
     Without FILE, say which of it is done by now.
@@ -34,19 +32,18 @@ def fixes(
     """
     from bktools.reports import fixes as sheet
 
-    with connection.open() as service:
-        company = options.the_company(service)
-        if file is None:
-            lines = sheet.kept_fixes(service.settings, company, period)
-        else:
-            lines = bktools.read_fixes(file, company=company, period=period)
-        made_in = lines["environment"].iloc[0] if len(lines) else service.settings.environment
-        if file is not None and made_in != service.settings.environment:
-            raise InputError(f"is of the environment {made_in}: choose it with --environment", source=str(file))
-        categories = bktools.load_categories(company, refresh=True, service=service)
-        checked = bktools.check_fixes(lines, categories, bktools.load_accounts(company, service=service))
-        valid = checked["outcome"] != sheet.WRONG
-        kept = sheet.keep_fixes(lines[valid], service.settings) if file is not None and valid.any() else None
+    service, company = connection.service, connection.company_id
+    if file is None:
+        lines = sheet.kept_fixes(service.settings, company, period)
+    else:
+        lines = bktools.read_fixes(file, company=company, period=period)
+    made_in = lines["environment"].iloc[0] if len(lines) else service.settings.environment
+    if file is not None and made_in != service.settings.environment:
+        raise InputError(f"is of the environment {made_in}: choose it with --environment", source=str(file))
+    categories = bktools.load_categories(company, refresh=True, service=service)
+    checked = bktools.check_fixes(lines, categories, bktools.load_accounts(company, service=service))
+    valid = checked["outcome"] != sheet.WRONG
+    kept = sheet.keep_fixes(lines[valid], service.settings) if file is not None and valid.any() else None
     for row in checked[~valid].to_dict("records"):
         tell(f"line {row['line']}, {row['about']}: {row['message']}")
     results.hand_over(
@@ -55,5 +52,4 @@ def fixes(
     note(counts(checked["outcome"]) or "nothing is filled in")
     if kept is not None:
         note(f"Kept in {kept}. Change the open ones in the service, then run: bktools fixes")
-    if not valid.all():
-        raise typer.Exit(Exit.INCOMPLETE)
+    return Exit.DONE if valid.all() else Exit.INCOMPLETE

@@ -15,7 +15,6 @@ from bktools.errors import ArgumentError, ConfigurationError
 
 if TYPE_CHECKING:
     from bktools.journal.journal import Journal
-    from bktools.settings import Settings
 
 app = typer.Typer(help="The journal: the only record of everything that was sent.", invoke_without_command=True)
 
@@ -91,7 +90,7 @@ def restore(
     from bktools.frames.codes import counted
     from bktools.journal.backups import restore as put_back
 
-    done = put_back(_settings(connection), source, by=by, evidence=evidence)
+    done = put_back(connection.settings, source, by=by, evidence=evidence)
     status, others = f"bktools export status{connection.same}", ", ".join(done.unconfirmed)
     results.report(
         f"{done.location} was restored" + (f" from {source}" if source else ""),
@@ -121,11 +120,10 @@ def waive(
 
     Example: bktools journal waive bob@old-laptop#3f9c2a1b --company 123e4567-e89b-42d3-a456-426614174000 --by Ada
     """
-    from bktools.contract import rules
     from bktools.journal.journal import Journal
 
-    settings = _settings(connection)
-    company_id = rules.company_id("--company", connection.company or settings.company, settings.company_names)
+    settings = connection.settings
+    company_id = options.the_company(settings)
     with Journal(settings) as journal:
         if journal.restores is None:
             raise ConfigurationError("the journal is a file, which no other machine uses: nothing was recorded")
@@ -137,7 +135,7 @@ def waive(
 
 @app.command("verify")
 @results.text
-def verify(connection: options.Connects) -> None:
+def verify(connection: options.Connects) -> Exit:
     """Check the journal's pages, events and sent log.
 
     Example: bktools journal verify
@@ -147,8 +145,7 @@ def verify(connection: options.Connects) -> None:
         events, place = journal.last_event()["event_id"], journal.location
     lines = problems or [f"{place} is whole: {events} events, and the sent log agrees"]
     results.report(*lines, journal=place, events=events, problems=problems)
-    if problems:
-        raise typer.Exit(Exit.JOURNAL)
+    return Exit.JOURNAL if problems else Exit.DONE
 
 
 @app.command("addresses")
@@ -190,7 +187,7 @@ def move(
     from bktools.journal.move import move as to_database
     from bktools.journal.postgres import location_of
 
-    settings = _settings(connection)
+    settings = connection.settings
     last = to_database(settings, by=by, evidence=evidence)
     assert settings.journal is not None
     place = location_of(settings.journal)
@@ -209,7 +206,7 @@ def rights(connection: options.Connects, role: str = argument("ROLE", "A role of
     """
     from bktools.journal.postgres import rights as grants
 
-    settings = _settings(connection)
+    settings = connection.settings
     if settings.journal is None:
         raise ConfigurationError("the journal is a file, which has no roles: set BKTOOLS_JOURNAL to a database")
     sql = grants(settings.journal, role)
@@ -219,10 +216,4 @@ def rights(connection: options.Connects, role: str = argument("ROLE", "A role of
 def _journal(connection: options.Connection) -> Journal:
     from bktools.journal.journal import Journal
 
-    return Journal(_settings(connection))
-
-
-def _settings(connection: options.Connection) -> Settings:
-    from bktools.settings import load_settings
-
-    return load_settings(connection.selected)
+    return Journal(connection.settings)

@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import CACHE, FILTERS, SERVICE, Group, option
@@ -25,6 +23,8 @@ _HELP = """Load all {title}. Uses the cache when newer than --max-age; never ret
     """
 
 UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+# Seconds of 36500 days: of a much older time there is no date.
+LONGEST_AGE, MOST_DIGITS = 36_500 * 86_400, 10
 
 
 def age(option: str, text: str) -> dt.timedelta:
@@ -32,6 +32,8 @@ def age(option: str, text: str) -> dt.timedelta:
     number, unit = text[:-1], text[-1:]
     if unit not in UNITS or not (number.isascii() and number.isdigit()):
         raise ArgumentError(option, "must be a number and a unit, such as 90s, 30m, 12h or 7d", text)
+    if len(number) > MOST_DIGITS or int(number) * UNITS[unit] > LONGEST_AGE:
+        raise ArgumentError(option, "must be at most 36500d", text)
     return dt.timedelta(seconds=int(number) * UNITS[unit])
 
 
@@ -93,26 +95,25 @@ def loader(noun: Noun[Any]) -> Callable[..., None]:
             section=CACHE,
         ),
         filters: Any = None,
-    ) -> None:
+    ) -> Exit:
         from bktools.snapshots.options import Options
         from bktools.snapshots.tables import load_table
 
-        with connection.open() as service:
-            companies = "all" if company == ["all"] else company or None
-            if companies_file is not None:
-                if company:
-                    raise ArgumentError("--companies", "cannot be combined with --company")
-                companies = companies_in(companies_file, service.settings.company_names)
-            freshness = Options(
-                as_of=as_of, max_age=age("--max-age", max_age), refresh=refresh, verify=verify, on_error=on_error
-            )
-            frame = load_table(noun, companies, filters, freshness, service=service)
-            results.hand_over(frame, list(noun.shown))
-            failures = frame.attrs["bktools"].get("failures", [])
-            for failure in failures:
-                tell(f"bktools: company {failure['company']}: {failure['message']}; {failure['to_do']}")
-            if failures:
-                raise typer.Exit(Exit.SOME_COMPANIES)
+        service = connection.service
+        companies = "all" if company == ["all"] else company or None
+        if companies_file is not None:
+            if company:
+                raise ArgumentError("--companies", "cannot be combined with --company")
+            companies = companies_in(companies_file, service.settings.company_names)
+        freshness = Options(
+            as_of=as_of, max_age=age("--max-age", max_age), refresh=refresh, verify=verify, on_error=on_error
+        )
+        frame = load_table(noun, companies, filters, freshness, service=service)
+        results.hand_over(frame, list(noun.shown))
+        failures = frame.attrs["bktools"].get("failures", [])
+        for failure in failures:
+            tell(f"bktools: company {failure['company']}: {failure['message']}; {failure['to_do']}")
+        return Exit.SOME_COMPANIES if failures else Exit.DONE
 
     load.__annotations__["filters"] = Annotated[dict[str, Any], Group(dict, declared)]
     load.__name__, load.__doc__ = noun.name, _HELP.format(title=noun.title, example=noun.example)

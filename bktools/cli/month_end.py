@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
 
 import bktools
 from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import option
 from bktools.cli.tables import counts
-from bktools.errors import ArgumentError
 from bktools.frames.codes import counted
 
 if TYPE_CHECKING:
     from bktools.close.close import Close
     from bktools.export import ExportPlan
+    from bktools.reconcile import Reconciliation
 
 
 # By the word of --fail-on.
@@ -37,9 +34,7 @@ class Arguments:
     """The options that `close_month` takes as its arguments."""
 
     apply: bool = options.APPLY
-    month: str | None = option(
-        "--month YYYY-MM", "The month, such as 2026-10; by default the last full one with entries."
-    )
+    month: str | None = options.month_option("The month, such as 2026-10; by default the last full one with entries.")
     max_entries: int = options.MAX_ENTRIES
     wait: float = options.WAIT
     others_export: bool = options.OTHERS_EXPORT
@@ -60,11 +55,10 @@ def month_end(
     entries: files.EntriesBesideChart,
     connection: options.ConnectsToCompany,
     arguments: Annotated[Arguments, options.Group(Arguments)],
-    fail_on: str | None = option(
-        "--fail-on SEVERITY",
-        "Exit 11 when entries are held back (held), or something is to be done (error, or warning and worse).",
+    fail_on: str | None = options.fail_on_option(
+        "Exit 11 when entries are held back (held), or something is to be done (error, or warning and worse).", FAIL_ON
     ),
-) -> None:
+) -> Exit:
     """Close a month: reconcile, create accounts, export, report.
 
     Entries that are ready are exported; the others are listed with the reasons and wait for the next close. Everything is
@@ -72,27 +66,24 @@ def month_end(
 
     Example: bktools month-end --sandbox --apply
     """
-    if fail_on is not None and fail_on not in FAIL_ON:
-        raise ArgumentError("--fail-on", f"must be one of {', '.join(FAIL_ON)}", fail_on)
     from bktools.journal.export_jobs import open_questions
 
-    with connection.open() as service:
-        company = options.the_company(service)
-        for question in open_questions(company, service=service):
-            results.say(f"outcome unknown: {question}\n")
-        note = " (embedded service: not real books)" if service.settings.is_sandbox else ""
-        results.say(f"Month-end of company {company} · {service.settings.environment}{note}\n")
-        chart, entries = (file.or_sample(service, "--chart and --entries") for file in (chart, entries))
-        accounts = chart.read(bktools.read_chart_of_accounts, company=company)
-        results.say(_line("chart", files.recognised(accounts.attrs["bktools"])))
-        # Loaded once: names in the entries are looked up in them, and the close is made from them.
-        tables = files.tables_of(service, company, refresh=True)
-        rows = files.read_entries(entries, company, tables, required=("category_id",))
-        results.say(_line("entries", files.recognised(rows.attrs["bktools"])))
-        close = bktools.close_month(
-            accounts, rows, company=company, categories=tables["categories"], employees=tables["employees"],
-            **vars(arguments), seen=_say_step, service=service,
-        )  # fmt: skip
+    service, company = connection.service, connection.company_id
+    for question in open_questions(company, service=service):
+        results.say(f"outcome unknown: {question}\n")
+    note = " (embedded service: not real books)" if service.settings.is_sandbox else ""
+    results.say(f"Month-end of company {company} · {service.settings.environment}{note}\n")
+    chart, entries = (file.or_sample(service, "--chart and --entries") for file in (chart, entries))
+    accounts = chart.read(bktools.read_chart_of_accounts, company=company)
+    results.say(_line("chart", files.recognised(accounts.attrs["bktools"])))
+    # Loaded once: names in the entries are looked up in them, and the close is made from them.
+    tables = files.tables_of(service, company, refresh=True)
+    rows = files.read_entries(entries, company, tables, required=("category_id",))
+    results.say(_line("entries", files.recognised(rows.attrs["bktools"])))
+    close = bktools.close_month(
+        accounts, rows, company=company, categories=tables["categories"], employees=tables["employees"],
+        **vars(arguments), seen=_say_step, service=service,
+    )  # fmt: skip
     _say_to_do(close)
     _say_persons(close, is_named=arguments.by is not None)
     questions = [
@@ -110,9 +101,8 @@ def month_end(
         outcome_unknown=questions,
     )
     if questions or (arguments.apply and close.run.is_incomplete):
-        raise typer.Exit(Exit.INCOMPLETE)
-    if fail_on is not None and FAIL_ON[fail_on](close):
-        raise typer.Exit(Exit.FINDINGS)
+        return Exit.INCOMPLETE
+    return Exit.FINDINGS if fail_on is not None and FAIL_ON[fail_on](close) else Exit.DONE
 
 
 def _say_persons(close: Close, *, is_named: bool) -> None:
@@ -138,6 +128,11 @@ def _figures(close: Close) -> str:
     return "\n".join([first, *(_line("", line) for line in others)])
 
 
+def _actions(reconciliation: Reconciliation) -> str:
+    actions = reconciliation.table("actions")["action"].to_pylist()
+    return counts("unchanged" if action == "none" else f"to {action}" for action in actions) or "no accounts"
+
+
 def _outcomes(rows: list[dict[str, Any]]) -> str:
     return counts(row["outcome"] for row in rows) or "none"
 
@@ -147,7 +142,7 @@ STEPS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "month": ("month", str),
     "categories": ("categories", lambda frame: f"{len(frame)} rows"),
     "employees": ("employees", lambda frame: f"{len(frame)} rows"),
-    "reconciled": ("reconcile", lambda reconciliation: _verbs(reconciliation.table("actions")["action"].to_pylist())),
+    "reconciled": ("reconcile", _actions),
     "created": ("accounts", _outcomes),
     "plan": ("export plan", _plan),
     "jobs": ("export jobs", _outcomes),
@@ -163,12 +158,6 @@ def _say_step(step: str, result: Any) -> None:
 
 def _line(step: str, text: str) -> str:
     return f"  {step:<12} {text}"
-
-
-def _verbs(actions: list[str]) -> str:
-    verbs = {verb: f"to {verb}" for verb in ("create", "update", "archive", "unarchive")} | {"none": "unchanged"}
-    numbers = Counter(actions)
-    return ", ".join(f"{numbers[verb]} {text}" for verb, text in verbs.items() if numbers[verb]) or "no accounts"
 
 
 # Things to do in a terminal, at most; the report has all of them.

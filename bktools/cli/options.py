@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
-import bktools
-from bktools.caller import in_shell
+from bktools.caller import command, in_shell
+from bktools.contract import rules
 from bktools.errors import ArgumentError
 
 if TYPE_CHECKING:
     from bktools.service import Service
+    from bktools.settings import Settings
 
 
 # Sections of the help, in their order. An option that names none stands in the first.
@@ -35,15 +37,30 @@ def option(
     default: Any = None,
     *,
     section: str | None = None,
+    check: Callable[[str, Any], object] | None = None,
     **settings: Any,
 ) -> Any:
     """Return the declaration of an option: its names with that of its value, as the help shows them, and its help.
 
-    Its section in the help is one of SECTIONS; further settings are those of `typer.Option`.
+    Its section in the help is one of SECTIONS. A check raises `ArgumentError` for a wrong value, before the command
+    begins. Further settings are those of `typer.Option`.
     """
     flags = [name for name in names.split() if name.startswith("-")]
     metavar = " ".join(name for name in names.split() if name not in flags) or None
+
+    if check is not None:
+        settings["callback"] = _checked(check, flags[0])
     return typer.Option(default, *flags, metavar=metavar, help=text, rich_help_panel=section, **settings)
+
+
+def _checked(check: Callable[[str, Any], object], flag: str) -> Callable[[typer.Context, Any], Any]:
+    def checked(context: typer.Context, value: Any) -> Any:
+        # Where a shell completes the command, nothing is refused.
+        if value is not None and not context.resilient_parsing:
+            check(flag, value)
+        return value
+
+    return checked
 
 
 def argument(name: str, text: str, default: Any = None) -> Any:
@@ -84,29 +101,50 @@ def expanded(run: Callable[..., None], **added: Group) -> Callable[..., None]:
 
     @wraps(run)
     def command_of_groups(**values: Any) -> None:
-        for name, group in groups.items():
-            values[name] = group.build(**{each.name: values.pop(each.name) for each in group.parameters()})
-        run(**values)
+        with ExitStack() as stack:
+            for name, group in groups.items():
+                made = group.build(**{each.name: values.pop(each.name) for each in group.parameters()})
+                values[name] = stack.enter_context(made) if isinstance(made, Connection) else made
+            run(**values)
 
     command_of_groups.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     command_of_groups.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return command_of_groups
 
 
-def _checked_profile(context: typer.Context, name: str | None) -> str | None:
-    if name is not None and not context.resilient_parsing:
-        from bktools.frames.delimited import profile_named
+def _check_profile(flag: str, name: str) -> None:
+    from bktools.frames.delimited import profile_named
 
+    with command({"profile": flag}):
         profile_named(name)
-    return name
+
+
+def _check_threshold(flag: str, value: str) -> None:
+    from bktools.close.changes import threshold_of
+
+    with command({"threshold": flag}):
+        threshold_of(value)
 
 
 def profile_option(default: str | None, *, show_default: str | bool = True) -> Any:
     """Return the declaration of --profile."""
     text = "How CSV is written: excel, excel-eu or machine."
-    return option(
-        "--profile PROFILE", text, default, section=OUTPUT, callback=_checked_profile, show_default=show_default
-    )
+    return option("--profile PROFILE", text, default, section=OUTPUT, check=_check_profile, show_default=show_default)
+
+
+def month_option(text: str) -> Any:
+    """Return the declaration of --month."""
+    return option("--month YYYY-MM", text, check=rules.month)
+
+
+def fail_on_option(text: str, severities: Mapping[str, object]) -> Any:
+    """Return the declaration of --fail-on, which takes one of the severities."""
+
+    def check(name: str, value: str) -> None:
+        if value not in severities:
+            raise ArgumentError(name, f"must be one of {', '.join(severities)}", value)
+
+    return option("--fail-on SEVERITY", text, check=check)
 
 
 PROFILE = profile_option("excel")
@@ -114,7 +152,11 @@ APPLY = option("--apply", "Write to the service (default: dry run).", False)
 NEW_CHART = option(
     "--new-chart", "Create the accounts even if the chart looks like another company's.", False, section=CHART
 )
-CHANGES_FROM = option("--from AMOUNT|SHARE", "The least change to show: an amount such as 500, or a share such as 5%.")
+CHANGES_FROM = option(
+    "--from AMOUNT|SHARE",
+    "The least change to show: an amount such as 500, or a share such as 5%.",
+    check=_check_threshold,
+)
 OTHERS_EXPORT = option("--others-export", "People also export by hand: wait for jobs that may be theirs.", False)
 WAIT = option("--wait SECONDS", "Wait so long for an export job in progress.", 300.0, min=0)
 MAX_ENTRIES = option("--max-entries COUNT", "The most entries of one export job.", 500, min=1)
@@ -122,16 +164,33 @@ MAX_ENTRIES = option("--max-entries COUNT", "The most entries of one export job.
 
 @dataclass(frozen=True)
 class Connection:
-    """The service that the options select."""
+    """The settings and the service that the options select; the service is opened at its first use."""
 
     environment: str | None = option(
         "--environment -e NAME", "production, staging, a table of the config file, or a base URL.", section=SERVICE
     )
     sandbox: bool = option("--sandbox", "Use the embedded sandbox service: no real books.", False, section=SERVICE)
+    _opened: ExitStack = field(init=False, default_factory=ExitStack)
 
-    def open(self) -> Service:
-        """Connect to the service."""
-        return bktools.connect(self.selected, company=getattr(self, "company", None))
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
+
+    @cached_property
+    def service(self) -> Service:
+        """The service, which is closed at the end of the command."""
+        from bktools.connection import open_service
+
+        return self._opened.enter_context(open_service(self.settings))
+
+    @property
+    def settings(self) -> Settings:
+        """The settings, without a connection."""
+        from bktools.settings import load_settings
+
+        return load_settings(self.selected, company=getattr(self, "company", None))
 
     @property
     def selected(self) -> str | None:
@@ -155,16 +214,18 @@ class CompanyConnection(Connection):
         "--company COMPANY", "UUID or short name of the company; by default the configured one.", section=SERVICE
     )
 
+    @property
+    def company_id(self) -> str:
+        """The one company that the command is about; the sandbox has one by default."""
+        return the_company(self.service.settings)
+
 
 Connects = Annotated[Connection, Group(Connection)]
 ConnectsToCompany = Annotated[CompanyConnection, Group(CompanyConnection)]
 
 
-def the_company(service: Service) -> str:
+def the_company(settings: Settings) -> str:
     """Return the one company a command is about."""
-    from bktools.contract.rules import company_id
-
-    company = service.settings.company
-    if company is None:
+    if settings.company is None:
         raise ArgumentError("--company", "must name the company (or set BKTOOLS_COMPANY)")
-    return company_id("--company", company, service.settings.company_names)
+    return rules.company_id("--company", settings.company, settings.company_names)

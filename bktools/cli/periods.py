@@ -27,8 +27,7 @@ def show(context: typer.Context, connection: options.ConnectsToCompany) -> None:
 
     from bktools.frames.currencies import shown
 
-    with connection.open() as service:
-        periods = bktools.load_periods(connection.company, service=service)
+    periods = bktools.load_periods(connection.company, service=connection.service)
     if results.is_for_people():
         amounts = zip(periods["exported_amount"], periods["currency"], strict=True)
         periods["exported_amount"] = [
@@ -55,8 +54,8 @@ def close(
 
     Example: bktools periods close 2026-10 --by Grace
     """
-    with connection.open() as service:
-        bktools.close_period(month, by=by, reason=reason, company=options.the_company(service), service=service)
+    company = connection.company_id
+    bktools.close_period(month, by=by, reason=reason, company=company, service=connection.service)
     results.report(f"The period {month} was closed by {by.strip()}", period=month, state="CLOSED", by=by.strip())
 
 
@@ -72,6 +71,6 @@ def reopen(
 
     Example: bktools periods reopen 2026-10 --by Grace --reason "invoice 4711 was late"
     """
-    with connection.open() as service:
-        bktools.reopen_period(month, by=by, reason=reason, company=options.the_company(service), service=service)
+    company = connection.company_id
+    bktools.reopen_period(month, by=by, reason=reason, company=company, service=connection.service)
     results.report(f"The period {month} was opened again by {by.strip()}", period=month, state="OPEN", by=by.strip())

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from bktools.cli.exits import Exit
 from bktools.cli.formats import SUFFIXES, to_json, write_table
 from bktools.cli.options import OUTPUT, Group, expanded, option, profile_option
 from bktools.cli.output import TextFormat, tell
@@ -66,8 +67,8 @@ _NOTHING = _Output()
 _output: ContextVar[_Output] = ContextVar("output", default=_NOTHING)
 
 
-def _with(group: Callable[..., _Output], command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command that also has the options of a group, which follow its result."""
+def _with(group: Callable[..., _Output], command: Callable[..., Exit | None]) -> Callable[..., None]:
+    """Return a command that also has the options of a group, which follow its result, and ends with its exit code."""
 
     @wraps(command)
     def run(output_options: _Output, **values: Any) -> None:
@@ -75,9 +76,11 @@ def _with(group: Callable[..., _Output], command: Callable[..., None]) -> Callab
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = lambda message, *_: tell(f"bktools: {message}")
-                command(**values)
+                code = command(**values)
         finally:
             _output.reset(before)
+        if code:
+            raise typer.Exit(code)
 
     return expanded(run, output_options=Group(group))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -42,30 +43,27 @@ curl -s "$BKTOOLS_BASE_URL/v1/bookkeeping-categories:search?limit=2" -H "Authori
 """
 
 
-def _world(
-    *,
-    port: int = option("--port PORT", "Port on loopback; 0 is any free port.", 0, min=0, max=65535),
+@dataclass(frozen=True)
+class World:
+    """The options that `Server` takes as its arguments."""
+
+    port: int = option("--port PORT", "Port on loopback; 0 is any free port.", 0, min=0, max=65535)
     balance_port: int = option(
         "--balance-port PORT", "Port of the balance host; 0 is any free port.", 0, min=0, max=65535
-    ),
-    db: Path | None = option("--db FILE", "File of the state; by default one in the data folder.", dir_okay=False),
-    seed: int = option("--seed NUMBER", "Seed of a new world.", 1),
-    companies: int = option("--companies COUNT", "Companies of a new world.", 3, min=1),
-    categories: int = option("--categories COUNT", "Categories of its first company.", 240, min=0),
-    employees: int = option("--employees COUNT", "Employees of its first company.", 27, min=0),
-    requests_per_minute: int | None = option(
-        "--requests-per-minute COUNT", "Further requests are answered 429.", min=1
-    ),
-    max_limit: int = option("--max-limit COUNT", "The most rows of a page.", 100, min=1),
-) -> dict[str, Any]:
-    """Return the options that `Server` takes as its arguments."""
-    return locals()
+    )
+    db: Path | None = option("--db FILE", "File of the state; by default one in the data folder.", dir_okay=False)
+    seed: int = option("--seed NUMBER", "Seed of a new world.", 1)
+    companies: int = option("--companies COUNT", "Companies of a new world.", 3, min=1)
+    categories: int = option("--categories COUNT", "Categories of its first company.", 240, min=0)
+    employees: int = option("--employees COUNT", "Employees of its first company.", 27, min=0)
+    requests_per_minute: int | None = option("--requests-per-minute COUNT", "Further requests are answered 429.", min=1)
+    max_limit: int = option("--max-limit COUNT", "The most rows of a page.", 100, min=1)
 
 
 @app.command("serve")
 @results.text
 def serve(
-    world: Annotated[dict[str, Any], Group(_world)],
+    world: Annotated[World, Group(World)],
     latency: float = option("--latency MILLISECONDS", "Milliseconds before every answer.", 0.0, min=0),
     fault: list[str] | None = option(
         "--fault FAULT",
@@ -83,7 +81,7 @@ def serve(
     from bktools.settings import load_settings
 
     state = load_settings("sandbox").state_dir
-    server = Server(state, latency=latency / 1000, faults=fault or (), on_request=_on_request, **world)
+    server = Server(state, latency=latency / 1000, faults=fault or (), on_request=_on_request, **vars(world))
     with server:
         try:
             values = {name: getattr(server, attribute) for name, attribute in ATTRIBUTES.items()}

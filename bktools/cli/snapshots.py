@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,13 +35,13 @@ def list_snapshots(connection: options.Connects) -> None:
     Example: bktools snapshots list
     """
     rows = []
-    with _stored(connection) as (store, queries):
-        for query in queries:
-            snapshots = store.history(query)
-            facts, size = snapshots[-1].facts(), sum(snapshot.size() for snapshot in snapshots)
-            key = store.folder(query).name[:NAMED]
-            count = facts and facts.rows
-            rows.append((key, query.table, _filters(query), len(snapshots), count, size, snapshots[-1].time))
+    store = _store(connection)
+    for query in store.queries():
+        snapshots = store.history(query)
+        facts, size = snapshots[-1].facts(), sum(snapshot.size() for snapshot in snapshots)
+        key = store.folder(query).name[:NAMED]
+        count = facts and facts.rows
+        rows.append((key, query.table, _filters(query), len(snapshots), count, size, snapshots[-1].time))
     results.hand_over_rows(rows, ["key", "table", "filters", "snapshots", "rows", "bytes", "fetched_at"])
     if not rows:
         note("no snapshots: the first load makes one")
@@ -58,9 +56,9 @@ def show(
 
     Example: bktools snapshots show 3f2a
     """
-    with _stored(connection) as (store, queries):
-        query = _named(key, store, queries)
-        snapshots = store.history(query)
+    store = _store(connection)
+    query = _named(key, store)
+    snapshots = store.history(query)
     note(f"{query.table}, {_filters(query)}")
     rows = []
     for snapshot in snapshots:
@@ -85,8 +83,7 @@ def prune(
     Example: bktools snapshots prune --older-than 30d
     """
     limit = age("--older-than", older_than)
-    with _stored(connection) as (store, _):
-        gone = store.prune(limit)
+    gone = _store(connection).prune(limit)
     line = f"{gone.snapshots} snapshots removed, {gone.size:,} bytes freed; the newest and each month's last are kept"
     results.report(line, removed=gone.snapshots, bytes=gone.size)
 
@@ -105,33 +102,29 @@ def path(
 
     Example: bktools snapshots path categories
     """
-    with _stored(connection) as (store, queries):
-        if table in TABLES:
-            wanted = _of_table(str(table), store, queries)
-        else:
-            wanted = [_named(table, store, queries)] if table else queries
-        files = [_newest(store, query) for query in wanted]
+    store = _store(connection)
+    if table is None:
+        wanted = store.queries()
+    else:
+        wanted = _of_table(table, store) if table in TABLES else [_named(table, store)]
+    files = [_newest(store, query) for query in wanted]
     results.report(*map(str, files), files=files)
 
 
-@contextmanager
-def _stored(connection: options.Connection) -> Iterator[tuple[Store, list[Query]]]:
-    """Open the store and list its cached queries, without a request to the service."""
+def _store(connection: options.Connection) -> Store:
     from bktools.snapshots.store import Store
 
-    # Only the sandbox has to be started, to learn its credential.
-    with connection.open() as service:
-        store = Store(service.settings)
-        yield store, store.queries()
+    # Nothing is asked of the service; only the sandbox has to be started, to learn its credential.
+    return Store(connection.service.settings)
 
 
-def _of_table(table: str, store: Store, queries: list[Query]) -> list[Query]:
+def _of_table(table: str, store: Store) -> list[Query]:
     """Return the queries of a whole table, of one company or of all."""
     company, names = store.settings.company, store.settings.company_names
     company_id = None if company is None else rules.company_id("--company", company, names)
     matches = [
         query
-        for query in queries
+        for query in store.queries()
         if query.table == table
         and query.filters.keys() <= {"company_id"}
         and company_id in {None, query.filters.get("company_id")}
@@ -146,8 +139,8 @@ def _newest(store: Store, query: Query) -> Path:
     return next(snapshot.path for snapshot in reversed(store.history(query)) if not snapshot.is_damaged)
 
 
-def _named(key: str, store: Store, queries: list[Query]) -> Query:
-    matches = [query for query in queries if store.folder(query).name.startswith(key)]
+def _named(key: str, store: Store) -> Query:
+    matches = [query for query in store.queries() if store.folder(query).name.startswith(key)]
     if len(matches) != 1:
         many = f"{len(matches)} keys begin" if matches else "no key begins"
         raise SnapshotNotFoundError(f"{many} with {key!r}: bktools snapshots list shows them")

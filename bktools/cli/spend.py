@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import bktools
@@ -39,13 +38,11 @@ def spend(
     keys = by or ["category"]
     company = connection.company
     names: dict[str, pd.DataFrame] = {}
-    with ExitStack() as stack:
-        if entries.path is None or connection.environment or connection.sandbox or OF_THE_SERVICE & {*keys}:
-            service = stack.enter_context(connection.open())
-            company = options.the_company(service)
-            names = files.tables_of(service, company)
-            entries = entries.or_sample(service)
-        rows = files.read_entries(entries, company, names)
+    if entries.path is None or connection.environment or connection.sandbox or OF_THE_SERVICE & {*keys}:
+        company = connection.company_id
+        names = files.tables_of(connection.service, company)
+        entries = entries.or_sample(connection.service)
+    rows = files.read_entries(entries, company, names)
     note(files.recognised(rows.attrs["bktools"]))
     sums = bktools.spend(rows, by=keys, shares=shares, **names)
     results.hand_over(sums, [name for name in sums.columns if name not in ("category_id", "employee_id")])

@@ -14,7 +14,6 @@ from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import option
 from bktools.cli.tables import show
-from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.progress import note
 from bktools.visible import visible_line
@@ -43,8 +42,8 @@ def verify(
         ),
     ],
     connection: options.ConnectsToCompany,
-    month: str | None = option(
-        "--month YYYY-MM", "Only the entries of this month, such as 2026-10; by default the ledger's months."
+    month: str | None = options.month_option(
+        "Only the entries of this month, such as 2026-10; by default the ledger's months."
     ),
     out: Path | None = option(
         "--out FOLDER", "Write everything as CSV to this folder; see --profile.", section=options.OUTPUT
@@ -55,7 +54,7 @@ def verify(
         "A voucher or document that you looked up: it holds no entry of unknown outcome. May be repeated.",
     ),
     profile: str = options.PROFILE,
-) -> None:
+) -> Exit:
     """Check that exported entries arrived in the general ledger.
 
     Each is booked once, missing, booked twice, or different.
@@ -72,29 +71,26 @@ def verify(
     from bktools.ledger.exported import entries_of_months
     from bktools.ledger.settlements import Sending, as_frame, settlements
 
-    if month is not None:
-        rules.month("--month", month)
-    with connection.open() as service:
-        company = options.the_company(service)
-        postings = ledger.read(bktools.read_general_ledger)
-        note(files.recognised(postings.attrs["bktools"]))
-        exported = bktools.load_export_jobs(company, entries=True, service=service)
-        exported = exported[exported["state"].isin(MAYBE_SENT)]
-        if entries.path is not None:
-            exported = _with_file(exported, entries, company, service)
-        elif len(exported) and exported["amount"].isna().all():
-            raise ArgumentError(
-                "--entries", "must name the file of the entries: the journal kept no amounts when they were sent"
-            )
-        of_months, left_out = entries_of_months(exported, postings, month)
-        match = bktools.match_ledger(of_months, postings, days=days)
-        # Every exported entry is needed: a sum in the ledger has all entries of its group.
-        sendings = {
-            batch: Sending(*sending)
-            for batch, sending in sendings_in_doubt(company, service=service).items()
-            if month is None or batch in {*of_months["batch_id"]}
-        }
-        settled = settlements(exported, postings, sendings, explained=explained or (), days=days)
+    service, company = connection.service, connection.company_id
+    postings = ledger.read(bktools.read_general_ledger)
+    note(files.recognised(postings.attrs["bktools"]))
+    exported = bktools.load_export_jobs(company, entries=True, service=service)
+    exported = exported[exported["state"].isin(MAYBE_SENT)]
+    if entries.path is not None:
+        exported = _with_file(exported, entries, company, service)
+    elif len(exported) and exported["amount"].isna().all():
+        raise ArgumentError(
+            "--entries", "must name the file of the entries: the journal kept no amounts when they were sent"
+        )
+    of_months, left_out = entries_of_months(exported, postings, month)
+    match = bktools.match_ledger(of_months, postings, days=days)
+    # Every exported entry is needed: a sum in the ledger has all entries of its group.
+    sendings = {
+        batch: Sending(*sending)
+        for batch, sending in sendings_in_doubt(company, service=service).items()
+        if month is None or batch in {*of_months["batch_id"]}
+    }
+    settled = settlements(exported, postings, sendings, explained=explained or (), days=days)
     match = replace(match, unchecked=(*left_out, *match.unchecked))
     has_arrived = match.has_arrived and (len(of_months) > 0 or exported.empty)
     lines = [*match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out FOLDER)")]
@@ -113,8 +109,7 @@ def verify(
         has_arrived=has_arrived, entries=match.counts, remarks=match.remarks, findings=match.findings,
         open_accounts=match.open_accounts, not_compared=match.unchecked, settlements=settled, written_to=out,
     )  # fmt: skip
-    if not has_arrived:
-        raise typer.Exit(Exit.INCOMPLETE)
+    return Exit.DONE if has_arrived else Exit.INCOMPLETE
 
 
 def _say(settlement: Settlement, same: str) -> None:

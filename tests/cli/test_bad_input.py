@@ -148,6 +148,33 @@ def test_the_folder_one_stands_in(run):
     assert run("accounts", "list", "--sandbox").stdout.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("month-end --chart missing.csv --month October", "--month must be a month such as 2026-10, got 'October'"),
+        ("export compose missing.csv --month October", "--month must be a month such as 2026-10, got 'October'"),
+        ("verify --ledger missing.csv --month 2026-13", "--month must be a month such as 2026-10, got '2026-13'"),
+        ("month-end --chart missing.csv --fail-on all", "--fail-on must be one of held, error, warning, got 'all'"),
+        ("month-end --chart missing.csv --from few", "--from must be an amount such as 500, or a share such as 5%, got 'few'"),
+        ("month-end --chart missing.csv --profile lotus", "--profile must be one of excel, excel-eu, machine, got 'lotus'"),
+    ],
+)  # fmt: skip
+def test_a_wrong_option_is_told_before_a_file_is_read(run, command, said):
+    """What an option takes is checked before the service is opened and a file is looked for."""
+    done = run(*command.split(), "--sandbox")
+    assert (done.returncode, done.stdout) == (Exit.INPUT, "")
+    assert one_line(done) == f"bktools: {said}\n"
+
+
+@pytest.mark.parametrize("command", ["categories --max-age", "snapshots prune --older-than"])
+@pytest.mark.parametrize("age", ["900000d", "99999999999999999d", "9" * 5000 + "s"])
+def test_an_age_without_a_date(run, command, age):
+    """An age that no date has is refused by its option."""
+    done = run(*command.split(), age, "--sandbox")
+    assert (done.returncode, done.stdout) == (Exit.INPUT, "")
+    assert f"{command.split()[-1]} must be at most 36500d, got '{age[:6]}" in one_line(done)
+
+
 def test_wrong_option(run):
     """An option that is none ends with the usual code and names it."""
     done = run("month-end", "--sandbx")

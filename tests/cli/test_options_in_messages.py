@@ -146,6 +146,17 @@ def test_the_options_that_are_named_settle_it(tmp_path, monkeypatch):
         Path("kept").rename(arguments[0])
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [("--employee Ada", "--employee must be a UUID"), ("--currency EURO", "--currency must be")],
+)
+def test_compose_names_its_options(tmp_path, monkeypatch, options, said):
+    """What the plan is composed with is named as it was given."""
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["export", "compose", "--sandbox", *options.split()])
+    assert str(done.exception).startswith(said)
+
+
 def test_headings_are_quoted_for_the_shell(tmp_path, monkeypatch):
     """An option that holds a heading of the file can be copied into a shell as it stands."""
     monkeypatch.chdir(tmp_path)
