@@ -109,7 +109,7 @@ def test_what_differs_is_listed(run, sandbox, entries, tmp_path):
     (account,) = result(run("verify --ledger ledger.csv --format json")[1])["open_accounts"]
     assert account["unexplained"] == "-16.40"
     written = sorted(path.name for path in (tmp_path / "proof").iterdir())
-    assert written == [f"ledger_{name}.csv" for name in ("entries", "findings", "postings", "totals")]
+    assert written == [f"ledger_{name}.csv" for name in ("entries", "findings", "postings", "settlements", "totals")]
     assert (tmp_path / "proof" / "ledger_entries.csv").stat().st_mode & 0o077 == 0
 
 
@@ -310,7 +310,11 @@ def test_json_has_the_settlement(run, sandbox, entries, tmp_path):
     batch = settlement["batch_id"]
     assert f"outcome unknown: batch {batch} with 2 entries" in said
     assert f"batch {batch}, outcome unknown: not decided: of its 2 entries" in said
-    assert batch in (tmp_path / "proof" / "ledger_settlements.csv").read_text(encoding="utf-8")
+    written = tmp_path / "proof" / "ledger_settlements.csv"
+    assert batch in written.read_text(encoding="utf-8")
+    run(f"export resolve {batch} --outcome released --by Ada --evidence voucher")
+    run("verify --ledger ledger.csv --out proof --profile machine")
+    assert len(written.read_text(encoding="utf-8").splitlines()) == 1
 
 
 def test_a_batch_of_which_a_part_arrived_is_settled_by_nobody(run, sandbox, entries, tmp_path):
