@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable, Sequence
+from typing import Any
 from unicodedata import category, east_asian_width
 
 # Control characters (C0, DEL, C1) except tab and line feed, Unicode's other line ends, direction marks and overrides, and
@@ -55,3 +57,16 @@ def width(text: str) -> int:
 def width_of(character: str) -> int:
     """Return the width of a character on a terminal, in cells."""
     return 0 if category(character) in _WITHOUT_WIDTH else 2 if east_asian_width(character) in "WF" else 1
+
+
+def first_of(
+    things: Sequence[Any],
+    most: int,
+    in_words: Callable[[Any], str] = str,
+    *,
+    between: str = ", ",
+    of: int | None = None,
+) -> str:
+    """Return the first things of a list for a message, and how many more there are, `of` as many in all."""
+    more = (len(things) if of is None else of) - most
+    return between.join(map(in_words, things[:most])) + (f" and {more:,} more" if more > 0 else "")

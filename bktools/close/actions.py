@@ -17,7 +17,7 @@ from bktools.frames.codes import counted, of_several
 from bktools.frames.roles import EMPLOYEE, ERP, PREPARER, ROLES, SERVICE
 from bktools.frames.schema import COUNT
 from bktools.frames.sums import NOTHING, Money, Sum, Valued, by_currency, largest_first, money_of
-from bktools.visible import visible_line
+from bktools.visible import first_of, visible_line
 
 SEVERITIES = ("error", "warning")
 
@@ -270,7 +270,11 @@ class Actions:
             codes = [row["external_id"] for row in unknown if row["check"] == "account_id_unknown"]
             entries = [_key(row) for row in self.findings if row["check"] == UNKNOWN]
             parts = [f"the accounts of {len(categories):,} categories"] if categories else []
-            parts += [f"{len(codes):,} accounts that exist in the service ({_some(codes)})"] if codes else []
+            parts += (
+                [f"{len(codes):,} accounts that exist in the service ({first_of(codes, SHOWN_ENTRIES)})"]
+                if codes
+                else []
+            )
             severity = "error" if categories or self._waiting(entries)[1] else "warning"
             yield self._action(
                 UNKNOWN, severity, PREPARER, "import the account list of the service",
@@ -324,12 +328,7 @@ def _worded(rows: Rows, category: str | None) -> tuple[str, str, str]:
     if len(rows) == 1:
         return to_do, names[0], why
     to_do, why = of_several(to_do, why)
-    return to_do, f"{len(rows):,} entries: {_some(names, '; ')}", why
-
-
-def _some(names: Sequence[str], between: str = ", ") -> str:
-    more = len(names) - SHOWN_ENTRIES
-    return between.join(names[:SHOWN_ENTRIES]) + (f" and {more:,} more" if more > 0 else "")
+    return to_do, f"{len(rows):,} entries: {first_of(names, SHOWN_ENTRIES, between='; ')}", why
 
 
 def table_of(actions: Iterable[Action]) -> pa.Table:

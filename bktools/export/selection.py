@@ -20,6 +20,7 @@ from bktools.frames.engine import in_memory
 from bktools.frames.schema import TEXT, split_lines
 from bktools.inputs import cells
 from bktools.inputs.columns import Vocabulary, opened
+from bktools.visible import first_of
 
 SHOWN = 3
 
@@ -54,8 +55,7 @@ def selected_rows(selection: Any, entries: Any, rows: pa.Table) -> np.ndarray[An
     # A selection that names unknown entries was made from other entries.
     missing = wanted.filter(pc.invert(pc.is_in(wanted, value_set=ids.combine_chunks()))).sort().to_pylist()
     if missing:
-        more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
-        raise InputError(f"the selection names unknown entries: {', '.join(missing[:SHOWN])}{more}")
+        raise InputError(f"the selection names unknown entries: {first_of(missing, SHOWN)}")
     is_wanted: np.ndarray[Any, Any] = pc.is_in(ids, value_set=wanted).to_numpy()
     return is_wanted
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-import pandas as pd
 import pyarrow as pa
 
 from bktools import disk
@@ -18,10 +17,6 @@ class Result:
 
     _TABLES: ClassVar[tuple[str, ...]]
     _PREFIX: ClassVar[str] = ""
-
-    def _handed_over(self) -> dict[str, pd.DataFrame]:
-        """Return the tables that are handed over, by name."""
-        return {name: getattr(self, name) for name in self._TABLES}
 
     def to_csv(self, folder: str | Path, profile: str = "excel") -> list[Path]:
         """Write each table as a CSV file of its name, such as findings.csv; return their paths.
@@ -48,9 +43,8 @@ class Result:
         folder = Path(folder)
         with disk.storage_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        tables = self._handed_over().items()
-        return [to_csv(frame, folder / f"{self._PREFIX}{name}.csv", profile) for name, frame in tables]
+        return [to_csv(getattr(self, name), folder / f"{self._PREFIX}{name}.csv", profile) for name in self._TABLES]
 
     def to_arrow(self) -> dict[str, pa.Table]:
         """Return each table by its name, as `bktools.to_arrow` does."""
-        return {name: to_arrow(frame) for name, frame in self._handed_over().items()}
+        return {name: to_arrow(getattr(self, name)) for name in self._TABLES}

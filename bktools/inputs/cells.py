@@ -14,7 +14,8 @@ from bktools.caller import setting
 from bktools.contract import rules
 from bktools.errors import InputError
 from bktools.frames import schema
-from bktools.inputs.table import Table, first_of
+from bktools.inputs.table import Table
+from bktools.visible import first_of
 
 Mask = npt.NDArray[np.bool_]
 
@@ -53,7 +54,7 @@ def matches(column: pa.ChunkedArray, pattern: str) -> Mask:
 def lines_of(table: Table, rows: Mask) -> str:
     """Return where rows stand, in words: the first three lines and how many more."""
     lines = table.lines[rows]
-    return f"line{'s' if len(lines) > 1 else ''} {first_of(lines, _SHOWN_LINES)}"
+    return f"line{'s' if len(lines) > 1 else ''} {first_of(lines.tolist(), _SHOWN_LINES)}"
 
 
 def counted(table: Table, rows_per_remark: Mapping[str, Mask]) -> list[str]:

@@ -19,8 +19,9 @@ from bktools.inputs import cells, looks, words
 from bktools.inputs.cells import as_options, leave_out, option, question, raise_all
 from bktools.inputs.file import read_table
 from bktools.inputs.heading_row import NAMED
-from bktools.inputs.table import Table, first_of
+from bktools.inputs.table import Table
 from bktools.inputs.words import normal, without_extras
+from bktools.visible import first_of
 
 Columns = Mapping[str, str | None]
 # Columns whose values look like a field, for fields that other tables know.

@@ -22,8 +22,9 @@ from bktools.inputs.formats.registry import refuse_ledgers
 from bktools.inputs.looks import columns_like
 from bktools.inputs.proposals import proposing
 from bktools.inputs.splits import with_splits
-from bktools.inputs.table import Table, first_of
+from bktools.inputs.table import Table
 from bktools.inputs.words import normal
+from bktools.visible import first_of
 
 _SPLITS = ("split_line", "entry_total")
 # The beginning of a UUID; such a column is one of UUIDs, and each cell is held to it.

@@ -14,7 +14,8 @@ from bktools.contract.rules import UUID_PATTERN
 from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.cells import leave_out
-from bktools.inputs.table import Table, first_of
+from bktools.inputs.table import Table
+from bktools.visible import first_of
 
 _SHOWN = 10
 _FIRST_ROWS = 100

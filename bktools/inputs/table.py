@@ -20,14 +20,6 @@ ROWS_A_CHUNK = 1 << 16
 Score = Callable[[Sequence[str]], int]
 
 
-def first_of(
-    things: Sequence[Any] | npt.NDArray[Any], most: int, in_words: Callable[[Any], str] = str, *, between: str = ", "
-) -> str:
-    """Return the first things of a list for a message, and how many more there are."""
-    more = f" and {len(things) - most} more" if len(things) > most else ""
-    return between.join(map(in_words, things[:most])) + more
-
-
 class Broken(NamedTuple):
     """A cell without a value: its column, its line, and the problem with the way out."""
 

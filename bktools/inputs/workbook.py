@@ -16,7 +16,8 @@ from bktools.errors import ArgumentError, InputError
 from bktools.frames.unpacking import MIB, archive_size
 from bktools.inputs import workbook_process
 from bktools.inputs.heading_row import Head, Row, head_of
-from bktools.inputs.table import Broken, Rows, Score, Table, first_of
+from bktools.inputs.table import Broken, Rows, Score, Table
+from bktools.visible import first_of
 
 # What the other process may take: this much, and more by what the workbook unpacks to.
 MEMORY, MEMORY_PER_BYTE = 512 * MIB, 16

@@ -8,6 +8,7 @@ import json
 from bktools.journal.journal import THE_OUTCOME, Journal
 from bktools.journal.records import Row, this_user
 from bktools.service import Service
+from bktools.visible import first_of
 
 # ASSUMED: `expiresIn` is in seconds; a job without it ends within an hour, as in the samples.
 JOB_SECONDS = 3600
@@ -30,8 +31,7 @@ def how_to_settle(journal: Journal, row: Row) -> str:
     """Return one line with the batch whose outcome is unknown and the command that resolves it."""
     sql = "SELECT entry_id FROM batch_entries WHERE batch_id = ? ORDER BY entry_id LIMIT ?"
     entries = [entry["entry_id"] for entry in journal.rows(sql, row["batch_id"], SHOWN_ENTRIES)]
-    more = row["entries"] - len(entries)
-    named = ", ".join(entries) + (f" and {more} more" if more > 0 else "")
+    named = first_of(entries, SHOWN_ENTRIES, of=row["entries"])
     listed = journal.command(f"export history --entries --batch {row['batch_id']}")
     resolve = journal.command(f"export resolve {row['batch_id']}")
     answer = journal.undelivered.read(row)

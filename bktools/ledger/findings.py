@@ -18,6 +18,7 @@ from bktools.ledger.checks import CHECKS, DIFFERENCES, STATUSES
 from bktools.ledger.columns import UNKNOWN_CURRENCY, Numbers, Sides
 from bktools.ledger.matches import NOBODY, Matches
 from bktools.ledger.steps import BY, BY_DAY
+from bktools.visible import first_of
 
 MOST_VOUCHERS = 5
 # How a posting is named, by the columns that the ledger has.
@@ -91,11 +92,11 @@ class Evidence:
         vouchers = {}
         for first, postings in postings_of.items():
             texts = [named.get(posting, NAMELESS) for posting in postings[:MOST_VOUCHERS]]
-            more = [f"and {len(postings) - MOST_VOUCHERS} more"] if len(postings) > MOST_VOUCHERS else []
+            places = first_of(texts, MOST_VOUCHERS, between="; ", of=len(postings))
             of_sum = (
                 " (the sum of the voucher's postings, such as net and tax)" if first in self._matched.amount else ""
             )
-            vouchers[first] = f"{'; '.join([*texts, *more])}{of_sum}"
+            vouchers[first] = f"{places}{of_sum}"
         return vouchers
 
     def _words(

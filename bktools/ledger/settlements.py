@@ -22,6 +22,7 @@ from bktools.ledger.findings import account_of, money_of, posting_of
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.match import DAYS, match_ledger
 from bktools.ledger.steps import BY_DAY
+from bktools.visible import first_of
 
 # An entry with one of these is booked once.
 ARRIVED = {"booked", "another_date", "in_a_sum"}
@@ -287,8 +288,7 @@ class _Evidence:
             values = booked[name].dropna().astype(str).str.split().str.join(" ") if name in booked else ()
             there = list(dict.fromkeys(filter(None, values)))
             if there:
-                more = f" and {len(there) - SHOWN} more" if len(there) > SHOWN else ""
-                return f"{noun} {', '.join(there[:SHOWN])}{more}"
+                return f"{noun} {first_of(there, SHOWN)}"
         return "postings without voucher, document and line"
 
 

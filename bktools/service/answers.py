@@ -25,7 +25,7 @@ from bktools.errors import (
     UnreadableAnswerError,
 )
 from bktools.service.transport import Answer, of_answer
-from bktools.visible import one_line
+from bktools.visible import first_of, one_line
 
 Record = TypeVar("Record")
 
@@ -108,10 +108,9 @@ def _warn_of_replaced(body: bytes, endpoint: Endpoint) -> None:
     names = [
         str(record.get("id", "the answer")) for record in records if REPLACEMENT in msgspec.json.encode(record).decode()
     ]
-    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
     warnings.warn(
         f"the answer to {endpoint.operation} has characters that are no text, shown as {REPLACEMENT}: correct them in "
-        f"the service in {', '.join(names[:SHOWN_NAMES])}{more}",
+        f"the service in {first_of(names, SHOWN_NAMES)}",
         ReplacedTextWarning,
         stacklevel=2,
     )
