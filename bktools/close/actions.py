@@ -117,6 +117,16 @@ class Action(Valued):
         return key_of(company, period, self.cause, self.to_do, self.about, self.ids)
 
 
+@dataclass(frozen=True)
+class Waiting(Valued):
+    """How much waits for the errors of one role."""
+
+    role: str
+    errors: int
+    warnings: int
+    money: Mapping[str, Money]
+
+
 def key_of(company: str, period: str, cause: str, to_do: str, about: str, ids: Mapping[str, str | None]) -> str:
     """Return the identity of an action: other words, another thing or another month give another one."""
     # Spreadsheet programs keep the letters of a text, and not always its spaces.
@@ -160,18 +170,14 @@ class Actions:
         made = [*self._of_jobs(), *self._of_categories(), *self._of_entries(), *self._of_accounts()]
         return tuple(sorted([*made, *self._of_findings()], key=self._urgency))
 
-    def by_role(self, actions: Sequence[Action]) -> tuple[Sum, ...]:
-        """Return how much waits for the errors of each `role` that has something to do, with its `errors` and `warnings`.
-
-        An entry that waits for two actions counts once.
-        """
+    def by_role(self, actions: Sequence[Action]) -> tuple[Waiting, ...]:
+        """Return how much waits for each role that has something to do; an entry that waits for two actions counts once."""
         waiting = []
         for role in ROLES:
             own = [action for action in actions if action.role == role]
             errors = [action for action in own if action.severity == "error"]
             money, _ = self._waiting({entry for action in errors for entry in action.entry_ids})
-            keys = {"role": role, "errors": len(errors), "warnings": len(own) - len(errors)}
-            waiting += [Sum(keys, money, role)] if own else []
+            waiting += [Waiting(role, len(errors), len(own) - len(errors), money)] if own else []
         return tuple(waiting)
 
     def _urgency(self, action: Action) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from bktools.close.actions import Action
+from bktools.close.actions import Action, Waiting
 from bktools.close.figures import Figures
 from bktools.close.record import PeriodRecord, frame
 from bktools.consoles import readable
@@ -83,8 +83,8 @@ class Close:
         The company's own currency; the one of most entries where the settings do not tell it.
     actions : tuple of Action
         What is to be done: in doubt first, then what frees most money.
-    by_role : tuple of Sum
-        How much waits for each `role`, with the number of its `errors` and `warnings`.
+    by_role : tuple of Waiting
+        How much waits for each role.
     record : PeriodRecord
         What all closes of the month did, from the journal.
     before, after : Reconciliation
@@ -106,7 +106,7 @@ class Close:
     company_name: str
     currency: str | None
     actions: tuple[Action, ...]
-    by_role: tuple[Sum, ...]
+    by_role: tuple[Waiting, ...]
     record: PeriodRecord
     before: Reconciliation
     after: Reconciliation
@@ -194,8 +194,8 @@ class Close:
             "reasons": reasons,
             "to_do": self.severities,
             "by_role": {
-                line["role"]: {"errors": line["errors"], "warnings": line["warnings"], **line.for_programs}
-                for line in self.by_role
+                waiting.role: {"errors": waiting.errors, "warnings": waiting.warnings, **waiting.for_programs}
+                for waiting in self.by_role
             },
             "against": {
                 "month": self.last_month or None,

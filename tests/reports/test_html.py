@@ -153,7 +153,7 @@ def test_the_head_has_what_a_reader_has_ten_seconds_for(close: Close, report: Pa
         assert f"{action.to_do[1:]} : {action.about} {action.role.capitalize()}"[:60] in text
         assert f"{currency} {shown(amount, currency)}" in text
     for line in close.by_role:
-        assert f"{line['role'][1:]} {line['errors']}, {line['warnings']} {line.entries}" in text
+        assert f"{line.role[1:]} {line.errors}, {line.warnings} {line.entries}" in text
     assert "Sandbox: invented data, no real books." in text
 
 

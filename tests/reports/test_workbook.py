@@ -84,8 +84,7 @@ def test_the_first_sheet_has_the_figures_of_the_month(book: Path, close: Close):
     fates = {line.label: line for line in close.statement if not line["reason"]}
     reasons = {line.label: line for line in close.statement if line["fate"] == "held back" and line["reason"]}
     first = {f"{one.to_do}: {one.about} ({one.role})": one for one in close.actions[:3]}
-    words = "{role} (errors: {errors}, warnings: {warnings})"
-    roles = {words.format_map(one.keys): one for one in close.by_role}
+    roles = {f"{one.role} (errors: {one.errors}, warnings: {one.warnings})": one for one in close.by_role}
     jobs = {f"{job['sent_at']:%Y-%m-%d %H:%M} UTC, Ada: exported": job for job in close.figures.jobs}
     for heading, lines in (
         ("Entries and amounts", fates), ("Held back, by reason", reasons | {"held back": fates["held back"]}),
