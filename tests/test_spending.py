@@ -196,6 +196,7 @@ def test_a_split_entry_is_one_entry():
     )
     assert spend(frame, "cost_centre")["entries"].to_list() == [1, 2]
     assert spend(frame, [])["entries"].to_list() == [2]
+    assert spend(frame.drop(columns="id"), [])["entries"].to_list() == [4]
 
 
 def test_entries_are_not_changed_and_keep_their_source(samples: tuple[Path, Path]):

@@ -178,6 +178,6 @@ def _numbers_of_entries(rows: pa.Table) -> pa.Array | pa.ChunkedArray:
     """Return the number of the first line of each row's entry; in the journal an entry's ID is `entry_id`."""
     numbers = pa.array(np.arange(len(rows)), COUNT)
     # In lower case first: pyarrow 19 cannot join the outcome of `if_else` on part of a column.
-    ids = pc.ascii_lower(rows["entry_id" if "entry_id" in rows.column_names else "id"])
-    ids = pc.if_else(pc.greater(split_lines(rows), 0), ids, pa.scalar(None, ids.type)).combine_chunks()
+    ids = pc.ascii_lower(text_of(rows, "entry_id" if "entry_id" in rows.column_names else "id"))
+    ids = pc.if_else(pc.greater(split_lines(rows), 0), ids, pa.scalar(None, TEXT)).combine_chunks()
     return pc.coalesce(pc.cast(pc.index_in(ids, ids, skip_nulls=True), COUNT), numbers)
