@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.export.plan import ExportPlan
-from bktools.frames.columns import amounts_of, in_one_scale, tables_in_one_scale, with_column
+from bktools.frames.columns import amounts_of, in_one_scale, tables_in_one_scale, with_column, with_missing
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, INSTANT, MONEY, TEXT, days, split_lines
 
@@ -141,11 +141,9 @@ def _with(table: pa.Table, **columns: Any) -> pa.Table:
 
 def _complete(rows: pa.Table) -> pa.Table:
     """Return rows with all columns of COLUMNS, in their types; a missing one is null. The other columns stay."""
-    columns = {}
+    rows, columns = with_missing(rows, COLUMNS), {}
     for field in COLUMNS:
-        if field.name not in rows.column_names:
-            columns[field.name] = pa.nulls(len(rows), field.type)
-        elif field.type == MONEY:
+        if field.type == MONEY:
             columns[field.name] = amounts_of(rows) if field.name == "amount" else rows[field.name]
         elif field.type == DATE:
             columns[field.name] = days(rows[field.name])

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.frames.columns import require_columns, text_of, with_column, wrong_kind
+from bktools.frames.columns import require_columns, text_of, with_column, with_missing, wrong_kind
 from bktools.frames.engine import in_memory
 from bktools.frames.schema import FLAG, TEXT
 
@@ -54,10 +54,7 @@ def arrow_of(frame: Any, name: str) -> pa.Table:
         for column in needed:
             table = with_column(table, column, pc.ascii_lower(table.column(column)))
         return table
-    for column in columns:
-        if column not in table.column_names:
-            table = table.append_column(column, pa.nulls(len(table), TEXT))
-    return typed(table.select(columns), name)
+    return typed(with_missing(table, pa.schema(dict.fromkeys(columns, TEXT))).select(columns), name)
 
 
 def typed(table: pa.Table, name: str) -> pa.Table:

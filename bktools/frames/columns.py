@@ -89,6 +89,14 @@ def with_column(table: pa.Table, name: str, values: pa.Array | pa.ChunkedArray) 
     return table.set_column(table.column_names.index(name), name, values)
 
 
+def with_missing(table: pa.Table, columns: pa.Schema) -> pa.Table:
+    """Return a table with columns; one that it lacks is null."""
+    for column in columns:
+        if column.name not in table.column_names:
+            table = table.append_column(column.name, pa.nulls(len(table), column.type))
+    return table
+
+
 def in_one_scale(*amounts: pa.ChunkedArray) -> list[pa.ChunkedArray]:
     """Return columns of exact amounts with the decimals of the finest one; of 76 digits where 38 are not enough."""
     scale = max((getattr(column.type, "scale", 0) for column in amounts), default=0)

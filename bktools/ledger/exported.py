@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from bktools.errors import InputError
 from bktools.frames.codes import counted
-from bktools.frames.columns import tables_in_one_scale, with_column
+from bktools.frames.columns import tables_in_one_scale, with_column, with_missing
 from bktools.frames.engine import engine, in_memory, kept
 from bktools.frames.schema import ENTRY_DATA, split_lines, to_pandas
 
@@ -89,10 +89,9 @@ def _numbered(table: pa.Table) -> pa.Table:
 
 def _complete(table: pa.Table) -> pa.Table:
     """Return a table with all columns that the journal has of an entry; null where it lacks one."""
+    table = with_missing(table, pa.schema(ENTRY_DATA))
     for name, kind in ENTRY_DATA.items():
-        if name not in table.column_names:
-            table = table.append_column(name, pa.nulls(len(table), kind))
-        elif name != "amount":
+        if name != "amount":
             table = with_column(table, name, table.column(name).cast(kind))
     return table
 
