@@ -379,7 +379,8 @@ def _with_sent_twins(rows: pl.DataFrame, history: pl.DataFrame) -> pl.DataFrame:
     """Add the entry that was sent, or may have been, with the data of an entry, and that the file lacks."""
     if not {"party", "day", "amount", "currency"} <= {*rows.columns}:
         return rows
-    party = c.supplier.str.strip_chars()
+    # A column that the entries lack is not compared.
+    party = c.supplier.str.strip_chars() if "supplier" in rows.columns else pl.lit(None, pl.String)
     sent = history.filter(
         c.state.is_in(MAYBE_SENT) & ~_lower("entry_id").is_in(rows["id"].drop_nulls().implode())
     ).select(
