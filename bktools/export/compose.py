@@ -87,8 +87,6 @@ def compose_export_jobs(
     ------
     ArgumentError, InputError
         When an argument breaks a rule, a column is missing, or the selection names unknown entries.
-    OutOfMemoryError, StorageError
-        When the entries need more memory or more temporary disk space than there is.
 
     Notes
     -----
