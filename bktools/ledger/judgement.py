@@ -1,0 +1,99 @@
+"""The judgement of what totals do not explain: each entry by the one explanation that is possible, or not decided."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from bktools.ledger.explanation import Explained
+from bktools.ledger.steps import How
+from bktools.ledger.statuses import Reason, Status
+from bktools.ledger.style import Style
+
+# Entries whose postings agree.
+THERE = (Status.BOOKED, Status.IN_A_SUM, Status.ANOTHER_DATE)
+
+
+@dataclass(frozen=True)
+class Note:
+    """Why an entry has its status: postings to look at, and the difference of its group in minor units."""
+
+    reason: Reason
+    postings: tuple[int, ...] = ()
+    difference: int | None = None
+
+
+@dataclass
+class Judgement:
+    """What is known so far of each entry, by its row, and which postings are still free."""
+
+    state: Explained
+    style: Style
+    # By entry: status, how, the row of the posting or -1.
+    status: np.ndarray
+    how: np.ndarray
+    posting: np.ndarray
+    notes: dict[int, Note] = field(default_factory=dict)
+    # Postings that are the second one of an entry, or take one back: row to entry.
+    doubles: dict[int, int] = field(default_factory=dict)
+    reversals: dict[int, int] = field(default_factory=dict)
+    # Postings that undo one another.
+    undone: set[int] = field(default_factory=set)
+    # Entries in a sum that is explained but for one entry, by the posting of the sum.
+    in_sums: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+
+    def say(self, entry: int, status: Status, how: How | None = None, posting: int = -1, note: Note | None = None) -> None:
+        """Give an entry its status."""
+        self.status[entry] = status
+        if how is not None:
+            self.how[entry] = how
+        if posting >= 0:
+            self.posting[entry] = posting
+        if note is not None:
+            self.notes[entry] = note
+
+    def undecided(self, entries: Iterable[int], reason: Reason, postings: Sequence[int] = (), difference: int | None = None) -> None:
+        """Say of entries that they are not decided, and where to look."""
+        note = Note(reason, tuple(postings), difference)
+        for entry in entries:
+            self.say(entry, Status.NOT_DECIDED, note=note)
+
+    def whole(self, entries: Iterable[int], posting: int, how: How) -> None:
+        """Say of entries that a sum holds them."""
+        for entry in entries:
+            self.say(entry, Status.IN_A_SUM, how, posting)
+
+    def is_open(self, entry: int) -> bool:
+        return bool(self.status[entry] == Status.OPEN)
+
+
+def begun(state: Explained, style: Style, count: int) -> Judgement:
+    """Return the judgement of the entries that totals explain."""
+    status, how, posting = np.zeros(count, np.int8), np.full(count, -1, np.int8), np.full(count, -1, np.int64)
+    days = state.books.postings["day"].to_numpy()
+    day = np.zeros(count, np.int64)
+    day[state.every_entry["e"].to_numpy()] = state.every_entry["day"].to_numpy()
+    for group in state.groups:
+        first = group.lines.group_by("gid").agg(pl.min("p"))
+        members = group.members.join(first, on="gid", maintain_order="left").with_columns(count=pl.len().over("gid"))
+        entries, at = members["e"].to_numpy(), members["p"].to_numpy()
+        is_sum = members["count"].to_numpy() > 1
+        if style.grain.is_long:
+            # A sum of one entry has the day of sums.
+            is_sum = is_sum | (group.grain is style.grain) | (group.how is How.SOME_DAYS_LATER)
+        alone = np.where(days[at] == day[entries], Status.BOOKED, Status.ANOTHER_DATE)
+        status[entries] = np.where(is_sum, Status.IN_A_SUM, alone)
+        how[entries], posting[entries] = group.how, at
+    return Judgement(state, style, status, how, posting)
+
+
+def known(judgement: Judgement) -> float:
+    """Return the share of entries that are shown to be there, or of their money."""
+    home = judgement.state.every_entry.filter("is_home")
+    is_there = np.isin(judgement.status[home["e"].to_numpy()], THERE)
+    return max(judgement.style.known, float(is_there.mean()) if len(is_there) else 0.0)
+
