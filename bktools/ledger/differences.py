@@ -16,16 +16,19 @@ import numpy as np
 import polars as pl
 
 from bktools.ledger.explanation import EARLIER, Explained
-from bktools.ledger.habits import CONTRA, COST
+from bktools.ledger.habits import CONTRA, COST, THOUSANDTHS
 from bktools.ledger.judgement import Judgement
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain, How
 from bktools.ledger.style import with_due
+from bktools.ledger.taxes import rounding
 
 # All sets of so many entries are tried; of more, pairs, and chance must be small.
 SEARCH = 12
 # In so many cells, by chance, a difference may equal an entry that has nothing to do with it.
 BY_CHANCE = 0.0005
+# Vouchers look like those of the style where so many of these have one contra account, or one first word.
+MOST_ALIKE = 0.9
 # More open entries are not judged one by one: such a ledger is another one.
 MOST_OPEN = 50_000
 
@@ -55,6 +58,10 @@ class Open:
 
     entries: dict[int, dict[str, Any]]
     free: dict[int, dict[str, Any]]
+    # Postings of cells: no longer free, but what is out may be in one whose difference nothing explains.
+    in_cells: dict[int, dict[str, Any]] = field(default_factory=dict)
+    # Postings whose vouchers look like those of the style.
+    looks_alike: set[int] = field(default_factory=set)
     # Entries that no group of their account holds.
     out: list[int] = field(default_factory=list)
     cells: list[Cell] = field(default_factory=list)
@@ -63,6 +70,12 @@ class Open:
         """Take postings away from what is free."""
         for posting in postings:
             self.free.pop(posting, None)
+
+    def add(self, cell: Cell) -> None:
+        """Keep a cell whose difference is not explained."""
+        self.cells.append(cell)
+        self.in_cells |= {posting: self.free[posting] for posting in cell.postings if posting in self.free}
+        self.use(*cell.postings)
 
 
 def open_of(judgement: Judgement) -> Open | None:
@@ -85,9 +98,22 @@ def open_of(judgement: Judgement) -> Open | None:
     )  # fmt: skip
 
 
+def amounts_of(judgement: Judgement, row: Mapping[str, Any]) -> set[int]:
+    """Return the amounts that an entry may have in the ledger: gross, and net by each rate."""
+    gross, net = row["gross"], row["net"]
+    return {gross, net} if net is not None else {gross, *_nets(judgement, gross)}
+
+
+def _nets(judgement: Judgement, gross: int) -> list[int]:
+    divisors = [THOUSANDTHS + rate for rate in judgement.state.rates]
+    sign = 1 if gross > 0 else -1
+    return [sign * ((abs(gross) * 2 * THOUSANDTHS + divisor) // (2 * divisor)) for divisor in divisors]
+
+
 def judge_cells(judgement: Judgement, rest: Open) -> None:
     """Judge the cells, and leave those with a difference that nothing explains yet in `rest`."""
     vouchers = _style_vouchers(judgement)
+    looks_alike = rest.looks_alike = _looks_alike(judgement, rest, vouchers)
     if judgement.state.books.has_pooled_tax and not judgement.state.has_net:
         _judge_pooled(judgement, rest)
     groups, lines = defaultdict(list), defaultdict(list)
@@ -101,15 +127,14 @@ def judge_cells(judgement: Judgement, rest: Open) -> None:
         postings = lines.get(place, [])
         if judgement.style.grain is not Grain.ENTRY:
             of_style = [posting for posting in postings if rest.free[posting]["voucher"] in vouchers]
-            postings = of_style or postings
+            postings = of_style or [posting for posting in postings if posting in looks_alike] or postings
         foreign = [entry for entry in entries if not rest.entries[entry]["is_home"]]
         if foreign and judgement.style.grain is Grain.ENTRY:
             judgement.undecided(foreign, Reason.OTHER_CURRENCY, postings)
             entries = [entry for entry in entries if entry not in foreign]
         elif foreign:
             judgement.undecided(entries, Reason.OTHER_CURRENCY, postings)
-            rest.cells.append(Cell(place[0], place[1], {}, postings, 0, 0))
-            rest.use(*postings)
+            rest.add(Cell(place[0], place[1], {}, postings, 0, 0))
             continue
         if not postings or not entries:
             rest.out += entries
@@ -117,12 +142,12 @@ def judge_cells(judgement: Judgement, rest: Open) -> None:
         cell = _cell(rest, place, entries, postings)
         if cell is None:
             judgement.undecided(entries, Reason.SUM_DIFFERS, postings)
-            rest.cells.append(Cell(place[0], place[1], {}, postings, 0, 0))
-            rest.use(*postings)
+            rest.add(Cell(place[0], place[1], {}, postings, 0, 0))
         else:
             off.append(cell)
     share = _share_off(judgement, len(off))
     for cell in off:
+        rest.in_cells |= {posting: rest.free[posting] for posting in cell.postings}
         rest.use(*cell.postings)
     for cell in off:
         _judge(judgement, rest, cell, share)
@@ -132,6 +157,27 @@ def _style_vouchers(judgement: Judgement) -> set[int]:
     """Return the vouchers that hold entries."""
     matched = np.unique(judgement.posting[judgement.posting >= 0])
     return set(judgement.state.books.postings["voucher"].gather(matched).drop_nulls().to_list())
+
+
+def _looks_alike(judgement: Judgement, rest: Open, vouchers: set[int]) -> set[int]:
+    """Return the free postings of vouchers that look like those with entries: by their contra account, and their first word."""
+    postings = judgement.state.books.postings
+    first_word = pl.col("text").str.to_lowercase().str.extract(r"^(\p{L}+)")
+    forms = postings.filter(pl.col("voucher").is_not_null()).group_by("voucher").agg(
+        contra=pl.col("account").filter(pl.col("role") == CONTRA).min(), word=first_word.first()
+    )  # fmt: skip
+    of_style = forms.filter(pl.col("voucher").is_in([*vouchers]))
+    usual = [name for name in ("contra", "word") if _most_common(of_style[name]) >= MOST_ALIKE * of_style.height]
+    if not usual or not of_style.height:
+        return set()
+    like = forms.filter(pl.all_horizontal(pl.col(name) == of_style[name].mode()[0] for name in usual))
+    alike = set(like["voucher"].to_list()) | vouchers
+    return {posting for posting, row in rest.free.items() if row["voucher"] in alike}
+
+
+def _most_common(values: pl.Series) -> int:
+    counts = values.drop_nulls().value_counts(sort=True)
+    return int(counts["count"][0]) if counts.height else 0
 
 
 def _share_off(judgement: Judgement, off: int) -> float:
@@ -147,12 +193,16 @@ def _cell(rest: Open, place: tuple[int, int], entries: Sequence[int], postings: 
     if None in values.values():
         return None
     total = sum(rest.free[posting]["gross" if is_gross else "amount"] for posting in postings)
-    return Cell(place[0], place[1], values, postings, total, 0 if is_gross else len(entries) // 2)
+    return Cell(place[0], place[1], values, postings, total, 0 if is_gross else _slack(len(entries)))
+
+
+def _slack(count: int) -> int:
+    return int(pl.select(rounding(pl.lit(count))).item())
 
 
 def _judge(judgement: Judgement, rest: Open, cell: Cell, share: float) -> None:
     entries = list(cell.values)
-    later = _later(rest, cell)
+    later = _later(judgement, rest, cell)
     if abs(cell.difference) <= cell.slack or later is not None:
         judgement.whole(entries, cell.postings[0], How.DIFFERENCE)
         if later is not None:
@@ -168,12 +218,13 @@ def _judge(judgement: Judgement, rest: Open, cell: Cell, share: float) -> None:
     rest.cells.append(cell)
 
 
-def _later(rest: Open, cell: Cell) -> int | None:
-    """Return a posting, on that day or later, that takes the difference of a cell back, the nearest one."""
+def _later(judgement: Judgement, rest: Open, cell: Cell) -> int | None:
+    """Return a posting, on that day or later, that takes the difference of a cell back, with its tax or without; the nearest."""
+    amounts = {-cell.difference, *_nets(judgement, -cell.difference)}
     fits = [
         posting
         for posting, row in rest.free.items()
-        if row["key"] == cell.key and row["day"] >= cell.due - EARLIER and -cell.difference in (row["amount"], row["gross"])
+        if row["key"] == cell.key and row["day"] >= cell.due - EARLIER and amounts & {row["amount"], row["gross"]}
     ]
     return min(fits, key=lambda posting: rest.free[posting]["day"], default=None)
 
@@ -191,20 +242,25 @@ def judge_doubles_in_sums(judgement: Judgement, rest: Open) -> None:
             judgement.say(twice, Status.BOOKED_TWICE, How.DIFFERENCE, cell.postings[0])
             judgement.whole([entry for entry in entries if entry != twice], cell.postings[0], How.DIFFERENCE)
             cell.is_settled = True
-        elif _is_another_amount(judgement, cell):
+        elif _is_another_amount(judgement, rest, cell):
             judgement.say(entries[0], Status.ANOTHER_AMOUNT, How.DIFFERENCE, cell.postings[0])
             cell.is_settled = True
         else:
             judgement.undecided(entries, Reason.SUM_DIFFERS, cell.postings, cell.difference)
 
 
-def _is_another_amount(judgement: Judgement, cell: Cell) -> bool:
-    """Whether a cell is one entry and one posting on the same side, and no text is against it."""
+def _is_another_amount(judgement: Judgement, rest: Open, cell: Cell) -> bool:
+    """Whether a cell is one entry and one posting on the same side, and no text and no other entry is against it."""
     if not (len(cell.values) == len(cell.postings) == 1) or cell.total * sum(cell.values.values()) <= 0:
         return False
     (entry,), (posting,) = cell.values, cell.postings
     said = judgement.state.texts.agree(entry, posting)
-    return bool(said) or (said is None and judgement.style.grain is Grain.ACCOUNT_DAY)
+    if judgement.style.grain is not Grain.ACCOUNT_DAY:
+        return bool(said)
+    # The sum may hold an entry that another account lacks, or another cell of the day.
+    others = [entry for entry in rest.out if judgement.is_open(entry) and rest.entries[entry]["due"] == cell.due]
+    off = [other for other in rest.cells if other is not cell and other.due == cell.due and not other.is_settled]
+    return said is not False and posting in rest.looks_alike and not others and not off
 
 
 def sole(values: Mapping[int, int], amount: int, slack: int, share: float) -> int | None:
@@ -279,7 +335,7 @@ def _judge_voucher(judgement: Judgement, rest: Open, entries: Sequence[int], pos
     twice = sole(cell.values, cell.difference, 0, share) if not strange and not lacking and not foreign else None
     if foreign:
         judgement.undecided(entries, Reason.OTHER_CURRENCY, postings)
-        rest.cells.append(Cell(None, day, {}, postings, 0, 0))
+        rest.add(Cell(None, day, {}, postings, 0, 0))
     elif cell.difference == 0 and not lacking and not strange:
         judgement.whole(entries, postings[0], How.WHOLE_VOUCHER)
     elif cell.difference == 0 and len(strange) == len(lacking) == len(without_line) == 1:
@@ -294,7 +350,7 @@ def _judge_voucher(judgement: Judgement, rest: Open, entries: Sequence[int], pos
         judgement.whole([entry for entry in entries if entry != twice], postings[0], How.WHOLE_VOUCHER)
     else:
         judgement.undecided(entries, Reason.SUM_DIFFERS, postings, cell.difference)
-        rest.cells.append(Cell(None, day, {}, postings, cell.difference, 0))
+        rest.add(Cell(None, day, {}, postings, 0, 0))
     rest.use(*postings)
 
 

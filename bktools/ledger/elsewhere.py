@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bktools.ledger.differences import SEARCH, Cell, Open, excess
+from bktools.ledger.differences import SEARCH, Cell, Open, amounts_of, excess
 from bktools.ledger.explanation import EARLIER, KNOWN, LATER
-from bktools.ledger.habits import THOUSANDTHS
 from bktools.ledger.judgement import Judgement, known
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain, How
@@ -34,19 +33,6 @@ class Place:
     day: int
     posting: int
     cell: Cell | None = None
-
-
-def amounts_of(judgement: Judgement, row: dict[str, Any]) -> set[int]:
-    """Return the amounts that an entry may have in the ledger: gross, and net by each rate."""
-    gross, net = row["gross"], row["net"]
-    nets = [net] if net is not None else [_net(gross, rate) for rate in judgement.state.rates]
-    return {gross, *nets}
-
-
-def _net(gross: int, rate: int) -> int:
-    divisor = THOUSANDTHS + rate
-    size = (abs(gross) * 2 * THOUSANDTHS + divisor) // (2 * divisor)
-    return size if gross > 0 else -size
 
 
 # ---- by text
@@ -217,6 +203,8 @@ def judge_missing(judgement: Judgement, rest: Open) -> None:
     for entry in rest.out:
         outs[rest.entries[entry]["home"]].append(entry)
     by_key, by_amount, strangers = defaultdict(list), defaultdict(list), []
+    in_open_cells = {posting: rest.in_cells[posting] for cell in cells for posting in cell.postings if posting in rest.in_cells}
+    rest.free |= in_open_cells
     for posting, row in rest.free.items():
         by_key[row["key"]].append(posting)
         for amount in {row["amount"], row["gross"]} - {None}:

@@ -13,7 +13,7 @@ from bktools.ledger.habits import CONTRA, COST, Books
 from bktools.ledger.pairs import paired
 from bktools.ledger.sides import Sides
 from bktools.ledger.steps import OF_VOUCHERS, SUMS, Grain, How, Measure, Step
-from bktools.ledger.taxes import with_net
+from bktools.ledger.taxes import rounding, with_net
 from bktools.ledger.texts import Texts, posting_text, texts_of
 
 # Days that a posting may be dated before its entries, and after them.
@@ -270,9 +270,9 @@ def _rest(state: Explained, how: How, key: list[str], measure: Measure) -> Expla
     entries, postings = state.home, state.used
     ours = entries.group_by(key).agg(ours=value.sum(), count=pl.len(), knows=value.is_not_null().all())
     theirs = postings.group_by(key).agg(theirs=amount.sum(), is_known=amount.is_not_null().all())
-    slack = pl.col("count") // 2 if measure is Measure.NET else 0
+    open_ = rounding(pl.col("count")) if measure is Measure.NET else 0
     both = ours.join(theirs, on=key).filter(
-        "knows", "is_known", pl.col("ours") != 0, (pl.col("ours") - pl.col("theirs")).abs() <= slack
+        "knows", "is_known", pl.col("ours") != 0, (pl.col("ours") - pl.col("theirs")).abs() <= open_
     ).with_row_index("gid")  # fmt: skip
     grain = Grain.ACCOUNT_DAY if "day" in key else Grain.MONTH
     return state.take(
@@ -313,7 +313,7 @@ def _whole_vouchers(state: Explained) -> Explained:
         )
         theirs_ = lines.group_by("gid", "account").agg(pl.sum("amount"), is_pooled=pl.col("gross").is_null().any())
         sums = sums.join(theirs_, on=["gid", "account"])
-        is_net = (pl.col("net") - pl.col("amount")).abs() <= pl.col("count")
+        is_net = (pl.col("net") - pl.col("amount")).abs() <= 1 + rounding(pl.col("count"))
         tests = sums.filter("is_known", "is_pooled")
         if state.has_net and not is_tested and tests.height >= TESTS:
             if tests.select(is_net.mean()).item() < AGREE:

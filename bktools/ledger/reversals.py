@@ -31,14 +31,35 @@ def without_undone(state: Explained) -> tuple[Explained, set[int]]:
         return state, set()
     ranked = both.sort("day", "p").with_columns(rank=pl.int_range(pl.len()).over("key", "amount"))
     opposite = ranked.with_columns(amount=-pl.col("amount")).select("key", "amount", "rank", q="p")
-    pairs = ranked.filter(pl.col("amount") > 0).join(opposite, on=["key", "amount", "rank"])
-    undone = pl.concat([pairs["p"], pairs["q"]])
-    return replace(state, postings=without(state.postings, "p", undone)), set(undone.to_list())
+    positive = ranked.filter(pl.col("amount") > 0)
+    pairs = positive.join(opposite, on=["key", "amount", "rank"])
+    undone = {*pairs["p"].to_list(), *pairs["q"].to_list()}
+    # Where one side has more, texts say which of them are undone.
+    several = positive.join(opposite.select("key", "amount").unique(), on=["key", "amount"], how="semi")
+    sizes = several.group_by("key", "amount").agg(ours=pl.col("p").unique()).join(
+        opposite.group_by("key", "amount").agg(theirs=pl.col("q").unique()), on=["key", "amount"]
+    )
+    for ours, theirs in sizes.select("ours", "theirs").iter_rows():
+        if len(ours) != len(theirs):
+            undone -= {*ours, *theirs}
+            undone |= _alike(state, ours, theirs)
+    return replace(state, postings=without(state.postings, "p", pl.Series([*undone], dtype=pl.Int64))), undone
 
 
-def judge_multiples(judgement: Judgement) -> None:
+def _alike(state: Explained, ours: list[int], theirs: list[int]) -> set[int]:
+    """Return the postings of both sides that undo one another, as many as the shorter side has: those with most words alike."""
+    words = state.texts.posting_words
+    pairs = sorted(((-len(words(one) & words(other)), abs(one - other), one, other) for one in ours for other in theirs))
+    taken: set[int] = set()
+    for *_, one, other in pairs:
+        if not taken & {one, other}:
+            taken |= {one, other}
+    return taken
+
+
+def judge_multiples(judgement: Judgement, free: pl.DataFrame) -> None:
     """Say which of the matched entries are booked twice or reversed, by the postings that are free."""
-    free = judgement.state.used.select("p", "key", "amount", "gross", when="day")
+    free = free.select("p", "key", "amount", "gross", when="day")
     matched = _matched(judgement)
     if not (free.height and matched.height):
         return
@@ -59,7 +80,7 @@ def judge_multiples(judgement: Judgement) -> None:
             ]
         ).unique(["e", "p"], maintain_order=True)  # fmt: skip
         later = pl.col("when") - pl.col("at")
-        found = found.filter(later.is_between(-EARLIER, 2 * LATER)).head(MOST_CASES)
+        found = found.filter(later.is_between(-max(EARLIER, judgement.style.lag), 2 * LATER)).head(MOST_CASES)
         cases = defaultdict(list)
         for entry, posting, delay, is_alone in found.select("e", "p", later.abs(), "is_alone").iter_rows():
             cases[posting].append((entry, delay, is_alone))

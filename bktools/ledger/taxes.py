@@ -10,7 +10,7 @@ from bktools.ledger.habits import COST, TELLING, THOUSANDTHS, Books
 
 LARGEST = 350
 # A rate counts when so many totals meet it by chance less often than this, and it has this share of the votes.
-BY_CHANCE = 0.1
+BY_CHANCE = 0.01
 SHARE = 0.02
 # Up to so many pairs of groups and postings are compared one by one, from some days before a group to some weeks after it.
 MOST_PAIRS = 20_000_000
@@ -56,6 +56,11 @@ def net_of(rate: str | int) -> pl.Expr:
     return gross.sign() * ((gross.abs() * 2 * THOUSANDTHS + divisor) // (2 * divisor))
 
 
+def rounding(count: pl.Expr) -> pl.Expr:
+    """Return how far the net of a sum may be from the sum of so many nets, in minor units: four standard deviations."""
+    return pl.min_horizontal(count // 2, (1.2 * count.sqrt()).ceil()).cast(pl.Int64)
+
+
 def _votes(entries: pl.DataFrame, postings: pl.DataFrame) -> pl.DataFrame:
     """Return the totals that meet one rate, in thousandths, to the cent: key, tax_code, ours, theirs, slack, rate.
 
@@ -67,7 +72,7 @@ def _votes(entries: pl.DataFrame, postings: pl.DataFrame) -> pl.DataFrame:
     totals = []
     for key in (["key", "day"], ["key", "month"], ["key", "batch"]):
         ours = entries.filter(pl.col(key[1]).is_not_null()).group_by(key).agg(
-            ours=pl.sum("gross"), slack=(pl.len() // 2).cast(pl.Int64), tax_code=pl.first("tax_code"),
+            ours=pl.sum("gross"), slack=rounding(pl.len()), tax_code=pl.first("tax_code"),
             kinds=pl.n_unique("tax_code"), first=pl.min("day"), last=pl.max("day"),
         )  # fmt: skip
         ours = ours.filter(pl.col("kinds") == 1)
@@ -90,5 +95,6 @@ def _accepted(votes: pl.DataFrame) -> list[int]:
     width = pl.when(rate % 10 == 0).then(10).when(rate % 5 == 0).then(5).otherwise(1)
     chance = (2 * slack + 1) / (theirs * width / THOUSANDTHS)
     rates = votes.group_by("rate").agg(count=pl.len(), chance=chance.log().sum())
-    is_no_chance = (rate == 0) | (pl.col("chance").exp() * votes.height < BY_CHANCE)
-    return rates.filter(is_no_chance, pl.col("count") >= SHARE * votes.height)["rate"].to_list()
+    is_no_chance = (pl.col("count") > 1) & (pl.col("chance").exp() * votes.height < BY_CHANCE)
+    often = pl.col("count") >= SHARE * votes.height
+    return rates.filter((rate == 0) | is_no_chance, often)["rate"].to_list()

@@ -234,7 +234,9 @@ class _Books:
             row["wrong"] = self.pick.choice(accounts)
             return [{**row, "account_code": row["wrong"]}]
         if kind == "wrong amount":
-            wrong = self.pick.choice([row["cents"] + 900, row["cents"] * 10, row["cents"] - 27, row["cents"] + 90000])
+            cents = row["cents"]
+            others = [cents + 900, cents * 10, cents - 27, cents + 90000]
+            wrong = self.pick.choice([other for other in others if other not in (0, 2 * cents)])
             return [{**row, "cents": wrong}]
         return [row]
 
