@@ -16,8 +16,8 @@ import numpy as np
 import polars as pl
 
 from bktools.ledger.explanation import EARLIER, Explained
-from bktools.ledger.habits import CONTRA, COST, THOUSANDTHS
-from bktools.ledger.judgement import Judgement
+from bktools.ledger.habits import CONTRA, COST
+from bktools.ledger.judgement import Judgement, nets_of
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain, How
 from bktools.ledger.style import with_due
@@ -27,6 +27,8 @@ from bktools.ledger.taxes import rounding
 SEARCH = 12
 # In so many cells, by chance, a difference may equal an entry that has nothing to do with it.
 BY_CHANCE = 0.0005
+# Minor units of which amounts are multiples more often than by chance.
+ROUND = (1_000, 500, 100, 50, 10, 1)
 # Vouchers look like those of the style where so many of these have one contra account, or one first word.
 MOST_ALIKE = 0.9
 # More open entries are not judged one by one: such a ledger is another one.
@@ -71,9 +73,8 @@ class Open:
         for posting in postings:
             self.free.pop(posting, None)
 
-    def add(self, cell: Cell) -> None:
-        """Keep a cell whose difference is not explained."""
-        self.cells.append(cell)
+    def add_postings(self, cell: Cell) -> None:
+        """Take the postings of a cell from what is free."""
         self.in_cells |= {posting: self.free[posting] for posting in cell.postings if posting in self.free}
         self.use(*cell.postings)
 
@@ -98,18 +99,6 @@ def open_of(judgement: Judgement) -> Open | None:
     )  # fmt: skip
 
 
-def amounts_of(judgement: Judgement, row: Mapping[str, Any]) -> set[int]:
-    """Return the amounts that an entry may have in the ledger: gross, and net by each rate."""
-    gross, net = row["gross"], row["net"]
-    return {gross, net} if net is not None else {gross, *_nets(judgement, gross)}
-
-
-def _nets(judgement: Judgement, gross: int) -> list[int]:
-    divisors = [THOUSANDTHS + rate for rate in judgement.state.rates]
-    sign = 1 if gross > 0 else -1
-    return [sign * ((abs(gross) * 2 * THOUSANDTHS + divisor) // (2 * divisor)) for divisor in divisors]
-
-
 def judge_cells(judgement: Judgement, rest: Open) -> None:
     """Judge the cells, and leave those with a difference that nothing explains yet in `rest`."""
     vouchers = _style_vouchers(judgement)
@@ -124,7 +113,8 @@ def judge_cells(judgement: Judgement, rest: Open) -> None:
         lines[row["key"], row["day"]].append(posting)
     off = []
     for place, entries in groups.items():
-        postings = lines.get(place, [])
+        days = range(place[1], place[1] + judgement.style.lag + 1)
+        postings = [posting for day in days for posting in lines.get((place[0], day), ()) if posting in rest.free]
         if judgement.style.grain is not Grain.ENTRY:
             of_style = [posting for posting in postings if rest.free[posting]["voucher"] in vouchers]
             postings = of_style or [posting for posting in postings if posting in looks_alike] or postings
@@ -134,21 +124,22 @@ def judge_cells(judgement: Judgement, rest: Open) -> None:
             entries = [entry for entry in entries if entry not in foreign]
         elif foreign:
             judgement.undecided(entries, Reason.OTHER_CURRENCY, postings)
-            rest.add(Cell(place[0], place[1], {}, postings, 0, 0))
+            rest.cells.append(Cell(place[0], place[1], {}, postings, 0, 0))
+            rest.add_postings(rest.cells[-1])
             continue
         if not postings or not entries:
             rest.out += entries
             continue
-        cell = _cell(rest, place, entries, postings)
-        if cell is None:
+        cell = _cell(judgement, rest, place, entries, postings)
+        if not cell.values:
             judgement.undecided(entries, Reason.SUM_DIFFERS, postings)
-            rest.add(Cell(place[0], place[1], {}, postings, 0, 0))
+            rest.cells.append(cell)
+            if judgement.style.lag == 0:
+                rest.add_postings(cell)
         else:
             off.append(cell)
+            rest.add_postings(cell)
     share = _share_off(judgement, len(off))
-    for cell in off:
-        rest.in_cells |= {posting: rest.free[posting] for posting in cell.postings}
-        rest.use(*cell.postings)
     for cell in off:
         _judge(judgement, rest, cell, share)
 
@@ -186,8 +177,25 @@ def _share_off(judgement: Judgement, off: int) -> float:
     return max(off, 1) / max(off + groups, 1)
 
 
-def _cell(rest: Open, place: tuple[int, int], entries: Sequence[int], postings: Sequence[int]) -> Cell | None:
-    """Return a cell, gross where the ledger shows it, else net; None where the net amounts are not known."""
+def _cell(judgement: Judgement, rest: Open, place: tuple[int, int], entries: Sequence[int], postings: Sequence[int]) -> Cell:
+    """Return a cell of these postings; of the one among several days that one entry explains; without values where none does.
+
+    Amounts are gross where the ledger shows it, else net; a cell has no values where the net amounts are not known.
+    """
+    named = Cell(place[0], place[1], {}, postings, 0, 0)
+    if judgement.style.grain is Grain.ENTRY or len({rest.free[posting]["day"] for posting in postings}) == 1:
+        return _compared(rest, place, entries, postings) or named
+    share = len(postings) * _share_off(judgement, 1)
+    each = [cell for posting in postings if (cell := _compared(rest, place, entries, [posting])) is not None]
+    explained = [
+        cell for cell in each
+        if abs(cell.difference) <= cell.slack or sole(cell.values, cell.difference, cell.slack, share) is not None
+        or sole(cell.values, -cell.difference, cell.slack, share) is not None
+    ]  # fmt: skip
+    return explained[0] if len(explained) == 1 else named
+
+
+def _compared(rest: Open, place: tuple[int, int], entries: Sequence[int], postings: Sequence[int]) -> Cell | None:
     is_gross = all(rest.free[posting]["gross"] is not None for posting in postings)
     values = {entry: rest.entries[entry]["gross" if is_gross else "net"] for entry in entries}
     if None in values.values():
@@ -220,7 +228,7 @@ def _judge(judgement: Judgement, rest: Open, cell: Cell, share: float) -> None:
 
 def _later(judgement: Judgement, rest: Open, cell: Cell) -> int | None:
     """Return a posting, on that day or later, that takes the difference of a cell back, with its tax or without; the nearest."""
-    amounts = {-cell.difference, *_nets(judgement, -cell.difference)}
+    amounts = {-cell.difference, *nets_of(judgement, -cell.difference)}
     fits = [
         posting
         for posting, row in rest.free.items()
@@ -284,7 +292,9 @@ def sole(values: Mapping[int, int], amount: int, slack: int, share: float) -> in
         if (np.abs(pairs - amount) <= slack).any():
             return None
     near = int(((np.abs(others) >= abs(amount) / 2) & (np.abs(others) <= 2 * abs(amount))).sum())
-    chance = (1 + near) * (2 * slack + 1) / (1.5 * abs(amount)) * share if len(others) else 0.0
+    # Whole amounts are more frequent than others, as entries and as differences.
+    unit = next(unit for unit in ROUND if amount % unit == 0)
+    chance = (1 + near) * (2 * slack + 1) * unit / (1.5 * abs(amount)) * share if len(others) else 0.0
     return hits[0] if chance <= BY_CHANCE else None
 
 
@@ -335,7 +345,7 @@ def _judge_voucher(judgement: Judgement, rest: Open, entries: Sequence[int], pos
     twice = sole(cell.values, cell.difference, 0, share) if not strange and not lacking and not foreign else None
     if foreign:
         judgement.undecided(entries, Reason.OTHER_CURRENCY, postings)
-        rest.add(Cell(None, day, {}, postings, 0, 0))
+        rest.cells.append(Cell(None, day, {}, postings, 0, 0))
     elif cell.difference == 0 and not lacking and not strange:
         judgement.whole(entries, postings[0], How.WHOLE_VOUCHER)
     elif cell.difference == 0 and len(strange) == len(lacking) == len(without_line) == 1:
@@ -350,8 +360,8 @@ def _judge_voucher(judgement: Judgement, rest: Open, entries: Sequence[int], pos
         judgement.whole([entry for entry in entries if entry != twice], postings[0], How.WHOLE_VOUCHER)
     else:
         judgement.undecided(entries, Reason.SUM_DIFFERS, postings, cell.difference)
-        rest.add(Cell(None, day, {}, postings, 0, 0))
-    rest.use(*postings)
+        rest.cells.append(Cell(None, day, {}, postings, 0, 0))
+    rest.add_postings(cell)
 
 
 def excess(cells: Iterable[Cell]) -> list[Cell]:

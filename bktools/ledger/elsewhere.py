@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bktools.ledger.differences import SEARCH, Cell, Open, amounts_of, excess
+from bktools.ledger.differences import SEARCH, Cell, Open, excess
 from bktools.ledger.explanation import EARLIER, KNOWN, LATER
-from bktools.ledger.judgement import Judgement, known
+from bktools.ledger.judgement import Judgement, amounts_of, known
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain, How
 
@@ -213,6 +213,7 @@ def judge_missing(judgement: Judgement, rest: Open) -> None:
             strangers.append(posting)
     sums = {key: _sums([rest.entries[entry] for entry in entries]) for key, entries in outs.items()}
     elsewhere = _other_days(judgement)
+    opposites = {(row["home"], row["gross"] > 0) for row in rest.entries.values()}
     for entry in rest.out:
         row = rest.entries[entry]
         is_covered = first <= row["month"] and row["due"] + judgement.style.lag <= last and (
@@ -223,7 +224,8 @@ def judge_missing(judgement: Judgement, rest: Open) -> None:
             judgement.undecided([entry], Reason.STYLE_UNKNOWN, may_hold)
         elif not is_covered:
             judgement.undecided([entry], Reason.NOT_COVERED)
-        elif holds := [*_holds(judgement, rest, entry, by_key[row["home"]], by_amount, strangers, sums[row["home"]])]:
+        elif holds := [*_holds(judgement, rest, entry, by_key[row["home"]], by_amount, strangers, sums[row["home"]],
+                                     has_opposites=(row["home"], row["gross"] < 0) in opposites)]:
             judgement.undecided([entry], Reason.MAY_BE_IN, holds)
         elif near := [cell for cell in cells if _may_hold(judgement, row, cell)]:
             judgement.undecided([entry], Reason.OPEN_GROUP, [posting for cell in near for posting in cell.postings])
@@ -250,23 +252,25 @@ def _is_in_time(row: dict[str, Any], posting: dict[str, Any], latest: int) -> bo
 
 def _holds(
     judgement: Judgement, rest: Open, entry: int, on_account: list[int], by_amount: dict[int, list[int]], strangers: list[int],
-    sums: set[int] | None,
+    sums: set[int] | None, *, has_opposites: bool,
 ) -> Iterator[int]:  # fmt: skip
     """Yield the free postings that may hold an entry."""
     row, style, agree = rest.entries[entry], judgement.style, judgement.state.texts.agree
     for amount in amounts_of(judgement, row):
         yield from (posting for posting in by_amount[amount] if _is_in_time(row, rest.free[posting], LATER))
+    least = min(map(abs, amounts_of(judgement, row)))
     for posting in on_account:
         place = rest.free[posting]
         amounts = {place["amount"], place["gross"]} - {None}
-        is_same_side = any(amount * row["gross"] > 0 for amount in amounts)
-        if not is_same_side or not _is_in_time(row, place, LATER):
+        if not _is_in_time(row, place, LATER):
             continue
         if sums is None or sums & amounts:
             yield posting
-        elif _is_in_time(row, place, max(WEEK, style.lag)) and agree(entry, posting) is not False:
-            is_large = max(map(abs, amounts)) >= min(map(abs, amounts_of(judgement, row)))
-            if style.grain is Grain.ENTRY or is_large:
+        elif _is_in_time(row, place, style.lag + EARLIER) and agree(entry, posting) is not False:
+            # Beside entries of the other side a sum may be of any size and on any side.
+            is_same_side = any(amount * row["gross"] > 0 for amount in amounts)
+            is_large = style.grain is Grain.ENTRY or max(map(abs, amounts)) >= least
+            if (is_same_side and is_large) or (style.grain is not Grain.ENTRY and has_opposites):
                 yield posting
     if style.grain is not Grain.ENTRY:
         # A sum on an account that no entry has, on the day of the group.
@@ -279,7 +283,7 @@ def _holds(
 def _may_hold(judgement: Judgement, row: dict[str, Any], cell: Cell) -> bool:
     """Whether an open group may hold an entry: of its account some days around, of others on its day."""
     if cell.key in (None, row["home"]):
-        return bool(abs(cell.due - row["due"]) <= max(WEEK, judgement.style.lag))
+        return bool(abs(cell.due - row["due"]) <= judgement.style.lag + EARLIER)
     return judgement.style.grain is not Grain.ENTRY and cell.due == row["due"]
 
 

@@ -155,8 +155,10 @@ def _with_gross(postings: pl.DataFrame) -> pl.DataFrame:
 
 def _shown_rates(postings: pl.DataFrame) -> tuple[int, ...]:
     """Return the rates that single costs with their tax show, where several do."""
-    alone = postings.filter("is_used", ~pl.col("is_plain"), pl.col("gross").is_not_null(), pl.col("amount").abs() > TELLING)
-    rates = alone.select(rate=((pl.col("gross") / pl.col("amount") - 1) * THOUSANDTHS).round().cast(pl.Int64))
-    counts = rates.filter(pl.col("rate").is_between(1, LARGEST_TAX * THOUSANDTHS))["rate"].value_counts()
+    amount, gross, rate = pl.col("amount"), pl.col("gross"), pl.col("rate")
+    alone = postings.filter("is_used", ~pl.col("is_plain"), gross.is_not_null(), amount.abs() > TELLING)
+    rates = alone.select("amount", "gross", rate=((gross / amount - 1) * THOUSANDTHS).round().cast(pl.Int64))
+    meets = ((amount * (THOUSANDTHS + rate) / THOUSANDTHS).round() - gross).abs() <= 1
+    counts = rates.filter(rate.is_between(1, LARGEST_TAX * THOUSANDTHS), meets)["rate"].value_counts()
     often = counts.filter(pl.col("count") >= max(2, 0.02 * alone.height))
     return tuple(sorted(often["rate"].to_list()))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from bktools.ledger.explanation import Explained
+from bktools.ledger.habits import THOUSANDTHS
 from bktools.ledger.steps import How
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.style import Style
@@ -97,3 +99,15 @@ def known(judgement: Judgement) -> float:
     is_there = np.isin(judgement.status[home["e"].to_numpy()], THERE)
     return max(judgement.style.known, float(is_there.mean()) if len(is_there) else 0.0)
 
+
+def amounts_of(judgement: Judgement, row: Mapping[str, Any]) -> set[int]:
+    """Return the amounts that an entry may have in the ledger: gross, and net by each rate."""
+    gross, net = row["gross"], row["net"]
+    return {gross, net} if net is not None else {gross, *nets_of(judgement, gross)}
+
+
+def nets_of(judgement: Judgement, gross: int) -> list[int]:
+    """Return a gross amount without its tax, by each rate."""
+    divisors = [THOUSANDTHS + rate for rate in judgement.state.rates]
+    sign = 1 if gross > 0 else -1
+    return [sign * ((abs(gross) * 2 * THOUSANDTHS + divisor) // (2 * divisor)) for divisor in divisors]

@@ -14,7 +14,7 @@ import polars as pl
 
 from bktools.ledger.explanation import EARLIER, LATER, Explained, without
 from bktools.ledger.habits import COST
-from bktools.ledger.judgement import Judgement, Note
+from bktools.ledger.judgement import Judgement, Note, amounts_of
 from bktools.ledger.statuses import Reason, Status
 
 # A posting equal to an entry of a sum is its double only where chance is smaller than this.
@@ -64,11 +64,12 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame) -> None:
     if not (free.height and matched.height):
         return
     # What an open entry may need is left to it.
-    wanted = judgement.state.entries.filter(pl.Series(judgement.status[judgement.state.entries["e"].to_numpy()] == Status.OPEN))
-    for value in ("gross", "net"):
-        needs = wanted.select("key", value).drop_nulls()
-        for amount in ("gross", "amount"):
-            free = free.join(needs, left_on=["key", amount], right_on=["key", value], how="anti", nulls_equal=True)
+    entries = judgement.state.entries
+    wanted = entries.filter(pl.Series(judgement.status[entries["e"].to_numpy()] == Status.OPEN))
+    needs = {(row["home"], amount) for row in wanted.head(MOST_CASES).iter_rows(named=True) for amount in amounts_of(judgement, row)}
+    needed = pl.DataFrame([*needs], {"key": pl.Int64, "needed": pl.Int64}, orient="row")
+    for amount in ("gross", "amount"):
+        free = free.join(needed, left_on=["key", amount], right_on=["key", "needed"], how="anti")
     for sign in (1, -1):
         left = free.filter(~pl.col("p").is_in([*judgement.doubles, *judgement.reversals]))
         found = pl.concat(

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 import polars as pl
 
 from bktools.ledger.explanation import KNOWN, Explained
+from bktools.ledger.habits import COST
 from bktools.ledger.steps import Grain, How
 
 # A grain is the style when it has so many of the explained entries in sums.
 SHARE = 0.1
+# What is matched so has the day of its group.
+OF_A_GROUP = (How.SUM, How.WHOLE_VOUCHER, How.EXACTLY, How.DOCUMENT_NUMBER, How.EXCHANGED)
 # The usual delay is that of so many entries.
 USUAL = 0.95
 
@@ -25,9 +28,9 @@ class Style:
     grain : Grain
         What has one posting.
     lag : int
-        The most days from an entry to its posting, of nearly all that are booked one by one.
+        The most days from an entry to its posting, of nearly all; 0 where sums have a day of their own.
     shift : int
-        The days from the last entry of a sum to its posting, of most sums.
+        The days from the last entry of a sum to its posting, where most sums have the same.
     known : float
         The share of the entries, or of their money, that the style explains.
     """
@@ -63,8 +66,10 @@ def style_of(state: Explained, grain: Grain | None = None) -> Style:
     if grain is None:
         best, count = sums.most_common(1)[0] if sums else (Grain.ENTRY, 0)
         grain = best if count >= max(2, SHARE * explained) else Grain.ENTRY
-    lag = lags[False].quantile(USUAL) if len(lags[False]) and grain is Grain.ENTRY else 0
-    return Style(grain, max(0, int(lag or 0)), _usual(lags[True]), state.share)
+    shift = 0 if grain is Grain.ENTRY else _usual(lags[True])
+    own = lags[False] if grain is Grain.ENTRY else lags[True]
+    lag = 0 if grain.is_long or shift or not len(own) else int(own.quantile(USUAL) or 0)
+    return Style(grain, max(0, lag), shift, state.share)
 
 
 def _usual(lags: pl.Series) -> int:
@@ -77,15 +82,25 @@ def _usual(lags: pl.Series) -> int:
 
 def with_due(state: Explained, style: Style) -> pl.DataFrame:
     """Return the open entries with `due`, the day on which their group is booked: that of its other accounts, else by habit."""
-    if style.grain is Grain.ENTRY:
-        return state.entries.with_columns(due=pl.col("day"))
+    last = pl.col("day").max().over(style.grain.group) if style.grain.is_long else pl.col("day")
+    due = state.every_entry.select("e", due=last + style.shift)
+    entries = state.entries.join(due, on="e", how="left", maintain_order="left")
+    if not (style.grain.is_long or (style.lag and _accounts_of_vouchers(state) > 1)):
+        return entries
     group = list(style.grain.group)
-    members = [one.members.join(one.lines.group_by("gid").agg(pl.min("p")), on="gid") for one in state.groups]
-    booked = pl.concat([pl.DataFrame(schema={"e": pl.Int64, "p": pl.Int64}), *(one.select("e", "p") for one in members)])
+    members = [
+        one.members.join(one.lines.group_by("gid").agg(pl.min("p")), on="gid").select("e", "p")
+        for one in state.groups if one.how in OF_A_GROUP
+    ]  # fmt: skip
+    booked = pl.concat([pl.DataFrame(schema={"e": pl.Int64, "p": pl.Int64}), *members])
     booked = booked.join(state.every_entry.select("e", *group), on="e")
     booked = booked.join(state.books.postings.select("p", when="day"), on="p")
     days = booked.group_by(group).agg(when=pl.col("when").mode().min())
-    last = state.every_entry.group_by(group).agg(last=pl.max("day"))
-    entries = state.entries.join(days, on=group, how="left", maintain_order="left")
-    entries = entries.join(last, on=group, how="left", maintain_order="left")
-    return entries.with_columns(due=pl.coalesce("when", pl.col("last") + style.shift, "day")).drop("when", "last")
+    entries = entries.join(days, on=group, how="left", maintain_order="left")
+    return entries.with_columns(due=pl.coalesce("when", "due", "day")).drop("when")
+
+
+def _accounts_of_vouchers(state: Explained) -> float:
+    """Return how many accounts of entries the vouchers have in the middle."""
+    used = state.books.postings.filter("is_used", pl.col("role") == COST, pl.col("voucher").is_not_null())
+    return float(used.group_by("voucher").agg(pl.n_unique("account"))["account"].median() or 0)  # type: ignore[arg-type]
