@@ -62,8 +62,8 @@ class Open:
     free: dict[int, dict[str, Any]]
     # Postings of cells: no longer free, but what is out may be in one whose difference nothing explains.
     in_cells: dict[int, dict[str, Any]] = field(default_factory=dict)
-    # Postings whose vouchers look like those of the style.
-    looks_alike: set[int] = field(default_factory=set)
+    # Postings whose vouchers look like those of the style, or hold entries where these have no look.
+    of_style: set[int] = field(default_factory=set)
     # Entries that no group of their account holds.
     out: list[int] = field(default_factory=list)
     cells: list[Cell] = field(default_factory=list)
@@ -101,8 +101,7 @@ def open_of(judgement: Judgement) -> Open | None:
 
 def judge_cells(judgement: Judgement, rest: Open) -> None:
     """Judge the cells, and leave those with a difference that nothing explains yet in `rest`."""
-    vouchers = _style_vouchers(judgement)
-    looks_alike = rest.looks_alike = _looks_alike(judgement, rest, vouchers)
+    rest.of_style = _of_style(judgement, rest)
     if judgement.state.books.has_pooled_tax and not judgement.state.has_net:
         _judge_pooled(judgement, rest)
     groups, lines = defaultdict(list), defaultdict(list)
@@ -116,8 +115,7 @@ def judge_cells(judgement: Judgement, rest: Open) -> None:
         days = range(place[1], place[1] + judgement.style.lag + 1)
         postings = [posting for day in days for posting in lines.get((place[0], day), ()) if posting in rest.free]
         if judgement.style.grain is not Grain.ENTRY:
-            of_style = [posting for posting in postings if rest.free[posting]["voucher"] in vouchers]
-            postings = of_style or [posting for posting in postings if posting in looks_alike] or postings
+            postings = [posting for posting in postings if posting in rest.of_style]
         foreign = [entry for entry in entries if not rest.entries[entry]["is_home"]]
         if foreign and judgement.style.grain is Grain.ENTRY:
             judgement.undecided(foreign, Reason.OTHER_CURRENCY, postings)
@@ -144,25 +142,25 @@ def judge_cells(judgement: Judgement, rest: Open) -> None:
         _judge(judgement, rest, cell, share)
 
 
-def _style_vouchers(judgement: Judgement) -> set[int]:
-    """Return the vouchers that hold entries."""
-    matched = np.unique(judgement.posting[judgement.posting >= 0])
-    return set(judgement.state.books.postings["voucher"].gather(matched).drop_nulls().to_list())
+def _of_style(judgement: Judgement, rest: Open) -> set[int]:
+    """Return the free postings of vouchers that look like those with entries, by their contra account and their first word.
 
-
-def _looks_alike(judgement: Judgement, rest: Open, vouchers: set[int]) -> set[int]:
-    """Return the free postings of vouchers that look like those with entries: by their contra account, and their first word."""
+    Where these have no look, all free postings.
+    """
     postings = judgement.state.books.postings
+    matched = postings["voucher"].gather(np.unique(judgement.posting[judgement.posting >= 0])).drop_nulls().unique()
     first_word = pl.col("text").str.to_lowercase().str.extract(r"^(\p{L}+)")
     forms = postings.filter(pl.col("voucher").is_not_null()).group_by("voucher").agg(
         contra=pl.col("account").filter(pl.col("role") == CONTRA).min(), word=first_word.first()
     )  # fmt: skip
-    of_style = forms.filter(pl.col("voucher").is_in([*vouchers]))
-    usual = [name for name in ("contra", "word") if _most_common(of_style[name]) >= MOST_ALIKE * of_style.height]
-    if not usual or not of_style.height:
-        return set()
-    like = forms.filter(pl.all_horizontal(pl.col(name) == of_style[name].mode()[0] for name in usual))
-    alike = set(like["voucher"].to_list()) | vouchers
+    own = forms.filter(pl.col("voucher").is_in(matched.implode()))
+    if not own.height:
+        return {*rest.free}
+    usual = [name for name in ("contra", "word") if _most_common(own[name]) >= MOST_ALIKE * own.height]
+    if not usual:
+        return {*rest.free}
+    like = forms.filter(pl.all_horizontal(pl.col(name) == own[name].mode()[0] for name in usual))
+    alike = {*like["voucher"].to_list()}
     return {posting for posting, row in rest.free.items() if row["voucher"] in alike}
 
 
@@ -268,7 +266,7 @@ def _is_another_amount(judgement: Judgement, rest: Open, cell: Cell) -> bool:
     # The sum may hold an entry that another account lacks, or another cell of the day.
     others = [entry for entry in rest.out if judgement.is_open(entry) and rest.entries[entry]["due"] == cell.due]
     off = [other for other in rest.cells if other is not cell and other.due == cell.due and not other.is_settled]
-    return said is not False and posting in rest.looks_alike and not others and not off
+    return said is not False and posting in rest.of_style and not others and not off
 
 
 def sole(values: Mapping[int, int], amount: int, slack: int, share: float) -> int | None:

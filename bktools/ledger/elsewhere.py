@@ -202,15 +202,14 @@ def judge_missing(judgement: Judgement, rest: Open) -> None:
     outs = defaultdict(list)
     for entry in rest.out:
         outs[rest.entries[entry]["home"]].append(entry)
-    by_key, by_amount, strangers = defaultdict(list), defaultdict(list), []
+    by_key, by_amount, on_day = defaultdict(list), defaultdict(list), defaultdict(list)
     in_open_cells = {posting: rest.in_cells[posting] for cell in cells for posting in cell.postings if posting in rest.in_cells}
     rest.free |= in_open_cells
     for posting, row in rest.free.items():
         by_key[row["key"]].append(posting)
         for amount in {row["amount"], row["gross"]} - {None}:
             by_amount[amount].append(posting)
-        if not row["is_used"]:
-            strangers.append(posting)
+        on_day[row["day"]].append(posting)
     sums = {key: _sums([rest.entries[entry] for entry in entries]) for key, entries in outs.items()}
     elsewhere = _other_days(judgement)
     opposites = {(row["home"], row["gross"] > 0) for row in rest.entries.values()}
@@ -224,7 +223,7 @@ def judge_missing(judgement: Judgement, rest: Open) -> None:
             judgement.undecided([entry], Reason.STYLE_UNKNOWN, may_hold)
         elif not is_covered:
             judgement.undecided([entry], Reason.NOT_COVERED)
-        elif holds := [*_holds(judgement, rest, entry, by_key[row["home"]], by_amount, strangers, sums[row["home"]],
+        elif holds := [*_holds(judgement, rest, entry, by_key[row["home"]], by_amount, on_day[row["due"]], sums[row["home"]],
                                      has_opposites=(row["home"], row["gross"] < 0) in opposites)]:
             judgement.undecided([entry], Reason.MAY_BE_IN, holds)
         elif near := [cell for cell in cells if _may_hold(judgement, row, cell)]:
@@ -251,7 +250,7 @@ def _is_in_time(row: dict[str, Any], posting: dict[str, Any], latest: int) -> bo
 
 
 def _holds(
-    judgement: Judgement, rest: Open, entry: int, on_account: list[int], by_amount: dict[int, list[int]], strangers: list[int],
+    judgement: Judgement, rest: Open, entry: int, on_account: list[int], by_amount: dict[int, list[int]], on_day: list[int],
     sums: set[int] | None, *, has_opposites: bool,
 ) -> Iterator[int]:  # fmt: skip
     """Yield the free postings that may hold an entry."""
@@ -273,10 +272,11 @@ def _holds(
             if (is_same_side and is_large) or (style.grain is not Grain.ENTRY and has_opposites):
                 yield posting
     if style.grain is not Grain.ENTRY:
-        # A sum on an account that no entry has, on the day of the group.
-        for posting in strangers:
+        # A sum of the style on another account, or any on one that no entry has, on the day of the group.
+        for posting in on_day:
             place = rest.free[posting]
-            if place["day"] == row["due"] and place["amount"] * row["gross"] > 0 and abs(place["amount"]) >= abs(row["gross"]) / 2:
+            may_be = posting in rest.of_style or not place["is_used"]
+            if may_be and place["amount"] * row["gross"] > 0 and abs(place["amount"]) >= least / 2:
                 yield posting
 
 

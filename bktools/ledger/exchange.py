@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from bktools.ledger.explanation import EARLIER, LATER, Explained
+from bktools.ledger.explanation import EARLIER, LARGEST_TAX, LATER, Explained
 from bktools.ledger.habits import CONTRA, COST
 from bktools.ledger.steps import Grain, How, Measure
+from bktools.ledger.taxes import rounding
 
 # Rounding leaves so much of each converted amount open, in minor units.
 ROUNDING = 1.2
@@ -47,6 +48,7 @@ def exchanged(state: Explained, grain: Grain, lag: int) -> tuple[Explained, tupl
         found, rates = _shared(candidates, rates)
         found = pl.concat([found, _known(candidates, rates), _alone(candidates, rates)]).unique("x", keep="first", maintain_order=True)
         found = found.unique("y", keep="none", maintain_order=True)
+        found = _agreeing(state, candidates, found, rates)
         state = _taken(state, candidates, found)
     return state, rates
 
@@ -200,6 +202,34 @@ def _alone(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
         fitting = own.filter(is_near, is_whole)
         found.append(fitting.unique("x", keep="none", maintain_order=True).select("x", "y"))
     return pl.concat(found)
+
+
+def _agreeing(state: Explained, candidates: _Candidates, found: pl.DataFrame, rates: tuple[Rate, ...]) -> pl.DataFrame:
+    """Return the pairs of whole vouchers that agree on each account, too: net where this is known, else within the largest tax."""
+    if "accounts" not in candidates.pairs.columns or not found.height:
+        return found
+    usual = pl.DataFrame(
+        [(rate.currency, rate.value) for rate in rates], {"currency": pl.String, "usual": pl.Float64}, orient="row"
+    ).unique("currency")
+    own = candidates.pairs.select("x", "y", implied=pl.when(pl.col("currencies") == 1).then("rate"))
+    members = candidates.members.join(found, on="x").join(own, on=["x", "y"]).join(
+        state.every_entry.select("e", "account", "gross", "net", "currency", "is_home"), on="e"
+    )  # fmt: skip
+    members = members.join(usual, on="currency", how="left")
+    rate = pl.when("is_home").then(1.0).otherwise(pl.coalesce("implied", "usual"))
+    foreign = pl.when("is_home").then(0.0).otherwise(pl.col("gross").abs() * rate)
+    ours = members.group_by("x", "account").agg(
+        gross=(pl.col("gross") * rate).sum(), net=(pl.col("net") * rate).sum(), is_net=pl.col("net").is_not_null().all(),
+        leaves=rounding(pl.len()) + ROUNDING * (~pl.col("is_home")).sum() + 0.002 * foreign.sum(),
+    )  # fmt: skip
+    lines = candidates.lines.join(found, on="y").join(state.books.postings.select("p", "account", "amount"), on="p")
+    both = ours.join(lines.group_by("x", "account").agg(pl.sum("amount")), on=["x", "account"], how="left")
+    low, high = (bound("gross", pl.col("gross") / LARGEST_TAX) for bound in (pl.min_horizontal, pl.max_horizontal))
+    leaves, amount = pl.col("leaves") + 1, pl.col("amount")
+    is_net = (pl.col("net") - amount).abs() <= leaves
+    fits = pl.when("is_net").then(is_net).otherwise(amount.is_between(low - leaves, high + leaves))
+    wrong = both.filter(~fits.fill_null(value=False))["x"].unique()
+    return found.filter(~pl.col("x").is_in(wrong.implode()))
 
 
 def _taken(state: Explained, candidates: _Candidates, found: pl.DataFrame) -> Explained:

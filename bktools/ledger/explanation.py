@@ -24,6 +24,8 @@ KNOWN = 0.8
 LARGEST_TAX = 1.35
 # Whole vouchers test the rates of tax, if there are so many, by this share that must agree.
 TESTS, AGREE = 5, 0.95
+# A ledger books sums when so many of the explained entries are in one.
+OF_SUMS = 0.1
 
 
 @dataclass(frozen=True)
@@ -206,9 +208,35 @@ def _sums(state: Explained) -> Explained:
     if state.has_net and state.entries.height:
         for off in (1, -1, 2, -2):
             state = _step(state, Step(Grain.SUPPLIER_DAY, Measure.NET, units[-1], off=off))
+    if _are_sums_dated(state):
+        # Then a posting some days later is of no single entry: it may take back, or correct.
+        return _months(state)
     state = _entries(state, How.SOME_DAYS_LATER, ["key", "total"], is_near=True)
     for measure, grain, of_voucher in itertools.product(measures(state), SUMS[:2], units):
         state = _step(state, Step(grain, measure, of_voucher, is_dated=False))
+    return _months(state)
+
+
+def _are_sums_dated(state: Explained) -> bool:
+    """Whether the ledger books sums, and on the day of their entries."""
+    if state.share < KNOWN / 2:
+        return False
+    postings = state.books.postings.select("p", when="day")
+    sums = on_day = 0
+    for group in state.groups:
+        if group.grain.is_long and group.grain is not Grain.DOCUMENT:
+            return False
+        members = group.members.with_columns(count=pl.len().over("gid")).filter(pl.col("count") > 1)
+        days = members.join(state.every_entry.select("e", "day"), on="e")
+        booked = group.lines.join(postings, on="p").group_by("gid").agg(pl.min("when"))
+        both = days.group_by("gid").agg(pl.max("day"), pl.len()).join(booked, on="gid")
+        sums += members.height
+        on_day += int(both.filter(pl.col("when") == pl.col("day"))["len"].sum())
+    return sums >= OF_SUMS * sum(group.members.height for group in state.groups) and on_day >= AGREE * sums
+
+
+def _months(state: Explained) -> Explained:
+    """Match rests of months, where the ledger has long groups or not enough is explained."""
     if state.share < KNOWN or any(group.grain.is_long for group in state.groups):
         for measure in measures(state):
             state = _rest(state, How.REST_OF_MONTH, ["key", "month"], measure)

@@ -57,10 +57,11 @@ def _alike(state: Explained, ours: list[int], theirs: list[int]) -> set[int]:
     return taken
 
 
-def judge_multiples(judgement: Judgement, free: pl.DataFrame) -> None:
-    """Say which of the matched entries are booked twice or reversed, by the postings that are free."""
+def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) -> None:
+    """Say which of the matched entries are booked twice or reversed, by the postings that are free; with those of sums or not."""
     free = free.select("p", "key", "amount", "gross", when="day")
     matched = _matched(judgement)
+    matched = matched if in_sums else matched.filter("is_alone")
     if not (free.height and matched.height):
         return
     # What an open entry may need is left to it.
@@ -71,13 +72,15 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame) -> None:
     for amount in ("gross", "amount"):
         free = free.join(needed, left_on=["key", amount], right_on=["key", "needed"], how="anti")
     for sign in (1, -1):
+        # A sum may be dated on the last day of the month.
+        since = pl.when("is_alone").then("at").otherwise("day").alias("at")
         left = free.filter(~pl.col("p").is_in([*judgement.doubles, *judgement.reversals]))
         found = pl.concat(
             [
-                matched.select("e", "key", "at", "is_alone", total=pl.col(ours) * sign).drop_nulls().join(
+                matched.select("e", "key", "is_alone", since, total=pl.col(ours) * sign).drop_nulls().join(
                     left.select("key", "p", "when", total=theirs).drop_nulls(), on=["key", "total"]
                 )
-                for ours in ("gross", "net", "own_amount") for theirs in ("amount", "gross")
+                for ours, theirs in (("gross", "gross"), ("net", "amount"), ("own_amount", "amount"))
             ]
         ).unique(["e", "p"], maintain_order=True)  # fmt: skip
         later = pl.col("when") - pl.col("at")
@@ -111,7 +114,7 @@ def _judge(judgement: Judgement, posting: int, candidates: list[tuple[int, int, 
     alike = [case for case in open_to if said[case[0]]]
     if not alike:
         # A text of another matter is no double; a reversal may have any text.
-        alike = [case for case in open_to if sign < 0 or said[case[0]] is None]
+        alike = [case for case in open_to if (sign < 0 and case[2]) or said[case[0]] is None]
     if not alike:
         return
     # Of equal candidates those alone, then the nearest.

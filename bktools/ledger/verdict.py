@@ -46,7 +46,7 @@ def verdict_of(sides: Sides, *, grain: Grain | None = None, sign: int | None = N
     unknown = sides.entries.filter(~pl.col("is_known"))["e"].to_list()
     for entry in unknown:
         judgement.say(entry, Status.NOT_COMPARABLE, note=Note(Reason.VALUE_UNKNOWN))
-    judge_multiples(judgement, state.used)
+    judge_multiples(judgement, state.used, in_sums=False)
     rest = open_of(judgement)
     if rest is None:
         is_open = np.flatnonzero(judgement.status == Status.OPEN)
@@ -61,7 +61,7 @@ def verdict_of(sides: Sides, *, grain: Grain | None = None, sign: int | None = N
     judge_elsewhere(judgement, rest)
     judge_doubles_in_sums(judgement, rest)
     free = state.used.filter(pl.col("p").is_in([*rest.free]))
-    judge_multiples(judgement, free)
+    judge_multiples(judgement, free, in_sums=True)
     rest.use(*judgement.doubles, *judgement.reversals)
     judge_missing(judgement, rest)
     judgement.undecided(np.flatnonzero(judgement.status == Status.OPEN).tolist(), Reason.STYLE_UNKNOWN)
