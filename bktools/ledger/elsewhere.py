@@ -90,7 +90,7 @@ def judge_by_text(judgement: Judgement, rest: Open) -> None:
 
 def judge_elsewhere(judgement: Judgement, rest: Open) -> None:
     """Judge the entries that are out of their group by their amount in another place; what is found nowhere stays in `out`."""
-    rest.out = [entry for entry in rest.out if judgement.is_open(entry)]
+    rest.out = [entry for entry in rest.out if judgement.is_open(entry) and rest.entries[entry]["is_home"]]
     places = defaultdict(list)
     for amount, place in _places(rest):
         places[amount].append(place)

@@ -85,7 +85,7 @@ def with_due(state: Explained, style: Style) -> pl.DataFrame:
     last = pl.col("day").max().over(style.grain.group) if style.grain.is_long else pl.col("day")
     due = state.every_entry.select("e", due=last + style.shift)
     entries = state.entries.join(due, on="e", how="left", maintain_order="left")
-    if not (style.grain.is_long or (style.lag and _accounts_of_vouchers(state) > 1)):
+    if style.grain is Grain.ENTRY or not (style.grain.is_long or (style.lag and _accounts_of_vouchers(state) > 1)):
         return entries
     group = list(style.grain.group)
     members = [

@@ -65,7 +65,8 @@ def texts_of(entries: pl.DataFrame, postings: pl.DataFrame, pairs: pl.DataFrame)
     shares = [sum(text in said for text in sample[str(place)] if text) for place in range(len(forms))]
     # The first form that most entries have, else the best one.
     best = next((place for place, share in enumerate(shares) if share >= MOST * sample.height), None)
-    is_exact = best is not None and sample.height > 0
+    # Texts that several entries share, such as the supplier, name none of them.
+    is_exact = best is not None and sample.height > 0 and sample[str(best)].n_unique() >= MOST * sample.height
     form = forms[best if best is not None else shares.index(max(shares))]
     entry_texts = entries.select(form).to_series() if is_exact else entries.select(_form(FORMS[0], None)).to_series()
     posting_texts = postings["text"]
