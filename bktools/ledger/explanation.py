@@ -69,8 +69,13 @@ class Explained:
 
     @property
     def used(self) -> pl.DataFrame:
-        """The open postings on accounts of entries."""
-        return self.postings.filter(pl.col("is_used") & (pl.col("role") == COST))
+        """The open postings on accounts of entries that name none."""
+        return self.postings.filter("is_used", pl.col("role") == COST, pl.col("id").is_null())
+
+    @property
+    def named_or_used(self) -> pl.DataFrame:
+        """The open postings that may be doubles or reversals."""
+        return self.postings.filter("is_used", pl.col("role") == COST)
 
     @property
     def home(self) -> pl.DataFrame:
@@ -122,7 +127,17 @@ def measures(state: Explained) -> tuple[Measure, ...]:
 
 
 def _named(state: Explained, sides: Sides) -> Explained:
-    """Match entries with postings that have their document number."""
+    """Match entries with postings that name them by their ID, whatever else differs, or have their document number."""
+    named = state.postings.filter(pl.col("id").is_not_null(), pl.col("role") == COST)
+    for key in (["id", "key", "total"], ["id", "key"], ["id"]):
+        left = named.join(state.postings.select("p"), on="p", how="semi").with_columns(total="gross", y="p")
+        entries = state.entries.with_columns(total="gross", x="e")
+        if len(key) < 3:  # noqa: PLR2004 - the amount may differ
+            # Of the lines of a split entry, and of a reversal, the first one.
+            left = left.unique("id", keep="first", maintain_order=True)
+            entries = entries.unique("id", keep="first", maintain_order=True)
+        found = paired(entries, left, key, surplus=True).rename({"x": "e", "y": "p"})
+        state = state.take(How.ENTRY_ID, *_alone(found))
     if sides.entries["document"].null_count() == sides.entries.height:
         return state
     if sides.postings["document"].null_count() == sides.postings.height:

@@ -35,9 +35,10 @@ class Judgement:
 
     state: Explained
     style: Style
-    # By entry: status, how, the row of the posting or -1.
+    # By entry: status, how, the grain of its sum, the row of the posting or -1.
     status: np.ndarray
     how: np.ndarray
+    grain: np.ndarray
     posting: np.ndarray
     notes: dict[int, Note] = field(default_factory=dict)
     # Postings that are the second one of an entry, or take one back: row to entry.
@@ -75,7 +76,8 @@ class Judgement:
 
 def begun(state: Explained, style: Style, count: int) -> Judgement:
     """Return the judgement of the entries that totals explain."""
-    status, how, posting = np.zeros(count, np.int8), np.full(count, -1, np.int8), np.full(count, -1, np.int64)
+    status, how, grain = np.zeros(count, np.int8), np.full(count, -1, np.int8), np.full(count, style.grain, np.int8)
+    posting = np.full(count, -1, np.int64)
     days = state.books.postings["day"].to_numpy()
     day = np.zeros(count, np.int64)
     day[state.every_entry["e"].to_numpy()] = state.every_entry["day"].to_numpy()
@@ -88,9 +90,24 @@ def begun(state: Explained, style: Style, count: int) -> Judgement:
             # A sum of one entry has the day of sums.
             is_sum = is_sum | (group.grain is style.grain) | (group.how is How.SOME_DAYS_LATER)
         alone = np.where(days[at] == day[entries], Status.BOOKED, Status.ANOTHER_DATE)
+        if group.how is How.ENTRY_ID:
+            alone = _named(state, entries, at, alone)
+            is_sum[:] = False
         status[entries] = np.where(is_sum, Status.IN_A_SUM, alone)
-        how[entries], posting[entries] = group.how, at
-    return Judgement(state, style, status, how, posting)
+        how[entries], grain[entries], posting[entries] = group.how, group.grain, at
+    return Judgement(state, style, status, how, grain, posting)
+
+
+def _named(state: Explained, entries: np.ndarray, at: np.ndarray, same: np.ndarray) -> np.ndarray:
+    """Return the statuses of entries whose posting names them: `same` where account and amount agree."""
+    ours = pl.DataFrame({"e": entries}).join(state.every_entry, on="e", how="left", maintain_order="left")
+    theirs = state.books.postings.select("account", "key", "amount", "gross")[at]
+    is_home = ours["key"] == theirs["key"]
+    is_amount = (ours["gross"] == theirs["gross"]) | (ours["gross"] == theirs["amount"]) | (ours["net"] == theirs["amount"])
+    other = np.where((ours["account"] != theirs["account"]).to_numpy(), Status.ANOTHER_ACCOUNT, same)
+    # Amounts of another currency are not compared.
+    is_other = ~is_amount.fill_null(value=False) & (is_home | (ours["account"] != theirs["account"]) & ours["is_home"])
+    return np.where(is_other.to_numpy(), Status.ANOTHER_AMOUNT, other)
 
 
 def known(judgement: Judgement) -> float:

@@ -19,6 +19,9 @@ Numbers: TypeAlias = npt.NDArray[np.int64]
 
 # Of a text that says something: "-" is none.
 SAYS_SOMETHING = r"[\p{L}\p{N}]"
+# An entry ID in a document number or a text.
+ENTRY_ID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+LENGTH_OF_AN_ID = 36
 # Accounts are numbered by this many, so that a key is an account and a currency.
 CURRENCIES = 1_024
 # Sums of so much stay exact as whole numbers of 64 bits.
@@ -32,8 +35,9 @@ class Sides:
 
     Entries have `e`, their row; `account`; `key`, account and currency; `home`, account and the ledger's currency; `day`,
     `month`; `gross`; `is_known`, whether amount, day and account are; `is_home`, whether the ledger is in their currency;
-    and the texts `currency`, `supplier`, `document`, `batch`, `tax_code`, `text`. Postings have `p`, `account`, `key`,
-    `day`, `month`, `amount`, `voucher`, `document`, `text`, and `own` and `own_key`: their amount in another currency.
+    and the texts `id`, `currency`, `supplier`, `document`, `batch`, `tax_code`, `description`. Postings have `p`, `account`, `key`,
+    `day`, `month`, `amount`, `voucher`, `document`, `text`, `own` and `own_key`: their amount in another currency, and `id`:
+    the entry that they name.
     """
 
     entries: pl.DataFrame
@@ -83,6 +87,7 @@ def sides_of(inputs: Inputs) -> Sides:
                 )
             },
             "description": _text(ours, "description"),
+            "id": _text(ours, "entry_id").str.to_lowercase(),
         }
     )  # fmt: skip
     is_known = pl.col("gross").is_not_null() & pl.col("day").is_not_null() & pl.col("account").is_not_null()
@@ -100,12 +105,23 @@ def sides_of(inputs: Inputs) -> Sides:
             "text": _text(theirs, "text"),
         }
     )
+    postings = postings.with_columns(id=_named_ids(postings, entries))
     return Sides(
         entries.with_columns(is_known=is_known, document=_alike("document")),
         postings.with_columns(document=_alike("document")),
         scale,
         home,
     )
+
+
+def _named_ids(postings: pl.DataFrame, entries: pl.DataFrame) -> pl.Series:
+    """Return the entry that each posting names by its ID, in the document number or the text."""
+    found = pl.repeat(None, postings.height, dtype=pl.String, eager=True)
+    for name in ("text", "document"):
+        # Few ledgers have texts so long.
+        if int(postings[name].str.len_bytes().max() or 0) >= LENGTH_OF_AN_ID:  # type: ignore[arg-type]
+            found = found.fill_null(postings[name].str.extract(f"({ENTRY_ID})").str.to_lowercase())
+    return found.set(~found.is_in(entries["id"].implode()), None) if found.null_count() < len(found) else found
 
 
 def _alike(name: str) -> pl.Expr:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -33,9 +33,13 @@ class Texts:
     # The words of an entry, and of a posting, by their rows.
     entry_words: Callable[[int], frozenset[str]]
     posting_words: Callable[[int], frozenset[str]]
+    # Postings that name an entry by its ID: rows of both.
+    named: Mapping[int, int]
 
     def agree(self, entry: int, posting: int) -> bool | None:
         """Whether the text of a posting is the entry's; None where texts do not say."""
+        if posting in self.named:
+            return self.named[posting] == entry
         ours, theirs = self.entry_words(entry), self.posting_words(posting)
         if ours and (ours == theirs or (len(ours) > 1 and ours <= theirs)):
             return True
@@ -76,7 +80,8 @@ def texts_of(entries: pl.DataFrame, postings: pl.DataFrame, pairs: pl.DataFrame)
     compared = [_are_similar(entry_words(e), posting_words(p)) for e, p in pairs.head(FEW).iter_rows()]
     told = [same for same in compared if same is not None]
     tell = sum(told) >= MOST * len(compared) if told else is_exact
-    return Texts(form, is_exact, tell, entry_words, posting_words)
+    ids = postings.filter(pl.col("id").is_not_null()).select("p", "id").join(entries.select("e", "id"), on="id")
+    return Texts(form, is_exact, tell, entry_words, posting_words, dict(ids.select("p", "e").iter_rows()))
 
 
 def _form(names: tuple[str, ...], longest: int | None) -> pl.Expr:

@@ -46,7 +46,7 @@ def verdict_of(sides: Sides, *, grain: Grain | None = None, sign: int | None = N
     unknown = sides.entries.filter(~pl.col("is_known"))["e"].to_list()
     for entry in unknown:
         judgement.say(entry, Status.NOT_COMPARABLE, note=Note(Reason.VALUE_UNKNOWN))
-    judge_multiples(judgement, state.used, in_sums=False)
+    judge_multiples(judgement, state.named_or_used, in_sums=False)
     rest = open_of(judgement)
     if rest is None:
         is_open = np.flatnonzero(judgement.status == Status.OPEN)
