@@ -170,12 +170,16 @@ def _most_common(values: pl.Series) -> int:
 
 
 def _share_off(judgement: Judgement, off: int) -> float:
-    """Return how many of all groups are off: where many are, some have several errors."""
+    """Return how many of all groups are off: where many are, some have several errors; where some were not sent, most have."""
+    if judgement.style.is_partial:
+        return float("inf")
     groups = sum(group.members["gid"].n_unique() for group in judgement.state.groups)
     return max(off, 1) / max(off + groups, 1)
 
 
-def _cell(judgement: Judgement, rest: Open, place: tuple[int, int], entries: Sequence[int], postings: Sequence[int]) -> Cell:
+def _cell(
+    judgement: Judgement, rest: Open, place: tuple[int, int], entries: Sequence[int], postings: Sequence[int]
+) -> Cell:
     """Return a cell of these postings; of the one among several days that one entry explains; without values where none does.
 
     Amounts are gross where the ledger shows it, else net; a cell has no values where the net amounts are not known.
@@ -308,7 +312,9 @@ def _judge_pooled(judgement: Judgement, rest: Open) -> None:
     if not lines:
         return
     postings = judgement.state.books.postings
-    sides = postings.filter(pl.col("voucher").is_in([*lines]), pl.col("role") != CONTRA).group_by("voucher", maintain_order=True)
+    sides = postings.filter(pl.col("voucher").is_in([*lines]), pl.col("role") != CONTRA).group_by(
+        "voucher", maintain_order=True
+    )
     of_voucher = postings["voucher"]
     matched: Counter[int] = Counter()
     gross = dict(judgement.state.every_entry.select("e", "gross").iter_rows())
@@ -332,10 +338,15 @@ def _is_of_supplier(judgement: Judgement, rest: Open, entry: int, posting: int) 
     return bool(supplier and text and supplier.lower() in text.lower())
 
 
-def _judge_voucher(judgement: Judgement, rest: Open, entries: Sequence[int], postings: Sequence[int], side: int, day: int) -> None:
+def _judge_voucher(
+    judgement: Judgement, rest: Open, entries: Sequence[int], postings: Sequence[int], side: int, day: int
+) -> None:
     foreign = [entry for entry in entries if not rest.entries[entry]["is_home"]]
     cell = Cell(None, day, {entry: rest.entries[entry]["gross"] for entry in entries}, postings, side, 0)
-    accounts, on = {rest.entries[entry]["account"] for entry in entries}, {rest.free[posting]["account"] for posting in postings}
+    accounts, on = (
+        {rest.entries[entry]["account"] for entry in entries},
+        {rest.free[posting]["account"] for posting in postings},
+    )
     without_line = [entry for entry in entries if rest.entries[entry]["account"] not in on]
     lacking, strange = accounts - on, on - accounts
     share = _share_off(judgement, 1)

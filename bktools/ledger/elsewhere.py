@@ -137,7 +137,14 @@ def _is_near(judgement: Judgement, row: dict[str, Any], place: Place) -> bool:
 
 
 def _judge_places(
-    judgement: Judgement, rest: Open, entry: int, same: list[Place], others: list[Place], wanted: int, sizes: np.ndarray, used: set[int]
+    judgement: Judgement,
+    rest: Open,
+    entry: int,
+    same: list[Place],
+    others: list[Place],
+    wanted: int,
+    sizes: np.ndarray,
+    used: set[int],
 ) -> None:
     """Say where an entry is, if only one place is possible, and chance does not put its amount there."""
     row, agree = rest.entries[entry], judgement.state.texts.agree
@@ -146,7 +153,12 @@ def _judge_places(
         in_cells = [place for place in others if place.cell is not None]
         if not told and len(others) == len(in_cells) == 1:
             told = in_cells
-        if not told and _chance(judgement, row, sizes) <= BY_CHANCE and len(others) == 1 and agree(entry, others[0].posting) is not False:
+        if (
+            not told
+            and _chance(judgement, row, sizes) <= BY_CHANCE
+            and len(others) == 1
+            and agree(entry, others[0].posting) is not False
+        ):
             told = others
         if len(told) != 1 or wanted > 1:
             judgement.undecided([entry], Reason.SEVERAL_FIT, [place.posting for place in others])
@@ -159,7 +171,11 @@ def _judge_places(
             return
         place = min(same, key=lambda place: abs(place.day - row["day"]))
         is_strange = place.cell is None and agree(entry, place.posting) is False
-        if is_strange and place.day - row["day"] > max(WEEK, judgement.style.lag) and _recurs(judgement, row, len(same)):
+        if (
+            is_strange
+            and place.day - row["day"] > max(WEEK, judgement.style.lag)
+            and _recurs(judgement, row, len(same))
+        ):
             judgement.undecided([entry], Reason.SEVERAL_FIT, [place.posting for place in same])
             return
         status = Status.BOOKED if place.day == row["day"] and place.cell is None else Status.ANOTHER_DATE
@@ -203,7 +219,9 @@ def judge_missing(judgement: Judgement, rest: Open) -> None:
     for entry in rest.out:
         outs[rest.entries[entry]["home"]].append(entry)
     by_key, by_amount, on_day = defaultdict(list), defaultdict(list), defaultdict(list)
-    in_open_cells = {posting: rest.in_cells[posting] for cell in cells for posting in cell.postings if posting in rest.in_cells}
+    in_open_cells = {
+        posting: rest.in_cells[posting] for cell in cells for posting in cell.postings if posting in rest.in_cells
+    }
     rest.free |= in_open_cells
     for posting, row in rest.free.items():
         by_key[row["key"]].append(posting)
@@ -223,8 +241,18 @@ def judge_missing(judgement: Judgement, rest: Open) -> None:
             judgement.undecided([entry], Reason.STYLE_UNKNOWN, may_hold)
         elif not is_covered:
             judgement.undecided([entry], Reason.NOT_COVERED)
-        elif holds := [*_holds(judgement, rest, entry, by_key[row["home"]], by_amount, on_day[row["due"]], sums[row["home"]],
-                                     has_opposites=(row["home"], row["gross"] < 0) in opposites)]:
+        elif holds := [
+            *_holds(
+                judgement,
+                rest,
+                entry,
+                by_key[row["home"]],
+                by_amount,
+                on_day[row["due"]],
+                sums[row["home"]],
+                has_opposites=(row["home"], row["gross"] < 0) in opposites,
+            )
+        ]:
             judgement.undecided([entry], Reason.MAY_BE_IN, holds)
         elif near := [cell for cell in cells if _may_hold(judgement, row, cell)]:
             judgement.undecided([entry], Reason.OPEN_GROUP, [posting for cell in near for posting in cell.postings])

@@ -46,7 +46,9 @@ def exchanged(state: Explained, grain: Grain, lag: int) -> tuple[Explained, tupl
         return state, rates
     for candidates in _candidates(state, grain, lag):
         found, rates = _shared(candidates, rates)
-        found = pl.concat([found, _known(candidates, rates), _alone(candidates, rates)]).unique("x", keep="first", maintain_order=True)
+        found = pl.concat([found, _known(candidates, rates), _alone(candidates, rates)]).unique(
+            "x", keep="first", maintain_order=True
+        )
         found = found.unique("y", keep="none", maintain_order=True)
         found = _agreeing(state, candidates, found, rates)
         state = _taken(state, candidates, found)
@@ -87,7 +89,13 @@ def _candidates(state: Explained, grain: Grain, lag: int) -> Iterator[_Candidate
 
 
 def _pairs(
-    entries: pl.DataFrame, lines: pl.DataFrame, group: list[str], join: list[str], measure: Measure, grain: Grain, lag: int
+    entries: pl.DataFrame,
+    lines: pl.DataFrame,
+    group: list[str],
+    join: list[str],
+    measure: Measure,
+    grain: Grain,
+    lag: int,
 ) -> _Candidates:
     value, is_home = pl.col(measure.ours), pl.col("is_home")
     foreign = pl.col("currency").filter(~is_home)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -104,13 +103,13 @@ def without(frame: pl.DataFrame, name: str, numbers: pl.Series) -> pl.DataFrame:
     return frame.filter(pl.Series(is_open[frame[name].to_numpy()]))
 
 
-def explained_by_totals(sides: Sides, books: Books) -> Explained:
-    """Return what agrees to the cent."""
+def explained_by_totals(sides: Sides, books: Books, others: pl.Series) -> Explained:
+    """Return what agrees to the cent; `others` are postings that hold no entry."""
     entries, rates = with_net(sides.entries.filter("is_known"), books)
     nothing = pl.DataFrame(schema={"e": pl.Int64, "p": pl.Int64})
     texts = texts_of(sides.entries[:0], sides.postings[:0], nothing)
     has_net = entries["net"].null_count() < entries.height
-    state = Explained(entries, books.postings, entries, books, texts, rates, has_net)
+    state = Explained(entries, without(books.postings, "p", others), entries, books, texts, rates, has_net)
     state = _named(state, sides)
     if books.has_vouchers and books.has_pooled_tax:
         state = _whole_vouchers(state)
@@ -159,9 +158,7 @@ def _single(state: Explained, sides: Sides) -> Explained:
         theirs = pairs.select("p").join(sides.postings.select("p", said=posting_text()), on="p", maintain_order="left")
         is_other = (ours["said"] != theirs["said"]).fill_null(value=True)
         if is_other.any():
-            state = replace(before, texts=texts).take(
-                How.EXACTLY, *(side.filter(~is_other) for side in _alone(pairs))
-            )
+            state = replace(before, texts=texts).take(How.EXACTLY, *(side.filter(~is_other) for side in _alone(pairs)))
     if texts.is_exact and state.entries.height:
         state = _entries(state, How.EXACTLY, [*strict, "said"])
         state = _entries(state, How.TEXT, ["key", "total", "said"], is_near=True)
@@ -180,13 +177,13 @@ def _pairs_of(state: Explained, since: int) -> pl.DataFrame:
     return pl.concat([pl.DataFrame(schema={"e": pl.Int64, "p": pl.Int64}), *parts])
 
 
-def _entries(
-    state: Explained, how: How, key: list[str], *, is_near: bool = False, surplus: bool = True
-) -> Explained:
+def _entries(state: Explained, how: How, key: list[str], *, is_near: bool = False, surplus: bool = True) -> Explained:
     """Match open entries with postings by a key, in each measure."""
     for measure in (*measures(state), Measure.OWN):
         entries = state.entries if measure is not Measure.OWN else state.entries.filter(~pl.col("is_home"))
-        if not entries.height or (measure is Measure.OWN and state.postings["own"].null_count() == state.postings.height):
+        if not entries.height or (
+            measure is Measure.OWN and state.postings["own"].null_count() == state.postings.height
+        ):
             continue
         said = {"said": state.texts.form} if "said" in key else {}
         ours = entries.with_columns(total=pl.col(measure.ours), x="e", **said)
@@ -274,7 +271,9 @@ def _step(state: Explained, step: Step) -> Explained:
     least = max(2 * abs(step.off), 2 if step.grain.is_long else 1)
     ours = ours.filter("is_known", pl.col("total") != 0, pl.col("count") >= least)
     ours = ours.with_columns(day="last", month="of_month").with_row_index("x")
-    theirs = _units(postings, measure, of_voucher=step.of_voucher).filter(pl.col("total").is_not_null()).with_row_index("y")
+    theirs = (
+        _units(postings, measure, of_voucher=step.of_voucher).filter(pl.col("total").is_not_null()).with_row_index("y")
+    )
     found = paired(ours, theirs, ["key", *step.join, "total"], surplus=step.is_dated)
     found = found.join(ours.drop("day", "month"), on="x").join(theirs.select("y", "p", "voucher", when="day"), on="y")
     found = found.filter((pl.col("when") - pl.col("first")) >= -EARLIER, (pl.col("when") - pl.col("last")) <= LATER)
@@ -348,7 +347,11 @@ def _whole_vouchers(state: Explained) -> Explained:
         theirs = theirs.with_row_index("y")
         key = ["total", "accounts", *(["day"] if "day" in group else [])]
         found = paired(ours, theirs, key, surplus=False)
-        found = found.join(ours.select("x", *group), on="x").join(theirs.select("y", "voucher"), on="y").with_columns(gid="x")
+        found = (
+            found.join(ours.select("x", *group), on="x")
+            .join(theirs.select("y", "voucher"), on="y")
+            .with_columns(gid="x")
+        )
         members = entries.join(found.select(*group, "gid"), on=group).select("gid", "e", "account", "gross", "net")
         lines = sides.filter(pl.col("role") == COST).join(found.select("voucher", "gid"), on="voucher")
         sums = members.group_by("gid", "account").agg(
@@ -366,7 +369,9 @@ def _whole_vouchers(state: Explained) -> Explained:
                     has_net=False,
                 )  # fmt: skip
             is_tested = state.has_net
-        least, most = (bound("gross", pl.col("gross") / LARGEST_TAX) for bound in (pl.min_horizontal, pl.max_horizontal))
+        least, most = (
+            bound("gross", pl.col("gross") / LARGEST_TAX) for bound in (pl.min_horizontal, pl.max_horizontal)
+        )
         is_possible = pl.col("amount").is_between(least - 1, most + 1)
         fits = pl.when(is_tested & pl.col("is_known")).then(is_net).otherwise(is_possible)
         wrong = sums.filter(~fits.fill_null(value=False))["gid"].implode()
@@ -376,13 +381,3 @@ def _whole_vouchers(state: Explained) -> Explained:
         members, lines = members.join(lines, on="gid", how="semi"), lines.join(members, on="gid", how="semi")
         state = state.take(How.WHOLE_VOUCHER, members, lines, grain=grain)
     return state
-
-
-def concat_groups(groups: Iterable[Matched], name: str) -> Sequence[pl.DataFrame]:
-    """Return the members or the lines of all groups, numbered through, with the number of their step."""
-    parts, first = [], 0
-    for number, group in enumerate(groups):
-        frame: pl.DataFrame = getattr(group, name)
-        parts.append(frame.with_columns(pl.col("gid").cast(pl.Int64) + first, step=pl.lit(number)))
-        first += 1 + int(group.members["gid"].max())  # type: ignore[arg-type]
-    return parts

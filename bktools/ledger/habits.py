@@ -54,7 +54,13 @@ def books_of(sides: Sides, *, sign: int | None = None) -> Books:
     postings = postings.with_columns(is_used=is_used)
     has_vouchers = postings["voucher"].null_count() < postings.height
     contra, tax = _roles(postings) if has_vouchers else ([], [])
-    role = pl.when(pl.col("account").is_in(contra)).then(CONTRA).when(pl.col("account").is_in(tax)).then(TAX).otherwise(COST)
+    role = (
+        pl.when(pl.col("account").is_in(contra))
+        .then(CONTRA)
+        .when(pl.col("account").is_in(tax))
+        .then(TAX)
+        .otherwise(COST)
+    )
     postings = postings.with_columns(role=role.cast(pl.Int8))
     if not tax:
         amount = pl.col("amount")
@@ -64,7 +70,9 @@ def books_of(sides: Sides, *, sign: int | None = None) -> Books:
         return Books(postings, sign, has_vouchers, has_tax=False, has_pooled_tax=False, shown_rates=())
     postings = _with_gross(postings)
     is_pooled = bool(postings.filter(pl.col("is_used"))["gross"].null_count())
-    return Books(postings, sign, has_vouchers, has_tax=True, has_pooled_tax=is_pooled, shown_rates=_shown_rates(postings))
+    return Books(
+        postings, sign, has_vouchers, has_tax=True, has_pooled_tax=is_pooled, shown_rates=_shown_rates(postings)
+    )
 
 
 def _sign(sides: Sides) -> int:

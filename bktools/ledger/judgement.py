@@ -49,7 +49,9 @@ class Judgement:
     # Entries in a sum that is explained but for one entry, by the posting of the sum.
     in_sums: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
 
-    def say(self, entry: int, status: Status, how: How | None = None, posting: int = -1, note: Note | None = None) -> None:
+    def say(
+        self, entry: int, status: Status, how: How | None = None, posting: int = -1, note: Note | None = None
+    ) -> None:
         """Give an entry its status."""
         self.status[entry] = status
         if how is not None:
@@ -59,7 +61,9 @@ class Judgement:
         if note is not None:
             self.notes[entry] = note
 
-    def undecided(self, entries: Iterable[int], reason: Reason, postings: Sequence[int] = (), difference: int | None = None) -> None:
+    def undecided(
+        self, entries: Iterable[int], reason: Reason, postings: Sequence[int] = (), difference: int | None = None
+    ) -> None:
         """Say of entries that they are not decided, and where to look."""
         note = Note(reason, tuple(postings), difference)
         for entry in entries:
@@ -69,6 +73,9 @@ class Judgement:
         """Say of entries that a sum holds them."""
         for entry in entries:
             self.say(entry, Status.IN_A_SUM, how, posting)
+
+    def is_there(self, entry: int) -> bool:
+        return bool(self.status[entry] in THERE)
 
     def is_open(self, entry: int) -> bool:
         return bool(self.status[entry] == Status.OPEN)
@@ -103,7 +110,9 @@ def _named(state: Explained, entries: np.ndarray, at: np.ndarray, same: np.ndarr
     ours = pl.DataFrame({"e": entries}).join(state.every_entry, on="e", how="left", maintain_order="left")
     theirs = state.books.postings.select("account", "key", "amount", "gross")[at]
     is_home = ours["key"] == theirs["key"]
-    is_amount = (ours["gross"] == theirs["gross"]) | (ours["gross"] == theirs["amount"]) | (ours["net"] == theirs["amount"])
+    is_amount = (
+        (ours["gross"] == theirs["gross"]) | (ours["gross"] == theirs["amount"]) | (ours["net"] == theirs["amount"])
+    )
     other = np.where((ours["account"] != theirs["account"]).to_numpy(), Status.ANOTHER_ACCOUNT, same)
     # Amounts of another currency are not compared.
     is_other = ~is_amount.fill_null(value=False) & (is_home | (ours["account"] != theirs["account"]) & ours["is_home"])

@@ -24,7 +24,8 @@ def paired(ours: pl.DataFrame, theirs: pl.DataFrame, key: Sequence[str], *, surp
         return found
     keys = pl.concat(several).unique()
     counts = [
-        side.join(keys, on=key, how="semi").group_by(key).len(name) for side, name in zip((ours, theirs), "nm", strict=True)
+        side.join(keys, on=key, how="semi").group_by(key).len(name)
+        for side, name in zip((ours, theirs), "nm", strict=True)
     ]
     both = counts[0].join(counts[1], on=key)
     fits = pl.col("n") <= pl.col("m") if surplus else pl.col("n") == pl.col("m")

@@ -36,8 +36,10 @@ def without_undone(state: Explained) -> tuple[Explained, set[int]]:
     undone = {*pairs["p"].to_list(), *pairs["q"].to_list()}
     # Where one side has more, texts say which of them are undone.
     several = positive.join(opposite.select("key", "amount").unique(), on=["key", "amount"], how="semi")
-    sizes = several.group_by("key", "amount").agg(ours=pl.col("p").unique()).join(
-        opposite.group_by("key", "amount").agg(theirs=pl.col("q").unique()), on=["key", "amount"]
+    sizes = (
+        several.group_by("key", "amount")
+        .agg(ours=pl.col("p").unique())
+        .join(opposite.group_by("key", "amount").agg(theirs=pl.col("q").unique()), on=["key", "amount"])
     )
     for ours, theirs in sizes.select("ours", "theirs").iter_rows():
         if len(ours) != len(theirs):
@@ -49,7 +51,9 @@ def without_undone(state: Explained) -> tuple[Explained, set[int]]:
 def _alike(state: Explained, ours: list[int], theirs: list[int]) -> set[int]:
     """Return the postings of both sides that undo one another, as many as the shorter side has: those with most words alike."""
     words = state.texts.posting_words
-    pairs = sorted(((-len(words(one) & words(other)), abs(one - other), one, other) for one in ours for other in theirs))
+    pairs = sorted(
+        ((-len(words(one) & words(other)), abs(one - other), one, other) for one in ours for other in theirs)
+    )
     taken: set[int] = set()
     for *_, one, other in pairs:
         if not taken & {one, other}:
@@ -67,7 +71,11 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) 
     # What an open entry may need is left to it.
     entries = judgement.state.entries
     wanted = entries.filter(pl.Series(judgement.status[entries["e"].to_numpy()] == Status.OPEN))
-    needs = {(row["home"], amount) for row in wanted.head(MOST_CASES).iter_rows(named=True) for amount in amounts_of(judgement, row)}
+    needs = {
+        (row["home"], amount)
+        for row in wanted.head(MOST_CASES).iter_rows(named=True)
+        for amount in amounts_of(judgement, row)
+    }
     needed = pl.DataFrame([*needs], {"key": pl.Int64, "needed": pl.Int64}, orient="row")
     for amount in ("gross", "amount"):
         free = free.join(needed, left_on=["key", amount], right_on=["key", "needed"], how="anti")
@@ -109,7 +117,11 @@ def _matched(judgement: Judgement) -> pl.DataFrame:
 def _judge(judgement: Judgement, posting: int, candidates: list[tuple[int, int, bool]], sign: int) -> None:
     """Say of the candidates of a free posting which one it doubles or takes back."""
     agree = judgement.state.texts.agree
-    open_to = [case for case in candidates if judgement.status[case[0]] in (Status.BOOKED, Status.IN_A_SUM, Status.ANOTHER_DATE)]
+    open_to = [
+        case
+        for case in candidates
+        if judgement.status[case[0]] in (Status.BOOKED, Status.IN_A_SUM, Status.ANOTHER_DATE)
+    ]
     said = {case[0]: agree(case[0], posting) for case in open_to}
     alike = [case for case in open_to if said[case[0]]]
     if not alike:
@@ -140,4 +152,7 @@ def _is_told_by_amount(judgement: Judgement, entry: int, posting: int) -> bool:
     """Whether a posting with the amount of an entry is hardly there by chance: near it in time."""
     days = judgement.state.books.postings["day"]
     own = int(judgement.posting[entry])
-    return abs(int(days[posting]) - int(days[own])) <= max(EARLIER, judgement.style.lag) or judgement.status[entry] == Status.IN_A_SUM
+    return (
+        abs(int(days[posting]) - int(days[own])) <= max(EARLIER, judgement.style.lag)
+        or judgement.status[entry] == Status.IN_A_SUM
+    )

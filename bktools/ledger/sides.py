@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.errors import InputError
-from bktools.ledger.inputs import Inputs
+from bktools.ledger.inputs import Inputs, has_values
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 
@@ -87,6 +87,7 @@ def sides_of(inputs: Inputs) -> Sides:
                 )
             },
             "description": _text(ours, "description"),
+            "cost_centre": _text(ours, "cost_centre"),
             "id": _text(ours, "entry_id").str.to_lowercase(),
         }
     )  # fmt: skip
@@ -94,6 +95,7 @@ def sides_of(inputs: Inputs) -> Sides:
     postings = pl.DataFrame(
         {
             "p": np.arange(len(theirs)),
+            "currency": currencies[1],
             "account": account_numbers[1],
             "key": account_numbers[1] * CURRENCIES + numbers[1],
             **_calendar(days[1]),
@@ -103,6 +105,7 @@ def sides_of(inputs: Inputs) -> Sides:
             "voucher": _text(theirs, "voucher_id"),
             "document": _text(theirs, "document_number"),
             "text": _text(theirs, "text"),
+            "cost_centre": _text(theirs, "cost_centre"),
         }
     )
     postings = postings.with_columns(id=_named_ids(postings, entries))
@@ -112,6 +115,22 @@ def sides_of(inputs: Inputs) -> Sides:
         scale,
         home,
     )
+
+
+def refuse_repeated(entries: pa.Table) -> None:
+    """Refuse entries that are there twice; of a split entry each line is there once."""
+    key = ["entry_id", *(["split_line"] if has_values(entries, "split_line") else [])]
+    frame = pl.DataFrame(pl.from_arrow(entries.select(key))).with_columns(
+        pl.col("entry_id").str.strip_chars().str.to_lowercase()
+    )
+    is_repeated = frame.is_duplicated()
+    if is_repeated.any():
+        repeated = frame.filter(is_repeated)["entry_id"].unique().sort()
+        raise InputError(
+            f"has {len(repeated):,} {'entry' if len(repeated) == 1 else 'entries'} more than once, such as {repeated[0]}:"
+            " give each entry once",
+            source="exported",
+        )
 
 
 def _named_ids(postings: pl.DataFrame, entries: pl.DataFrame) -> pl.Series:
@@ -189,7 +208,9 @@ def _halves(column: pa.ChunkedArray) -> tuple[Numbers, bool]:
     parts = []
     for chunk in column.chunks:
         data = np.frombuffer(chunk.buffers()[1], np.int64)[2 * chunk.offset : 2 * (chunk.offset + len(chunk))]
-        parts.append(data.reshape(-1, 2) if chunk.null_count == 0 else np.where(_valid(chunk)[:, None], data.reshape(-1, 2), 0))
+        parts.append(
+            data.reshape(-1, 2) if chunk.null_count == 0 else np.where(_valid(chunk)[:, None], data.reshape(-1, 2), 0)
+        )
     both: Any = np.concatenate([np.zeros((0, 2), np.int64), *parts])
     return both[:, 0], bool((both[:, 1] == both[:, 0] >> 63).all())
 
@@ -205,7 +226,12 @@ def _with_nulls(numbers: Numbers, column: pa.ChunkedArray) -> pl.Series:
 
 
 def _home(
-    currencies: list[pl.Series], accounts: list[pl.Series], days: list[pl.Series], amounts: tuple[Any, Any], *, is_compared: bool
+    currencies: list[pl.Series],
+    accounts: list[pl.Series],
+    days: list[pl.Series],
+    amounts: tuple[Any, Any],
+    *,
+    is_compared: bool,
 ) -> str | None:
     """Return the currency of the ledger.
 
@@ -231,3 +257,13 @@ def _home(
 def _most(texts: pl.Series) -> str | None:
     counts = texts.drop_nulls().value_counts(sort=True)
     return str(counts[texts.name][0]) if counts.height else None
+
+
+def money_column(numbers: pl.Series, scale: int) -> pa.Array:
+    """Return whole minor units as exact amounts."""
+    low = numbers.fill_null(0).cast(pl.Int64).to_numpy()
+    data = np.ascontiguousarray(np.stack([low, low >> 63], axis=1))
+    kind = pa.decimal128(38, scale)
+    amounts = pa.Array.from_buffers(kind, len(low), [None, pa.py_buffer(data)])
+    missing = numbers.is_null()
+    return pc.if_else(pa.array(missing.to_numpy()), pa.scalar(None, kind), amounts) if missing.any() else amounts

@@ -5,8 +5,16 @@ from __future__ import annotations
 import enum
 
 
-class Status(enum.IntEnum):
-    """What became of an entry in the ledger; the names in lower case are the codes that people see."""
+class _Code(enum.IntEnum):
+    """A number that people see as a code, its name in lower case."""
+
+    @property
+    def code(self) -> str:
+        return self.name.lower()
+
+
+class Status(_Code):
+    """What became of an entry in the ledger."""
 
     OPEN = 0
     BOOKED = 1
@@ -21,7 +29,7 @@ class Status(enum.IntEnum):
     MISSING = 10
 
 
-class Reason(enum.IntEnum):
+class Reason(_Code):
     """Why a status is what it is; with it stand the postings to look at, and a difference where there is one."""
 
     NONE = 0

@@ -17,6 +17,10 @@ class Grain(enum.IntEnum):
     MONTH = 5
 
     @property
+    def code(self) -> str:
+        return self.name.lower()
+
+    @property
     def group(self) -> tuple[str, ...]:
         """The columns of entries that make a group, besides the account."""
         return GROUPS[self]

@@ -39,6 +39,8 @@ class Style:
     lag: int
     shift: int
     known: float
+    # Whether many entries are expected not to be there, because they were not sent.
+    is_partial: bool = False
 
     @property
     def is_known(self) -> bool:

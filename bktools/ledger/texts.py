@@ -17,7 +17,13 @@ SAMPLE = 1_000
 FEW = 300
 
 # An entry's text as ledgers have it.
-FORMS = (("supplier", "description"), ("description",), ("supplier", "document"), ("description", "supplier"), ("supplier",))
+FORMS = (
+    ("supplier", "description"),
+    ("description",),
+    ("supplier", "document"),
+    ("description", "supplier"),
+    ("supplier",),
+)
 
 
 @dataclass(frozen=True)
