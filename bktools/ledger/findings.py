@@ -126,21 +126,20 @@ class _Facts:
         return None
 
 
-def places_of(ledger: pa.Table, postings: Sequence[int], words: Words, *, most: int = MOST_POSTINGS) -> list[str]:
-    """Return where the first of some postings are in the ledger, in words."""
+def places_of(
+    ledger: pa.Table, postings: Sequence[int], words: Words, *, most: int = MOST_POSTINGS, names: int = len(NAMES)
+) -> list[str]:
+    """Return where the first of some postings are in the ledger, in words, by the first names that each has."""
     columns = [name for name in NAMES if name in ledger.column_names]
-    rows = (
-        ledger.select(columns).take(pa.array(postings[:most], pa.int64())).to_pylist()
-        if columns
-        else [{}] * len(postings[:most])
-    )
-    return [place_of(row, words) for row in rows]
+    first = pa.array(postings[:most], pa.int64())
+    rows = ledger.select(columns).take(first).to_pylist() if columns else [{}] * len(first)
+    return [place_of(row, words, names) for row in rows]
 
 
-def place_of(row: Mapping[str, Any], words: Words) -> str:
-    """Return where a posting is in the ledger."""
+def place_of(row: Mapping[str, Any], words: Words, names: int = len(NAMES)) -> str:
+    """Return where a posting is in the ledger, by the first names that it has."""
     named = [words(f"posting.{name}", value=_line(row[name])) for name in NAMES if row.get(name) not in (None, "")]
-    return ", ".join(named) or words("posting.nameless")
+    return ", ".join(named[:names]) or words("posting.nameless")
 
 
 def about(row: Mapping[str, Any], words: Words) -> str:

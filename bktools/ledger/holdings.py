@@ -16,15 +16,11 @@ from bktools.ledger.inputs import Inputs, read
 from bktools.ledger.sides import sides_of
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain
-from bktools.ledger.verdict import Verdict, verdict_of
+from bktools.ledger.verdict import FOUND, Verdict, verdict_of
 
 HELD, MAY_BE_HELD, NOT_THERE = "held", "may_be_held", "not_there"
 # Of an entry that was not sent, reasons that show nothing of it in the ledger.
 SHOWS_NOTHING = (Reason.NOT_COVERED, Reason.VALUE_UNKNOWN)
-# Statuses of an entry that is in the ledger.
-FOUND = (
-    Status.BOOKED, Status.IN_A_SUM, Status.ANOTHER_DATE, Status.ANOTHER_ACCOUNT, Status.ANOTHER_AMOUNT, Status.BOOKED_TWICE,
-)  # fmt: skip
 # So many postings, and this share of the ledger's on the accounts, show that it holds such entries.
 FEW, SHARE = 5, 0.2
 # A ledger is of sums when so much of its money on the accounts is in vouchers of so many accounts.

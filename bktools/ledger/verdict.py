@@ -24,6 +24,12 @@ from bktools.ledger.steps import Grain
 from bktools.ledger.style import Style, style_of
 
 
+# Statuses of an entry that is in the ledger.
+FOUND = (
+    Status.BOOKED, Status.IN_A_SUM, Status.ANOTHER_DATE, Status.ANOTHER_ACCOUNT, Status.ANOTHER_AMOUNT, Status.BOOKED_TWICE,
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What became of each entry, and how the ledger books. Entries and postings are named by their rows.
