@@ -25,6 +25,8 @@ ANY, NEAR = 7.0, 0.1
 DAILY = 0.03
 # So many groups share a rate by chance at most.
 BY_CHANCE = 0.01
+# Groups and totals of many days are compared one by one up to so many pairs.
+MOST_PAIRS = 2_000_000
 # A wider range of rates says nothing.
 WIDEST = 0.01
 
@@ -109,7 +111,12 @@ def _pairs(
     parts = parts.group_by("x", part="currency").agg(amount=value.sum())
     members = entries.join(groups.select(*group, "x"), on=group).select("x", "e")
     units = lines.select("y", "when", "total", *join).unique("y")
-    pairs = groups.join(units, on=join)
+    if not grain.is_long and lag == 0:
+        pairs = groups.with_columns(when="last").join(units, on=[*join, "when"])
+    elif groups.height * units.height <= MOST_PAIRS:
+        pairs = groups.join(units, on=join)
+    else:
+        pairs = groups[:0].join(units[:0], on=join)
     after = pl.col("when") - pl.col("last")
     latest = LATER if grain.is_long else max(lag, 0)
     pairs = pairs.filter(pl.col("when") - pl.col("first") >= (-EARLIER if grain.is_long else 0), after <= latest)
@@ -148,10 +155,12 @@ def _best(pairs: pl.DataFrame, extent: float) -> tuple[pl.DataFrame | None, floa
         return None, 1.0
     rate, width = pairs["rate"].to_numpy(), pairs["width"].to_numpy()
     low, high = rate * (1 - width / 2), rate * (1 + width / 2)
-    points = np.sort(np.concatenate([low, high]))
-    inside = (low[None, :] <= points[:, None]) & (points[:, None] <= high[None, :])
-    weight = inside @ -np.log(np.minimum(width * pairs.height / extent, 0.99))
-    at = inside[int(weight.argmax())]
+    weights = -np.log(np.minimum(width * pairs.height / extent, 0.99))
+    # Where most of the ranges overlap: each adds its weight where it begins, and takes it away where it ends.
+    points, steps = np.concatenate([low, high]), np.concatenate([weights, -weights])
+    order = np.lexsort((-steps, points))
+    point = points[order][int(np.cumsum(steps[order]).argmax())]
+    at = (low <= point) & (point <= high)
     best = pairs.filter(pl.Series(at)).sort("width").unique("x", keep="first", maintain_order=True)
     best = best.unique("y", keep="none", maintain_order=True)
     if best.height < 2:  # noqa: PLR2004

@@ -77,6 +77,7 @@ class _Facts:
 
     def __init__(self, inputs: Inputs, verdict: Verdict, words: Words) -> None:
         self._inputs, self._verdict, self._words = inputs, verdict, words
+        self._names: dict[str, list[str]] = {}
 
     def finding(self, number: int, code: str, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a finding with its sentences."""
@@ -101,11 +102,7 @@ class _Facts:
             "difference": self._difference(number, row, note.difference if note else None),
             "places": places_of(self._inputs.ledger, postings, words) or None,
         }
-        own_facts = {
-            name: value
-            for name, value in facts.items()
-            if name in words.facts_of(f"ledger.{code}.one") | words.facts_of(f"ledger.{code}.do")
-        }
+        own_facts = {name: facts[name] for name in self._named_by(code)}
         return {
             "check": Status(int(verdict.status[number])).code if code != "another_cost_centre" else code,
             "reason": code,
@@ -116,6 +113,13 @@ class _Facts:
             "message": words(f"ledger.{code}.one", **facts),
             "to_do": words(f"ledger.{code}.do", **facts),
         }
+
+    def _named_by(self, code: str) -> list[str]:
+        """Return the facts that the sentences of a code name."""
+        if code not in self._names:
+            forms = (self._words.facts_of(f"ledger.{code}.{form}") for form in ("one", "do"))
+            self._names[code] = sorted(frozenset().union(*forms))
+        return self._names[code]
 
     def _difference(self, number: int, row: Mapping[str, Any], units: int | None) -> str | None:
         """Return how far a group, or a posting, is off, with the sign of the entries."""

@@ -22,6 +22,8 @@ SAYS_SOMETHING = r"[\p{L}\p{N}]"
 # An entry ID in a document number or a text.
 ENTRY_ID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 LENGTH_OF_AN_ID = 36
+# The currency of postings of which it is not known.
+UNKNOWN = "??"
 # Accounts are numbered by this many, so that a key is an account and a currency.
 CURRENCIES = 1_024
 # Sums of so much stay exact as whole numbers of 64 bits.
@@ -63,10 +65,11 @@ def sides_of(inputs: Inputs) -> Sides:
     days = [_days(ours, inputs), _days(theirs, inputs)]
     is_compared = "currency" in inputs.compared
     home = _home(currencies, accounts, days, (gross, amount), is_compared=is_compared)
+    of_books = UNKNOWN if home is None else home
     # An entry without a currency is in the ledger's where that is known, and else in one of its own.
-    currencies = [currencies[0].fill_null(home or "?"), currencies[1].fill_null(home or "??")]
+    currencies = [currencies[0].fill_null("?" if home is None else home), currencies[1].fill_null(of_books)]
     account_numbers = _numbered(*accounts)
-    numbers = _numbered(*currencies, own_currency, pl.Series([home or "??"], dtype=pl.String))
+    numbers = _numbered(*currencies, own_currency, pl.Series([of_books], dtype=pl.String))
     home_number = numbers[3][0]
     in_ledger = pl.concat([currencies[1], own_currency.drop_nulls()]).unique().implode()
     entries = pl.DataFrame(
@@ -238,8 +241,8 @@ def _home(
     A ledger without one is in the currency of all entries, or in that of which several entries are met to the cent and
     more than of any other; otherwise it is not known.
     """
-    if is_compared:
-        return _most(currencies[1])
+    if is_compared or currencies[0].null_count() == len(currencies[0]):
+        return _most(currencies[1]) or ""
     if currencies[0].drop_nulls().n_unique() < 2:  # noqa: PLR2004 - one currency or none
         return _most(currencies[0])
     ours, theirs = (
