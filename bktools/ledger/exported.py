@@ -46,7 +46,12 @@ def entries_of_months(
     others = months[~is_covered].value_counts().sort_index()
     span = {"first": days.min(), "last": days.max()} if len(days) else None
     return exported[is_covered], tuple(
-        words("match.other_month", count=int(count), month=other, span=[f"{span['first']} – {span['last']}"] if span else None)
+        words(
+            "match.other_month",
+            count=int(count),
+            month=other,
+            span=[f"{span['first']} – {span['last']}"] if span else None,
+        )
         for other, count in others.items()
     )
 

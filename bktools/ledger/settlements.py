@@ -139,7 +139,12 @@ class _Evidence:
     """The entries and postings, and their evidence about a batch."""
 
     def __init__(
-        self, exported: pd.DataFrame, ledger: pd.DataFrame, explained: Sequence[str], exported_at: dt.date | None, words: Words
+        self,
+        exported: pd.DataFrame,
+        ledger: pd.DataFrame,
+        explained: Sequence[str],
+        exported_at: dt.date | None,
+        words: Words,
     ) -> None:
         self._exported, self._ledger, self._words = exported, ledger, words
         everything = read(exported, ledger)
@@ -309,7 +314,8 @@ class _Evidence:
         """Whether some of the entries sum up to zero in a group: a sum with them is the same as one without them."""
         own = judged.sides.entries.filter(pl.Series(rows))
         return any(
-            bool((own.drop_nulls([*group]).group_by(group).agg(pl.sum("gross"))["gross"] == 0).any()) for group in GROUPS
+            bool((own.drop_nulls([*group]).group_by(group).agg(pl.sum("gross"))["gross"] == 0).any())
+            for group in GROUPS
         )
 
     # ---- not booked
@@ -325,7 +331,10 @@ class _Evidence:
         status = alone.verdict.status
         if not (status == Status.MISSING).all():
             statuses = both.verdict.status[both.rows_of(batch)]
-            counts = {Status(int(code)).code: int(many) for code, many in zip(*np.unique(statuses, return_counts=True), strict=True)}
+            counts = {
+                Status(int(code)).code: int(many)
+                for code, many in zip(*np.unique(statuses, return_counts=True), strict=True)
+            }
             rows = {*alone.postings_of(np.ones(len(status), dtype=bool)), *both.postings_of(both.rows_of(batch))}
             rows |= {posting for note in alone.verdict.notes.values() for posting in note.postings}
             if set(counts) <= {Status.MISSING.code, Status.NOT_DECIDED.code}:
@@ -396,4 +405,3 @@ class _Evidence:
         money = self._words("posting.money", amount=own["amount"], currency=own.get("currency"))
         parts = [str(own["date"]), account_of(own), money, place_of(own, self._words)]
         return ", ".join(filter(None, parts))
-
