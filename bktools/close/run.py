@@ -14,10 +14,12 @@ import pyarrow.compute as pc
 
 from bktools.caller import name_of, setting
 from bktools.close.actions import Actions
+from bktools.close.adapter import found_in, found_in_accounts
 from bktools.close.changes import as_entries, months_between, threshold_of
 from bktools.close.close import Close, Run
 from bktools.close.entries import HELD, entries_of
 from bktools.close.record import record_in
+from bktools.connection import words_for
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan, compose_export_jobs
@@ -68,6 +70,7 @@ class Closing:
     before_month_end: bool
     new_chart: bool
     threshold: str | float | Decimal | None
+    language: str | None
     seen: Callable[[str, Any], None] | None
 
     def __post_init__(self) -> None:
@@ -96,6 +99,7 @@ class Closing:
             )
         self.apply = rules.flag("apply", self.apply)
         self.is_large_change = threshold_of(self.threshold)
+        self.words = words_for(self.language, settings)
 
     def run(self) -> Close:
         """Load, reconcile, create accounts, export the entries that are ready, and return the month."""
@@ -141,8 +145,8 @@ class Closing:
         jobs = self._step("jobs", submission.rows)
         persons = {plan.plan_id: self.prepared_by} if self.apply else {}
         sent = sent_entries(journal, company, None if self.apply else history, persons)
-        findings = plan.findings_table.to_pylist()
-        rows = entries_of(plan, month, sent, jobs, findings, frozenset(assumed))
+        findings = found_in(plan)
+        rows = entries_of(plan, month, sent, jobs, findings, self.words, frozenset(assumed))
         stays_open = self._recorded(plan, rows) if self.apply else ""
         record = record_in(journal, month, company, settings.environment, sent)
         own = settings.currency or next(iter(money_of(rows)), None)
@@ -150,9 +154,9 @@ class Closing:
         in_doubt = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
         actions = Actions(
             rows, findings=_of_month(findings, history, month, compose), coverage=coverage.to_pylist(),
-            accounts=after.table("findings").to_pylist(), jobs=jobs if self.apply else [], created=created, own=own,
+            accounts=found_in_accounts(after), jobs=jobs if self.apply else [], created=created, own=own,
             unknown_outcomes={batch: journal.command(f"export resolve {batch} {THE_OUTCOME}") for batch in in_doubt},
-            import_accounts=journal.command("accounts import FILE"),
+            import_accounts=journal.command("accounts import FILE"), accounts_by_id=_names(accounts, chart),
         )  # fmt: skip
         listed = actions.all()
         tables = {"categories": categories, "employees": employees, "chart": chart, "accounts": accounts}
@@ -161,7 +165,7 @@ class Closing:
         tables |= {"entries": rows, "coverage": coverage, "last": last}
         if len(last) and len(record.tables["events"]):
             earlier = record_in(journal, last["sent_in"][0].as_py(), company, settings.environment, sent)
-            tables["changes"] = months_between(earlier, record, accounts, service, self.is_large_change)
+            tables["changes"] = months_between(earlier, record, accounts, service, self.is_large_change, self.words)
         name = settings.name_of(company)
         run = Run(
             applied=self.apply, begun_at=self.begun_at, prepared_by=self.prepared_by, approved_by=self.approved_by,
@@ -171,7 +175,7 @@ class Closing:
         return self._step(
             "close", Close, period=month, environment=settings.environment, company=company,
             company_name="" if name == company else name, currency=own, actions=listed,
-            by_role=actions.by_role(listed), record=record, before=before, after=after, run=run, tables=tables,
+            by_role=actions.by_role(listed), words=self.words, record=record, before=before, after=after, run=run, tables=tables,
         )  # fmt: skip
 
     def _step(self, name: str, work: Callable[..., Result], *values: Any, **options: Any) -> Result:
@@ -217,7 +221,7 @@ def _of_month(
     if not pc.any(is_accepted).as_py():
         return findings
     exported = {*history.filter(is_accepted)["entry_id"].to_pylist()}
-    again = compose(history.filter(pc.invert(is_accepted))).findings_table.to_pylist()
+    again = found_in(compose(history.filter(pc.invert(is_accepted))))
     return [*findings, *(row for row in again if row["id"] in exported and row["severity"] != "error")]
 
 
@@ -226,6 +230,16 @@ def _with_planned(accounts: pa.Table, assumed: Iterable[str]) -> pa.Table:
     rows = [{"id": account, "archived": False, "state": "PLANNED"} for account in sorted({*assumed})]
     planned = pa.Table.from_pylist(rows, pa.schema([field.with_nullable(True) for field in ACCOUNTS]))
     return pa.concat_tables([accounts.cast(planned.schema), planned]) if rows else accounts
+
+
+def _names(*tables: pa.Table) -> dict[str, str]:
+    """Return code and name of each account by its external ID; those of a later table go before those of an earlier."""
+    rows = (row for table in tables for row in table.select(["external_id", "code", "name"]).to_pylist())
+    return {
+        row["external_id"]: " ".join(filter(None, (row["code"] or row["external_id"], row["name"])))
+        for row in rows
+        if row["external_id"]
+    }
 
 
 def _last_month(sent: pa.Table, month: str) -> pa.Table:

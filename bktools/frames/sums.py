@@ -64,7 +64,7 @@ class Valued:
 
 @dataclass(frozen=True)
 class Sum(Valued):
-    """What some entries sum up to, with the words that a person reads.
+    """What some entries sum up to.
 
     `sum["fate"]` is what the entries have in common, one of the `keys`. Of the currencies the company's own is the
     first, then the one with most entries.
@@ -72,7 +72,6 @@ class Sum(Valued):
 
     keys: Mapping[str, Any]
     money: Mapping[str, Money]
-    label: str = ""
 
     def __getitem__(self, name: str) -> Any:
         return self.keys[name]

@@ -9,7 +9,9 @@ how a fact is written:
 `{amount:amount}`         the same without the currency
 `{count:number}`          a number
 `{count:entry}`           a number with a noun of the section `noun`
+`{share:percent}`         a change in percent, with its sign
 `{date:day}`              a day; also `month` and `moment`
+`{count:noun currency}`   the noun alone, for one thing or for several
 `{lines:list}`            the first of a list, and how many more there are
 `{lines:named line}`      the same behind a noun of the section `noun`
 `{code:name SECTION}`     the name of a code of a section
@@ -27,6 +29,7 @@ import string
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from importlib.resources import files
 from typing import Any
 
@@ -148,12 +151,14 @@ _WRITERS: Mapping[str, Callable[[Words, Any, str, Mapping[str, Any]], str]] = {
     "money": _money,
     "amount": lambda words, value, _, facts: words.amount(value, facts["currency"]),
     "number": lambda words, value, _, __: numbers.number(value, words.language),
+    "percent": lambda words, value, _, __: numbers.percent(Decimal(str(value)), words.language),
     "day": lambda words, value, _, __: numbers.day(value, words.language),
     "month": lambda words, value, _, __: numbers.month(value, words.language),
     "moment": lambda words, value, _, __: numbers.moment(value, words.language),
     "list": lambda words, value, _, __: words.listed([visible_line(str(item)) for item in value]),
     "named": lambda words, value, noun, _: f"{words.noun(noun, len(value))} {words.listed(value)}",
     "name": lambda words, value, section, _: words.name(section, value),
+    "noun": lambda words, value, noun, _: words.noun(noun, value),
     "each": _each,
 }
 

@@ -1,0 +1,64 @@
+"""TEMPORARY: facts of findings until plan and reconciliation have them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from bktools.wording import words
+
+ROLE = {"accounting (ERP)": "erp", "administrator of the service": "service", "preparer of the close": "preparer"}
+
+
+class _Facts(dict):
+    def __missing__(self, name: str) -> Any:
+        return None
+
+
+def found_in(plan: Any) -> list[dict[str, Any]]:
+    rows = plan.findings_table.to_pylist()
+    texts = words("en")
+    for row in rows:
+        names = set()
+        for form in ("one", "many", "do", "do_many"):
+            names |= texts.facts_of(f"entry.{row['check']}.{form}")
+        known = {"day": str(row.get("date")), "period": "2026-10", "decimals": 2, "own_currency": "EUR", "missing": 1}
+        known |= {
+            "usual_entries": 20,
+            "usual_low": "10",
+            "usual_high": "100",
+            "changes": [],
+            "same_lines": [3],
+            "opposite_lines": [4],
+        }
+        known |= {"party": "supplier", "sent_day": str(row.get("date")), "sent_batch": "b", "wanted_tax_code": "x"}
+        row["facts"] = json.dumps({n: known.get(n, row.get(n)) for n in names - {"count"}}, default=str)
+        row["who"] = ROLE.get(row["who"], row["who"])
+    return rows
+
+
+def found_in_accounts(reconciliation: Any) -> list[dict[str, Any]]:
+    rows = reconciliation.table("findings").to_pylist()
+    for row in rows:
+        row["facts"] = json.dumps({"message": row["message"], "do": row["to_do"]})
+        row["who"] = ROLE.get(row["who"], row["who"])
+    return rows
+
+
+def _invent() -> None:
+    from bktools.reconcile.checks import CHECKS
+
+    for language in ("en", "de"):
+        texts = words(language).texts
+        for check in CHECKS:
+            for form, text in {
+                "name": check.name,
+                "one": "{message}",
+                "many": check.name,
+                "do": "{do}",
+                "do_many": "Do {count:account}",
+            }.items():
+                texts.setdefault(f"account.{check.name}.{form}", text)  # type: ignore[attr-defined]
+
+
+_invent()
