@@ -17,7 +17,7 @@ import pyarrow as pa
 from bktools.close.entries import BLOCKED, CHANGED, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT
 from bktools.findings.check import EMPLOYEE, ERP, ERROR, PREPARER, ROLES, SERVICE, WARNING
 from bktools.frames.schema import split_lines
-from bktools.frames.sums import NO_CURRENCY, Money, Valued, currencies_of, largest_first, total
+from bktools.frames.sums import NO_CURRENCY, Money, Valued, largest_first, money_of, total
 from bktools.wording import words
 
 SEVERITIES = (ERROR, WARNING)
@@ -213,6 +213,7 @@ class Actions:
         names = ("id", "line", "fate", "reason", "batch_id", "currency", "amount")
         self._rows = self.entries.select(names).to_pylist()
         self._category_names = {row["category_id"]: row["name"] for row in self.coverage}
+        self._currencies = list(money_of(self.entries, self.own))
         self._lines = split_lines(self.entries).to_pylist()
         for place, row in enumerate(self._rows):
             if row["fate"] != LEFT_OUT:
@@ -283,7 +284,7 @@ class Actions:
             name: Money(len(entries[name]), None if all(one is None for one in values) else total(values))
             for name, values in amounts.items()
         }
-        ordered = {name: money[name] for name in currencies_of([money], self.own)}
+        ordered = {name: money[name] for name in self._currencies if name in money}
         return ordered, tuple(dict.fromkeys(row["id"] for row in rows if row["id"]))
 
     def _with(self, column: str, value: str) -> tuple[Any, ...]:
@@ -366,7 +367,11 @@ class Actions:
         for rows in differences.values():
             severity = min((row["severity"] for row in rows), key=SEVERITIES.index)
             changes = [
-                {"field": row["field"], "before": [row["service_value"] or NO_VALUE], "after": [row["erp_value"] or NO_VALUE]}
+                {
+                    "field": row["field"],
+                    "before": [row["service_value"] or NO_VALUE],
+                    "after": [row["erp_value"] or NO_VALUE],
+                }
                 for row in rows
             ]
             account = self._account(rows[0])

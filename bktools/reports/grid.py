@@ -40,6 +40,8 @@ LINE, DIGIT, MOST_SCALE, LEAST_OF_A_PAGE = 12.5, 7, 0.75, 0.4
 # Letters of the font in the unit of a column's width, which is a digit of Excel's own font.
 LETTERS = 1.25
 WIDEST = 44
+# Letters of the head of a page, which holds 255 with what stands around them.
+LONGEST_HEAD = 220
 
 
 class Money(NamedTuple):
@@ -146,15 +148,11 @@ class Grid:
         self.sheet.insert_image(self.row, 0, "picture.png", place | {"description": description})
         self.skip(math.ceil(height * scale / LINE))
 
-    def fold(self, rows: Iterable[int], *, hidden: bool) -> None:
-        """Put rows beneath the row above them, where a person unfolds them; hidden ones take no room on a page."""
+    def fold(self, rows: Iterable[int]) -> None:
+        """Put rows beneath the row above them, where a person folds them. None is hidden: programs differ in that."""
         self.sheet.outline_settings(symbols_below=False)
         for row in rows:
-            self.sheet.set_row(row, self._heights[row], None, {"level": 1, "hidden": hidden})
-            self._heights[row] *= not hidden
-        first = min(rows, default=0)
-        if hidden and first:
-            self.sheet.set_row(first - 1, self._heights[first - 1], None, {"collapsed": True})
+            self.sheet.set_row(row, self._heights[row], None, {"level": 1})
 
     def define(self, name: str, rows: range, place: int) -> None:
         """Give the cells of a column a name."""
@@ -229,4 +227,5 @@ def _money(amount: Decimal | None, currency: str | None) -> str:
 
 def _in_head(text: str) -> str:
     """Return a text for the head of a page, which holds 255 characters and reads & as an order."""
-    return text[:110].replace("&", "&&")
+    escaped = text.replace("&", "&&")
+    return escaped if len(escaped) <= LONGEST_HEAD else text[: LONGEST_HEAD // 2].replace("&", "&&")

@@ -57,7 +57,7 @@ PRINTED_CURRENCIES = 6
 LABEL, AMOUNT = 58, 14
 # The sections of the words for codes, by column.
 CODES = {"fate": "fate", "reason": "entry", "state": "state", "table": "change", "change": "change"}
-# Things of an action that are entries have as many rows; the sheet of the entries has all of them.
+# Entries of an action that differ in their reasons have as many rows; the sheet of the entries has all of them.
 SHOWN_ENTRIES = 20
 BOLD = {"bold": True}
 QUIET = {"font_color": "#777777"}
@@ -203,17 +203,11 @@ def _to_do(book: Book, close: Close, *, has_list: bool) -> None:
     lines = list(lines_of(close))
     written = sheet.table(titles, [line.cells for line in lines])
     place = len(BEFORE_AMOUNTS) + len(currencies)
-    folded: dict[int, list[int]] = {}
-    for row, line in zip(written, lines, strict=True):
+    numbered = list(zip(written, lines, strict=True))
+    for row, line in numbered:
         if line.wants_account and has_list:
             sheet.sheet.data_validation(row, place, row, place, _choice(words))
-        if line.is_beneath:
-            folded[head].append(row)
-        else:
-            head = row
-            folded[head] = []
-    for head, rows in folded.items():
-        sheet.fold(rows, hidden=not any(lines[row - written[0]].wants_account for row in rows))
+    sheet.fold(row for row, line in numbered if line.is_beneath)
     sheet.listing(len(titles), printed=place + PRINTED)
 
 
@@ -234,9 +228,10 @@ def lines_of(close: Close) -> Iterator[Line]:
         several = action.things if len(action.things) > 1 else ()
         wants = action.wants_account and not several
         yield _line(close, action, (told.about, told.why), action, action.ids, wants_account=wants)
-        shown = [thing for place, thing in enumerate(several) if thing.kind != ENTRY or place < SHOWN_ENTRIES]
-        for thing in shown:
+        for place, thing in enumerate(several):
             texts = name_of(close.words, thing), detail_of(close.words, action, thing)
+            if thing.kind == ENTRY and (not texts[1] or place >= SHOWN_ENTRIES):
+                continue
             yield _line(close, action, texts, thing, thing.ids, wants_account=action.wants_account, of=thing)
 
 
@@ -251,7 +246,7 @@ def _line(
     of: Thing | None = None,
 ) -> Line:
     words = close.words
-    told, look = said(words, action), {**grid.WRAPPED, **(QUIET if of else BOLD)}
+    told, look = said(words, action), QUIET if of else {**grid.WRAPPED, **BOLD}
     # Two actions of one code have other facts, another severity, or stand apart.
     facts = facts_text({
         **action.facts, "severity": action.severity, "apart": action.is_apart,

@@ -94,12 +94,12 @@ def number(value: Any, language: str = "en") -> str:
 
 
 def percent(value: Any, language: str = "en", *, signed: bool = True) -> str:
-    """Return a change in percent with its sign, or a share without one; of None the text is empty.
+    r"""Return a change in percent with its sign, or a share without one; of None the text is empty.
 
     Examples
     --------
     >>> percent(Decimal("-3.2")), percent(Decimal("1234.5"), "de"), percent(None)
-    ('-3.2%', '+1.234,5\\xa0%', '')
+    ('-3.2%', '+1.234,5\xa0%', '')
     """
     if value is None:
         return ""
