@@ -243,7 +243,9 @@ class Close:
     def __repr__(self) -> str:
         to_do = ", ".join(self.words.counted(count, name) for name, count in self.severities.items())
         last = [self.words("report.written_to", folder=self.folder)] if self.folder else []
-        return readable("\n  ".join([self.title, *self.lines, self.words("report.to_do_counts", counts=to_do), *last]))
+        # The title names the sandbox alone.
+        head = self.title if self.is_sandbox else f"{self.title} · {self.place}"
+        return readable("\n  ".join([head, *self.lines, self.words("report.to_do_counts", counts=to_do), *last]))
 
     def _repr_html_(self) -> str:
         return self.html

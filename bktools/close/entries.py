@@ -88,7 +88,7 @@ def _of_file(
     for batch, category in zip(*(ready[name].to_pylist() for name in ("batch_id", "category_id")), strict=True):
         job = outcome[batch]
         reasons.append(OF_OUTCOME.get(job["outcome"], PLANNED_ACCOUNT if category in assumed else PLANNED))
-        known.append(None if reasons[-1] in SILENT else json.dumps({"answer": job["message"] or None}))
+        known.append(_facts_of(reasons[-1], job))
     ready = _with(ready, reason=reasons, facts=known)
     facts = {(row["check"], row["id"], row.get("line")): row["facts"] for row in findings}
     lines = waiting["line"].to_pylist() if "line" in waiting.column_names else [None] * len(waiting)
@@ -98,6 +98,14 @@ def _of_file(
     fates = [OF_REASON.get(reason, HELD) for reason in rows["reason"].to_pylist()]
     rows = _complete(_with(rows, fate=fates))
     return with_column(rows, "split_line", split_lines(rows))
+
+
+def _facts_of(reason: str, job: Mapping[str, Any]) -> str | None:
+    """Return what is known of an entry that was not sent; nothing before the close is applied."""
+    if reason in SILENT:
+        return None
+    # What an export job waits for is said where that is settled.
+    return json.dumps({"answer": job["message"] or None} if reason == REFUSED else {})
 
 
 def _with_sentences(table: pa.Table, words: Words) -> pa.Table:

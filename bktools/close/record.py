@@ -35,6 +35,7 @@ from bktools.journal.periods import (
 )
 from bktools.journal.tables import table_of
 from bktools.service import Service
+from bktools.wording import words
 
 TEXTS = words("en")
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from bktools.close.actions import ENTRY, EXPORT_JOB, IDS, Action, Thing, facts_text
 from bktools.close.figures import NO_REASON
+from bktools.contract.rules import UUID_PATTERN
 from bktools.frames.sums import NOTHING, Sum, Valued, by_currency
 from bktools.visible import visible_line
 from bktools.wording import Words
@@ -44,7 +45,9 @@ def name_of(words: Words, thing: Thing) -> str:
     if thing.kind == EXPORT_JOB:
         return words("thing.export_job", **thing.name)
     if thing.kind != ENTRY:
-        return visible_line(str(thing.name["name"]))
+        name = str(thing.name["name"])
+        # A person reads no UUID; the identifiers stand in columns of their own.
+        return words("thing.without_name", id=name[:8]) if UUID_PATTERN.match(name) else visible_line(name)
     named = thing.name
     day = words("thing.day", day=named["day"]) if named["day"] else ""
     amount = words("thing.amount", **named) if named["amount"] is not None else ""
