@@ -194,7 +194,7 @@ class Actions:
 
     Findings are those of entries, and accounts those of accounts and categories; jobs and created are the outcomes of this
     run, of a dry run those that are planned; unknown_outcomes has the command that settles each batch whose outcome is
-    unknown, and accounts_by_id the name of each account by its external ID.
+    unknown.
     """
 
     entries: pa.Table
@@ -206,7 +206,6 @@ class Actions:
     unknown_outcomes: Mapping[str, str]
     own: str | None
     import_accounts: str
-    accounts_by_id: Mapping[str, str]
 
     def __post_init__(self) -> None:
         self._places: dict[Any, list[int]] = defaultdict(list)
@@ -384,9 +383,8 @@ class Actions:
         return Thing(CATEGORY, {"name": name}, {"category_id": category})
 
     def _account(self, row: Mapping[str, Any]) -> Thing:
-        external = row["external_id"]
         ids = {name: row[name] for name in ("external_id", "account_id") if row[name]}
-        return Thing(ACCOUNT, {"name": self.accounts_by_id.get(external) or external or row["account_id"]}, ids)
+        return Thing(ACCOUNT, {"name": row["about"] or row["external_id"] or row["account_id"]}, ids)
 
 
 def _entry(row: Mapping[str, Any]) -> Thing:

@@ -35,30 +35,3 @@ def found_in(plan: Any) -> list[dict[str, Any]]:
         row["facts"] = json.dumps({n: known.get(n, row.get(n)) for n in names - {"count"}}, default=str)
         row["who"] = ROLE.get(row["who"], row["who"])
     return rows
-
-
-def found_in_accounts(reconciliation: Any) -> list[dict[str, Any]]:
-    rows = reconciliation.table("findings").to_pylist()
-    for row in rows:
-        row["facts"] = json.dumps({"message": row["message"], "do": row["to_do"]})
-        row["who"] = ROLE.get(row["who"], row["who"])
-    return rows
-
-
-def _invent() -> None:
-    from bktools.reconcile.checks import CHECKS
-
-    for language in ("en", "de"):
-        texts = words(language).texts
-        for check in CHECKS:
-            for form, text in {
-                "name": check.name,
-                "one": "{message}",
-                "many": check.name,
-                "do": "{do}",
-                "do_many": "Do {count:account}",
-            }.items():
-                texts.setdefault(f"account.{check.name}.{form}", text)  # type: ignore[attr-defined]
-
-
-_invent()

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from bktools.caller import name_of, setting
 from bktools.close.actions import Actions
-from bktools.close.adapter import found_in, found_in_accounts
+from bktools.close.adapter import found_in
 from bktools.close.changes import as_entries, months_between, threshold_of
 from bktools.close.close import Close, Run
 from bktools.close.entries import HELD, entries_of
@@ -154,9 +154,9 @@ class Closing:
         in_doubt = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
         actions = Actions(
             rows, findings=_of_month(findings, history, month, compose), coverage=coverage.to_pylist(),
-            accounts=found_in_accounts(after), jobs=jobs if self.apply else [], created=created, own=own,
+            accounts=after.table("findings").to_pylist(), jobs=jobs if self.apply else [], created=created, own=own,
             unknown_outcomes={batch: journal.command(f"export resolve {batch} {THE_OUTCOME}") for batch in in_doubt},
-            import_accounts=journal.command("accounts import FILE"), accounts_by_id=_names(accounts, chart),
+            import_accounts=journal.command("accounts import FILE"),
         )  # fmt: skip
         listed = actions.all()
         tables = {"categories": categories, "employees": employees, "chart": chart, "accounts": accounts}
@@ -230,16 +230,6 @@ def _with_planned(accounts: pa.Table, assumed: Iterable[str]) -> pa.Table:
     rows = [{"id": account, "archived": False, "state": "PLANNED"} for account in sorted({*assumed})]
     planned = pa.Table.from_pylist(rows, pa.schema([field.with_nullable(True) for field in ACCOUNTS]))
     return pa.concat_tables([accounts.cast(planned.schema), planned]) if rows else accounts
-
-
-def _names(*tables: pa.Table) -> dict[str, str]:
-    """Return code and name of each account by its external ID; those of a later table go before those of an earlier."""
-    rows = (row for table in tables for row in table.select(["external_id", "code", "name"]).to_pylist())
-    return {
-        row["external_id"]: " ".join(filter(None, (row["code"] or row["external_id"], row["name"])))
-        for row in rows
-        if row["external_id"]
-    }
 
 
 def _last_month(sent: pa.Table, month: str) -> pa.Table:

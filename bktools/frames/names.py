@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.frames.columns import text_of, with_column
-from bktools.frames.engine import in_memory
+from bktools.frames.incoming import in_memory
 from bktools.frames.schema import TEXT
 from bktools.wording import words
 from bktools.wording.numbers import month
@@ -48,6 +48,25 @@ def with_names(entries: pa.Table, *, categories: Any = None, accounts: Any = Non
         names = _full_name(known).take(_places(entries.column("employee_id"), known))
         entries = _with_known(entries, "employee_name", names)
     return entries
+
+
+class Import(NamedTuple):
+    """When a list of accounts was last imported; both are None where nothing says it."""
+
+    # The day, in ISO 8601.
+    day: str | None = None
+    never: bool | None = None
+
+
+def import_of(accounts: pa.Table) -> Import:
+    """Return when a list of accounts was last imported."""
+    if not {"state", "updated_at"} <= {*accounts.column_names}:
+        return Import()
+    states = pc.cast(accounts.column("state"), TEXT)
+    if len(states) and states.null_count == len(states):
+        return Import()
+    last = pc.max(accounts.column("updated_at").filter(pc.equal(states, "IMPORTED"))).as_py()
+    return Import(never=True) if last is None else Import(str(last)[:10])
 
 
 def last_import(accounts: pa.Table | None) -> str:

@@ -5,6 +5,8 @@ how a fact is written:
 
 ========================  ==================================================================================
 `{name}`                  text as it is
+`{name:short}`            its beginning where it is long
+`{value:quoted}`          text in quotation marks; the text `part.nothing` where it is null
 `{amount:money}`          an amount with its currency, which is the fact `currency`; or amounts by currency
 `{amount:amount}`         the same without the currency
 `{count:number}`          a number
@@ -15,6 +17,7 @@ how a fact is written:
 `{lines:list}`            the first of a list, and how many more there are
 `{lines:named line}`      the same behind a noun of the section `noun`
 `{code:name SECTION}`     the name of a code of a section
+`{codes:names SECTION}`   the names of several
 `{items:each KEY}`        a text for each item of a list, which holds the facts of the text KEY
 `{fact:if KEY}`           the text KEY with the same facts where the fact is known, nothing where it is null
 ========================  ==================================================================================
@@ -34,13 +37,15 @@ from importlib.resources import files
 from typing import Any
 
 from bktools import caller
-from bktools.visible import visible_line
+from bktools.visible import one_line, visible_line
 from bktools.wording import numbers
 
 LANGUAGES = tuple(numbers.STYLES)
 
 # The things that a list in a sentence names; the others are counted.
 LISTED = 3
+# The most characters of a text that is shown as its beginning.
+SHOWN = 60
 
 # A part of a sentence: a literal text, then a fact with how it is written; None where no fact follows.
 Part = tuple[str, str | None, str]
@@ -141,6 +146,10 @@ def _money(words: Words, value: Any, _: str, facts: Mapping[str, Any]) -> str:
     return f"{words.amount(value, facts['currency'])} {facts['currency'] or ''}".strip()
 
 
+def _quoted(words: Words, value: Any, _: str, __: Mapping[str, Any]) -> str:
+    return words("part.nothing") if value is None else words("part.quoted", value=value)
+
+
 def _each(words: Words, value: Any, key: str, _: Mapping[str, Any]) -> str:
     return words.listed([words(key, **item) for item in value], most=len(value))
 
@@ -159,6 +168,9 @@ _WRITERS: Mapping[str, Callable[[Words, Any, str, Mapping[str, Any]], str]] = {
     "named": lambda words, value, noun, _: f"{words.noun(noun, len(value))} {words.listed(value)}",
     "name": lambda words, value, section, _: words.name(section, value),
     "noun": lambda words, value, noun, _: words.noun(noun, value),
+    "names": lambda words, value, section, _: ", ".join(words.name(section, code) for code in value),
+    "quoted": _quoted,
+    "short": lambda _, value, __, ___: one_line(str(value), SHOWN),
     "each": _each,
 }
 

@@ -42,7 +42,7 @@ def in_coverage(category: str, state: str, **columns: Any) -> dict[str, Any]:
 
 def of_account(check: str, account: str, **columns: Any) -> dict[str, Any]:
     """Return a finding of an account."""
-    names = dict.fromkeys(("category_id", "account_id", "field", "erp_value", "service_value"))
+    names = dict.fromkeys(("about", "category_id", "account_id", "field", "erp_value", "service_value"))
     usual = {"check": check, "severity": "warning", "who": SERVICE, "external_id": account, "facts": "{}"}
     return usual | names | columns
 
@@ -51,7 +51,7 @@ def made(entries: pa.Table, **given: Any) -> Actions:
     """Return the actions of a close in which nothing is wrong but what is given."""
     usual: dict[str, Any] = dict.fromkeys(("findings", "coverage", "accounts", "jobs", "created"), ())
     usual |= {"unknown_outcomes": {}, "own": "EUR", "import_accounts": "bktools accounts import FILE"}
-    return Actions(entries, **(usual | {"accounts_by_id": {}} | given))
+    return Actions(entries, **(usual | given))
 
 
 def test_like_steps_are_one_action_with_the_most_money_first():
@@ -139,10 +139,10 @@ def test_a_split_entry_counts_once_and_an_entry_without_id_by_its_line():
 def test_the_differences_of_an_account_are_one_thing():
     """Name and tax code of one account differ: one step with both, as severe as the worse of them."""
     accounts = [
-        of_account("name_differs", "0400", field="name", erp_value="Bank", service_value="Bnk"),
+        of_account("name_differs", "0400", about="0400 Bank", field="name", erp_value="Bank", service_value="Bnk"),
         of_account("tax_code_differs", "0400", severity="error", field="tax_code_external_id", erp_value="V19"),
     ]
-    [action] = made(entries_of(), accounts=accounts, accounts_by_id={"0400": "0400 Bank"}).all()
+    [action] = made(entries_of(), accounts=accounts).all()
     assert (action.code, action.severity, action.is_apart) == ("update_account", "error", True)
     assert said(ENGLISH, action)[1:] == (
         "Update the account in the service", "0400 Bank",

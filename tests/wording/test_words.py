@@ -16,7 +16,7 @@ ENGLISH, OTHERS = words("en"), [words(language) for language in LANGUAGES[1:]]
 
 # The forms that each check has.
 FORMS = {"name", "one", "many", "do", "do_many"}
-SECTIONS_OF_CHECKS = {"entry", "step"}
+SECTIONS_OF_CHECKS = {"entry", "account", "step"}
 
 EXAMPLES: dict[str, Any] = {
     "money": {"EUR": Decimal("1234.5")},
@@ -28,6 +28,8 @@ EXAMPLES: dict[str, Any] = {
     "list": ["a", "b", "c", "d"],
     "named": [3, 5],
     "each": [],
+    "names": [],
+    "quoted": "text",
     "if": None,
 }
 
@@ -57,7 +59,7 @@ def test_each_sentence_can_be_made(language: str):
             kind, _, argument = spec.partition(" ")
             if kind in {"each", "if"}:
                 assert texts.has(argument), f"{key}: {spec}"
-            elif kind == "name":
+            elif kind in {"name", "names"}:
                 assert any(name.startswith(f"{argument}.") for name in texts.texts), f"{key}: {spec}"
             else:
                 assert kind in _WRITERS or texts.has(f"noun.{kind}.one"), f"{key}: {spec}"
