@@ -19,7 +19,9 @@ from bktools.ledger.checks import STATUSES
 from bktools.reconcile.checks import CHECKS as OF_ACCOUNTS
 from bktools.reports.folder import TABLES
 from bktools.submit import outcomes
+from bktools.wording import words
 
+ENGLISH = words("en")
 GUIDE = Path(bktools.__file__).parent / "guide"
 BLOCK = re.compile(r"(<!-- made from the code: ([a-z ]+) -->\n\n).*?(<!-- end -->\n)", re.DOTALL)
 
@@ -39,11 +41,11 @@ OF_A_LEDGER = VALUES | {
 # Meanings of fates, which the code has as names alone.
 MEANING_OF_FATE = {
     "exported": "accepted by the service in an export job of this month",
-    "exported before": "accepted in the close of an earlier month, and in the file again",
-    "in doubt": "sent, and nobody knows whether it arrived: see the page after-export",
+    "exported_before": "accepted in the close of an earlier month, and in the file again",
+    "in_doubt": "sent, and nobody knows whether it arrived: see the page after-export",
     "ready": "would be sent, or was tried and not sent; the reason says which",
-    "held back": "not sent, because a check failed; the reason says which",
-    "left out": "not of this close: dated after the month, of another company, or a copy of a line",
+    "held_back": "not sent, because a check failed; the reason says which",
+    "left_out": "not of this close: dated after the month, of another company, or a copy of a line",
 }
 MEANING_OF_STATUS = {
     "booked": "booked once, as exported",
@@ -111,7 +113,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "outcomes of export jobs": lambda: _outcomes(outcomes.MEANINGS, (*BATCH_STATES, "BLOCKED")),
     "outcomes of accounts": lambda: _outcomes(outcomes.OF_ACCOUNTS, ACCOUNT_STATES),
     "files of the folder": lambda: table(
-        "file, what it is", ((f"`{name}`", text) for name, (text, _) in TABLES.items())
+        "file, what it is",
+        ((f"`{name}`", ENGLISH(f"report.readme.{name.replace('.', '_')}")) for name in TABLES),
     ),
     "exit codes": lambda: table("code, meaning, what to do", ((f"{code:d}", code.text, code.to_do) for code in Exit)),
 }

@@ -92,13 +92,14 @@ def month_end(
     )  # fmt: skip
     _say_to_do(close)
     _say_persons(close, is_named=arguments.by is not None)
-    if not close.company_name and not close.is_sandbox:
+    # The config file has a table of companies for each environment that has a name.
+    if not close.company_name and not close.is_sandbox and close.environment != service.settings.base_url:
         results.say(
             texts("report.terminal.no_name", environment=close.environment, company=company, path=config_path())
         )
     questions = [
         f"{told.about}: {told.to_do}: {action.command}"
-        for action, told in zip(close.actions, close.to_do, strict=True)
+        for action, told in zip(close.actions, close.told, strict=True)
         if action.code == "in_doubt"
     ]
     planned = "planned_closed" if close.record.state == "CLOSED" else "planned"
@@ -183,14 +184,15 @@ SHOWN_ACTIONS = 8
 
 def _say_to_do(close: Close) -> None:
     from bktools.close.sentences import valued
+    from bktools.reconcile.reconciliation import doubt_in_words
 
     texts, report = close.words, f"{close.folder}/report.html"
     lines = [
         f"\n{texts('report.terminal.to_do', errors=close.severities['error'], warnings=close.severities['warning'])}"
     ]
-    if close.before.another_chart and not close.run.applied:
-        lines.append(f"  {close.before.another_chart}")
-    own = [pair for pair in zip(close.actions, close.to_do, strict=True) if not pair[0].is_apart]
+    if close.before.doubts and not close.run.applied:
+        lines.append(f"  {doubt_in_words(close.before.doubts, texts)}")
+    own = [pair for pair in zip(close.actions, close.told, strict=True) if not pair[0].is_apart]
     for action, told in own[:SHOWN_ACTIONS]:
         lines.append(f"  {texts('report.terminal.action', who=told.who, to_do=told.to_do)} ({valued(texts, action)})")
         lines += [f"      {text}" for text in (told.about, told.why, action.command) if text]

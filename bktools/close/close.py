@@ -231,14 +231,14 @@ class Close:
         ]
 
     @property
-    def to_do(self) -> list[Said]:
-        """What is to be done, in words: of each action who does it, the step, the things and the reason."""
+    def told(self) -> list[Said]:
+        """Who does each action, the step, the things that it concerns, and the reason, in words."""
         return [said(self.words, action) for action in self.actions]
 
-    @property
-    def to_do_table(self) -> pa.Table:
-        """The same as a table, with the figures and identifiers: one row per action and currency."""
-        return table_of(self.words, self.actions)
+    @cached_property
+    def to_do(self) -> pd.DataFrame:
+        """What is to be done, with figures and identifiers: one row per action and currency."""
+        return to_pandas(table_of(self.words, self.actions))
 
     def __repr__(self) -> str:
         to_do = ", ".join(self.words.counted(count, name) for name, count in self.severities.items())

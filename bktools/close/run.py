@@ -167,10 +167,11 @@ class Closing:
             earlier = record_in(journal, last["sent_in"][0].as_py(), company, settings.environment, sent)
             tables["changes"] = months_between(earlier, record, accounts, service, self.is_large_change, self.words)
         name = settings.name_of(company)
+        not_compared = [self.words(f"not_compared.{code}") for code in after.not_compared]
         run = Run(
             applied=self.apply, begun_at=self.begun_at, prepared_by=self.prepared_by, approved_by=self.approved_by,
             stays_open=stays_open, plan=plan, jobs=jobs, created=created, sources=sources,
-            unchecked=(*after.unchecked, *plan.unchecked),
+            unchecked=(*not_compared, *plan.unchecked),
         )  # fmt: skip
         return self._step(
             "close", Close, period=month, environment=settings.environment, company=company,
@@ -193,7 +194,7 @@ class Closing:
 
         Which of them have the account of a category is not known before they are created, so a dry run assumes it of all.
         """
-        if self.apply or not created or (before.another_chart and not self.new_chart):
+        if self.apply or not created or (before.doubts and not self.new_chart):
             return {}
         unknown = (row for row in before.table("coverage").to_pylist() if row["state"] == "unknown_account")
         return {row["category_id"]: row["account_id"] for row in unknown}

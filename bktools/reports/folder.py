@@ -23,9 +23,10 @@ import pyarrow as pa
 from bktools import disk
 from bktools.close.changes import COLUMNS as CHANGES
 from bktools.close.close import Close
+from bktools.close.sentences import table_of
 from bktools.errors import InputError, StorageError
 from bktools.frames.delimited import to_csv
-from bktools.frames.schema import COUNT, INSTANT, TEXT, to_arrow
+from bktools.frames.schema import COUNT, INSTANT, TEXT
 from bktools.journal.records import this_process
 from bktools.reports.html import report_of
 from bktools.reports.pictures import PICTURES, pictures_of
@@ -33,7 +34,7 @@ from bktools.reports.workbook import workbook_of
 
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 2
-LIBRARIES = ("duckdb", "httpx", "jinja2", "msgspec", "pandas", "pyarrow")
+LIBRARIES = ("httpx", "jinja2", "msgspec", "pandas", "polars", "pyarrow")
 
 WORKBOOK = "month-end.xlsx"
 REPORT = "report.html"
@@ -53,13 +54,13 @@ TABLES: dict[str, Callable[[Close], pa.Table]] = {
     "entries.csv": lambda close: close.tables["entries"],
     "figures.csv": lambda close: close.figures.table,
     "totals.csv": lambda close: close.figures.totals,
-    "to_do.csv": lambda close: close.to_do_table,
+    "to_do.csv": lambda close: table_of(close.words, close.actions),
     "changes.csv": lambda close: close.tables.get("changes", CHANGES.empty_table()),
     "export_jobs.csv": lambda close: pa.Table.from_pylist(
         [{**job.keys, "entries": job.entries} for job in close.figures.jobs], JOBS
     ),
-    "reconciliation.csv": lambda close: to_arrow(close.after.findings),
-    "actions.csv": lambda close: close.after.table("actions"),
+    "reconciliation.csv": lambda close: close.after.table("findings", close.words),
+    "actions.csv": lambda close: close.after.table("actions", close.words),
     "coverage.csv": lambda close: close.tables["coverage"],
     "categories.csv": lambda close: close.tables["categories"],
     "employees.csv": lambda close: close.tables["employees"],

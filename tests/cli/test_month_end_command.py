@@ -92,7 +92,7 @@ def an_entry_that_was_changed_after_its_export_is_named(run, text, folder):
     assert again.returncode == Exit.DONE
     told = next(line for line in again.stdout.splitlines() if "→ 987,654.32" in line)
     assert (sent["date"] in told, " amount " in told) == (True, True)
-    assert "undo the change in the service, and enter the difference as a new entry" in again.stdout
+    assert "Undo the change in the service, or correct the booking in the ERP" in again.stdout
     (changed,) = (row for row in rows(folder / "machine" / "entries.csv") if row["reason"] == "changed_since_export")
     assert (changed["id"], changed["fate"]) == (sent["id"], "exported")
     assert (changed["amount"], changed["file_amount"]) == (sent["amount"], "987654.32")
@@ -133,7 +133,7 @@ def test_an_unknown_outcome_comes_first(run, samples, tmp_path):
         again = run(*close, "--apply", **access)
         assert again.returncode == Exit.INCOMPLETE
         command = re.match(r"outcome unknown: batch \w+ .* bktools (export resolve .+?) --outcome", again.stdout)[1]
-        assert [row["fate"] for row in rows(Path("month-end-2026-10/export_jobs.csv"))] == ["in doubt"]
+        assert [row["fate"] for row in rows(Path("month-end-2026-10/export_jobs.csv"))] == ["in_doubt"]
         assert run("month-end", "--format", "json", *close[1:], **access).stdout.count('"outcome_unknown": [') == 1
         assert run("export", "compose", files[-1], "--out", "empty.plan", **access).returncode == Exit.DONE
         for more in ((), ("--apply",)):

@@ -207,7 +207,7 @@ def test_an_account_that_was_refused_is_corrected_in_the_chart(sandbox, service,
     [refused] = [row for row in close.run.created if row["outcome"] == "REJECTED"]
     [(action, told)] = [
         (action, told)
-        for action, told in zip(close.actions, close.to_do, strict=True)
+        for action, told in zip(close.actions, close.told, strict=True)
         if action.code == "account_refused"
     ]
     assert (action.severity, action.role, action.ids) == ("error", ERP, {"external_id": refused["external_id"]})
