@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from bktools.close.adapter import TOLD
 from bktools.close.entries import BLOCKED, CHANGED, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT
 from bktools.findings.check import EMPLOYEE, ERP, ERROR, PREPARER, ROLES, SERVICE, WARNING
 from bktools.frames.schema import split_lines
@@ -244,7 +245,8 @@ class Actions:
         """Yield an action for all cases that have one step and the same facts in its sentence."""
         groups: dict[tuple[Any, ...], list[_Case]] = defaultdict(list)
         for case in cases:
-            shared = {name: case.facts[name] for name in _shared(f"{case.section}.{case.code}") & case.facts.keys()}
+            names = _shared(f"{case.section}.{case.code}") | {TOLD}
+            shared = {name: case.facts[name] for name in names & case.facts.keys()}
             shared |= {"person": case.person} if case.person else {}
             # A category without an account stands apart until an entry of a month has it.
             is_used = bool(self._waiting(case.keys)[0]) if case.code in MAPPINGS else None
@@ -340,7 +342,7 @@ class Actions:
             yield _Case(OF_STEPS, "planned_accounts", ERROR, PREPARER, facts, None, keys)
         elif unknown:
             entries = [row for row in self.findings if row["check"] == UNKNOWN]
-            things = [(self._category(row), (_key(row),)) for row in entries]
+            things: list[tuple[Thing, tuple[Any, ...]]] = [(self._category(row), (_key(row),)) for row in entries]
             things += [(self._category(row) if row["category_id"] else self._account(row), ()) for row in unknown]
             is_error = any(thing.kind == CATEGORY for thing, _ in things)
             for thing, keys in things:

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.close.adapter import sentence
 from bktools.export.plan import ExportPlan
 from bktools.frames.columns import amounts_of, in_one_scale, tables_in_one_scale, with_column, with_missing
 from bktools.frames.names import in_reading_order
@@ -113,7 +114,7 @@ def _with_sentences(table: pa.Table, words: Words) -> pa.Table:
     pairs = list(zip(table["reason"].to_pylist(), table["facts"].to_pylist(), strict=True))
     told = {(reason, facts): json.loads(facts) for reason, facts in {*pairs} if facts is not None}
     for column, form in (("message", "one"), ("to_do", "do")):
-        texts = {pair: words(f"entry.{pair[0]}.{form}", **facts) for pair, facts in told.items()}
+        texts = {pair: sentence(words, f"entry.{pair[0]}", form, facts) for pair, facts in told.items()}
         table = _with(table, **{column: [texts.get(pair, "") for pair in pairs]})
     return table
 

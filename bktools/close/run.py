@@ -145,7 +145,7 @@ class Closing:
         jobs = self._step("jobs", submission.rows)
         persons = {plan.plan_id: self.prepared_by} if self.apply else {}
         sent = sent_entries(journal, company, None if self.apply else history, persons)
-        findings = found_in(plan)
+        findings = found_in(plan, month, settings.currency)
         rows = entries_of(plan, month, sent, jobs, findings, self.words, frozenset(assumed))
         stays_open = self._recorded(plan, rows) if self.apply else ""
         record = record_in(journal, month, company, settings.environment, sent)
@@ -153,7 +153,7 @@ class Closing:
         coverage = after.table("coverage")
         in_doubt = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
         actions = Actions(
-            rows, findings=_of_month(findings, history, month, compose), coverage=coverage.to_pylist(),
+            rows, findings=_of_month(findings, history, month, compose, settings.currency), coverage=coverage.to_pylist(),
             accounts=after.table("findings").to_pylist(), jobs=jobs if self.apply else [], created=created, own=own,
             unknown_outcomes={batch: journal.command(f"export resolve {batch} {THE_OUTCOME}") for batch in in_doubt},
             import_accounts=journal.command("accounts import FILE"),
@@ -211,7 +211,11 @@ class Closing:
 
 
 def _of_month(
-    findings: list[dict[str, Any]], history: pa.Table, month: str, compose: Callable[[pa.Table], ExportPlan]
+    findings: list[dict[str, Any]],
+    history: pa.Table,
+    month: str,
+    compose: Callable[[pa.Table], ExportPlan],
+    own: str | None,
 ) -> list[dict[str, Any]]:
     """Return the findings of all entries of the month, also of those that it exported: those of a first run.
 
@@ -222,7 +226,7 @@ def _of_month(
     if not pc.any(is_accepted).as_py():
         return findings
     exported = {*history.filter(is_accepted)["entry_id"].to_pylist()}
-    again = found_in(compose(history.filter(pc.invert(is_accepted))))
+    again = found_in(compose(history.filter(pc.invert(is_accepted))), month, own)
     return [*findings, *(row for row in again if row["id"] in exported and row["severity"] != "error")]
 
 

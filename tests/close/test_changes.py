@@ -233,7 +233,7 @@ def test_command(tmp_path, monkeypatch):
     assert done.exit_code == 0
     assert "not compared: nothing was exported in September 2026" in done.output
     assert "exported\tmore\tEUR\t\tEUR\t0\t" in done.output
-    assert "exported EUR 73,344.72, 73,344.72 more than 2026-09" in done.output
+    assert "exported EUR 73,344.72, 73,344.72 more than in September 2026" in done.output
     written = runner.invoke(app, ["compare", "2026-09", "2026-10", "--sandbox", "--output", "changes.csv"])
     assert written.exit_code == 0
     count = int(done.output.split(" differences between 2026-09 and 2026-10")[0].splitlines()[-1].replace(",", ""))
