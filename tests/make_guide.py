@@ -20,6 +20,7 @@ from bktools.reconcile.checks import CHECKS as OF_ACCOUNTS
 from bktools.reports.folder import TABLES
 from bktools.submit import outcomes
 from bktools.wording import words
+from bktools.wording.numbers import capitalized
 
 ENGLISH = words("en")
 GUIDE = Path(bktools.__file__).parent / "guide"
@@ -38,6 +39,7 @@ OF_A_LEDGER = VALUES | {
     "account": "its account", "booked_account": "an account", "money": "the amount", "booked_money": "an amount",
     "expected": "its own", "ledger_until": "an earlier day", "booked_date": "another day", "date": "its day",
 }  # fmt: skip
+NOUNS = {"account": "an account", "accounts": "accounts"}
 # Meanings of fates, which the code has as names alone.
 MEANING_OF_FATE = {
     "exported": "accepted by the service in an export job of this month",
@@ -77,10 +79,24 @@ def _entries(severities: str) -> Callable[[], str]:
 
 def _accounts() -> str:
     rows = (
-        (f"`{check.name}`", re.sub(r"\{.*'(\w+)'\)\}", r"\1", check.severity), plain(check.message), check.who)
-        for check in OF_ACCOUNTS
+        (f"`{check.code}`", check.severity, *worded(f"account.{check.code}"), ENGLISH.name("role", check.who))
+        for check in {check.code: check for check in OF_ACCOUNTS}.values()
     )
-    return table("finding, severity, what is the case: what to do, who", rows)
+    return table("finding, severity, what is the case, what to do, who", rows)
+
+
+def worded(key: str) -> tuple[str, str]:
+    """Return the fact and the step of a code without their values, for a command."""
+    texts = [ENGLISH.texts[f"{key}.{form}"] for form in ("one", "do")]
+    fact, step = (text if isinstance(text, str) else text["command"] for text in texts)
+    return without_values(fact), without_values(step)
+
+
+def without_values(text: str) -> str:
+    """Return a text in which a noun stands for an account or a category, and a dot-dot-dot for any other value."""
+    without_parts = re.sub(r"\{\w+:if [^}]*\}", "", text)
+    filled = re.sub(r"\{(\w+)(?::[^}]*)?\}", lambda fact: NOUNS.get(fact[1], "…"), without_parts)
+    return capitalized(filled).replace("account an account", "account").replace("|", "\\|")
 
 
 def _ledger() -> str:
