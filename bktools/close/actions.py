@@ -14,7 +14,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from bktools.close.adapter import TOLD
 from bktools.close.entries import BLOCKED, CHANGED, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT
 from bktools.findings.check import EMPLOYEE, ERP, ERROR, PREPARER, ROLES, SERVICE, WARNING
 from bktools.frames.schema import split_lines
@@ -245,7 +244,7 @@ class Actions:
         """Yield an action for all cases that have one step and the same facts in its sentence."""
         groups: dict[tuple[Any, ...], list[_Case]] = defaultdict(list)
         for case in cases:
-            names = _shared(f"{case.section}.{case.code}") | {TOLD}
+            names = _shared(f"{case.section}.{case.code}")
             shared = {name: case.facts[name] for name in names & case.facts.keys()}
             shared |= {"person": case.person} if case.person else {}
             # A category without an account stands apart until an entry of a month has it.

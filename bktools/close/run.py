@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 
 from bktools.caller import name_of, setting
 from bktools.close.actions import Actions
-from bktools.close.adapter import found_in
 from bktools.close.changes import as_entries, months_between, threshold_of
 from bktools.close.close import Close, Run
 from bktools.close.entries import HELD, entries_of
@@ -145,15 +144,15 @@ class Closing:
         jobs = self._step("jobs", submission.rows)
         persons = {plan.plan_id: self.prepared_by} if self.apply else {}
         sent = sent_entries(journal, company, None if self.apply else history, persons)
-        findings = found_in(plan, month, settings.currency)
-        rows = entries_of(plan, month, sent, jobs, findings, self.words, frozenset(assumed))
+        findings = plan.found.to_pylist()
+        rows = entries_of(plan, month, sent, jobs, self.words, frozenset(assumed))
         stays_open = self._recorded(plan, rows) if self.apply else ""
         record = record_in(journal, month, company, settings.environment, sent)
         own = settings.currency or next(iter(money_of(rows)), None)
         coverage = after.table("coverage")
         in_doubt = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
         actions = Actions(
-            rows, findings=_of_month(findings, history, month, compose, settings.currency), coverage=coverage.to_pylist(),
+            rows, findings=_of_month(findings, history, month, compose), coverage=coverage.to_pylist(),
             accounts=after.table("findings").to_pylist(), jobs=jobs if self.apply else [], created=created, own=own,
             unknown_outcomes={batch: journal.command(f"export resolve {batch} {THE_OUTCOME}") for batch in in_doubt},
             import_accounts=journal.command("accounts import FILE"),
@@ -171,7 +170,7 @@ class Closing:
         run = Run(
             applied=self.apply, begun_at=self.begun_at, prepared_by=self.prepared_by, approved_by=self.approved_by,
             stays_open=stays_open, plan=plan, jobs=jobs, created=created, sources=sources,
-            unchecked=(*not_compared, *plan.unchecked),
+            unchecked=(*not_compared, *(self.words.name("unchecked", code) for code in plan.unchecked)),
         )  # fmt: skip
         return self._step(
             "close", Close, period=month, environment=settings.environment, company=company,
@@ -215,7 +214,6 @@ def _of_month(
     history: pa.Table,
     month: str,
     compose: Callable[[pa.Table], ExportPlan],
-    own: str | None,
 ) -> list[dict[str, Any]]:
     """Return the findings of all entries of the month, also of those that it exported: those of a first run.
 
@@ -226,7 +224,7 @@ def _of_month(
     if not pc.any(is_accepted).as_py():
         return findings
     exported = {*history.filter(is_accepted)["entry_id"].to_pylist()}
-    again = found_in(compose(history.filter(pc.invert(is_accepted))), month, own)
+    again = compose(history.filter(pc.invert(is_accepted))).found.to_pylist()
     return [*findings, *(row for row in again if row["id"] in exported and row["severity"] != "error")]
 
 

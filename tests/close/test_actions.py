@@ -106,7 +106,7 @@ def test_facts_that_a_sentence_names_are_the_same_for_its_things():
     findings = [found("unknown_currency", n, facts=json.dumps({"currency": code})) for n, code in enumerate("XYX")]
     twins = [
         found("suspected_duplicate", n, who=EMPLOYEE, employee_name="Ada", severity="warning",
-              facts=json.dumps({"party": "supplier", "same_lines": [7 + n]}))
+              facts=json.dumps({"party_kind": "supplier", "same_lines": [7 + n], "same_count": 1}))
         for n in range(2)
     ]  # fmt: skip
     actions = made(entries_of({}, {}, {}), findings=[*findings, *twins]).all()
