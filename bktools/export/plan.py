@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools import views
-from bktools.consoles import readable
+from bktools.consoles import INDENT, listed, readable, room
 from bktools.contract import export_jobs
 from bktools.errors import PlanError
 from bktools.frames.batches import BatchRequest
@@ -224,10 +224,11 @@ class ExportPlan(Result):
         lines = [f"ExportPlan {self.plan_id}: {self._headline()}"]
         lines += [f"  ready: {currency} {shown(amount, currency)}" for currency, amount in self.amounts.items()]
         rows: list[Any] = list(self.needs_action.itertuples())
-        lines += [
-            f"  {row.severity:<8}{row.entries:>7,} {row.check}: {': '.join(filter(None, [row.value, row.message, row.to_do]))}"
+        reasons = [
+            (row.severity, f"{row.entries:,}", row.check, ": ".join(filter(None, [row.value, row.message, row.to_do])))
             for row in rows
         ]
+        lines += listed(reasons, room(), indent=INDENT, to_the_right=[1])
         lines += [f"  not checked: {phrase}" for phrase in self.unchecked]
         lines += [f"  next: {step}" for step in self._next_steps()]
         return readable("\n".join(lines))

@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping
 import pandas as pd
 
 from bktools import views
-from bktools.consoles import readable
+from bktools.consoles import INDENT, readable
 from bktools.frames import codes
 from bktools.frames.findings import as_html, as_lines
 from bktools.frames.results import Result
 from bktools.frames.schema import IN_DOUBT, to_arrow
 from bktools.frames.sums import NOTHING, money_of
 from bktools.ledger.checks import ARRIVED, STATUSES
+from bktools.wording import words
 from bktools.wording.numbers import shown
 
 # The sums of an open account, with their names.
@@ -114,7 +115,12 @@ class LedgerMatch(Result):
         return set(self.counts) <= ARRIVED
 
     def __repr__(self) -> str:
-        lines = [*self.sums, *as_lines(self._named), *self.remarks, *self.account_lines(".open_accounts")]
+        lines = [
+            *self.sums,
+            *as_lines(self._named, words("en"), "ledger"),
+            *self.remarks,
+            *self.account_lines(".open_accounts"),
+        ]
         return readable("\n  ".join([self.headline, *lines]))
 
     def _repr_html_(self) -> str:
@@ -124,7 +130,7 @@ class LedgerMatch(Result):
         parts = [
             views.heading(self.headline),
             views.table(["currency", "exported", "booked once", "missing"], money, total=len(money), looks=of_money),
-            as_html(self._named, "entries", ".findings"),
+            as_html(self._named, words("en"), "ledger", "entries", ".findings"),
             views.table(headings, rows, total=len(rows), where=".open_accounts", looks=of_totals),
             views.table([""], [[line] for line in self.remarks], total=len(self.remarks)),
         ]

@@ -17,7 +17,7 @@ from pathlib import PurePath
 from typing import Any
 
 import pyarrow as pa
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader
 
 from bktools import views
 from bktools.close.close import Close
@@ -96,10 +96,7 @@ class Listing:
 
 @cache
 def _pages() -> Environment:
-    pages = Environment(
-        loader=PackageLoader("bktools.reports"), autoescape=True, undefined=StrictUndefined, finalize=_text,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+    pages = views.templates("bktools.reports")
     pages.filters |= {
         "amount": shown, "number": _formatted("{:,}"), "percent": _formatted("{:+,}%"), "moment": _formatted(MOMENT),
         "day": _formatted("{:%Y-%m-%d}"), "css": _css, "ids": _ids, "reason": sentence, "sentence": capitalized,
@@ -107,11 +104,6 @@ def _pages() -> Environment:
     }  # fmt: skip
     pages.globals |= {"MARKS": views.MARKS, "columns_of": _columns}
     return pages
-
-
-def _text(value: object) -> object:
-    """Return what a template shows of a value: nothing for None; control characters and direction marks are visible."""
-    return value if hasattr(value, "__html__") else "" if value is None else visible(str(value))
 
 
 def _columns(currencies: Iterable[str]) -> list[tuple[str, str]]:

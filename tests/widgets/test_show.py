@@ -51,7 +51,7 @@ class _Cells(HTMLParser):
             self.rows[-1].append(("", dict(attrs)["style"] or ""))
 
     def handle_data(self, data: str) -> None:
-        if self.rows and self.rows[-1] and "more of" not in data:
+        if self.rows and self.rows[-1] and "more of" not in data and not data.isspace():
             text, style = self.rows[-1][-1]
             self.rows[-1][-1] = (text + data, style)
 
