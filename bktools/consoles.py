@@ -7,7 +7,6 @@ import shutil
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from itertools import accumulate
-from typing import Literal
 
 from bktools.caller import is_command
 from bktools.visible import printable, visible_line, width
@@ -19,6 +18,8 @@ USUAL_WIDTH = 80
 # The narrowest width of a column of text, and of a terminal.
 LEAST_WIDTH = 14
 LEAST_ROOM = 40
+# The longest word that is never broken: an identifier with a comma.
+LONGEST_WORD = 38
 
 
 def in_notebook() -> bool:
@@ -72,32 +73,55 @@ def laid_out(
     to_the_right : collection of int
         Places of columns of numbers.
     """
+    lines = [*([headings] if headings else []), *rows]
+    if not lines:
+        return [], 0
+    texts_of = [*zip(*lines, strict=True)]
+    needed = [max(map(width, texts)) for texts in texts_of]
+    kept = {*whole, *to_the_right}
+    least = [wide if place in kept else _least(texts_of[place]) for place, wide in enumerate(needed)]
+    ends = [end + len(GAP) * place for place, end in enumerate(accumulate(least))]
+    # The first column stays in any case: a terminal that is narrower breaks its lines.
+    shown = sum(columns is None or end <= columns for end in ends[1:]) + 1
+    widths = needed if columns is None else _widths(least[:shown], needed, columns - ends[shown - 1])
+    return _drawn([line[:shown] for line in lines], widths, to_the_right), shown
+
+
+def _least(texts: Collection[str]) -> int:
+    """Return the least width of a column of texts: words stay whole, such as an identifier to copy, but for very long ones."""
+    longest = max((width(word) for text in texts for word in text.split()), default=0)
+    return min(max(map(width, texts)), max(LEAST_WIDTH, min(longest, LONGEST_WORD)))
+
+
+def _widths(least: Sequence[int], needed: Sequence[int], spare: int) -> list[int]:
+    """Return the widths of columns, each at most as wide as needed; the spare room is divided equally."""
+    widths = list(least)
+    for turn, place in enumerate(sorted(range(len(least)), key=lambda place: needed[place] - least[place])):
+        more = max(min(needed[place] - least[place], spare // (len(least) - turn)), 0)
+        widths[place] += more
+        spare -= more
+    return widths
+
+
+def _drawn(lines: Iterable[Sequence[str]], widths: Sequence[int], to_the_right: Collection[int]) -> list[str]:
+    """Return the lines of a table whose columns have these widths; longer texts go on in the next line."""
     # Most programs print no table.
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    lines = [*([headings] if headings else []), *rows]
-    if not lines:
-        return [], 0
-    needed = [max(map(width, texts)) for texts in zip(*lines, strict=True)]
-    kept = {*whole, *to_the_right}
-    least = [wide if place in kept else min(wide, LEAST_WIDTH) for place, wide in enumerate(needed)]
-    ends = [end + len(GAP) * place for place, end in enumerate(accumulate(least))]
-    # The first column stays in any case: a terminal that is narrower breaks its lines.
-    shown = sum(columns is None or end <= columns for end in ends[1:]) + 1
     table = Table(box=None, pad_edge=False, padding=(0, len(GAP), 0, 0), show_header=False)
-    for place in range(shown):
-        side: Literal["left", "right"] = "right" if place in to_the_right else "left"
-        table.add_column(justify=side, no_wrap=place in kept, overflow="fold")
+    for place, wide in enumerate(widths):
+        table.add_column(justify="right" if place in to_the_right else "left", width=wide, overflow="fold")
     for line in lines:
-        table.add_row(*map(Text, line[:shown]))
-    widest = sum(needed) + len(GAP) * len(needed) + 1
-    room = widest if columns is None else max(columns, ends[0])
-    console = Console(width=room, file=io.StringIO(), color_system=None, force_terminal=False, legacy_windows=False)
+        table.add_row(*map(Text, line))
+    console = Console(
+        width=sum(widths) + len(GAP) * len(widths), file=io.StringIO(),
+        color_system=None, force_terminal=False, legacy_windows=False,
+    )  # fmt: skip
     with console.capture() as capture:
         console.print(table)
-    return [line.rstrip() for line in capture.get().splitlines()], shown
+    return [line.rstrip() for line in capture.get().removesuffix("\n").split("\n")]
 
 
 def listed(

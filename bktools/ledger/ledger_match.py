@@ -115,13 +115,10 @@ class LedgerMatch(Result):
         return set(self.counts) <= ARRIVED
 
     def __repr__(self) -> str:
-        lines = [
-            *self.sums,
-            *as_lines(self._named, words("en"), "ledger"),
-            *self.remarks,
-            *self.account_lines(".open_accounts"),
-        ]
-        return readable("\n  ".join([self.headline, *lines]))
+        others = [*self.remarks, *self.account_lines(".open_accounts")]
+        findings = as_lines(self._named, words("en"), "ledger")
+        sums, others = ([INDENT + line for line in lines] for lines in (self.sums, others))
+        return readable("\n".join([self.headline, *sums, *findings, *others]))
 
     def _repr_html_(self) -> str:
         money, rows, right = self._money(), self._open_rows(), views.TO_THE_RIGHT

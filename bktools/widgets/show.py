@@ -51,8 +51,8 @@ class Shown:
         whole = {place for place, name in enumerate(self.columns) if name in WHOLE}
         lines, drawn = laid_out(cells, room(), headings=head, whole=whole, to_the_right=numbers)
         left_out = ", ".join(head[drawn:])
-        notes = [self._more(self.count), f"left out: {left_out}" if left_out else ""]
-        return readable("\n".join(filter(None, [self.title, *lines, *notes])))
+        notes = filter(None, [self._more(self.count), f"left out: {left_out}" if left_out else ""])
+        return readable("\n".join([*([self.title] if self.title else []), *lines, *notes]))
 
     def _repr_html_(self) -> str:
         rows = _texts(self.table.slice(0, self.count), self.columns)
