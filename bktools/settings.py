@@ -299,12 +299,14 @@ class Settings:
         return [*rows, *((f"companies.{name}", company_id, source) for name, company_id in self.companies)]
 
     def __repr__(self) -> str:
-        rows = [(name, f"{value}  ({source})") for name, value, source in self.rows()]
+        rows = [(name, "  ".join(filter(None, [value, f"({source})"]))) for name, value, source in self.rows()]
         return readable("\n".join(["Settings", *listed(rows, indent="  ")]))
 
     def _repr_html_(self) -> str:
         rows = self.rows()
-        return views.heading("Settings") + views.table(["setting", "value", "from"], rows, total=len(rows))
+        return views.heading("Settings") + views.table(
+            ["setting", "value", "from"], rows, total=len(rows), shown=len(rows)
+        )
 
 
 def _shown(value: object) -> str:

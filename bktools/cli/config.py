@@ -24,5 +24,8 @@ def config(connection: options.Connects) -> None:
     ]
     rows = [*settings.rows(), *((name, value, "") for name, value in used)]
     frame = pd.DataFrame(rows, columns=["setting", "value", "source"]).replace("", None)
-    lines = [*((name, f"{value}  ({source})") for name, value, source in settings.rows()), *used]
+    lines = [
+        *((name, "  ".join(filter(None, [value, f"({source})"]))) for name, value, source in settings.rows()),
+        *used,
+    ]
     results.hand_over(frame, text="\n".join(["Settings", *listed(lines, indent="  ")]))
