@@ -24,7 +24,7 @@ from bktools.contract.categories import CATEGORIES
 from bktools.contract.employees import EMPLOYEES
 from bktools.contract.endpoint import Endpoint
 from bktools.errors import BktoolsError, ConfigurationError, ScopeError, ServiceError, StorageError
-from bktools.journal.journal import Journal, identity_of
+from bktools.journal.journal import Journal, has_none_yet, identity_of
 from bktools.service.answers import record_of
 from bktools.service.auth import authorization
 from bktools.service.transport import Answer, Limits, Transport, request_of
@@ -196,9 +196,8 @@ def _clock(headers: Mapping[str, str]) -> Checked:
 
 def _journal(settings: Settings) -> Checked:
     try:
-        place = identity_of(settings)
-        if place.startswith("none yet"):
-            return Checked("journal", OK, place)
+        if has_none_yet(settings):
+            return Checked("journal", OK, identity_of(settings))
         with Journal(settings) as journal:
             problems = journal.problems()
             waiting = journal.rows("SELECT count(*) AS batches FROM batches WHERE state IN ('UNKNOWN', 'SENDING')")

@@ -38,6 +38,10 @@ LONGEST_TIMEOUT = 3600
 # From which share of equal letters, of 1, two names are taken for one that is misspelt.
 ALIKE = 0.75
 
+# Names of environments that every system takes as names of folders.
+_PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9_.]+")
+
 HOW_TO_CONFIGURE = (
     "no environment is configured: set BKTOOLS_ENVIRONMENT, or BKTOOLS_BASE_URL and BKTOOLS_TOKEN, or write "
     f"{platformdirs.user_config_path('bktools') / 'config.toml'}; "
@@ -257,7 +261,7 @@ class Settings:
     cache_dir: Path = _setting(_path, default=platformdirs.user_cache_path("bktools"))
     data_dir: Path = _setting(_path, default=platformdirs.user_data_path("bktools"))
     # A separate name: on some systems state and data share a folder.
-    sent_log_dir: Path = _setting(_path, default=platformdirs.user_state_path("bktools-marks"))
+    sent_log_dir: Path = _setting(_path, default=platformdirs.user_state_path("bktools-sent-log"))
     companies: tuple[tuple[str, str], ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)
 
@@ -277,19 +281,14 @@ class Settings:
 
     @property
     def identity(self) -> str:
-        """The normalised address of the service, to which journal and snapshots belong."""
+        """The normalised address of the service."""
         # The sandbox has another port after each start, and stays the same service.
         return SANDBOX if self.is_sandbox else normalised(str(self.base_url))
 
     @property
-    def folder_name(self) -> str:
-        """Name of this environment's folder below the data folder: a digest, so that no address becomes a path."""
-        return SANDBOX if self.is_sandbox else hashlib.sha256(self.identity.encode()).hexdigest()[:32]
-
-    @property
     def state_dir(self) -> Path:
         """Folder of this environment's durable state."""
-        return self.data_dir / self.folder_name
+        return self.data_dir / folder_name_of(self.environment)
 
     def rows(self) -> list[tuple[str, str, str]]:
         """Return name, value and source of each setting; secrets stay hidden."""
@@ -305,6 +304,14 @@ class Settings:
     def _repr_html_(self) -> str:
         rows = self.rows()
         return views.heading("Settings") + views.table(["setting", "value", "from"], rows, total=len(rows))
+
+
+def folder_name_of(environment: str) -> str:
+    """Return the name of an environment's folders: its own name, or what is left of it with a digest."""
+    if _PLAIN_NAME.fullmatch(environment):
+        return environment
+    readable = _NOT_IN_NAMES.sub("-", environment.lower()).strip("-.")[:40]
+    return f"{readable}-{hashlib.sha256(environment.encode()).hexdigest()[:8]}"
 
 
 def _shown(value: object) -> str:

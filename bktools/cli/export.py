@@ -218,10 +218,7 @@ def resolve(
     outcome: str = option("--outcome accepted|released", "accepted: it was booked. released: it was not.", REQUIRED),
     evidence: str = option("--evidence TEXT", "What you checked and found; kept permanently.", REQUIRED),
     by: str = option("--by NAME", "Name of the person who checked.", REQUIRED),
-    batch: str | None = argument("BATCH", "ID of the batch."),
-    before: str | None = option(
-        "--all-before DATE", "Instead of a batch: all that were sent before this date or time (UTC), as accepted only."
-    ),
+    batches: list[str] = argument("BATCH...", "IDs of the batches; several can only be accepted.", REQUIRED),
     job: str | None = option("--job UUID", "UUID of the job, if it was found."),
 ) -> None:
     """Settle export jobs whose outcome is unknown.
@@ -232,20 +229,19 @@ def resolve(
     """
     from bktools.journal.export_jobs import accept_export_jobs
 
-    if (batch is None) == (before is None):
-        raise ArgumentError("BATCH", "must be given, or --all-before, and not both")
-    if before is not None and (outcome != "accepted" or job is not None):
-        raise ArgumentError("--all-before", "is for --outcome accepted without --job: release each batch by itself")
+    if len(batches) > 1 and (outcome != "accepted" or job is not None):
+        raise ArgumentError(
+            "BATCH", "must be one, unless it is --outcome accepted without --job: release each by itself"
+        )
     service = connection.service
-    if before is None:
-        batches = [str(batch)]
+    if len(batches) == 1:
         bktools.resolve_export_job(batches[0], outcome, evidence=evidence, by=by, job_id=job, service=service)
     else:
-        batches = accept_export_jobs(before, evidence=evidence, by=by, company=connection.company, service=service)
+        accept_export_jobs(batches, evidence=evidence, by=by, service=service)
     results.report(
         *(f"batch {settled}: {outcome}, by {by}" for settled in batches),
         f"{NEXT[outcome]}: bktools export submit PLAN --apply{connection.same}",
-        batch_id=batch,
+        batch_id=batches[0] if len(batches) == 1 else None,
         batches=batches,
         outcome=outcome,
         by=by,
