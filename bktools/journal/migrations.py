@@ -7,7 +7,7 @@ from typing import Any
 
 from bktools.errors import JournalError, StorageError
 from bktools.journal import version_0
-from bktools.journal.records import Connection, Records
+from bktools.journal.records import Connection, Records, dumped, now
 from bktools.journal.rendering import Rendering
 from bktools.journal.schema import SCHEMA_VERSION
 from bktools.release import release
@@ -68,7 +68,13 @@ def upgrade(
     (newest,) = connection.execute("SELECT coalesce(max(event_id), 0) AS number FROM events")
     about = {"from": 0, "events": newest["number"], "sha256": records.digest_of_events(0, newest["number"] + 1)}
     address = version_0.address_of(connection, origin["address"], old)
-    records.record(connection, "upgraded", facts=about | {**origin, "address": address} | facts)
+    # Before the rules, because a file that was moved receives no event, and with its number, which a rule gives in a database.
+    login, machine, process = records.writer()
+    text = dumped(about | {**origin, "address": address} | facts)
+    connection.execute(
+        "INSERT INTO events (event_id, at, code, login, machine, process, facts) VALUES (?, ?, 'upgraded', ?, ?, ?, ?)",
+        [newest["number"] + 1, now().isoformat(), login, machine, process, text],
+    )
     records.extend_chain()
     connection.execute(sql.rules)
     for table, source in (

@@ -48,7 +48,7 @@ _CODES_OF_STATES = {
 }
 
 _EVENTS = """
-    SELECT events.*, batches.company_id FROM {events} AS events
+    SELECT events.*, batches.company_id, batches.sender FROM {events} AS events
     LEFT JOIN {batches} AS batches ON subject IN ('batch', 'facts') AND batch_id = subject_id ORDER BY event_id
 """
 _EVENT = "event_id, at, subject, subject_id, before, after, message, done_by, database_user"
@@ -108,7 +108,11 @@ def _event(row: Row) -> dict[str, Any]:
         VERSION_0: [row[name] for name in ("subject", "subject_id", "before", "after", "message", "done_by")]
     }
     about = {"event_id": row["event_id"], "at": row["at"], "database_user": row["database_user"]}
-    return {**about, **_writer(row["done_by"]), **said, "facts": dumped(facts)}
+    writer, sender = _writer(row["done_by"]), _writer(row["sender"] or "")
+    # The row of a batch has the identity of the machine that sent it.
+    if said["code"] == "sending" and writer.get("process") == sender.get("process"):
+        writer = sender
+    return {**about, **writer, **said, "facts": dumped(facts)}
 
 
 def _said(row: Row) -> dict[str, Any]:
@@ -171,8 +175,7 @@ def code_of(before: str | None, after: str, message: str | None, *, by_person: b
         return "withdrawn", {"evidence": message}
     if (before, after) == ("SENDING", "PLANNED") and (message or "").startswith(_RATE_LIMITED):
         return "rate_limited", told
-    # The message of the last change stayed beside an intent.
-    return _CODES.get((before, after)) or _CODES_OF_STATES[after], {} if after == "SENDING" else told
+    return _CODES.get((before, after)) or _CODES_OF_STATES[after], told
 
 
 def _writer(done_by: str) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from backends import BOTH, refused, typed_by_hand, without_triggers
 import bktools
 from bktools.errors import JournalError
 from bktools.export.plan import BatchRequest
-from bktools.journal.journal import Journal
 from bktools.journal.undelivered import Answer
 from bktools.journal.unknown_outcomes import how_to_settle
+from bktools.journal.writing import open_for_writing
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
 ENTRIES = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(6)]
@@ -21,7 +21,7 @@ pytestmark = BOTH
 
 @pytest.fixture
 def journal(service):
-    with Journal(service.settings) as opened:
+    with open_for_writing(service.settings) as opened:
         yield opened
 
 

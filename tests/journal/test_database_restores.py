@@ -20,8 +20,8 @@ from bktools.export.plan import BatchRequest
 from bktools.journal import database_restores as restores_module
 from bktools.journal import postgres as postgres_module
 from bktools.journal.backups import restore
-from bktools.journal.journal import Journal
 from bktools.journal.undelivered import Answer
+from bktools.journal.writing import open_for_writing
 from bktools.settings import Secret, load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -42,7 +42,7 @@ def batch(number: int, *, company: str = COMPANY, date: str | None = None) -> Ba
 def send(settings, number: int, *, job: int | None = None, state: str = "ACCEPTED", **details) -> None:
     """Send a batch of one entry from a machine; the service creates a job, or its answer is lost."""
     wanted = batch(number, **details)
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         journal.require_current()
         with journal.sending(wanted.company_id):
             reason = journal.obstacle(wanted)
@@ -57,7 +57,7 @@ def send(settings, number: int, *, job: int | None = None, state: str = "ACCEPTE
 
 def look(settings) -> None:
     """Open the journal, as every command does."""
-    Journal(settings).close()
+    open_for_writing(settings).close()
 
 
 @pytest.fixture
@@ -104,12 +104,12 @@ def test_what_a_restored_database_lacks_is_not_sent_again(machine, restored, way
         send(bob, 3, job=33)
     done = restore(ada, None, by="Ada")
     assert (done.accepted, done.in_doubt, done.booked_twice, done.unconfirmed) == (("batch-3",), (), (), ())
-    with Journal(bob) as journal:
+    with open_for_writing(bob) as journal:
         assert journal.state_of("batch-3")["job_id"] == "job-3"
         assert "are in batch batch-3" in journal.obstacle(replace(batch(3), batch_id="again"))
     for settings, number in ((bob, 4), (ada, 5)):
         send(settings, number)
-        with Journal(settings) as journal:
+        with open_for_writing(settings) as journal:
             assert journal.problems() == []
 
 
@@ -182,7 +182,7 @@ def test_a_confirmation_that_was_interrupted_is_made_again_by_nobody_else(machin
     send(ada, 1)
     send(bob, 2)
     go_back = restored("new")
-    with Journal(bob) as journal:
+    with open_for_writing(bob) as journal:
         file = journal.sent_log.folders[place] / "seen.json"
     before = file.read_bytes()
     go_back()
@@ -207,7 +207,7 @@ def test_a_restore_after_a_restore_is_another_one(machine, restored):
         go_back()
         for settings in (bob, ada):
             restore(settings, None, by="Ada")
-        with Journal(bob) as journal:
+        with open_for_writing(bob) as journal:
             assert journal.state_of(f"batch-{number}")["job_id"] == f"job-{number}"
     send(bob, 5)
 
@@ -242,7 +242,7 @@ def test_a_waiver_ends_with_the_day_of_the_person(machine, restored, monkeypatch
     go_back()
     (gone,) = restore(ada, None, by="Ada").unconfirmed
     try:
-        with Journal(ada) as journal, monkeypatch.context() as clock:
+        with open_for_writing(ada) as journal, monkeypatch.context() as clock:
             clock.setenv("TZ", "Asia/Tokyo")
             time.tzset()
             clock.setattr(restores_module, "now", lambda: dt.datetime(2031, 1, 1, 23, 0, tzinfo=dt.UTC))
@@ -263,7 +263,7 @@ def test_a_machine_that_is_gone_is_waived_for_a_company(machine, restored, postg
     go_back = restored("new")
     go_back()
     (gone,) = restore(ada, None, by="Ada").unconfirmed
-    with Journal(ada) as journal:
+    with open_for_writing(ada) as journal:
         with pytest.raises(JournalError, match=f"nobody is not among .*{re.escape(gone)}"):
             journal.restores.waive(["nobody"], COMPANY, evidence=evidence, by="Ada")
         assert journal.restores.waive([gone.rpartition("#")[2]], COMPANY, evidence=evidence, by="Ada") == [gone]
@@ -320,11 +320,11 @@ def test_memory_that_one_place_lost_is_in_the_other(machine, restored, place):
     send(ada, 1)
     go_back = restored("volume")
     send(ada, 2)
-    with Journal(ada) as journal:
+    with open_for_writing(ada) as journal:
         files = [folder / "seen.json" for folder in journal.sent_log.folders]
     for file in files if place == 2 else [files[place]]:
         file.write_bytes(file.read_bytes().replace(b"digest", b"dygest"))
-    with Journal(ada) as journal:
+    with open_for_writing(ada) as journal:
         journal.require_current()
     go_back()
     with pytest.raises(JournalError, match="was restored"):
@@ -338,7 +338,7 @@ def test_what_a_colleague_resolved_comes_back_in_any_order(machine, restored):
     send(bob, 2)
     go_back = restored("pg_restore")
     send(ada, 3, state="UNKNOWN")
-    with Journal(bob) as journal:
+    with open_for_writing(bob) as journal:
         journal.resolve("batch-3", "ACCEPTED", evidence="in the ERP", by="Bob")
     go_back()
     assert restore(bob, None, by="Bob").in_doubt == ("batch-3",)
@@ -380,7 +380,7 @@ def test_with_the_least_rights_each_person_needs_one_step(
         steps[name] += 1
     for number, settings in enumerate(people.values(), 21):
         send(settings, number)
-        with Journal(settings) as journal:
+        with open_for_writing(settings) as journal:
             assert journal.problems() == []
     assert steps == dict.fromkeys(people, 1)
 

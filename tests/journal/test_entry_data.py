@@ -14,9 +14,9 @@ from bktools.export.plan import BatchRequest
 from bktools.frames.schema import ENTRY_DATA, EXPORTED_ENTRIES
 from bktools.journal import entry_data
 from bktools.journal.backups import restore
-from bktools.journal.journal import Journal
 from bktools.journal.tables import table_of
 from bktools.journal.undelivered import Answer
+from bktools.journal.writing import open_for_writing
 from bktools.settings import load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -36,7 +36,7 @@ def settings(tmp_path, backend):
 
 @pytest.fixture
 def journal(settings):
-    with Journal(settings) as opened:
+    with open_for_writing(settings) as opened:
         yield opened
 
 
@@ -150,7 +150,7 @@ def test_facts_that_somebody_changed_are_told(journal, backend):
 
 def test_a_restored_backup_does_not_pass_old_facts_off_as_sent(settings, tmp_path):
     """Sent after the backup was made: its facts there may be of an earlier claim, so they are not shown, nor invented."""
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         journal.claim([batch("b", ["5.00"], first=1)], "plan")
         journal.begin("b")
         journal.settle("b", Answer("ACCEPTED", "job", job_id=ENTRIES[5]))
@@ -164,7 +164,7 @@ def test_a_restored_backup_does_not_pass_old_facts_off_as_sent(settings, tmp_pat
                 journal.settle(name, Answer("UNKNOWN", "lost"))
             journal.resolve(name, "ACCEPTED", evidence="booked as 4711", by="Ada")
     assert restore(settings, tmp_path / "kept.sqlite", by="Ada").in_doubt == ("a", "c")
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         assert [kept(journal, name) for name in "abc"] == [
             [(None, None, None)],
             [("5.00", None, None)],

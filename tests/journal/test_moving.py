@@ -22,6 +22,7 @@ from bktools.journal.move import move
 from bktools.journal.postgres import location_of
 from bktools.journal.records import record_event
 from bktools.journal.undelivered import Answer
+from bktools.journal.writing import open_for_writing
 from bktools.settings import Secret, load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -65,7 +66,7 @@ def ada(machine):
     """A function that fills the file of the first person, and moves it."""
 
     def moved(**batches: tuple) -> None:
-        with Journal(machine("ada", file=True)) as journal:
+        with open_for_writing(machine("ada", file=True)) as journal:
             for name, (state, *numbers) in batches.items():
                 send(journal, name, *numbers, state=state, amount="1.00")
         move(machine("ada"), by="Ada")
@@ -78,7 +79,7 @@ def eve(machine):
     """A function that fills the file of the second person."""
 
     def filled(**batches: tuple) -> Journal:
-        with Journal(machine("eve", file=True)) as journal:
+        with open_for_writing(machine("eve", file=True)) as journal:
             for name, (state, *numbers) in batches.items():
                 send(journal, name, *numbers, state=state, amount="2.00")
         return journal
@@ -97,12 +98,12 @@ def test_a_second_history_comes_whole(machine, ada, eve, tmp_path):
     ada(a=("ACCEPTED", 1), b=("UNKNOWN", 2))
     file = eve(c=("ACCEPTED", 3, 4), d=("RELEASED", 5), e=("UNKNOWN", 6))
     shutil.copy(file.path, tmp_path / "kept.sqlite")
-    with Journal(machine("eve", file=True)) as journal:
+    with open_for_writing(machine("eve", file=True)) as journal:
         sql = "SELECT subject, subject_id, before, after, message, done_by, at FROM events ORDER BY event_id"
         before = journal.rows(sql)
     last = move(machine("eve"), by="Eve")
     for name in ("ada", "eve"):
-        with Journal(machine(name)) as journal:
+        with open_for_writing(machine(name)) as journal:
             journal.require_current()
             assert journal.problems() == []
             assert states(journal) == {
@@ -121,7 +122,7 @@ def test_a_second_history_comes_whole(machine, ada, eve, tmp_path):
     assert (event["subject_id"], event["done_by"], told["place"]) == (file.id, "Eve", str(file.path))
     assert (told["last_event"], told["digest"]) == (newest["event_id"], newest["digest"])
     assert move(machine("eve"), by="Eve") == last, "again changes nothing"
-    with Journal(machine("eve")) as journal:
+    with open_for_writing(machine("eve")) as journal:
         for name in "be":
             journal.resolve(name, "RELEASED", evidence="not in the ERP", by="Ada")
         send(journal, "f", 7)
@@ -129,7 +130,7 @@ def test_a_second_history_comes_whole(machine, ada, eve, tmp_path):
         file.path.with_name(file.path.name + suffix).unlink(missing_ok=True)
     shutil.copy(tmp_path / "kept.sqlite", file.path)
     said = f"was moved to {location_of(machine('eve').journal)}"
-    with Journal(machine("eve", file=True)) as journal, pytest.raises(JournalError, match=said):
+    with open_for_writing(machine("eve", file=True)) as journal, pytest.raises(JournalError, match=said):
         journal.require_current()
     with pytest.raises(JournalError, match=said):
         move(machine("eve"), by="Eve")
@@ -137,9 +138,9 @@ def test_a_second_history_comes_whole(machine, ada, eve, tmp_path):
 
 def test_a_database_that_was_only_looked_at_is_empty(machine, ada):
     """`bktools check` writes an address there, and the file moves all the same, with its identity."""
-    Journal(machine("ada")).close()
+    open_for_writing(machine("ada")).close()
     ada(a=("ACCEPTED", 1))
-    with Journal(machine("ada", file=False)) as journal:
+    with open_for_writing(machine("ada", file=False)) as journal:
         assert (states(journal), journal.problems()) == ({"a": "ACCEPTED"}, [])
         assert journal.addresses() == ["https://books.example.com"]
         assert journal.rows("SELECT 1 FROM events WHERE after = 'imported'") == []
@@ -152,14 +153,14 @@ def test_an_entry_that_both_sent_moves_nothing(machine, ada, eve, here, there, n
     """Both batches are named with the way out; database and file are as they were; after that way out the file moves."""
     ada(a=(here, 1, 2))
     file = eve(**{name: (there, *((1, 2) if name == "a" else (2, 3)))})
-    with Journal(machine("ada")) as journal:
+    with open_for_writing(machine("ada")) as journal:
         before = journal.last_event()
     with pytest.raises(JournalError, match="nothing was moved") as caught:
         move(machine("eve"), by="Eve")
     said = str(caught.value)
     assert f"batch a ({here}" in said
     assert f"batch {name} ({there}" in said
-    with Journal(machine("ada")) as journal, Journal(machine("eve", file=True)) as own:
+    with open_for_writing(machine("ada")) as journal, open_for_writing(machine("eve", file=True)) as own:
         own.require_current()
         assert journal.last_event() == before
         ways = re.findall(r"export resolve (\w+) \S+ \S+ --outcome \S+ --evidence \S+ --by NAME( \(without)?", said)
@@ -174,7 +175,7 @@ def test_an_entry_that_both_sent_moves_nothing(machine, ada, eve, here, there, n
     with pytest.raises(ArgumentError, match="evidence"):
         move(machine("eve"), by="Eve", evidence=" ")
     move(machine("eve"), by="Eve", evidence="voucher 4711 was reversed")
-    with Journal(machine("eve")) as journal:
+    with open_for_writing(machine("eve")) as journal:
         assert journal.problems() == []
         assert set(states(journal).values()) == {"ACCEPTED"}
         (event,) = journal.rows("SELECT message FROM events WHERE after = 'imported' AND subject_id = ?", file.id)
@@ -199,7 +200,7 @@ def test_what_was_not_sent_gives_way(machine, ada, eve, here, there, after):
     ada(a=(here, 1, 2))
     eve(b=(there, 2, 3))
     move(machine("eve"), by="Eve")
-    with Journal(machine("eve")) as journal:
+    with open_for_writing(machine("eve")) as journal:
         assert journal.problems() == []
         assert (states(journal)["a"], states(journal)["b"]) == after
 
@@ -221,7 +222,7 @@ def test_a_batch_that_both_have_keeps_what_was_sent(machine, ada, eve, here, the
     ada(a=(here, 1, 2))
     eve(a=(there, 1, 2))
     move(machine("eve"), by="Eve")
-    with Journal(machine("ada")) as journal:
+    with open_for_writing(machine("ada")) as journal:
         assert journal.problems() == []
         assert states(journal) == {"a": after}
         (rows,) = journal.history("entries")
@@ -235,14 +236,14 @@ def test_a_period_that_one_closed_stays_closed(machine, ada, eve):
     eve(b=("ACCEPTED", 2))
 
     def say(name: str, month: str, before: str, after: str) -> None:
-        with Journal(machine(name, file=name == "eve")) as journal, journal.recording(COMPANY) as connection:
+        with open_for_writing(machine(name, file=name == "eve")) as journal, journal.recording(COMPANY) as connection:
             record_event(connection, "period", f"{COMPANY} {month}", before, after, "late", name)
 
     for name, month in (("ada", "2026-08"), ("ada", "2026-09"), ("eve", "2026-09"), ("eve", "2026-10")):
         say(name, month, "OPEN", "CLOSED")
     say("eve", "2026-09", "CLOSED", "OPEN")
     move(machine("eve"), by="Eve")
-    with Journal(machine("ada")) as journal:
+    with open_for_writing(machine("ada")) as journal:
         rows = journal.rows("SELECT period, state FROM periods ORDER BY period")
         assert [(row["period"], row["state"]) for row in rows] == [
             ("2026-08", "CLOSED"), ("2026-09", "CLOSED"), ("2026-10", "CLOSED"),
@@ -262,7 +263,7 @@ def test_an_account_that_both_know_is_the_newer_one(machine, ada, eve):
 
     ada(a=("ACCEPTED", 1))
     eve(b=("ACCEPTED", 2))
-    with Journal(machine("ada")) as here, Journal(machine("eve", file=True)) as there:
+    with open_for_writing(machine("ada")) as here, open_for_writing(machine("eve", file=True)) as there:
         for code, ours, theirs in (
             ("newer here", ("1", "2"), ("1", "1")),
             ("newer there", ("1", "1"), ("1", "2")),
@@ -273,7 +274,7 @@ def test_an_account_that_both_know_is_the_newer_one(machine, ada, eve):
             know(there, code, *theirs, "there")
         know(there, "alone", "1", "1", "there")
     move(machine("eve"), by="Eve")
-    with Journal(machine("ada")) as journal:
+    with open_for_writing(machine("ada")) as journal:
         rows = journal.rows("SELECT external_id, name FROM accounts")
         assert {row["external_id"]: row["name"] for row in rows} == {
             "newer here": "here", "newer there": "there", "id here": "here", "id there": "there", "alone": "there",
@@ -293,7 +294,7 @@ def test_a_user_who_is_not_the_owner_is_told_before_the_file_is_closed(machine, 
     finally:
         postgres.sql("DROP OWNED BY mover", database)
         postgres.sql("DROP ROLE mover")
-    with Journal(machine("eve", file=True)) as journal:
+    with open_for_writing(machine("eve", file=True)) as journal:
         send(journal, "c", 3)
 
 
@@ -301,37 +302,37 @@ def test_the_history_of_another_service_stays_out(machine, ada):
     """A database holds the journal of one service: the message names both addresses."""
     ada(a=("ACCEPTED", 1))
     other = "https://other.example.com"
-    with Journal(machine("eve", file=True, url=other)) as journal:
+    with open_for_writing(machine("eve", file=True, url=other)) as journal:
         send(journal, "b", 2)
     with pytest.raises(JournalError, match=f"belongs to https://books.example.com, not to {other}: nothing was moved"):
         move(machine("eve", url=other), by="Eve")
-    with Journal(machine("eve", file=True, url=other)) as journal:
+    with open_for_writing(machine("eve", file=True, url=other)) as journal:
         send(journal, "c", 3)
 
 
 def test_a_job_of_two_batches_moves_nothing(machine, ada):
     """A job answers for one batch, in both journals together: both batches are named, and the file can still send."""
     ada(a=("ACCEPTED", 1))
-    with Journal(machine("ada")) as journal:
+    with open_for_writing(machine("ada")) as journal:
         job = journal.state_of("a")["job_id"]
-    with Journal(machine("eve", file=True)) as journal:
+    with open_for_writing(machine("eve", file=True)) as journal:
         send(journal, "b", 2, state="UNKNOWN")
         journal.resolve("b", "ACCEPTED", evidence="seen", by="Eve", job_id=job)
     with pytest.raises(JournalError, match=f"job {job} belongs to batch a in .* to batch b in .*nothing was moved"):
         move(machine("eve"), by="Eve")
-    with Journal(machine("eve", file=True)) as journal:
+    with open_for_writing(machine("eve", file=True)) as journal:
         send(journal, "c", 3)
 
 
 def test_a_second_copy_of_a_moved_file_stays_out(machine, ada, tmp_path):
     """A copy that went on by itself elsewhere is not a second history: it is refused, and stays as it is."""
-    with Journal(machine("ada", file=True)) as journal:
+    with open_for_writing(machine("ada", file=True)) as journal:
         send(journal, "a", 1)
     shutil.copytree(tmp_path / "ada", tmp_path / "copy")
     ada()
     shutil.move(tmp_path / "ada", tmp_path / "away")
     shutil.move(tmp_path / "copy", tmp_path / "ada")
-    with Journal(machine("ada", file=True)) as journal:
+    with open_for_writing(machine("ada", file=True)) as journal:
         send(journal, "b", 2)
     with pytest.raises(JournalError, match="is another copy of it: nothing was moved"):
         move(machine("ada"), by="Ada")
@@ -346,9 +347,9 @@ def test_a_second_move_that_was_interrupted_goes_on(machine, ada, eve, monkeypat
         with pytest.raises(KeyboardInterrupt):
             move(machine("eve"), by="Eve")
     with pytest.raises(JournalError, match="was moved to"):
-        Journal(machine("eve", file=True))
+        open_for_writing(machine("eve", file=True))
     move(machine("eve"), by="Eve")
-    with Journal(machine("eve")) as journal:
+    with open_for_writing(machine("eve")) as journal:
         assert (states(journal), journal.problems()) == ({"a": "ACCEPTED", "b": "ACCEPTED"}, [])
 
 
@@ -362,7 +363,7 @@ def test_a_database_from_before_the_import_is_noticed(machine, ada, eve, postgre
     postgres.sql(f"DROP DATABASE {database} WITH (FORCE)")
     postgres.sql(f"CREATE DATABASE {database} TEMPLATE template0")
     subprocess.run([programs() / "pg_restore", "-d", address], input=made, check=True)
-    with Journal(machine("eve")) as journal:
+    with open_for_writing(machine("eve")) as journal:
         assert len(journal.problems()) == 1
         with pytest.raises(JournalError):
             journal.require_current()
@@ -374,7 +375,7 @@ def test_imported_events_that_somebody_changed_are_told(machine, ada, eve, postg
     ada(a=("ACCEPTED", 1))
     eve(b=("ACCEPTED", 2))
     move(machine("eve"), by="Eve")
-    with Journal(machine("ada")) as journal:
+    with open_for_writing(machine("ada")) as journal:
         with typed_by_hand(journal, postgres.address(database)) as by_hand:
             without_triggers(by_hand, postgres.address(database))
             by_hand.execute("UPDATE events SET message = 'another' WHERE subject_id = 'b' AND after = 'ACCEPTED'")

@@ -19,6 +19,7 @@ from bktools.journal.backups import restore
 from bktools.journal.journal import Journal
 from bktools.journal.periods import approve, record_close
 from bktools.journal.undelivered import Answer
+from bktools.journal.writing import open_for_writing
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
 ENTRIES = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(8)]
@@ -26,7 +27,7 @@ ENTRIES = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(8)
 
 @pytest.fixture
 def journal(service):
-    with Journal(service.settings) as opened:
+    with open_for_writing(service.settings) as opened:
         yield opened
 
 

@@ -28,6 +28,7 @@ from bktools.journal.move import move
 from bktools.journal.postgres import location_of
 from bktools.journal.undelivered import Answer
 from bktools.journal.unknown_outcomes import how_to_settle
+from bktools.journal.writing import open_for_writing
 from bktools.settings import Secret, load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -71,14 +72,14 @@ def role(postgres, database):
 
 def test_what_was_sent_elsewhere_is_known_on_a_new_machine(machine):
     """Another machine, with other folders, sees the history, cannot send an entry again, and sends the next one."""
-    with Journal(machine()) as journal:
+    with open_for_writing(machine()) as journal:
         send(journal, "a", 1)
-    with Journal(machine("second")) as journal:
+    with open_for_writing(machine("second")) as journal:
         journal.require_current()
         assert [row["state"] for piece in journal.history("batches") for row in piece] == ["ACCEPTED"]
         assert "are in batch a" in journal.obstacle(batch("b", 1))
         send(journal, "c", 2)
-    with Journal(machine()) as journal:
+    with open_for_writing(machine()) as journal:
         journal.require_current()
         assert journal.problems() == []
 
@@ -90,7 +91,7 @@ def test_a_new_database_belongs_to_the_service_that_was_first(machine, monkeypat
     def later(journal):
         known = original(journal)
         monkeypatch.setattr(Journal, "addresses", original)
-        Journal(first).close()
+        open_for_writing(first).close()
         return known
 
     monkeypatch.setattr(Journal, "addresses", later)
@@ -98,15 +99,15 @@ def test_a_new_database_belongs_to_the_service_that_was_first(machine, monkeypat
         "https://staging.example.com", env={}, data_dir=first.data_dir, journal=first.journal.reveal()
     )
     with pytest.raises(JournalError, match=r"belongs to https://books\.example\.com, not to https://staging"):
-        Journal(other)
-    with Journal(first) as journal:
+        open_for_writing(other)
+    with open_for_writing(first) as journal:
         assert journal.addresses() == ["https://books.example.com"]
 
 
 def test_one_machine_sends_for_a_company(machine):
     """The lock holds for all machines and names its holder; a connection that ends frees it, and what it sent is in doubt."""
-    with Journal(machine("second")) as second:
-        with Journal(machine()) as first, first.sending(COMPANY):
+    with open_for_writing(machine("second")) as second:
+        with open_for_writing(machine()) as first, first.sending(COMPANY):
             first.claim([batch("a")], "plan")
             first.begin("a")
             said = f"process {os.getpid()} \\(database user {OWNER}\\) is sending"
@@ -120,13 +121,13 @@ def test_one_machine_sends_for_a_company(machine):
 
 def test_a_lock_that_was_lost_with_its_connection_sends_nothing(machine, postgres, database):
     """After a cut another machine may send, so this one does not, even when it is connected again."""
-    with Journal(machine()) as first, first.sending(COMPANY):
+    with open_for_writing(machine()) as first, first.sending(COMPANY):
         first.claim([batch("a", 1), batch("b", 2)], "plan")
         first.begin("a")
         postgres.cut(database)
         first.settle("a", Answer("ACCEPTED", "said", job_id="job"))
         assert first.state_of("a")["job_id"] == "job", "written on a new connection"
-        with Journal(machine("second")) as second, second.sending(COMPANY):
+        with open_for_writing(machine("second")) as second, second.sending(COMPANY):
             with pytest.raises(JournalError, match="with it the lock of the company was lost: nothing was sent"):
                 first.begin("b")
             second.begin("b")
@@ -134,7 +135,7 @@ def test_a_lock_that_was_lost_with_its_connection_sends_nothing(machine, postgre
 
 def test_a_connection_that_is_cut_before_the_request_sends_nothing(machine, postgres, database, monkeypatch):
     """The intent is taken back on a new connection, because no request has left."""
-    with Journal(machine()) as journal, journal.sending(COMPANY):
+    with open_for_writing(machine()) as journal, journal.sending(COMPANY):
         journal.claim([batch("a")], "plan")
         mark = journal._log_state
 
@@ -153,7 +154,7 @@ def test_a_connection_that_is_cut_before_the_request_sends_nothing(machine, post
 def test_an_outcome_is_kept_until_it_can_be_written(machine, postgres, database, monkeypatch, is_faster):
     """While the database is away the answer is in a file; it is written later, or told where another machine wrote UNKNOWN."""
     monkeypatch.setattr(journal_module, "PAUSES", (0.0,))
-    with Journal(machine()) as journal, journal.sending(COMPANY):
+    with open_for_writing(machine()) as journal, journal.sending(COMPANY):
         journal.claim([batch("a")], "plan")
         journal.begin("a")
         postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
@@ -162,9 +163,9 @@ def test_an_outcome_is_kept_until_it_can_be_written(machine, postgres, database,
             journal.settle("a", Answer("ACCEPTED", "said", job_id="job"))
         postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
     if is_faster:
-        with Journal(machine("second")) as second:
+        with open_for_writing(machine("second")) as second:
             second.recover()
-    with Journal(machine()) as journal:
+    with open_for_writing(machine()) as journal:
         journal.recover()
         found = journal.state_of("a")
         assert (found["state"], found["job_id"]) == (("UNKNOWN", None) if is_faster else ("ACCEPTED", "job"))
@@ -186,7 +187,7 @@ def test_a_commit_that_may_be_lost_is_refused(machine, postgres, database, state
     with pytest.raises(
         StorageError, match="synchronous_commit is off, so a commit may be lost: set it to on"
     ) as refused:
-        Journal(machine())
+        open_for_writing(machine())
     assert "\n" not in str(refused.value)
 
 
@@ -243,7 +244,7 @@ def test_a_pooler_is_refused(machine, postgres, database, tmp_path):
 def test_a_password_is_never_shown(machine, postgres, database, capsys):
     """Neither settings, places, messages nor tracebacks have it, whether the database answers or not."""
     shown = [repr(machine()), machine()._repr_html_(), identity_of(machine())]
-    with Journal(machine()) as journal:
+    with open_for_writing(machine()) as journal:
         shown += [journal.location, str(journal.sent_log._about), repr(journal._database.__dict__["_address"])]
     wrong = f"{PASSWORD}-wrong"
     for address in (
@@ -253,7 +254,7 @@ def test_a_password_is_never_shown(machine, postgres, database, capsys):
         f"mysql://{OWNER}:{PASSWORD}@127.0.0.1/{database}",
     ):
         with pytest.raises((StorageError, ConfigurationError)) as refused:
-            Journal(machine(address=address))
+            open_for_writing(machine(address=address))
         shown += traceback.format_exception(refused.value, chain=True)
         assert "\n" not in str(refused.value)
     lines = [
@@ -265,13 +266,13 @@ def test_a_password_is_never_shown(machine, postgres, database, capsys):
 
 def test_the_least_rights_are_enough_and_no_more(machine, postgres, database, role):
     """With the printed rights a user sends; he changes neither events nor rules. Without them, the message names the command."""
-    with Journal(machine()) as journal:
+    with open_for_writing(machine()) as journal:
         send(journal, "a", 1)
     own = postgres.address(database, role)
     with pytest.raises(JournalError, match="bktools journal rights ROLE"):
-        Journal(machine("second", own))
+        open_for_writing(machine("second", own))
     postgres.sql(postgres_module.rights(Secret(own), role), database)
-    with Journal(machine("second", own)) as journal:
+    with open_for_writing(machine("second", own)) as journal:
         journal.require_current()
         send(journal, "b", 2)
         events = journal.rows("SELECT database_user FROM events ORDER BY event_id")
@@ -304,7 +305,7 @@ def test_a_name_of_a_role_is_a_name(machine):
 @pytest.mark.parametrize("release", [None, "bktools 9.0 (0123456789)"])
 def test_a_journal_of_another_format_is_left_as_it_is(machine, postgres, database, release):
     """One line names the version to install, whether it is older or newer, and nothing is written."""
-    Journal(machine()).close()
+    open_for_writing(machine()).close()
     about = "SELECT * FROM bktools.about ORDER BY name"
     postgres.sql("UPDATE bktools.about SET value = 'another' WHERE name = 'format'", database)
     postgres.sql("DELETE FROM bktools.about WHERE name = 'release'", database)
@@ -312,7 +313,7 @@ def test_a_journal_of_another_format_is_left_as_it_is(machine, postgres, databas
         postgres.sql(f"INSERT INTO bktools.about VALUES ('release', '{release}')", database)
     before = postgres.sql(about, database)
     with pytest.raises(JournalError, match=re.escape(f"install {release or 'bktools at commit cdb2426'} to use it")):
-        Journal(machine())
+        open_for_writing(machine())
     assert postgres.sql(about, database) == before
 
 
@@ -330,7 +331,7 @@ def test_a_file_moves_to_a_database_once(machine, moved, tmp_path):
     journal_id, path = moved
     shutil.copy(path, tmp_path / "kept.sqlite")
     last = move(machine(), by="Ada")
-    with Journal(machine()) as journal:
+    with open_for_writing(machine()) as journal:
         assert (journal.id, journal.about("moved_to"), journal.problems()) == (journal_id, None, [])
         journal.require_current()
         assert [row["state"] for piece in journal.history("batches") for row in piece] == ["ACCEPTED", "UNKNOWN"]
@@ -341,11 +342,11 @@ def test_a_file_moves_to_a_database_once(machine, moved, tmp_path):
     closed = replace(machine(), journal=None)
     said = f"was moved to {location_of(machine().journal)}"
     with pytest.raises(JournalError, match=f"{said}: nothing was read or sent; set BKTOOLS_JOURNAL"):
-        Journal(closed)
+        open_for_writing(closed)
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     shutil.copy(tmp_path / "kept.sqlite", path)
-    with Journal(closed) as journal, pytest.raises(JournalError, match=said):
+    with open_for_writing(closed) as journal, pytest.raises(JournalError, match=said):
         journal.require_current()
     with pytest.raises(JournalError, match=said):
         restore(closed, tmp_path / "kept.sqlite", by="Ada")
@@ -365,13 +366,13 @@ def test_a_move_that_was_interrupted_goes_on(machine, moved, monkeypatch):
         Journal(replace(machine(), journal=None))
     last = move(machine(), by="Ada")
     assert move(machine(), by="Ada") == last
-    with Journal(machine()) as journal:
+    with open_for_writing(machine()) as journal:
         assert journal.problems() == []
 
 
 def test_a_file_beside_is_not_forgotten(machine, moved):
     """Whoever names a database without moving the file: what was sent with the file is refused all the same."""
-    with Journal(machine()) as journal:
+    with open_for_writing(machine()) as journal:
         assert f"{ENTRY[:-1]}1" in journal.obstacle(batch("x", 1)) or "UNKNOWN" in journal.obstacle(batch("x", 1))
 
 
@@ -412,12 +413,12 @@ def test_the_variable_is_for_its_own_environment(postgres, database, tmp_path):
 def test_the_command_moves_the_file(machine, postgres, database, monkeypatch):
     """`journal move` needs a database and a name; it says how many events are there, and the file is closed."""
     monkeypatch.setenv("BKTOOLS_BASE_URL", "https://books.example.com")
-    with Journal(load_settings()) as journal:
+    with open_for_writing(load_settings()) as journal:
         send(journal, "a", 1)
     assert "set BKTOOLS_JOURNAL" in str(CliRunner().invoke(app, ["journal", "move", "--by", "Ada"]).exception)
     monkeypatch.setenv("BKTOOLS_JOURNAL", postgres.address(database))
     assert "--by must be given" in str(CliRunner().invoke(app, ["journal", "move"]).exception)
     said = CliRunner().invoke(app, ["journal", "move", "--by", "Ada"]).output
     assert said == f"4 events are in {location_of(machine().journal)}; the file is closed and kept\n"
-    with Journal(load_settings()) as journal:
+    with open_for_writing(load_settings()) as journal:
         assert journal.state_of("a")["state"] == "ACCEPTED"

@@ -13,9 +13,9 @@ import bktools
 from bktools.errors import ArgumentError, StorageError
 from bktools.export.plan import BatchRequest
 from bktools.journal.export_jobs import accept_export_jobs, answer_to_all, open_questions
-from bktools.journal.journal import Journal
 from bktools.journal.undelivered import Answer
 from bktools.journal.unknown_outcomes import sendings_in_doubt
+from bktools.journal.writing import open_for_writing
 
 COMPANIES = ["9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d", "123e4567-e89b-42d3-a456-426614174000"]
 
@@ -25,7 +25,7 @@ pytestmark = BOTH
 @pytest.fixture
 def doubts(service):
     """A batch in doubt of each of two companies."""
-    with Journal(service.settings) as journal:
+    with open_for_writing(service.settings) as journal:
         for number, company in enumerate(COMPANIES):
             entry = f"00000000-0000-4000-8000-{number:012d}"
             with journal.sending(company):
@@ -51,7 +51,7 @@ def test_the_job_that_was_found_is_kept(doubts, service):
     bktools.resolve_export_job("batch-1", "accepted", evidence="seen", by="Ada", job_id=job, service=service)
     jobs = bktools.load_export_jobs(COMPANIES[1], service=service)
     assert jobs[["state", "job_id"]].to_numpy().tolist() == [["ACCEPTED", job.lower()]]
-    with Journal(service.settings) as journal:
+    with open_for_writing(service.settings) as journal:
         said = {"environment": "sandbox", "table": "export jobs", "rows": 1, "complete": True, "journal": journal.id}
     assert jobs.attrs["bktools"] == said
 
@@ -101,7 +101,7 @@ def test_the_answer_to_all_takes_no_later_batch(doubts, service):
 )
 def test_a_job_ends_after_what_the_service_said(doubts, service, expires, seconds):
     """The longest of the company's jobs counts; a number that is in no calendar is a job that has not ended."""
-    with Journal(service.settings) as journal:
+    with open_for_writing(service.settings) as journal:
         entry = "00000000-0000-4000-8000-000000000009"
         journal.claim([BatchRequest("batch-9", COMPANIES[0], [entry], b"{}")], "plan")
         with journal.transaction() as connection:
@@ -119,7 +119,7 @@ def test_a_job_ends_after_what_the_service_said(doubts, service, expires, second
 )
 def test_a_kept_answer_that_is_damaged_is_one_clear_error(doubts, service, content):
     """It names the file, and what happens without it: the batch is in doubt, and nothing is taken for an answer."""
-    with Journal(service.settings) as journal:
+    with open_for_writing(service.settings) as journal:
         row = journal.state_of("batch-0")
         journal.undelivered.write("batch-0", row["sent_at"], Answer("PLANNED", "said"))
         path = journal.undelivered._path("batch-0")

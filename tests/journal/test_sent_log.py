@@ -16,9 +16,9 @@ import pytest
 from bktools.errors import JournalBusyError, JournalError, StorageError
 from bktools.export.plan import BatchRequest
 from bktools.journal import sent_log as sent_log_module
-from bktools.journal.journal import Journal
 from bktools.journal.sent_log import SentLine, SentLog, at_risk, read_about
 from bktools.journal.undelivered import Answer
+from bktools.journal.writing import open_for_writing
 from bktools.settings import load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -42,7 +42,7 @@ def log_in(inner, outer) -> SentLog:
 @pytest.fixture
 def sent(settings):
     """A journal with one batch that was accepted."""
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         with journal.sending(COMPANY):
             journal.claim([BatchRequest("a", COMPANY, [ENTRY], BODY)], "plan")
             assert journal.begin("a") == BODY
@@ -162,12 +162,12 @@ def test_another_history_is_noticed(sent, settings):
     path.unlink()
     (settings.state_dir / "marks").rename(settings.state_dir / "aside")
     (settings.state_dir / "locks").rename(settings.state_dir / "aside2")
-    with Journal(settings) as journal, journal.transaction() as connection:
+    with open_for_writing(settings) as journal, journal.transaction() as connection:
         # The same identity, as a copy has it.
         connection.execute("UPDATE about SET value = ? WHERE name = 'id'", (sent.id,))
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         journal.claim([BatchRequest("b", COMPANY, [ENTRY], BODY)], "plan")
-    with Journal(settings) as journal, pytest.raises(JournalError, match="is an old copy"):
+    with open_for_writing(settings) as journal, pytest.raises(JournalError, match="is an old copy"):
         journal.require_current()
 
 
@@ -202,7 +202,7 @@ def test_marks_name_the_folder_of_the_journal(sent, settings):
 @pytest.mark.parametrize("order", [(COMPANY, OTHER), (OTHER, COMPANY)], ids=["one first", "other first"])
 def test_an_old_copy_names_the_batch_that_was_sent_first(settings, tmp_path, order):
     """Of all that an old copy lacks, the message names the first batch, its company and its time."""
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         journal.backup(tmp_path / "kept.sqlite")
         for number, company in enumerate(order):
             with journal.sending(company):
@@ -214,7 +214,7 @@ def test_an_old_copy_names_the_batch_that_was_sent_first(settings, tmp_path, ord
         path = journal.path
     path.write_bytes((tmp_path / "kept.sqlite").read_bytes())
     said = f"2 batches of 2 companies, sent since {first['sent_at'][:15]}.*first is batch-0 of company {order[0]}"
-    with Journal(settings) as journal, pytest.raises(JournalError, match=said):
+    with open_for_writing(settings) as journal, pytest.raises(JournalError, match=said):
         journal.require_current()
 
 

@@ -24,7 +24,7 @@ import bktools
 from bktools.cli.app import app
 from bktools.errors import JournalError
 from bktools.journal import postgres as postgres_module
-from bktools.journal.journal import Journal
+from bktools.journal.writing import open_for_writing
 from bktools.settings import Secret
 
 WAYS = ("pg_restore", "psql", "volume", "new", "replica")
@@ -55,7 +55,7 @@ class Person:
 
     def machine(self) -> str:
         """Return the name of the machine in messages."""
-        with Journal(self.service.settings) as journal:
+        with open_for_writing(self.service.settings) as journal:
             assert journal.restores is not None
             return journal.restores.sender()
 

@@ -13,6 +13,7 @@ from raw_service import job, send
 import bktools
 from bktools.journal import journal as journal_module
 from bktools.journal.journal import Journal
+from bktools.journal.writing import open_for_writing
 
 pytestmark = pytest.mark.parametrize("backend", ["postgres"], indirect=True)
 
@@ -58,7 +59,7 @@ def test_a_cut_before_a_request_needs_no_step(talking, postgres, database, plan,
         sent = bktools.submit_export_jobs(plan, apply=True, service=service)
         assert sent["outcome"].to_list() == ["ACCEPTED"] * 3
         assert (len(raw.requests), set(raw.accepted.values())) == (3, {1})
-        with Journal(service.settings) as journal:
+        with open_for_writing(service.settings) as journal:
             assert journal.problems() == []
 
 
@@ -68,7 +69,7 @@ def test_a_company_that_another_machine_took_meanwhile_is_left_to_it(talking, po
 
     def answer(raw, connection, request):
         postgres.cut(database)
-        other = Journal(service.settings)
+        other = open_for_writing(service.settings)
         others.append((other, other.sending(COMPANY)))
         others[0][1].__enter__()
         send(connection, 201, raw.accept(request))

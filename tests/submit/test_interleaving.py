@@ -19,6 +19,7 @@ from unittest.mock import patch
 
 import pandas as pd
 import pytest
+from bktools.journal.related_journals import SAME
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -38,7 +39,7 @@ from bktools.errors import (
 )
 from bktools.journal.backups import restore
 from bktools.journal.journal import Journal
-from bktools.journal.related_journals import SAME
+from bktools.journal.writing import open_for_writing
 from bktools.settings import Settings, load_settings
 
 RUNS = int(os.environ.get("BKTOOLS_TEST_RUNS", "6"))
@@ -231,7 +232,7 @@ class Exports(RuleBasedStateMachine):
     @rule(at=st.integers(0, 3), with_log=st.booleans())
     def copy(self, at, with_log):
         """Somebody copies the journal's files, with the log beside them or without."""
-        with Journal(self.places[at]) as journal:
+        with open_for_writing(self.places[at]) as journal:
             path = journal.path
         copied = self.folder / f"copy-{len(self.copies)}"
         copied.mkdir()
@@ -270,7 +271,7 @@ class Exports(RuleBasedStateMachine):
     @rule(at=st.integers(1, 3))
     def say_same(self, at):
         """A person says of another journal that it is of the same service, which is so."""
-        with Journal(self.places[at]) as journal:
+        with open_for_writing(self.places[at]) as journal:
             for other in journal.related.all():
                 if journal.related.relation(other) is None:
                     FIGURES["said"] += 1

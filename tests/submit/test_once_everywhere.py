@@ -32,6 +32,7 @@ from bktools.cli.exits import Exit
 from bktools.errors import BktoolsError, JournalError, PlanError
 from bktools.journal.journal import Journal
 from bktools.journal.undelivered import Answer
+from bktools.journal.writing import open_for_writing
 from bktools.sandbox.faults import Fault
 from bktools.submit import export_jobs
 
@@ -180,7 +181,7 @@ def test_a_plan_is_bound_to_its_journal(sandbox, folder, run, tmp_path, monkeypa
     """A plan that was approved in one data folder is refused in another, which names the journal it wants."""
     entries.to_csv(tmp_path / "entries.csv", index=False)
     (tmp_path / "entries.csv").write_text(entries.assign(category_id=COMPANY).to_csv(index=False))
-    with bktools.connect() as service, Journal(service.settings) as journal:
+    with bktools.connect() as service, open_for_writing(service.settings) as journal:
         wanted = journal.id
         plan = bktools.compose_export_jobs(entries, history=bktools.load_export_jobs(entries=True, service=service))
     from bktools.export.plan_file import write_plan
@@ -209,7 +210,7 @@ def test_an_old_copy_elsewhere_is_noticed_from_a_second_folder(sandbox, connect,
         shutil.copytree(folder, tmp_path / "kept")
         submitted(entries, service)
     with connect(data_dir=tmp_path / "second") as service:
-        with Journal(service.settings) as journal:
+        with open_for_writing(service.settings) as journal:
             journal.related.say(journal.related.all()[0].id, "same", "Ada")
         with pytest.raises(PlanError, match="nothing was sent; compose again without them"):
             submitted(entries, service)
@@ -373,7 +374,7 @@ def test_files_of_two_people_move_to_one_database(sandbox, tmp_path, postgres, d
 
 def submits_and_is_killed(address, token, entries):
     """Submit entries; yield the outcomes, and wait to be killed."""
-    with bktools.connect(address, token=token) as service, Journal(service.settings):
+    with bktools.connect(address, token=token) as service, open_for_writing(service.settings):
         # While this journal is open, SQLite keeps what is written in the log beside the file.
         plan = bktools.compose_export_jobs(entries, max_entries=2)
         yield bktools.submit_export_jobs(plan, apply=True, service=service)["outcome"].to_list()
@@ -455,7 +456,7 @@ def test_what_was_sent_while_somebody_withdrew_it_stays_in_doubt(sandbox, connec
     plan = bktools.compose_export_jobs(entries)
     batch = plan.batches["batch_id"][0]
     with connect() as service:
-        with Journal(service.settings) as journal, journal.sending(sandbox.server.company_id):
+        with open_for_writing(service.settings) as journal, journal.sending(sandbox.server.company_id):
             journal.claim(plan.requests(), plan.plan_id)
             kind = type(journal._database)
         lock = kind.lock
@@ -530,7 +531,7 @@ def test_what_an_administrator_released_is_not_sent_again(sandbox, connect, entr
     """A row that was changed in the database, without an event: the command refuses its entries, in any batch."""
     with connect() as service:
         submitted(entries, service)
-        with Journal(service.settings) as journal, typed_by_hand(journal, backend) as by_hand:
+        with open_for_writing(service.settings) as journal, typed_by_hand(journal, backend) as by_hand:
             without_triggers(by_hand, backend)
             by_hand.execute("UPDATE batches SET state = 'RELEASED'")
             by_hand.execute("UPDATE batch_entries SET live = 0")

@@ -23,6 +23,7 @@ from bktools.errors import (
     StorageError,
 )
 from bktools.journal.journal import Journal
+from bktools.journal.writing import open_for_writing
 from bktools.sandbox.faults import Fault
 
 MANY = int(os.environ.get("BKTOOLS_TEST_ENTRIES", "4000"))
@@ -141,7 +142,7 @@ def test_only_one_process_sends_for_a_company(sandbox, service, entries):
     sandbox.server.configure_company(other, has_contra_accounts=True)
     both = bktools.compose_export_jobs(pd.concat([entries, entries_of(other, 2, first=50)]))
     bktools.load_export_jobs(service=service)
-    with Journal(service.settings) as journal, journal.sending(service.settings.company):
+    with open_for_writing(service.settings) as journal, journal.sending(service.settings.company):
         busy = bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, service=service)
         assert busy["outcome"].to_list() == ["BLOCKED"]
         assert re.search(r"process \d+ .*is sending for company", busy["message"][0])
