@@ -134,7 +134,8 @@ def _pointed_to(first: Path) -> Path:
 
 def take_sent_log_of_version_0(sent_log: SentLog, folder: Path, settings: Settings, journal: Records) -> bool:
     """Read the sent log of version 0 into that of the environment, once; return whether there was one."""
-    if any((each / ABOUT).exists() for each in sent_log.folders):
+    # Both: a process may have been killed between the two.
+    if all((each / ABOUT).exists() for each in sent_log.folders):
         return False
     inner = [folder / _MARKS, folder / _SHARED / journal.id / _MARKS]
     roots = [folder / _OUTER_OF_SANDBOX] if settings.is_sandbox else _roots(settings)

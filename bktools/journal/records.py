@@ -389,8 +389,9 @@ def dumped(facts: Facts) -> str:
 
 
 def loaded(text: str) -> dict[str, Any]:
-    """Return the facts of JSON text."""
-    return dict(json.loads(text))
+    """Return the facts of JSON text; nothing where somebody wrote another kind of value."""
+    facts = json.loads(text)
+    return facts if isinstance(facts, dict) else {}
 
 
 def now() -> dt.datetime:

@@ -213,8 +213,8 @@ class SentLog:
                 self.replace(ABOUT, content)
 
     def replace(self, name: str, content: bytes) -> None:
-        """Replace the content of a file in both folders."""
-        for folder in self.folders:
+        """Replace the content of a file in both folders, first in the outer one, which says that this machine has sent."""
+        for folder in reversed(self.folders):
             with disk.storage_errors(folder):
                 disk.replace_content(disk.private_folder(folder) / name, content)
 

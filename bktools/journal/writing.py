@@ -91,6 +91,8 @@ class WritableJournal(Journal):
             period is closed; nothing was written.
         """
         company_id, dates = "", set[str | None]()
+        # Before the first request: a journal that has sent is one that this machine knows.
+        self.sent_log.describe()
         with self.transaction() as connection:
             for batch in batches:
                 row = self.state_of(batch.batch_id)

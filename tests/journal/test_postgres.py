@@ -125,7 +125,7 @@ def test_a_lock_that_was_lost_with_its_connection_sends_nothing(machine, postgre
         first.claim([batch("a", 1), batch("b", 2)], "plan")
         first.begin("a")
         postgres.cut(database)
-        first.settle("a", Answer("ACCEPTED", "said", job_id="job"))
+        first.settle("a", Answer("ACCEPTED", "accepted", {"message": "said"}, job_id="job"))
         assert first.state_of("a")["job_id"] == "job", "written on a new connection"
         with open_for_writing(machine("second")) as second, second.sending(COMPANY):
             with pytest.raises(JournalError, match="with it the lock of the company was lost: nothing was sent"):
@@ -160,7 +160,7 @@ def test_an_outcome_is_kept_until_it_can_be_written(machine, postgres, database,
         postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
         postgres.cut(database)
         with pytest.raises(StorageError):
-            journal.settle("a", Answer("ACCEPTED", "said", job_id="job"))
+            journal.settle("a", Answer("ACCEPTED", "accepted", {"message": "said"}, job_id="job"))
         postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
     if is_faster:
         with open_for_writing(machine("second")) as second:

@@ -186,10 +186,10 @@ def test_a_lost_batch_without_free_entries_is_passed_over(settings, tmp_path):
             with journal.sending(COMPANY):
                 journal.claim([BatchRequest(name, COMPANY, [ENTRY], body)], "plan")
                 journal.begin(name)
-                journal.settle(name, Answer("UNKNOWN", "lost"))
+                journal.settle(name, Answer("UNKNOWN", "connection_lost", {"message": "lost"}))
             journal.resolve(name, "RELEASED", evidence="not in the ERP", by="Ada")
         send(journal, "3", "BOOKED")
-        files = [next(place.glob("*.marks")) for place in journal.sent_log.folders]
+        files = [next(place.glob("*.log")) for place in journal.sent_log.folders]
     for file in files:
         # The sent log could not be written when both were released.
         without(file, '"state": "RELEASED"')
@@ -274,7 +274,7 @@ def test_what_waited_with_entries_that_were_sent_later_is_withdrawn(settings, tm
         with journal.sending(COMPANY):
             journal.claim([BatchRequest("later", COMPANY, [ENTRY], body)], "plan")
             journal.begin("later")
-            journal.settle("later", Answer("UNKNOWN", "lost"))
+            journal.settle("later", Answer("UNKNOWN", "connection_lost", {"message": "lost"}))
     assert restore(settings, tmp_path / "kept.sqlite", by="Ada").in_doubt == ("later",)
     with open_for_writing(settings) as journal:
         waiting = journal.state_of("waiting")
@@ -292,7 +292,7 @@ def without_request(settings, tmp_path):
         journal.backup(tmp_path / "waiting.sqlite")
         send(journal, "2", "BOOKED")
         send(journal, "3", "BOOKED")
-        files = [next(place.glob("*.marks")) for place in journal.sent_log.folders]
+        files = [next(place.glob("*.log")) for place in journal.sent_log.folders]
     for file in files:
         without(file, '"batch_id": "2"', '"state": "SENDING"')
     return files

@@ -69,7 +69,7 @@ def test_the_message_names_the_way_out(settings):
 
 
 TAMPERED = {
-    "was changed after it was written": "UPDATE events SET message = 'another' WHERE event_id = 3",
+    "was changed after it was written": "UPDATE events SET facts = '{\"a\": 1}' WHERE event_id = 3",
     "batch batch-5: its state is RELEASED, its last event says PLANNED": (
         "UPDATE batches SET state = 'RELEASED' WHERE batch_id = 'batch-5'"
     ),

@@ -549,7 +549,7 @@ def test_a_batch_that_somebody_withdrew_meanwhile_is_told_in_the_frame(talking, 
 
     def withdrawn(journal: Journal, batch_id: str) -> bytes:
         if journal.rows("SELECT 1 FROM batches WHERE state = 'ACCEPTED'"):
-            journal.settle(batch_id, Answer("RELEASED", "withdrawn meanwhile"))
+            journal.settle(batch_id, Answer("RELEASED", "settled", {"message": "withdrawn meanwhile"}))
         return begin(journal, batch_id)
 
     monkeypatch.setattr(Journal, "begin", withdrawn)
