@@ -127,9 +127,10 @@ class Journal(Records):
         require_one_environment(self._settings, self.id)
         if not any_origin:
             self._require_origin()
-        self.sent_log.require_own()
         if self.restores is not None:
             self._require_moved()
+        self.sent_log.require_own()
+        if self.restores is not None:
             if self.restores.is_needed():
                 raise JournalError(self.restores.noticed())
             return

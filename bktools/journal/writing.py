@@ -232,7 +232,7 @@ class WritableJournal(Journal):
         before = self.require_resolvable(batch_id, state)
         with self._database.lock(before["company_id"]):
             # Read again under the lock: another process may have sent the batch after the person looked.
-            self.require_in_place()
+            self.require_current()
             self.recover(before["company_id"])
             row = self.require_resolvable(batch_id, state)
             if row["state"] != before["state"]:
@@ -331,6 +331,7 @@ class WritableJournal(Journal):
     def recording(self, company_id: str) -> Iterator[Connection]:
         """Yield a transaction that writes about a company, under its lock; a copy from before it is an old copy."""
         with self.sending(company_id):
+            self.require_current()
             with self.transaction() as connection:
                 yield connection
             lines = self.sent_log.of_all().get(company_id)

@@ -8,10 +8,10 @@ from backends import BOTH, refused, typed_by_hand, without_triggers
 import bktools
 from bktools.errors import JournalError
 from bktools.export.plan import BatchRequest
-from bktools.journal.undelivered import Answer
-from bktools.journal.unknown_outcomes import how_to_settle
 from bktools.journal.records import loaded
 from bktools.journal.tables import with_words
+from bktools.journal.undelivered import Answer
+from bktools.journal.unknown_outcomes import how_to_settle
 from bktools.journal.writing import open_for_writing
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"

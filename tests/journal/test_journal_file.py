@@ -16,15 +16,17 @@ from pathlib import Path
 
 import pytest
 import warm
-from bktools.journal.related_journals import folder_of
 
 from bktools.errors import JournalError, StorageError
 from bktools.journal import sqlite as sqlite_module
 from bktools.journal.backups import restore
+from bktools.journal.folders import folder_of
 from bktools.journal.journal import identity_of
 from bktools.journal.sqlite import File, connect
 from bktools.journal.writing import open_for_writing
 from bktools.settings import load_settings
+
+ORIGIN = {"environment": "test", "address": "https://books.example.com"}
 
 
 def test_files_are_private(service):
@@ -54,7 +56,7 @@ def test_a_backup_is_whole_and_replaces_nothing(service, tmp_path):
             journal.backup(target)
     with closing(sqlite3.connect(target)) as copy:
         assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        assert copy.execute("SELECT address FROM addresses").fetchone() == ("sandbox",)
+        assert copy.execute("SELECT json_extract(facts, '$.address') FROM events").fetchone() == ("sandbox",)
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
 
 
@@ -97,16 +99,16 @@ def test_an_empty_file_becomes_a_journal_with_checksums(tmp_path):
     path = tmp_path / "journal" / "journal.sqlite"
     path.parent.mkdir()
     path.touch()
-    with File(path) as file:
+    with File(path, ORIGIN) as file:
         assert [*file.rows("PRAGMA checksum_verification")[0].values()] == ["1"]
 
 
 def of_another_format(path, release: str | None) -> None:
     """Make a journal one that another version wrote; without a release, one from before they were written."""
     with closing(connect(path)) as connection:
-        connection.execute("UPDATE about SET value = 'another' WHERE name = 'format'")
+        connection.execute("UPDATE about SET value = '9' WHERE name = 'schema_version'")
         connection.execute("UPDATE about SET value = ? WHERE name = 'release'", (release,)) if release else (
-            connection.execute("DELETE FROM about WHERE name IN ('format', 'release')")
+            connection.execute("DELETE FROM about WHERE name IN ('schema_version', 'release')")
         )
 
 
@@ -127,7 +129,7 @@ def test_a_journal_of_another_format_is_left_as_it_is(tmp_path, release):
         assert f"keep it, and install {release or 'bktools at commit cdb2426'} to use it" in said
         assert not re.search("delete|remove|reset", said)
     assert {file: file.read_bytes() for file in before} == before
-    assert {found.name for found in path.parent.iterdir()} <= {path.name, f"{path.name}-wal", f"{path.name}-shm"}
+    assert {found.name for found in path.parent.iterdir()} <= {path.name, f"{path.name}-wal", f"{path.name}-shm", "sent-log"}
 
 
 def test_the_log_of_a_journal_of_another_format_stays(service, tmp_path):
@@ -135,15 +137,15 @@ def test_the_log_of_a_journal_of_another_format_stays(service, tmp_path):
     with open_for_writing(service.settings) as journal:
         path = journal.path
     with closing(connect(path)) as connection:
-        connection.execute("UPDATE about SET value = 'another' WHERE name = 'format'")
+        connection.execute("UPDATE about SET value = '9' WHERE name = 'schema_version'")
         killed = tmp_path / "sandbox"
         killed.mkdir()
         for suffix in ("", "-wal"):
             shutil.copy(f"{path}{suffix}", killed / f"{path.name}{suffix}")
     before = {file.name: file.read_bytes() for file in killed.iterdir()}
     assert before[f"{path.name}-wal"]
-    with pytest.raises(JournalError, match="bktools sandbox reset"):
-        File(killed / path.name)
+    with pytest.raises(JournalError, match="has version 9, this release knows versions up to 1"):
+        File(killed / path.name, ORIGIN)
     assert {name: (killed / name).read_bytes() for name in before} == before
 
 
@@ -155,27 +157,26 @@ def test_a_database_of_something_else_is_left_as_it_is(tmp_path):
         connection.execute("CREATE TABLE music (title TEXT)")
     before = path.read_bytes()
     with pytest.raises(StorageError, match=r"journal\.sqlite cannot be opened"):
-        File(path)
+        File(path, ORIGIN)
     assert path.read_bytes() == before
 
 
-def test_another_environments_journal_is_refused(service):
-    """A journal that was copied from elsewhere does not vouch for this environment."""
-    with open_for_writing(service.settings) as journal:
+def test_another_environments_journal_is_refused(tmp_path):
+    """A journal that was copied from elsewhere does not vouch for this environment; it is shown, and not written."""
+    folders = {"data_dir": tmp_path / "data", "sent_log_dir": tmp_path / "sent_log"}
+    one, other = (load_settings(name, env={}, base_url=f"https://{name}.example", **folders) for name in ("one", "other"))
+    with open_for_writing(one) as journal:
         path = journal.path
-    with closing(connect(path)) as connection:
-        connection.execute("UPDATE addresses SET address = 'https://elsewhere.example'")
-    with (
-        pytest.raises(JournalError, match=r"belongs to https://elsewhere\.example, not to sandbox"),
-        open_for_writing(service.settings),
-    ):
-        pass
+    other.state_dir.mkdir(parents=True)
+    shutil.copy(path, other.state_dir)
+    with pytest.raises(JournalError, match=r"belongs to the environment 'one', not to 'other'.*journal rename one other"):
+        open_for_writing(other)
 
 
 def addresses_of_a_new_journal(folder):
-    """Open the journal of a folder; yield the number of addresses that it names."""
+    """Open the journal of a folder; yield the number of times that it was created."""
     with open_for_writing(load_settings("sandbox", data_dir=folder)) as journal:
-        yield len(journal.addresses())
+        yield len(journal.rows("SELECT 1 FROM events WHERE code = 'created'"))
 
 
 def test_many_processes_open_a_new_journal_at_once(tmp_path):

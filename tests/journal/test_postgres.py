@@ -6,9 +6,10 @@ import os
 import re
 import shutil
 import socket
+import sqlite3
 import subprocess
 import traceback
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import replace
 
 import psycopg
@@ -20,12 +21,14 @@ from typer.testing import CliRunner
 from bktools.cli.app import app
 from bktools.errors import ConfigurationError, JournalBusyError, JournalError, StorageError
 from bktools.export.plan import BatchRequest
-from bktools.journal import journal as journal_module
 from bktools.journal import postgres as postgres_module
+from bktools.journal import writing as writing_module
 from bktools.journal.backups import restore
+from bktools.journal.events import events_by_code
 from bktools.journal.journal import Journal, identity_of
 from bktools.journal.move import move
 from bktools.journal.postgres import location_of
+from bktools.journal.sent_log import imports
 from bktools.journal.undelivered import Answer
 from bktools.journal.unknown_outcomes import how_to_settle
 from bktools.journal.writing import open_for_writing
@@ -45,7 +48,7 @@ def send(journal: Journal, name: str, number: int, state: str = "ACCEPTED") -> N
     with journal.sending(COMPANY):
         journal.claim([batch(name, number)], "plan")
         journal.begin(name)
-        journal.settle(name, Answer(state, "said", job_id=f"job-{number}" if state == "ACCEPTED" else None))
+        journal.settle(name, Answer(state, "connection_lost", {"message": "said"}, job_id=f"job-{number}" if state == "ACCEPTED" else None))
 
 
 @pytest.fixture
@@ -84,24 +87,19 @@ def test_what_was_sent_elsewhere_is_known_on_a_new_machine(machine):
         assert journal.problems() == []
 
 
-def test_a_new_database_belongs_to_the_service_that_was_first(machine, monkeypatch):
-    """Two services that open it at once do not share it: the second one is refused, and has left nothing in it."""
-    first, original = machine(), Journal.addresses
-
-    def later(journal):
-        known = original(journal)
-        monkeypatch.setattr(Journal, "addresses", original)
-        open_for_writing(first).close()
-        return known
-
-    monkeypatch.setattr(Journal, "addresses", later)
+def test_a_database_belongs_to_the_environment_that_was_first(machine, tmp_path):
+    """Another environment that names the database is refused, and has left nothing in it."""
+    open_for_writing(machine()).close()
+    with open_for_writing(machine()) as journal:
+        before = journal.last_event()
     other = load_settings(
-        "https://staging.example.com", env={}, data_dir=first.data_dir, journal=first.journal.reveal()
-    )
-    with pytest.raises(JournalError, match=r"belongs to https://books\.example\.com, not to https://staging"):
+        "https://staging.example.com", env={}, data_dir=tmp_path / "other", sent_log_dir=tmp_path / "other",
+        journal=machine().journal.reveal(),
+    )  # fmt: skip
+    with pytest.raises(JournalError, match=r"belongs to the environment 'https://books\.example\.com'"):
         open_for_writing(other)
-    with open_for_writing(first) as journal:
-        assert journal.addresses() == ["https://books.example.com"]
+    with open_for_writing(machine()) as journal:
+        assert journal.last_event() == before
 
 
 def test_one_machine_sends_for_a_company(machine):
@@ -153,7 +151,7 @@ def test_a_connection_that_is_cut_before_the_request_sends_nothing(machine, post
 @pytest.mark.parametrize("is_faster", [False, True], ids=["nobody else", "another machine first"])
 def test_an_outcome_is_kept_until_it_can_be_written(machine, postgres, database, monkeypatch, is_faster):
     """While the database is away the answer is in a file; it is written later, or told where another machine wrote UNKNOWN."""
-    monkeypatch.setattr(journal_module, "PAUSES", (0.0,))
+    monkeypatch.setattr(writing_module, "PAUSES", (0.0,))
     with open_for_writing(machine()) as journal, journal.sending(COMPANY):
         journal.claim([batch("a")], "plan")
         journal.begin("a")
@@ -276,7 +274,7 @@ def test_the_least_rights_are_enough_and_no_more(machine, postgres, database, ro
         journal.require_current()
         send(journal, "b", 2)
         events = journal.rows("SELECT database_user FROM events ORDER BY event_id")
-        assert [row["database_user"] for row in events] == [OWNER] * 3 + [role] * 3
+        assert [row["database_user"] for row in events] == [OWNER] * 4 + [role] * 3
         assert journal.problems() == []
     for sql in (
         "DELETE FROM events",
@@ -307,8 +305,10 @@ def test_a_journal_of_another_format_is_left_as_it_is(machine, postgres, databas
     """One line names the version to install, whether it is older or newer, and nothing is written."""
     open_for_writing(machine()).close()
     about = "SELECT * FROM bktools.about ORDER BY name"
-    postgres.sql("UPDATE bktools.about SET value = 'another' WHERE name = 'format'", database)
+    postgres.sql("UPDATE bktools.about SET value = '9' WHERE name = 'schema_version'", database)
     postgres.sql("DELETE FROM bktools.about WHERE name = 'release'", database)
+    if release is None:
+        postgres.sql("DELETE FROM bktools.about WHERE name = 'schema_version'", database)
     if release:
         postgres.sql(f"INSERT INTO bktools.about VALUES ('release', '{release}')", database)
     before = postgres.sql(about, database)
@@ -320,7 +320,7 @@ def test_a_journal_of_another_format_is_left_as_it_is(machine, postgres, databas
 @pytest.fixture
 def moved(machine):
     """A file with a history, and what it holds."""
-    with Journal(replace(machine(), journal=None)) as journal:
+    with open_for_writing(replace(machine(), journal=None)) as journal:
         send(journal, "a", 1)
         send(journal, "b", 2, "UNKNOWN")
         return journal.id, journal.path
@@ -332,10 +332,10 @@ def test_a_file_moves_to_a_database_once(machine, moved, tmp_path):
     shutil.copy(path, tmp_path / "kept.sqlite")
     last = move(machine(), by="Ada")
     with open_for_writing(machine()) as journal:
-        assert (journal.id, journal.about("moved_to"), journal.problems()) == (journal_id, None, [])
+        assert (journal_id in imports(journal), journal.about("moved_to"), journal.problems()) == (True, None, [])
         journal.require_current()
         assert [row["state"] for piece in journal.history("batches") for row in piece] == ["ACCEPTED", "UNKNOWN"]
-        assert journal.rows("SELECT done_by FROM events WHERE after = 'moved'")[0]["done_by"] == "Ada"
+        assert [event.person for event in events_by_code(journal, "imported")] == ["Ada"]
         assert journal.last_event() == last
         journal.resolve("b", "RELEASED", evidence="not in the ERP", by="Ada")
         send(journal, "c", 3)
@@ -346,34 +346,29 @@ def test_a_file_moves_to_a_database_once(machine, moved, tmp_path):
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     shutil.copy(tmp_path / "kept.sqlite", path)
-    with open_for_writing(closed) as journal, pytest.raises(JournalError, match=said):
-        journal.require_current()
-    with pytest.raises(JournalError, match=said):
-        restore(closed, tmp_path / "kept.sqlite", by="Ada")
-    with pytest.raises(JournalError, match=said):
+    for use in (lambda: open_for_writing(closed), lambda: restore(closed, tmp_path / "kept.sqlite", by="Ada")):
+        with pytest.raises(JournalError, match="set BKTOOLS_JOURNAL to that database"):
+            use()
+    with pytest.raises(JournalError, match="is an old copy"):
         move(machine(), by="Ada")
 
 
-def test_a_move_that_was_interrupted_goes_on(machine, moved, monkeypatch):
-    """After a kill between the closing of the file and the copy, neither sends; the next run ends it, a third changes nothing."""
-    from bktools.journal import move as move_module
-
-    with monkeypatch.context() as patched:
-        patched.setattr(move_module._Target, "_copy", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            move(machine(), by="Ada")
-    with pytest.raises(JournalError, match="was moved to"):
-        Journal(replace(machine(), journal=None))
-    last = move(machine(), by="Ada")
-    assert move(machine(), by="Ada") == last
-    with open_for_writing(machine()) as journal:
-        assert journal.problems() == []
-
-
 def test_a_file_beside_is_not_forgotten(machine, moved):
-    """Whoever names a database without moving the file: what was sent with the file is refused all the same."""
+    """Whoever names a database without moving the file is told to move it: nothing is sent with the database."""
+    with pytest.raises(JournalError, match=r"its history is not in .*journal move --environment \S+ --by NAME"):
+        open_for_writing(machine())
+
+
+def test_a_forgotten_database_is_known_on_this_machine(machine):
+    """Without BKTOOLS_JOURNAL, in a new terminal or a cron job, no second journal begins; the message names the database."""
     with open_for_writing(machine()) as journal:
-        assert f"{ENTRY[:-1]}1" in journal.obstacle(batch("x", 1)) or "UNKNOWN" in journal.obstacle(batch("x", 1))
+        send(journal, "a", 1)
+    forgotten = replace(machine(), journal=None)
+    for use in (Journal, open_for_writing):
+        with pytest.raises(JournalError, match=f"with the journal {location_of(machine().journal)}.*set BKTOOLS_JOURNAL"):
+            use(forgotten)
+    with closing(sqlite3.connect(forgotten.state_dir / "journal.sqlite")) as file:
+        assert file.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,)
 
 
 def test_the_commands_say_which_journal_is_in_force(machine, postgres, database, monkeypatch):
@@ -419,6 +414,6 @@ def test_the_command_moves_the_file(machine, postgres, database, monkeypatch):
     monkeypatch.setenv("BKTOOLS_JOURNAL", postgres.address(database))
     assert "--by must be given" in str(CliRunner().invoke(app, ["journal", "move"]).exception)
     said = CliRunner().invoke(app, ["journal", "move", "--by", "Ada"]).output
-    assert said == f"4 events are in {location_of(machine().journal)}; the file is closed and kept\n"
+    assert said == f"6 events are in {location_of(machine().journal)}; the file is closed and kept\n"
     with open_for_writing(load_settings()) as journal:
         assert journal.state_of("a")["state"] == "ACCEPTED"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 
@@ -11,9 +12,9 @@ import pytest
 from bktools.errors import ArgumentError, JournalError, StorageError
 from bktools.export.plan import BatchRequest
 from bktools.journal import backups as backups_module
-from bktools.journal import journal as journal_module
 from bktools.journal import sqlite as sqlite_module
 from bktools.journal.backups import restore
+from bktools.journal.events import events_by_code
 from bktools.journal.periods import record_close
 from bktools.journal.sent_log import at_risk
 from bktools.journal.undelivered import Answer
@@ -72,16 +73,16 @@ def test_only_what_the_backup_lacks_is_in_doubt(settings, kept):
     with open_for_writing(settings) as journal:
         states = {row["batch_id"]: row["state"] for row in journal.rows("SELECT batch_id, state FROM batches")}
         assert states == {"1": "ACCEPTED", "2": "ACCEPTED", "3": "UNKNOWN", "5": "UNKNOWN"}
-        (event,) = journal.rows("SELECT message, done_by FROM events WHERE after = 'restored'")
-        assert (event["message"], event["done_by"]) == ("2 batches were sent after the copy", "Ada")
+        (event,) = events_by_code(journal, "restored")
+        assert (event.facts, event.person) == ({"batches": ["3", "5"]}, "Ada")
         assert journal.problems() == []
         marks = journal.sent_log.of_all()[COMPANY]
         assert [mark.batch_id for mark in at_risk(marks)] == ["1", "2", "3", "5"]
         assert (marks[-1].batch_id, marks[-1].state) == ("5", "UNKNOWN")
     assert restore(settings, None, by="Ada").in_doubt == ("3", "5"), "the restored journal itself"
     with open_for_writing(settings) as journal:
-        events = journal.rows("SELECT message FROM events WHERE after = 'restored' ORDER BY event_id")
-    assert [event["message"][:9] for event in events] == ["2 batches", "0 batches"]
+        events = events_by_code(journal, "restored")
+    assert [event.facts["batches"] for event in events] == [["3", "5"], []]
     assert restore(settings, kept, by="Ada").in_doubt == ("3", "5"), "the same backup once more"
 
 
@@ -101,10 +102,9 @@ def test_what_a_mark_proves_is_not_in_doubt(settings, kept):
             rows = journal.rows("SELECT batch_id, job_id FROM batches WHERE job_id IS NOT NULL ORDER BY batch_id")
             jobs = {name: batch_of(name).entry_ids[0] for name in "126"} | {"7": "job-7"}
             assert {row["batch_id"]: row["job_id"] for row in rows} == jobs
-            sql = "SELECT message, done_by FROM events WHERE subject_id = '6' ORDER BY event_id DESC LIMIT 1"
-            (event,) = journal.rows(sql)
-            assert event["done_by"] == "Ada"
-            assert "said (the proof is the sent log's line of 2" in event["message"]
+            event = [event for event in events_by_code(journal, "accepted_again") if event.batch_id == "6"][-1]
+            assert event.person == "Ada"
+            assert event.facts["job_id"] == batch_of("6").entry_ids[0]
             assert journal.problems() == []
             assert "which is ACCEPTED" in journal.obstacle(BatchRequest("9", COMPANY, batch_of("6").entry_ids, b"{}"))
         for file in path.parent.glob("*.sqlite*"):
@@ -130,7 +130,7 @@ def test_what_another_process_sent_meanwhile_is_not_lost(settings, kept, monkeyp
 
 def test_what_a_person_says_is_not_written_to_a_file_that_was_replaced(settings, kept, monkeypatch):
     """A restore that ends while somebody waits for the lock is noticed under it: nothing is recorded where nobody looks."""
-    original = journal_module.sending_for
+    original = sqlite_module.sending_for
 
     def later(*arguments, **options):
         monkeypatch.setattr(sqlite_module, "sending_for", original)
@@ -208,11 +208,8 @@ def test_a_backup_on_a_new_disk_needs_evidence(settings, kept, tmp_path):
         restore(new, kept, by="Ada", evidence=" ")
     restore(new, kept, by="Ada", evidence="nothing booked since October 31")
     with open_for_writing(new) as journal:
-        (event,) = journal.rows("SELECT message, done_by FROM events WHERE after = 'restored'")
-        assert (event["message"], event["done_by"]) == (
-            "0 batches were sent after the copy, as far as is known here without a sent log: nothing booked since October 31",
-            "Ada",
-        )
+        (event,) = events_by_code(journal, "restored")
+        assert (event.facts["evidence"], event.person) == ("nothing booked since October 31", "Ada")
         send(journal, "3")
     assert restore(new, kept, by="Ada").accepted == ("3",), "the sent log is here now"
 
@@ -222,8 +219,8 @@ def test_a_data_folder_on_a_new_disk_needs_evidence(settings, kept, tmp_path):
     shutil.copytree(tmp_path / "data", tmp_path / "d")
     shutil.rmtree(tmp_path / "data")
     new = load_settings("https://books.example.com", env={}, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m")
-    with open_for_writing(new) as journal, pytest.raises(JournalError, match=r'restore .*--evidence "\.\.\." --by NAME'):
-        journal.require_current()
+    with pytest.raises(JournalError, match=r'restore .*--evidence "\.\.\." --by NAME'):
+        open_for_writing(new)
     with pytest.raises(JournalError, match="the last export that is known here is batch 5"):
         restore(new, None, by="Ada")
     restore(new, None, by="Ada", evidence="this folder was copied from the only machine")
@@ -279,7 +276,8 @@ def test_what_waited_with_entries_that_were_sent_later_is_withdrawn(settings, tm
     with open_for_writing(settings) as journal:
         waiting = journal.state_of("waiting")
         assert journal.state_of("2")["state"] == "PLANNED"
-    assert (waiting["state"], waiting["message"]) == ("RELEASED", "its entries were sent in batch later")
+    assert (waiting["state"], waiting["code"]) == ("RELEASED", "sent_in_another_batch")
+    assert json.loads(waiting["facts"]) == {"batch_id": "later"}
 
 
 @pytest.fixture
@@ -335,8 +333,8 @@ def test_a_copy_is_refused_while_the_journal_is_elsewhere(settings, tmp_path):
         "https://books.example.com", env={}, data_dir=tmp_path / "copied", sent_log_dir=tmp_path / "sent_log"
     )
     said = "is a copy of the journal .*data"
-    with open_for_writing(copied) as journal, pytest.raises(JournalError, match=said):
-        journal.require_current()
+    with pytest.raises(JournalError, match=said):
+        open_for_writing(copied)
     with pytest.raises(JournalError, match=said):
         restore(copied, None, by="Ada")
 

@@ -43,10 +43,16 @@ def connected(folder: Path, kind: str = "file", **more) -> bktools.Service:
     return bktools.connect(ADDRESS, token="t", **folders, **more)
 
 
+def unpack(kind: str, folder: Path) -> None:
+    """Put the folders of version 0 into a folder."""
+    with tarfile.open(HERE / f"{kind}.tar.gz") as archive:
+        archive.extractall(folder, filter="data")
+
+
 @pytest.fixture
 def old(tmp_path: Path) -> bktools.Service:
     """The file of version 0, in folders of its own."""
-    tarfile.open(HERE / "file.tar.gz").extractall(tmp_path, filter="data")
+    unpack("file", tmp_path)
     with connected(tmp_path) as service:
         yield service
 
@@ -143,7 +149,7 @@ def test_a_killed_upgrade_leaves_one_version_or_the_other(tmp_path, kills):
     for number in range(kills):
         folder = tmp_path / str(number)
         folder.mkdir()
-        tarfile.open(HERE / "file.tar.gz").extractall(folder, filter="data")
+        unpack("file", folder)
         service = connected(folder)
         is_killed = _killed_while_it_upgrades(service, chance.uniform(0, longest))
         counts[is_killed] += 1
@@ -159,7 +165,7 @@ def test_a_killed_upgrade_leaves_one_version_or_the_other(tmp_path, kills):
 @pytest.fixture
 def shared(postgres, database, tmp_path):
     """The database of version 0, with its position in what the machine has seen as if it had never been elsewhere."""
-    tarfile.open(HERE / "postgres.tar.gz").extractall(tmp_path, filter="data")
+    unpack("postgres", tmp_path)
     address = postgres.address(database)
     text = gzip.decompress((HERE / "postgres.sql.gz").read_bytes()).decode()
     postgres.restore(database, "psql", text.encode())
