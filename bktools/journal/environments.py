@@ -12,7 +12,7 @@ from bktools.journal.folders import FILE
 from bktools.journal.journal import Journal
 from bktools.journal.records import this_user
 from bktools.journal.writing import WritableJournal
-from bktools.settings import Settings, folder_name_of
+from bktools.settings import Settings, folder_name_of, name_of
 
 
 def changed_address(settings: Settings) -> tuple[str, str] | None:
@@ -56,7 +56,7 @@ def rename(settings: Settings, old: str, *, by: str) -> str:
         When no journal has the old name, or both names have one, or it is an old copy; nothing was changed.
     """
     by = rules.not_blank("by", by)
-    new = settings.environment
+    old, new = name_of(old), name_of(settings.environment)
     if old == new or settings.is_sandbox or old == "sandbox":
         raise ConfigurationError(
             f"{old!r} cannot become {new!r}: give two names of environments, of which none is the sandbox"

@@ -18,7 +18,7 @@ from bktools.journal import version_0
 from bktools.journal.lock import held
 from bktools.journal.records import PATIENCE, Records
 from bktools.journal.sent_log import ABOUT, MACHINE, SEEN, SentLine, SentLog, read_about
-from bktools.settings import Settings, folder_name_of
+from bktools.settings import Settings, folder_name_of, name_of
 
 FILE = "journal.sqlite"
 
@@ -43,11 +43,7 @@ def environment_of(settings: Settings) -> str:
         return settings.environment
     known = {about["environment"] for about in journals_of_address(settings)} - {""}
     # Several are an error as soon as something is to be written.
-    return (
-        next(iter(sorted(known - {settings.environment})), settings.environment)
-        if len(known) == 1
-        else settings.environment
-    )
+    return known.pop() if len(known) == 1 else name_of(settings.environment)
 
 
 def folder_of(settings: Settings) -> Path:
