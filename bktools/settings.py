@@ -485,9 +485,7 @@ def _values_of(named: Sourced, file: Mapping[str, Any], file_name: Path) -> Valu
     return _values(table, where)
 
 
-def _companies(
-    environment: str, file: Mapping[str, Any], file_name: Path
-) -> tuple[dict[str, str], dict[str, Values]]:
+def _companies(environment: str, file: Mapping[str, Any], file_name: Path) -> tuple[dict[str, str], dict[str, Values]]:
     """Return the UUID of each company in the table of an environment, by its short name, and its own credential by its UUID."""
     table = file.get(environment, {}).get(COMPANIES, {})
     where = f"[{environment}.{COMPANIES}] in {file_name}"

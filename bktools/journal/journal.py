@@ -80,6 +80,9 @@ class Journal(Records):
         self.path: Path | None = None
         if settings.journal is None:
             self.path = self.folder / FILE
+            if not self.path.exists():
+                # Asked before there is a file, and again by whoever creates the tables.
+                self._refuse_to_forget(str(self.path))
             super().__init__(Sqlite(self.path), origin_of(settings), self._refuse_to_forget)
         else:
             super().__init__(Postgres(settings.journal), origin_of(settings), self._refuse_to_forget)
@@ -302,7 +305,11 @@ class Journal(Records):
                 raise another_journal(known, location)
         if self.path:
             was_used = known or any((self.folder / name).exists() for name in (LOCKS, FOLDER))
-            backup = f"a backup with {self.command('journal restore FILE')} --by NAME"
+            restore = self.command("journal restore")
+            backup = (
+                f"a backup ({restore} FILE --by NAME), or go on without one ({restore} --by NAME): a batch is UNKNOWN then if "
+                "its line in the sent log has no job"
+            )
         else:
             was_used = known.get("location") == location
             backup = "the database from a backup (pg_restore)"

@@ -16,6 +16,10 @@ def said(code: str, facts: Facts, language: str = "en") -> str:
     texts = words(language)
     for section in _SECTIONS:
         if texts.has(key := f"{section}.{code}"):
-            facts = {"count": len(facts.get("entries", ())), "ledger_name": facts.get("ledger", {}).get("name"), **facts}
+            facts = {
+                "count": len(facts.get("entries", ())),
+                "ledger_name": facts.get("ledger", {}).get("name"),
+                **facts,
+            }
             return texts(key, **{name: facts.get(name) for name in texts.facts_of(key)})
     return ""

@@ -104,7 +104,7 @@ def _fill(connection: Connection, table: str, rows: Iterable[dict[str, Any]]) ->
 
 def _event(row: Row) -> dict[str, Any]:
     said = _said(row)
-    facts = said.pop("facts") | {
+    facts = dict(said.pop("facts")) | {
         VERSION_0: [row[name] for name in ("subject", "subject_id", "before", "after", "message", "done_by")]
     }
     about = {"event_id": row["event_id"], "at": row["at"], "database_user": row["database_user"]}
@@ -117,53 +117,42 @@ def _event(row: Row) -> dict[str, Any]:
 
 def _said(row: Row) -> dict[str, Any]:
     """Return what an event of version 0 says, in the columns and facts of version 1."""
-    subject, thing, after, message = row["subject"], row["subject_id"], row["after"], row["message"]
+    thing, after, message = row["subject_id"], row["after"], row["message"]
     told: Facts = {"message": message} if message else {}
-    match subject:
-        case "batch":
+    company_id, period = thing[:36], thing[37:]
+    match row["subject"], after:
+        case "batch", _:
             code, facts = code_of(row["before"], after, message, by_person=not _PROCESS.fullmatch(row["done_by"]))
-            return {
-                "code": code,
-                "state": after,
-                "company_id": row["company_id"],
-                "batch_id": thing,
-                "facts": dict(facts),
-            }
-        case "facts":
-            code = "entries_kept" if after == "KEPT" else "entries_not_kept"
-            facts = {"sha256": message} if after == "KEPT" else told
-            return {"code": code, "company_id": row["company_id"], "batch_id": thing, "facts": dict(facts)}
-        case "period":
-            code = "period_closed" if after == "CLOSED" else "period_opened"
-            reason = {"reason": message} if message else {}
-            return {"code": code, "state": after, "company_id": thing[:36], "period": thing[37:], "facts": reason}
-        case "close":
-            return {
-                "code": "close_applied",
-                "company_id": thing[:36],
-                "period": thing[37:],
-                "facts": json.loads(message),
-            }
-        case "account":
+            said = {"code": code, "state": after, "company_id": row["company_id"], "batch_id": thing, "facts": facts}
+        case "facts", _:
+            code, facts = ("entries_kept", {"sha256": message}) if after == "KEPT" else ("entries_not_kept", told)
+            said = {"code": code, "company_id": row["company_id"], "batch_id": thing, "facts": facts}
+        case "period", _:
+            code, reason = (
+                f"period_{'closed' if after == 'CLOSED' else 'opened'}",
+                {"reason": message} if message else {},
+            )
+            said = {"code": code, "state": after, "company_id": company_id, "period": period, "facts": reason}
+        case "close", _:
+            said = {"code": "close_applied", "company_id": company_id, "period": period, "facts": json.loads(message)}
+        case "account", _:
             company_id, external_id = json.loads(thing)
-            return {
-                "code": "account",
-                "state": after,
-                "company_id": company_id,
-                "facts": {"external_id": external_id, **told},
-            }
-        case "chart":
-            return {"code": "chart_used", "company_id": thing, "facts": {"chart": json.loads(message)}}
-        case "restore":
+            facts = {"external_id": external_id, **told}
+            said = {"code": "account", "state": after, "company_id": company_id, "facts": facts}
+        case "chart", _:
+            said = {"code": "chart_used", "company_id": thing, "facts": {"chart": json.loads(message)}}
+        case "restore", _:
             facts = {"restore": thing, **json.loads(message)}
             facts |= {"senders": [_sender(name) for name in facts["senders"]]} if "senders" in facts else {}
             facts |= {"sender": _sender(facts["sender"])} if "sender" in facts else {}
-            return {"code": f"restore_{after.lower()}", "company_id": facts.get("company_id"), "facts": facts}
-        case "journal" if after == "imported":
-            return {"code": "imported", "facts": {"journal": thing, **json.loads(message)}}
-        case "journal" if after == "moved":
-            return {"code": "moved", "facts": {"to": message}}
-    return {"code": f"{subject}_{after.lower()}", "facts": {"about": thing, **told}}
+            said = {"code": f"restore_{after.lower()}", "company_id": facts.get("company_id"), "facts": facts}
+        case "journal", "imported":
+            said = {"code": "imported", "facts": {"journal": thing, **json.loads(message)}}
+        case "journal", "moved":
+            said = {"code": "moved", "facts": {"to": message}}
+        case subject, _:
+            said = {"code": f"{subject}_{after.lower()}", "facts": {"about": thing, **told}}
+    return said
 
 
 def code_of(before: str | None, after: str, message: str | None, *, by_person: bool) -> tuple[str, Facts]:

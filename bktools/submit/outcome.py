@@ -77,25 +77,31 @@ def of_error(error: BaseException, *, doubt: str, rate_limit_type: str) -> Outco
         case NotSentError() | ConfigurationError() | ArgumentError() | Stopped():
             # These are raised before any byte of the request is sent; a worker that must stop raises `Stopped`.
             facts = {"said": line or "not sent, because the submission was stopped"}
-            return Outcome("PLANNED", "not_sent", facts, stops_all=True)
+            outcome = Outcome("PLANNED", "not_sent", facts, stops_all=True)
         case ExportAlreadyInProgressError():
-            return (
+            outcome = (
                 Outcome("UNKNOWN", doubt, facts) if doubt else Outcome("PLANNED", "job_in_progress", facts, waits=True)
             )
         case ExportRefusedError():
-            return Outcome("REJECTED", "refused", facts)
+            outcome = Outcome("REJECTED", "refused", facts)
         case RateLimitedError() if error.type and error.type == rate_limit_type:
             # ASSUMED: the service counts requests before it takes one up, so nothing was created.
-            return Outcome("PLANNED", RATE_LIMITED, facts, is_rate_limited=True, retry_after=error.retry_after)
+            outcome = Outcome("PLANNED", RATE_LIMITED, facts, is_rate_limited=True, retry_after=error.retry_after)
         case StatusError() if 400 <= error.status < 500 and error.status not in UNCERTAIN:  # noqa: PLR2004
             # Only what has the service's own form is its refusal; a gateway may have passed the request on.
             state, code = ("REJECTED", "refused") if error.is_service else ("UNKNOWN", "foreign_answer")
-            return Outcome(state, code, facts, stops_all=isinstance(error, AuthenticationError))
-        case StatusError():
-            return Outcome("UNKNOWN", "uncertain_status", facts)
-        case UnreadableAnswerError():
-            return Outcome("UNKNOWN", "unreadable_answer", facts)
+            outcome = Outcome(state, code, facts, stops_all=isinstance(error, AuthenticationError))
         case BktoolsError():
-            return Outcome("UNKNOWN", "connection_lost", facts)
-    facts = {"said": f"{type(error).__name__} while sending{': ' + line if line else ''}"}
-    return Outcome("UNKNOWN", "interrupted", facts)
+            outcome = Outcome("UNKNOWN", next(code for kind, code in _CODES.items() if isinstance(error, kind)), facts)
+        case _:
+            facts = {"said": f"{type(error).__name__} while sending{': ' + line if line else ''}"}
+            outcome = Outcome("UNKNOWN", "interrupted", facts)
+    return outcome
+
+
+# The code of an error after which the request may have arrived; the first class that fits decides.
+_CODES = {
+    StatusError: "uncertain_status",
+    UnreadableAnswerError: "unreadable_answer",
+    BktoolsError: "connection_lost",
+}

@@ -90,7 +90,10 @@ def test_a_drive_that_goes_away_during_a_backup_is_one_clear_error(service, tmp_
         shutil.rmtree(folder)
 
     monkeypatch.setattr(sqlite_module, "_copy", pulled_out)
-    with open_for_writing(service.settings) as journal, pytest.raises(StorageError, match=r"backup\.sqlite cannot be written"):
+    with (
+        open_for_writing(service.settings) as journal,
+        pytest.raises(StorageError, match=r"backup\.sqlite cannot be written"),
+    ):
         journal.backup(folder / "backup.sqlite")
 
 
@@ -121,7 +124,10 @@ def test_a_journal_of_another_format_is_left_as_it_is(tmp_path, release):
     of_another_format(path, release)
     backup = Path(shutil.copy(path, tmp_path / "backup.sqlite"))
     before = {file: file.read_bytes() for file in (path, backup)}
-    for file, use in ((path, lambda: open_for_writing(settings)), (backup, lambda: restore(settings, backup, by="Ada"))):
+    for file, use in (
+        (path, lambda: open_for_writing(settings)),
+        (backup, lambda: restore(settings, backup, by="Ada")),
+    ):
         with pytest.raises(JournalError) as refused:
             use()
         said = str(refused.value)
@@ -129,7 +135,12 @@ def test_a_journal_of_another_format_is_left_as_it_is(tmp_path, release):
         assert f"keep it, and install {release or 'bktools at commit cdb2426'} to use it" in said
         assert not re.search("delete|remove|reset", said)
     assert {file: file.read_bytes() for file in before} == before
-    assert {found.name for found in path.parent.iterdir()} <= {path.name, f"{path.name}-wal", f"{path.name}-shm", "sent-log"}
+    assert {found.name for found in path.parent.iterdir()} <= {
+        path.name,
+        f"{path.name}-wal",
+        f"{path.name}-shm",
+        "sent-log",
+    }
 
 
 def test_the_log_of_a_journal_of_another_format_stays(service, tmp_path):
@@ -164,12 +175,16 @@ def test_a_database_of_something_else_is_left_as_it_is(tmp_path):
 def test_another_environments_journal_is_refused(tmp_path):
     """A journal that was copied from elsewhere does not vouch for this environment; it is shown, and not written."""
     folders = {"data_dir": tmp_path / "data", "sent_log_dir": tmp_path / "sent_log"}
-    one, other = (load_settings(name, env={}, base_url=f"https://{name}.example", **folders) for name in ("one", "other"))
+    one, other = (
+        load_settings(name, env={}, base_url=f"https://{name}.example", **folders) for name in ("one", "other")
+    )
     with open_for_writing(one) as journal:
         path = journal.path
     other.state_dir.mkdir(parents=True)
     shutil.copy(path, other.state_dir)
-    with pytest.raises(JournalError, match=r"belongs to the environment 'one', not to 'other'.*journal rename one other"):
+    with pytest.raises(
+        JournalError, match=r"belongs to the environment 'one', not to 'other'.*journal rename one other"
+    ):
         open_for_writing(other)
 
 
@@ -234,7 +249,10 @@ def test_a_write_that_fails_is_one_clear_error(service, monkeypatch):
 
 def test_a_read_that_fails_is_one_clear_error(service):
     """What SQLite says while it reads is an error of bktools that names the file."""
-    with open_for_writing(service.settings) as journal, pytest.raises(StorageError, match=r"journal\.sqlite cannot be read"):
+    with (
+        open_for_writing(service.settings) as journal,
+        pytest.raises(StorageError, match=r"journal\.sqlite cannot be read"),
+    ):
         journal.rows("SELECT nothing")
 
 

@@ -45,7 +45,10 @@ def send(journal: Journal, name: str, *numbers: int, state: str = "ACCEPTED", am
             return
         journal.begin(name)
         job = f"job-{journal.id[:4]}-{name}" if state == "ACCEPTED" else None
-        journal.settle(name, Answer("UNKNOWN" if state == "RELEASED" else state, "connection_lost", {"message": "said"}, job_id=job))
+        journal.settle(
+            name,
+            Answer("UNKNOWN" if state == "RELEASED" else state, "connection_lost", {"message": "said"}, job_id=job),
+        )
     if state == "RELEASED":
         journal.resolve(name, "RELEASED", evidence="not in the ERP", by="Ada")
 
@@ -308,7 +311,9 @@ def test_the_history_of_another_service_stays_out(machine, ada):
     other = "https://other.example.com"
     with open_for_writing(machine("eve", file=True, url=other)) as journal:
         send(journal, "b", 2)
-    with pytest.raises(JournalError, match=rf"belongs to .*https://books.example.com\), not to .*{other}\): nothing was moved"):
+    with pytest.raises(
+        JournalError, match=rf"belongs to .*https://books.example.com\), not to .*{other}\): nothing was moved"
+    ):
         move(machine("eve", url=other), by="Eve")
     with open_for_writing(machine("eve", file=True, url=other)) as journal:
         send(journal, "c", 3)

@@ -330,9 +330,7 @@ def test_held_back_entries_that_somebody_changed_are_told(journal, backend):
     with typed_by_hand(journal, backend) as by_hand:
         without_triggers(by_hand, backend)
         by_hand.execute("UPDATE held_back SET amount = '100.00'")
-    assert journal.problems() == [
-        "close of 2026-10: the entries that it held back were changed after it was written"
-    ]
+    assert journal.problems() == ["close of 2026-10: the entries that it held back were changed after it was written"]
 
 
 @BOTH

@@ -85,7 +85,9 @@ def test_lines_that_each_place_lost_keep_their_order(tmp_path, lost, places):
     """Where both places lost lines, they tell together what happened, in the order in which it was written."""
     marks = log_in(tmp_path / "inner", tmp_path / "outer")
     for batch in "1234":
-        marks.write(SentLine("journal", int(batch), "d", batch, "plan", COMPANY, "SENDING", "sending", "{}", "2026-10-31"))
+        marks.write(
+            SentLine("journal", int(batch), "d", batch, "plan", COMPANY, "SENDING", "sending", "{}", "2026-10-31")
+        )
     for place, gone in zip(places, lost, strict=True):
         (file,) = marks.folders[place].glob("*.log")
         lines = file.read_bytes().splitlines(keepends=True)
@@ -101,7 +103,10 @@ def test_lines_that_each_place_lost_keep_their_order(tmp_path, lost, places):
 def test_a_line_that_is_written_while_both_places_are_merged_stays(tmp_path, monkeypatch):
     """Who merges the lines waits for the process that begins to send, and reads the lines again."""
     marks = log_in(tmp_path / "inner", tmp_path / "outer")
-    first, second = (SentLine("journal", number, "d", str(number), "p", COMPANY, "SENDING", "sending", "{}", "2026") for number in (1, 2))
+    first, second = (
+        SentLine("journal", number, "d", str(number), "p", COMPANY, "SENDING", "sending", "{}", "2026")
+        for number in (1, 2)
+    )
     marks.write(first)
     has_read, has_written, joined = threading.Event(), threading.Event(), sent_log_module._joined
 

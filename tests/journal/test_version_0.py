@@ -78,7 +78,9 @@ def require_same(service: bktools.Service, was: dict) -> None:
         assert len(events) > len(was["events"])
         kept = ("batch_id", "company_id", "entries", "body_sha256", "plan_id", "job_id", "job", "planned_at", "sent_at")
         batches = journal.rows("SELECT * FROM batches ORDER BY batch_id")
-        assert [[row[name] for name in kept] for row in batches] == [[row[name] for name in kept] for row in was["batches"]]
+        assert [[row[name] for name in kept] for row in batches] == [
+            [row[name] for name in kept] for row in was["batches"]
+        ]
         assert [row["body"].hex() for row in batches] == [row["body"] for row in was["batches"]]
     record = bktools.record_of("2026-10", company=ACME, service=service)
     for name, rows in was["record"].items():
@@ -176,7 +178,9 @@ def shared(postgres, database, tmp_path):
             "to_regclass('bktools.events')::oid)"
         ).fetchone()
         connection.execute("UPDATE bktools.about SET value = %s WHERE name = 'incarnation'", [position])
-        newest = connection.execute("SELECT event_id, digest FROM bktools.chain ORDER BY event_id DESC LIMIT 1").fetchone()
+        newest = connection.execute(
+            "SELECT event_id, digest FROM bktools.chain ORDER BY event_id DESC LIMIT 1"
+        ).fetchone()
     _see(tmp_path, position, *newest)
     with connected(tmp_path, "postgres", journal=address) as service:
         yield service
@@ -202,5 +206,7 @@ def test_a_database_is_upgraded_by_its_owner(shared, postgres):
     require_same(shared, expected("postgres"))
     with open_for_writing(shared.settings) as journal:
         assert journal.problems() == []
-        assert journal.rows("SELECT count(*) AS n FROM bktools_version_0.events")[0]["n"] >= len(expected("postgres")["events"])
+        assert journal.rows("SELECT count(*) AS n FROM bktools_version_0.events")[0]["n"] >= len(
+            expected("postgres")["events"]
+        )
         assert journal.sent_log.machine() == expected("postgres")["sender"].rpartition("#")[2]

@@ -116,7 +116,9 @@ def test_a_cache_of_version_0_is_one_history(tmp_path):
         taken.path.rename(old / taken.path.name)
     (tmp_path / "cache" / "key").mkdir()
     again = Cache(tmp_path / "cache")
-    assert [(again.name_in(snapshot), snapshot.time) for snapshot in again.history()] == [*zip("abc", moments, strict=True)]
+    assert [(again.name_in(snapshot), snapshot.time) for snapshot in again.history()] == [
+        *zip("abc", moments, strict=True)
+    ]
     assert not (tmp_path / "cache" / "key").exists()
 
 
