@@ -188,7 +188,7 @@ class Journal(Records):
         return self.changed_by_hand(batch.entry_ids) or self._taken(batch)
 
     def _taken(self, batch: BatchRequest) -> str:
-        if elsewhere := self._exported_elsewhere(batch):
+        if elsewhere := self.exported_elsewhere(batch.batch_id, batch.entry_ids):
             return elsewhere
         waiting = [
             row for row in self._claims(batch) if (row["state"], row["company_id"]) != ("PLANNED", batch.company_id)
@@ -207,7 +207,7 @@ class Journal(Records):
             f"{other['company_id']}, which is {other['state']} (the first is {other['first']}): nothing was sent; {way_out}"
         )
 
-    def _exported_elsewhere(self, batch: BatchRequest) -> str:
+    def exported_elsewhere(self, batch_id: str, entry_ids: Iterable[str]) -> str:
         """Return why entries of a batch are not sent that a person recorded as exported elsewhere, "" for none."""
         rows = self.rows(
             "SELECT event_id, code, person, facts FROM events WHERE code IN (?, ?) ORDER BY event_id",
@@ -215,12 +215,12 @@ class Journal(Records):
         )  # fmt: skip
         words = [(row, loaded(row["facts"])) for row in rows]
         undone = {facts["word"] for row, facts in words if row["code"] == EXPORTED_ELSEWHERE_UNDONE}
-        ids = {*batch.entry_ids}
+        ids = {*entry_ids}
         for row, facts in words:
             named = [entry["entry_id"] for entry in facts.get("entries", ()) if entry["entry_id"] in ids]
             if named and facts["word"] not in undone:
                 return (
-                    f"{len(named)} entries of batch {batch.batch_id} were exported elsewhere, as {row['person']} recorded (event "
+                    f"{len(named)} entries of batch {batch_id} were exported elsewhere, as {row['person']} recorded (event "
                     f"{row['event_id']}, the first is {named[0]}): nothing was sent; compose again without them"
                 )
         return ""

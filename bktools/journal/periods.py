@@ -32,7 +32,7 @@ from bktools.frames.sums import summed
 from bktools.journal.entry_data import HELD_BACK, INSERT_HELD_BACK, NEWEST_CLAIM_OF, digest_of
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import THE_OUTCOME, WITHDRAWN, Journal
-from bktools.journal.records import Row, loaded
+from bktools.journal.records import Row, dumped, loaded
 from bktools.journal.tables import opened, table_of, with_words
 from bktools.journal.writing import WritableJournal, open_for_writing
 from bktools.service import Service
@@ -79,6 +79,11 @@ _CHANGES = """
     SELECT period, state, person AS changed_by, at AS changed_at, json_extract(facts, '$.reason') AS reason
     FROM periods WHERE company_id = ?
 """
+# The newest verification of each month.
+_VERIFIED = """
+    SELECT period, at, person, facts FROM events WHERE event_id IN (
+        SELECT max(event_id) FROM events WHERE code = 'verified' AND company_id = ? GROUP BY period)
+"""
 _EVENTS = """
     SELECT code, state, batch_id, at, facts, person, login, machine, process FROM events
     WHERE (batch_id IS NULL AND company_id = ?1 AND period = ?2)
@@ -105,7 +110,8 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
         One row per month and currency, oldest first: company_id, period, state (OPEN, CLOSED), currency; the number and
         the exact amount of entries exported, in doubt (their batch's outcome is unknown), held_back by the closes of the
         month, and of those still open today; prepared_by, approved_by and applied_at (UTC) of the last close; changed_by,
-        changed_at (UTC) and reason of the last change of the state. Amounts of currencies are never added.
+        changed_at (UTC) and reason of the last change of the state; verified_by, verified_at (UTC), verified_against (the
+        ledger) and verified_result (JSON) of the last verification. Amounts of currencies are never added.
 
     Raises
     ------
@@ -140,14 +146,25 @@ def _months_of(journal: Journal, company_id: str) -> list[Row]:
     totals = totals_of(sent, held_back(journal, company_id, sent))
     changes = {row["period"]: row for row in journal.rows(_CHANGES, company_id)}
     closes = {row["period"]: row for row in closes_of(journal, company_id)}
-    months = {*changes, *closes, *(row["period"] for row in totals if row["period"])}
+    verified = {row["period"]: row for row in journal.rows(_VERIFIED, company_id)}
+    months = {*changes, *closes, *verified, *(row["period"] for row in totals if row["period"])}
     rows: list[Row] = []
     for month in sorted(months):
         last = closes.get(month, {})
         about = {"company_id": company_id, "period": month, "state": OPEN, **changes.get(month, {})}
         about |= {"applied_at": last.get("at")} | {name: last.get(name) for name in ("prepared_by", "approved_by")}
+        about |= _verification(verified.get(month))
         rows += [about | sums for sums in totals if sums["period"] == month] or [about]
     return rows
+
+
+def _verification(row: Row | None) -> dict[str, Any]:
+    """Return who verified a month when, against which ledger, and with what result, as far as somebody did."""
+    if row is None:
+        return {}
+    facts = loaded(row["facts"])
+    about = {"verified_by": row["person"], "verified_at": row["at"], "verified_against": facts["ledger"].get("name")}
+    return about | {"verified_result": dumped(facts["result"])}
 
 
 def close_period(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import time
 from collections.abc import Iterable, Iterator
@@ -150,12 +151,18 @@ class WritableJournal(Journal):
                     intent = {"sent_at": self._sent_at[batch_id], "settled_at": None}
                     change(self, connection, batch_id, "SENDING", "sending", {}, **intent)
                     body = self._whole_body(batch_id)
+                    self._require_not_elsewhere(batch_id, body)
                 self._log_state(batch_id, body)
                 self.require_in_place()
             except (JournalError, StorageError) as error:
                 self._take_back(batch_id, str(error))
                 raise
         return body
+
+    def _require_not_elsewhere(self, batch_id: str, body: bytes) -> None:
+        """Refuse to send a batch of which somebody said since it was claimed that an entry was exported elsewhere."""
+        if reason := self.exported_elsewhere(batch_id, json.loads(body).get("accountingEntryIds", ())):
+            raise JournalError(reason)
 
     def _whole_body(self, batch_id: str) -> bytes:
         (held,) = self.rows("SELECT body, body_sha256 FROM batches WHERE batch_id = ?", batch_id)

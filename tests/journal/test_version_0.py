@@ -194,7 +194,7 @@ def _see(folder: Path, position: str, event: int, digest: str) -> None:
         text = json.dumps(body | {"database": position, "position": 0, "event": event, "digest": digest})
         path.write_text(f"{hashlib.sha256(text.encode()).hexdigest()[:16]} {text}\n")
     # The database was copied before its last sender was settled.
-    for path in folder.rglob("*.log"):
+    for path in folder.rglob("*.marks"):
         lines = path.read_text().splitlines(keepends=True)
         path.write_text("".join(line for line in lines if json.loads(line.partition(" ")[2])["event"] <= event))
     for path in folder.rglob("about.json"):
