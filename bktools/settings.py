@@ -49,11 +49,13 @@ HOW_TO_CONFIGURE = (
 )
 
 
-@dataclass(frozen=True, repr=False)
 class Secret:
-    """Text that is shown only by `reveal`."""
+    """Text that is shown only by `reveal`: no repr, pickle, copy or `dataclasses.asdict` has it."""
 
-    _text: str
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
 
     def reveal(self) -> str:
         """Return the text."""
@@ -61,6 +63,18 @@ class Secret:
 
     def __repr__(self) -> str:
         return "Secret(…)"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._text == self._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __copy__(self) -> Secret:
+        return self
+
+    def __deepcopy__(self, _: object) -> Secret:
+        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         message = "a secret is not to be pickled"
@@ -441,14 +455,7 @@ def load_settings(
         values[setting] = item.metadata["read"](f"{setting} ({source})", value) if sourced else value
         unused = f"not set; {foreign[setting][1]} is not for {name}" if setting in foreign else "not set"
         sources[setting] = unused if values[setting] is None else source
-    companies, credentials = _companies(name, file, file_name)
-    if companies:
-        sources[COMPANIES] = f"[{name}.{COMPANIES}] in {file_name}"
-        values["company"] = companies.get(values["company"], values["company"])
-        # A company may have a credential of its own, in place of the environment's.
-        for setting, sourced in credentials.get(values["company"], {}).items():
-            values |= dict.fromkeys(_CREDENTIALS) | {setting: _secret(f"{setting} ({sourced[1]})", sourced[0])}
-            sources[setting] = sourced[1]
+    companies = _with_company(name, file, file_name, values, sources)
     return Settings(environment=name, companies=tuple(companies.items()), sources=sources, **values)
 
 
@@ -483,6 +490,20 @@ def _values_of(named: Sourced, file: Mapping[str, Any], file_name: Path) -> Valu
     table = {name: value for name, value in table.items() if name != COMPANIES}
     _refuse_unknown(table, where)
     return _values(table, where)
+
+
+def _with_company(
+    environment: str, file: Mapping[str, Any], file_name: Path, values: dict[str, Any], sources: dict[str, str]
+) -> dict[str, str]:
+    """Put the UUID of the company, and its own credential in place of the environment's; return the named companies."""
+    companies, credentials = _companies(environment, file, file_name)
+    if companies:
+        sources[COMPANIES] = f"[{environment}.{COMPANIES}] in {file_name}"
+        values["company"] = companies.get(values["company"], values["company"])
+        for setting, (text, source) in credentials.get(values["company"], {}).items():
+            values |= dict.fromkeys(_CREDENTIALS) | {setting: _secret(f"{setting} ({source})", text)}
+            sources[setting] = source
+    return companies
 
 
 def _companies(environment: str, file: Mapping[str, Any], file_name: Path) -> tuple[dict[str, str], dict[str, Values]]:

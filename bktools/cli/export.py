@@ -108,7 +108,9 @@ def compose(
         if is_piped:
             results.write_out(file.read_bytes())
             return
-    again = f"bktools export submit {in_shell(str(file))}{connection.same}"
+    # A name that begins with a hyphen would be read as an option.
+    shown = f"./{file}" if str(file).startswith("-") else str(file)
+    again = f"bktools export submit {in_shell(shown)}{connection.same}"
     if plan.batches.empty:
         again = "correct the entries that are not ready, then compose again; there is nothing to submit"
     results.report(f"\nWritten to {file}; nothing was sent. Next: {again}", **_facts_of(plan), file=file)

@@ -130,7 +130,7 @@ def compose_export_jobs(
     return ExportPlan(
         rows=ready,
         held=held,
-        plan_id=plan_digest(ready.column("batch_id").unique().to_pylist(), options),
+        plan_id=plan_digest(ready.column("batch_id").unique().to_pylist(), options, ready),
         options=options,
         unchecked=checker.unchecked(rows),
         provenance=provenance,

@@ -108,8 +108,8 @@ def _go_on(settings: Settings, source: Path | None, by: str) -> Restored:
     """Confirm, for this machine, a database that was restored with its own programs."""
     if source is not None:
         raise JournalError(
-            "the journal is a database: nothing was changed; restore it with pg_restore, then confirm it with bktools journal "
-            "restore --by NAME"
+            "the journal is a database: nothing was changed; restore it with pg_restore, then confirm it with "
+            f"{command_of(settings, 'journal restore')} --by NAME"
         )
     accepted: tuple[str, ...] = ()
     booked_twice: list[str] = []

@@ -26,11 +26,11 @@ from bktools.journal.folders import (
 )
 from bktools.journal.lock import LOCKS
 from bktools.journal.postgres import Postgres, is_database, location_of
-from bktools.journal.records import Facts, Records, Row, loaded
+from bktools.journal.records import Facts, Records, Row, command_for, loaded
 from bktools.journal.sent_log import FOLDER, SentLog, another_journal, imports, read_about
 from bktools.journal.sqlite import File, Sqlite
 from bktools.journal.undelivered import UndeliveredAnswers
-from bktools.settings import SANDBOX, Settings
+from bktools.settings import Settings
 
 # Entries that a person recorded as exported outside of this journal, and that this was wrong.
 EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE = "exported_elsewhere", "exported_elsewhere_undone"
@@ -327,8 +327,7 @@ THE_OUTCOME = '--outcome "accepted|released" --evidence "..." --by NAME'
 
 def command_of(settings: Settings, words: str) -> str:
     """Return a command ready to be run: it names the environment of the settings."""
-    named = "--sandbox" if settings.environment == SANDBOX else f"--environment {in_shell(settings.environment)}"
-    return f"bktools {words} {named}"
+    return command_for(settings.environment, words)
 
 
 def has_none_yet(settings: Settings) -> bool:

@@ -103,7 +103,7 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
         for row in file.rows("SELECT batch_id FROM batches WHERE state = 'SENDING'"):
             raise JournalError(
                 f"batch {row['batch_id']} was being sent by a process that ended: nothing was moved; look it up with "
-                "bktools export status (without BKTOOLS_JOURNAL) first"
+                f"{command_of(settings, 'export status')} (without BKTOOLS_JOURNAL) first"
             )
         database = stack.enter_context(_Target(Postgres(settings.journal), origin))
         database.machine = file.machine

@@ -17,8 +17,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, Self
 
+from bktools.caller import in_shell
 from bktools.journal import entry_data
 from bktools.journal.schema import LIVE_STATES
+from bktools.settings import SANDBOX
 
 ROWS_AT_ONCE = 10_000
 
@@ -30,6 +32,11 @@ PATIENCE = 30.0
 Row = Mapping[str, Any]
 # The facts of an event, as they stand in its JSON.
 Facts = Mapping[str, Any]
+
+
+def command_for(environment: str, words: str) -> str:
+    """Return a command ready to be run: it names an environment."""
+    return f"bktools {words} {'--sandbox' if environment == SANDBOX else f'--environment {in_shell(environment)}'}"
 
 
 def named(login: str | None, machine: str | None = None, process: int | None = None) -> str:
@@ -228,9 +235,10 @@ class Records:
         """Return the reason not to send entries because a batch that has or had one was changed by hand, "" for none."""
         self.wanted(entry_ids)
         for row in self.rows(_CONTRADICTIONS_OF_WANTED):
+            verify = command_for(self.origin()["environment"], "journal verify")
             return (
                 f"{_contradiction(row)}. The journal {self.location} was changed by hand: nothing was sent; undo "
-                "that change, or restore a backup (bktools journal verify lists every such batch)"
+                f"that change, or restore a backup ({verify} lists every such batch)"
             )
         return ""
 

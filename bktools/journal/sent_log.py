@@ -24,7 +24,7 @@ from typing import Any
 from bktools import disk
 from bktools.errors import JournalError, StorageError
 from bktools.journal.lock import held
-from bktools.journal.records import PATIENCE, Records, loaded
+from bktools.journal.records import PATIENCE, Records, command_for, loaded
 
 log = logging.getLogger("bktools")
 
@@ -175,15 +175,17 @@ class SentLog:
         missing = self.lost()
         if not missing:
             return
-        first = min(missing, key=lambda line: line.at)
+        first, restore = min(missing, key=lambda line: line.at), self._command("journal restore")
         batches, companies = ({getattr(line, name) for line in missing} for name in ("batch_id", "company_id"))
         raise JournalError(
             f"the journal {self.journal.location} is an old copy: {len(batches)} batches of {len(companies)} companies,"
             f" sent since {first.at[:19]} UTC, are missing in it (the first is {first.batch_id} of company "
-            f"{first.company_id}): nothing was sent; restore a newer backup with bktools journal restore FILE, or keep "
-            "this copy with bktools journal restore --by NAME: a batch is UNKNOWN then if its line in the sent log "
-            "has no job"
+            f"{first.company_id}): nothing was sent; restore a newer backup with {restore} FILE --by NAME, or keep "
+            f"this copy with {restore} --by NAME: a batch is UNKNOWN then if its line in the sent log has no job"
         )
+
+    def _command(self, words: str) -> str:
+        return command_for(self._about["environment"], words)
 
     def alone(self, company_id: str) -> AbstractContextManager[None]:
         """Hold a lock that stops every other copy of the journal of this user from starting to send for a company."""
@@ -279,7 +281,7 @@ def another_journal(known: Mapping[str, Any], location: str) -> JournalError:
     way_out = (
         "set BKTOOLS_JOURNAL to that database, or put it into the config file as journal"
         if where.startswith("postgresql://")
-        else "move it there first (bktools journal move --by NAME)"
+        else f"move it there first ({command_for(known['environment'] or known['address'], 'journal move')} --by NAME)"
         if location.startswith("postgresql://")
         else f"set BKTOOLS_DATA_DIR to {Path(where).parent.parent}, or put that file back"
     )

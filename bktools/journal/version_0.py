@@ -146,10 +146,12 @@ def _said(row: Row) -> dict[str, Any]:
             facts |= {"senders": [_sender(name) for name in facts["senders"]]} if "senders" in facts else {}
             facts |= {"sender": _sender(facts["sender"])} if "sender" in facts else {}
             said = {"code": f"restore_{after.lower()}", "company_id": facts.get("company_id"), "facts": facts}
-        case "journal", "imported":
-            said = {"code": "imported", "facts": {"journal": thing, **json.loads(message)}}
-        case "journal", "moved":
-            said = {"code": "moved", "facts": {"to": message}}
+        case "journal", "imported" | "moved":
+            said = {
+                "code": after,
+                "facts": {"journal": thing, **json.loads(message)} if after == "imported" else {"to": message},
+            }
+
         case subject, _:
             said = {"code": f"{subject}_{after.lower()}", "facts": {"about": thing, **told}}
     return said
