@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import datetime as dt
 import pickle
 import sys
@@ -303,7 +305,7 @@ def test_addresses_that_are_taken(url):
     """What the settings take as an address, the client can be made with."""
     with bktools.connect(url, token="t", proxy=url) as service:
         assert service.settings.base_url == url
-        assert service._transport._open().http
+        assert service._transport._open(by_proxy=True).http
 
 
 def test_arguments_are_the_settings():
@@ -515,3 +517,13 @@ def test_a_company_may_have_a_token_of_its_own(tmp_path):
     with pytest.raises(ConfigurationError, match="takes a credential of its own as") as raised:
         with_companies(tmp_path, wrong)
     assert "own-token" not in str(raised.value)
+
+
+def test_no_copy_of_the_settings_shows_a_secret():
+    """Neither `dataclasses.asdict` nor a deep copy has more than the placeholder; equal secrets are equal."""
+    settings = load_settings(URL, token="shown-nowhere", proxy="http://jane:the-password@proxy.example:8080")
+    for text in (repr(dataclasses.asdict(settings)), repr(copy.deepcopy(settings)), repr(vars(settings))):
+        assert "shown-nowhere" not in text
+        assert "the-password" not in text
+    assert settings.token == Secret("shown-nowhere") != Secret("another")
+    assert len({Secret("a"), Secret("a")}) == 1
