@@ -32,7 +32,7 @@ import bktools
 from bktools.cli.exits import Exit
 from bktools.errors import BktoolsError
 from bktools.journal.backups import restore
-from bktools.journal.writing import open_for_writing
+from bktools.journal.journal import Journal
 from bktools.service import service as service_module
 from bktools.service.transport import Limits
 
@@ -57,7 +57,7 @@ class World:
         self.service = bktools.connect(
             address, token="t", requests_per_minute=0, data_dir=folder / "data", sent_log_dir=folder / "sent_log"
         )
-        with open_for_writing(self.service.settings) as journal:
+        with Journal(self.service.settings) as journal:
             self.path = journal.path
 
     def entries(self, batches: int) -> pd.DataFrame:
@@ -156,7 +156,7 @@ def flips(world: World, count: int) -> None:
 
 def _is_found(world: World) -> bool:
     try:
-        with open_for_writing(world.service.settings) as journal:
+        with Journal(world.service.settings) as journal:
             return bool(journal.problems())
     except BktoolsError:
         return True
@@ -166,7 +166,7 @@ def truncations(world: World, count: int) -> None:
     """Cut the journal's file or its log at any place: nothing is sent a second time."""
     plan = world.plan(4)
     bktools.load_export_jobs(service=world.service)
-    with open_for_writing(world.service.settings):
+    with Journal(world.service.settings):
         # While it is open, the newest events are in the log alone.
         world.finish(plan)
         whole = world.files()
@@ -246,7 +246,7 @@ def new_disks(world: World, count: int) -> None:
             if world.chance.random() < 0.5:
                 world.settle()
             backup = world.folder / f"backup-{number}-{len(backups)}.sqlite"
-            with open_for_writing(world.service.settings) as journal:
+            with Journal(world.service.settings) as journal:
                 journal.backup(backup)
             backups.append((backup, world.accepted()))
         if world.chance.random() < 0.5:

@@ -24,7 +24,8 @@ import bktools
 from bktools.cli.app import app
 from bktools.errors import JournalError
 from bktools.journal import postgres as postgres_module
-from bktools.journal.writing import open_for_writing
+from bktools.journal.journal import Journal
+from bktools.journal.records import named, this_user
 from bktools.settings import Secret
 
 WAYS = ("pg_restore", "psql", "volume", "new", "replica")
@@ -55,9 +56,8 @@ class Person:
 
     def machine(self) -> str:
         """Return the name of the machine in messages."""
-        with open_for_writing(self.service.settings) as journal:
-            assert journal.restores is not None
-            return journal.restores.sender()
+        with Journal(self.service.settings) as journal:
+            return named(this_user(), journal.sent_log.machine())
 
     def runs(self, line: str) -> None:
         """Run a printed command, with a name in the place of the placeholder."""
