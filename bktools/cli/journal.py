@@ -162,9 +162,10 @@ def rename(
     from bktools.journal.environments import rename as give_name
     from bktools.settings import load_settings
 
+    settings = connection.settings if connection.selected else load_settings(new)
     if connection.selected not in {None, new}:
         raise ArgumentError("NEW", f"must be the environment of the command, which is {connection.selected}", new)
-    location = give_name(load_settings(new), old, by=by)
+    location = give_name(settings, old, by=by)
     results.report(f"{location} is the journal of {new} now", journal=location, environment=new, before=old)
 
 
