@@ -114,9 +114,9 @@ def waive(
     evidence: str = option("--evidence TEXT", "Where you saw that none of these entries is booked.", REQUIRED),
     by: str = BY,
 ) -> None:
-    """Waive the confirmation of a machine that is gone, for a company and the dates of its entries.
+    """Waive the confirmation of a machine that is gone.
 
-    Entries with other dates, or without one, still wait.
+    It holds for a company and the dates of its entries that you looked up. Entries with other dates, or without one, still wait.
 
     Example: bktools journal waive bob@old-laptop#3f9c2a1b --from 2026-10-01 --to 2026-10-31 --evidence "ledger" --by Ada
     """

@@ -157,6 +157,7 @@ def test_the_main_path_is_read_by_a_program(command, world, request, monkeypatch
     if command in IN_A_DATABASE:
         postgres, database = request.getfixturevalue("postgres"), request.getfixturevalue("database")
         monkeypatch.setenv("BKTOOLS_DATA_DIR", str(tmp_path / "data"))
+        monkeypatch.setenv("BKTOOLS_SENT_LOG_DIR", str(tmp_path / "sent_log"))
         invoke("journal")
         monkeypatch.setenv("BKTOOLS_JOURNAL", postgres.address(database))
         if command == "journal waive":
