@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import polars as pl
 
@@ -33,6 +34,15 @@ def with_sentences(findings: pl.DataFrame, words: Words, section: str, **forms: 
     return findings.join(distinct.with_columns(**texts), on=["check", "facts"], how="left", maintain_order="left")
 
 
-def facts_of(row: Mapping[str, str]) -> dict[str, object]:
-    """Return the facts of a row of findings."""
-    return dict(json.loads(row["facts"]))
+def facts_of_all(words: Words, facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the facts of several findings of one check for a sentence about all of them.
+
+    What they have in common stays as it is; texts that differ become a list of the first of them; other facts are unknown.
+    """
+    rows = list(facts)
+    merged = {}
+    for name in rows[0]:
+        values = list({json.dumps(row[name]): row[name] for row in rows}.values())
+        texts = [value for value in values if isinstance(value, str)]
+        merged[name] = values[0] if len(values) == 1 else words.listed(texts) if texts else None
+    return merged
