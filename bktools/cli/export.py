@@ -151,7 +151,7 @@ def submit(
     sent = bktools.submit_export_jobs(read.plan, apply=apply, wait=wait, others_export=others_export, service=service)
     questions = _unknown_outcomes(read.plan, service)
     results.say("")
-    _say_outcomes(sent)
+    _say_outcomes(sent, applied=apply)
     results.report(**_facts_of(read.plan), applied=apply, outcomes=sent, outcome_unknown=questions)
     if read.plan.batches.empty:
         results.say("Nothing was sent: no entry of the plan is ready.")
@@ -284,13 +284,12 @@ def _facts_of(plan: bktools.ExportPlan) -> dict[str, Any]:
     }
 
 
-def _say_outcomes(sent: pd.DataFrame) -> None:
-    from bktools.submit.export_jobs import WOULD_BE_SENT
-
+def _say_outcomes(sent: pd.DataFrame, *, applied: bool) -> None:
     for outcome, rows in sent.groupby("outcome", sort=False):
         results.say(_batches(rows, outcome))
-    failed = sent[(sent["outcome"] != "ACCEPTED") & (sent["message"] != WOULD_BE_SENT)]
-    for row in failed.to_dict("records"):
+    # In a dry run what is planned would be sent.
+    as_wanted = {"ACCEPTED"} if applied else {"ACCEPTED", "PLANNED"}
+    for row in sent[~sent["outcome"].isin(as_wanted)].to_dict("records"):
         results.say(f"batch {row['batch_id']} {row['outcome']}: {row['message']}")
 
 

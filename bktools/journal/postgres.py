@@ -16,7 +16,7 @@ from bktools import disk
 from bktools.caller import install_command
 from bktools.errors import ConfigurationError, JournalBusyError, JournalError, StorageError
 from bktools.journal import migrations, version_0
-from bktools.journal.records import LOCK_PATIENCE, PATIENCE, Database, Facts, Records, Row, this_process
+from bktools.journal.records import LOCK_PATIENCE, PATIENCE, Database, Facts, Records, Row, now, this_process
 from bktools.journal.rendering import POSTGRES, SCHEMA, WRITE_LOCK
 from bktools.journal.schema import SCHEMA_VERSION
 from bktools.settings import Secret
@@ -138,7 +138,7 @@ class Postgres(Database):
 
     def _upgrade(self, records: Records, origin: Facts) -> None:
         """Bring the tables to the present version in one transaction; those of the older version stay as the copy."""
-        set_aside = f"{SCHEMA}_version_0"
+        set_aside = f"{SCHEMA}_version_0_{now():%Y%m%d%H%M%S}"
         with ExitStack() as stack, self.transaction() as connection:
             if migrations.version_of(connection, self.location) == SCHEMA_VERSION:
                 return

@@ -14,17 +14,21 @@ import shutil
 import signal
 import tarfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
 import pytest
+from postgres_server import PASSWORD
 
 import bktools
 from bktools.errors import JournalError
 from bktools.journal.backups import restore
 from bktools.journal.journal import Journal
 from bktools.journal.records import loaded
+from bktools.journal.statements import record_not_booked
 from bktools.journal.writing import open_for_writing
+from bktools.settings import Secret
 
 HERE = Path(__file__).parent / "version_0"
 ADDRESS = "http://127.0.0.1:8765"
@@ -206,7 +210,27 @@ def test_a_database_is_upgraded_by_its_owner(shared, postgres):
     require_same(shared, expected("postgres"))
     with open_for_writing(shared.settings) as journal:
         assert journal.problems() == []
-        assert journal.rows("SELECT count(*) AS n FROM bktools_version_0.events")[0]["n"] >= len(
-            expected("postgres")["events"]
-        )
+        (copy,) = journal.rows("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'bktools_version_0_%'")
+        (events,) = journal.rows(f"SELECT count(*) AS number FROM {copy['nspname']}.events")
+        assert events["number"] >= len(expected("postgres")["events"])
         assert journal.sent_log.machine() == expected("postgres")["sender"].rpartition("#")[2]
+
+
+def test_a_member_of_the_team_waits_for_the_owner_and_keeps_the_rights(shared, postgres, database):
+    """Who is not the owner upgrades nothing and is told who can; afterwards the member's rights are those of the new tables."""
+    role = f"member_{os.getpid()}"
+    postgres.sql(f"CREATE ROLE {role} LOGIN PASSWORD '{PASSWORD}'", database)
+    postgres.sql(
+        f"GRANT USAGE ON SCHEMA bktools TO {role}; GRANT SELECT ON ALL TABLES IN SCHEMA bktools TO {role}", database
+    )
+    try:
+        member = replace(shared.settings, journal=Secret(postgres.address(database, role)))
+        with pytest.raises(JournalError, match="belong to the database user keeper: nothing was upgraded"):
+            Journal(member)
+        Journal(shared.settings).close()
+        with open_for_writing(member) as journal:
+            record_not_booked(journal, ACME, ["00000000-0000-4000-8000-00000000000a"], by="Bob", evidence="seen")
+            assert journal.problems() == []
+    finally:
+        postgres.sql(f"DROP OWNED BY {role}", database)
+        postgres.sql(f"DROP ROLE {role}")
