@@ -62,9 +62,6 @@ class DatabaseRestores:
     def see(self, *, anew: bool = False) -> None:
         """Write what this machine sees now, unless it lacks something that this machine has seen."""
         try:
-            if self.records.origin() != self.sent_log.origin:
-                # It belongs to another environment: nothing of it is remembered for this one.
-                return
             seen = self.sent_log.seen()
             last, position, restores = self.records.last_event(), self.database.position(), self._restores()
             if not (anew or self._agrees(seen, position, restores)):

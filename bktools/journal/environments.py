@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from bktools.errors import ConfigurationError, JournalError
 from bktools.journal.folders import FILE
 from bktools.journal.journal import Journal
 from bktools.journal.records import this_user
+from bktools.journal.sent_log import ABOUT, FOLDER, read_about
 from bktools.journal.writing import WritableJournal
 from bktools.settings import Settings, folder_name_of, name_of
 
@@ -63,6 +65,10 @@ def rename(settings: Settings, old: str, *, by: str) -> str:
         )
     for root in (settings.data_dir, settings.sent_log_dir):
         _rename(root / folder_name_of(old), root / folder_name_of(new))
+    for folder in (settings.state_dir / FOLDER, settings.sent_log_dir / folder_name_of(new)):
+        about = read_about(folder)
+        if about and about["environment"] == old:
+            disk.replace_content(folder / ABOUT, json.dumps(about | {"environment": new}, indent=1).encode())
     if settings.journal is None and not (settings.state_dir / FILE).exists():
         raise JournalError(f"there is no journal of {old!r} in {settings.data_dir}: nothing was changed")
     with WritableJournal(settings) as journal:

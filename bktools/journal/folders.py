@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,12 @@ _MARKS, _SUFFIX, _OUTER_OF_SANDBOX, _SHARED, _ELSEWHERE = (
 def origin_of(settings: Settings) -> dict[str, str]:
     """Return the environment and the address that a journal is opened for."""
     return {"environment": environment_of(settings), "address": settings.identity}
+
+
+def is_own(settings: Settings, origin: Mapping[str, Any]) -> bool:
+    """Whether the origin of a journal is that of the settings; a bare address is the environment that has it."""
+    asked = origin_of(settings)
+    return origin == asked or ("://" in asked["environment"] and origin.get("address") == asked["address"])
 
 
 def environment_of(settings: Settings) -> str:
@@ -67,16 +73,22 @@ def journals_of_address(settings: Settings) -> list[dict[str, Any]]:
     return [about for about in abouts if about and about["address"] == settings.identity]
 
 
-def require_one_environment(settings: Settings, journal_id: str | None) -> None:
+def other_names(settings: Settings) -> list[dict[str, Any]]:
+    """Return what this machine knows of journals of the address under other environments' names."""
+    own = environment_of(settings)
+    return [about for about in journals_of_address(settings) if about["environment"] not in {"", own}]
+
+
+def require_one_environment(settings: Settings) -> None:
     """Refuse an address whose journal lies under another environment's name; both are named, and the way."""
     own = environment_of(settings)
-    for about in journals_of_address(settings):
-        if about["environment"] not in {"", own} and about["journal"] != journal_id:
-            raise JournalError(
-                f"the address {settings.identity} has its journal under the environment {about['environment']!r} "
-                f"({about['location']}), and is now used as {own!r}: nothing was sent or changed; use one name for it, or "
-                f"give its journal the new name: bktools journal rename {in_shell(about['environment'])} {in_shell(own)} --by NAME"
-            )
+    for about in other_names(settings):
+        rename = f"journal rename {in_shell(about['environment'])} {in_shell(own)} --by NAME"
+        raise JournalError(
+            f"the address {settings.identity} has its journal under the environment {about['environment']!r} "
+            f"({about['location']}), and is now used as {own!r}: nothing was sent or changed; use one name for it, or give its "
+            f"journal the new name: bktools {rename}"
+        )
 
 
 def _roots(settings: Settings) -> list[Path]:

@@ -17,8 +17,10 @@ from bktools.journal.folders import (
     FILE,
     environment_of,
     folder_of,
+    is_own,
     journals_of_address,
     origin_of,
+    other_names,
     outer_folder,
     require_one_environment,
     take_folder_of_version_0,
@@ -75,6 +77,8 @@ class Journal(Records):
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        # The newest event about entries exported elsewhere, and what these events say.
+        self._elsewhere: tuple[int | None, dict[str, Row]] = (None, {})
         take_folder_of_version_0(settings)
         self.folder = folder_of(settings)
         self.path: Path | None = None
@@ -96,7 +100,9 @@ class Journal(Records):
             self.restores = None
             if isinstance(self._database, Postgres):
                 self.restores = DatabaseRestores(self, self._database, self.sent_log, self.command)
-                self.restores.see()
+                # What is of another environment, or of a second name, is not remembered.
+                if is_own(settings, self.origin()) and not other_names(settings):
+                    self.restores.see()
         except BaseException:
             self.close()
             raise
@@ -127,7 +133,7 @@ class Journal(Records):
         one of another environment or address unless `any_origin`.
         """
         self.require_in_place()
-        require_one_environment(self._settings, self.id)
+        require_one_environment(self._settings)
         if not any_origin:
             self._require_origin()
         if self.restores is not None:
@@ -152,6 +158,8 @@ class Journal(Records):
     def _require_origin(self) -> None:
         """Refuse a journal of another environment, and an address that nobody has accepted."""
         origin, asked = self.origin(), origin_of(self._settings)
+        if is_own(self._settings, origin):
+            return
         if origin["environment"] != asked["environment"]:
             renames = f"journal rename {in_shell(origin['environment'])} {in_shell(asked['environment'])} --by NAME"
             raise JournalError(
@@ -209,21 +217,28 @@ class Journal(Records):
 
     def exported_elsewhere(self, batch_id: str, entry_ids: Iterable[str]) -> str:
         """Return why entries of a batch are not sent that a person recorded as exported elsewhere, "" for none."""
-        rows = self.rows(
-            "SELECT event_id, code, person, facts FROM events WHERE code IN (?, ?) ORDER BY event_id",
-            EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE,
-        )  # fmt: skip
-        words = [(row, loaded(row["facts"])) for row in rows]
-        undone = {facts["word"] for row, facts in words if row["code"] == EXPORTED_ELSEWHERE_UNDONE}
-        ids = {*entry_ids}
-        for row, facts in words:
-            named = [entry["entry_id"] for entry in facts.get("entries", ()) if entry["entry_id"] in ids]
-            if named and facts["word"] not in undone:
-                return (
-                    f"{len(named)} entries of batch {batch_id} were exported elsewhere, as {row['person']} recorded (event "
-                    f"{row['event_id']}, the first is {named[0]}): nothing was sent; compose again without them"
-                )
-        return ""
+        events = self._events_elsewhere()
+        entries = [entry_id for entry_id in entry_ids if entry_id in events] if events else []
+        if not entries:
+            return ""
+        event = events[entries[0]]
+        return (
+            f"{len(entries)} entries of batch {batch_id} were exported elsewhere, as {event['person']} recorded (event "
+            f"{event['event_id']}, the first is {entries[0]}): nothing was sent; compose again without them"
+        )
+
+    def _events_elsewhere(self) -> dict[str, Row]:
+        """Return the event that says so by each entry that was exported elsewhere; read again when there are new ones."""
+        codes = (EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE)
+        newest = self.row("SELECT max(event_id) AS number FROM events WHERE code IN (?, ?)", *codes) or {}
+        if newest.get("number") != self._elsewhere[0]:
+            sql = "SELECT event_id, code, person, facts FROM events WHERE code IN (?, ?) ORDER BY event_id"
+            words = [(row, loaded(row["facts"])) for row in self.rows(sql, *codes)]
+            undone = {facts["word"] for row, facts in words if row["code"] == EXPORTED_ELSEWHERE_UNDONE}
+            standing = [(row, facts) for row, facts in words if facts["word"] not in undone]
+            events = {entry["entry_id"]: row for row, facts in standing for entry in facts.get("entries", ())}
+            self._elsewhere = (newest["number"], events)
+        return self._elsewhere[1]
 
     def waiting(self, company_id: str, dates: Iterable[str | None]) -> str:
         """Return why a company's entries of some dates wait for people who confirm a restored database, "" if they do not."""
@@ -296,7 +311,7 @@ class Journal(Records):
 
     def _refuse_to_forget(self, location: str) -> None:
         """Refuse to create a journal where export jobs were sent: an empty one would allow sending them again."""
-        require_one_environment(self._settings, None)
+        require_one_environment(self._settings)
         known = read_about(outer_folder(self._settings)) or next(iter(journals_of_address(self._settings)), {})
         if known and known["location"] != location:
             # A file that exists is moved to a new database, and is not forgotten.

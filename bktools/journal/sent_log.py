@@ -96,7 +96,6 @@ class SentLog:
         self.outer = outer
         self.folders = (inner / FOLDER, outer)
         self.journal = journal
-        self.origin = dict(origin)
         self._about = {"journal": journal.id, "location": journal.location, **origin}
 
     def write(self, line: SentLine) -> None:

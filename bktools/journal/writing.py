@@ -71,6 +71,12 @@ class WritableJournal(Journal):
         # When this process wrote that it sends a batch.
         self._sent_at: dict[str, str] = {}
 
+    def another_connection(self) -> WritableJournal:
+        """Open this journal, which was compared, once more for another thread."""
+        other = WritableJournal(self._settings)
+        other.machine = self.machine
+        return other
+
     @contextmanager
     def sending(self, company_id: str) -> Iterator[None]:
         """Hold the company's lock. Raise `JournalBusyError`, which names the process, when another one holds it."""

@@ -231,7 +231,7 @@ class Submission:
         try:
             self.go_on()
             # A thread needs its own connection to the journal.
-            with nullcontext(own) if own else open_for_writing(self.service.settings) as journal:
+            with nullcontext(own) if own else self.journal.another_connection() as journal:
                 return _Sender(journal, self, company_id).send(batch_ids)
         except Stopped:
             pass

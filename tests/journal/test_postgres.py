@@ -23,6 +23,7 @@ from bktools.export.plan import BatchRequest
 from bktools.journal import postgres as postgres_module
 from bktools.journal import writing as writing_module
 from bktools.journal.backups import restore
+from bktools.journal.environments import rename
 from bktools.journal.events import events_by_code
 from bktools.journal.journal import Journal, identity_of
 from bktools.journal.move import move
@@ -422,3 +423,38 @@ def test_the_command_moves_the_file(machine, postgres, database, monkeypatch):
     assert said == f"6 events are in {location_of(machine().journal)}; the file is closed and kept\n"
     with open_for_writing(load_settings()) as journal:
         assert journal.state_of("a")["state"] == "ACCEPTED"
+
+
+def test_a_colleague_names_the_address_alone(machine, tmp_path, postgres, database):
+    """The database has the journal of "live"; who has no config file uses it by the address, and others by its name."""
+    live = load_settings(
+        "live", env={}, base_url="https://books.example.com", data_dir=tmp_path / "ada", sent_log_dir=tmp_path / "ada-log",
+        journal=postgres.address(database),
+    )  # fmt: skip
+    with open_for_writing(live) as journal:
+        send(journal, "a", 1)
+    for _ in range(2):
+        with open_for_writing(machine("bob")) as journal:
+            assert journal.origin()["environment"] == "live"
+            assert "are in batch a" in journal.obstacle(batch("x", 1))
+    with open_for_writing(machine("bob")) as journal:
+        send(journal, "b", 2)
+    # With a name for the address the machine's own folders take it, too.
+    named = replace(live, data_dir=machine("bob").data_dir, sent_log_dir=machine("bob").sent_log_dir)
+    with pytest.raises(JournalError, match=r"journal rename https://books\.example\.com live"):
+        open_for_writing(named)
+    rename(named, "https://books.example.com", by="Bob")
+    with open_for_writing(named) as journal:
+        assert journal.problems() == []
+        assert sum(map(len, journal.sent_log.of_all().values())) == 2
+
+
+def test_a_database_of_another_environment_leaves_nothing_here(machine, tmp_path):
+    """Whoever looks at it by mistake is not bound to it: the environment begins its own journal afterwards."""
+    open_for_writing(machine()).close()
+    other = load_settings(
+        "https://staging.example.com", env={}, data_dir=tmp_path / "other", sent_log_dir=tmp_path / "other",
+        journal=machine().journal.reveal(),
+    )  # fmt: skip
+    Journal(other).close()
+    open_for_writing(replace(other, journal=None)).close()
