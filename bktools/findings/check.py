@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import polars as pl
 
 # error: it must not go on as it is. warning: a person should look. info: nothing is to be done.
@@ -80,32 +81,27 @@ def find(rows: pl.DataFrame, checks: Sequence[Check]) -> pl.DataFrame:
         facts (JSON, in which decimals are text and days ISO 8601).
     """
     flags = rows.select(check.fails.fill_null(value=False).alias(f"{number}") for number, check in enumerate(checks))
-    hidden = pl.repeat(value=False, n=len(rows), dtype=pl.Boolean, eager=True)
-    parts = [_NONE]
+    hidden = np.zeros(len(rows), dtype=bool)
+    parts = [_NONE.lazy()]
     for number, check in enumerate(checks):
-        fails = flags[f"{number}"]
-        if not fails.any():
+        if not flags[f"{number}"].any():
             continue
-        places = (fails & ~hidden).arg_true()
+        fails = flags[f"{number}"].to_numpy()
+        places = pl.Series(np.flatnonzero(fails & ~hidden), dtype=pl.UInt32)
         if check.ends:
             hidden |= fails
-        facts = rows[list(check.facts)][places] if check.facts else None
         parts.append(
-            pl.DataFrame({"row": places.cast(pl.UInt32)}).with_columns(
+            rows.lazy().select(
+                row=pl.lit(places),
                 number=pl.lit(number, pl.UInt32),
                 check=pl.lit(check.code),
                 severity=pl.lit(check.severity),
                 who=pl.lit(check.who),
-                facts=pl.lit("{}") if facts is None else facts.select(_json()).to_series(),
+                facts=pl.struct(check.facts).gather(places).struct.json_encode() if check.facts else pl.lit("{}"),
             )
         )
-    found = pl.concat(parts)
     order = pl.col("severity").replace_strict(dict(zip(SEVERITIES, range(3), strict=True)), return_dtype=pl.UInt8)
-    return found.sort(order, "number", "row", maintain_order=True)
-
-
-def _json() -> pl.Expr:
-    return pl.struct(pl.all()).struct.json_encode()
+    return pl.concat(parts).sort(order, "number", "row", maintain_order=True).collect()
 
 
 _NONE = pl.DataFrame(

@@ -40,7 +40,9 @@ class AccountCheck(Check):
 def _differs(code: str, field: str, erp: str, service: str, severity: str = WARNING) -> AccountCheck:
     """Return the check for different values of a field in chart and service."""
     facts, values = ("account", erp, service), (c(erp), c(service))
-    return AccountCheck(code, c(code), severity, SERVICE, facts, action=pl.lit("update"), field=pl.lit(field), values=values)
+    return AccountCheck(
+        code, c(code), severity, SERVICE, facts, action=pl.lit("update"), field=pl.lit(field), values=values
+    )
 
 
 def _too_long(field: str, column: str, fails: pl.Expr) -> AccountCheck:

@@ -28,23 +28,25 @@ FINDINGS = dict.fromkeys(
 
 def findings(tables: Tables) -> pl.DataFrame:
     """Return what the checks find."""
-    parts = [pl.DataFrame(schema=FINDINGS)]
+    parts = [pl.LazyFrame(schema=FINDINGS)]
     for table in dict.fromkeys(check.table for check in CHECKS):
         parts += _found(getattr(tables, table), [check for check in CHECKS if check.table == table], ABOUT.get(table))
-    return pl.concat(parts)
+    return pl.concat(parts).collect()
 
 
-def _found(rows: pl.DataFrame, checks: list[AccountCheck], about: pl.Expr | None) -> Iterator[pl.DataFrame]:
-    for (number,), found in find(rows, checks).group_by("number", maintain_order=True):
-        check = checks[int(str(number))]
+def _found(rows: pl.DataFrame, checks: list[AccountCheck], about: pl.Expr | None) -> Iterator[pl.LazyFrame]:
+    if rows.is_empty():
+        return
+    for found in find(rows, checks).partition_by("number", maintain_order=True):
+        check = checks[found["number"][0]]
         erp_value, service_value = check.values
-        subjects = rows[found["row"]].select(
-            **{name: c(name) if name in rows.columns else NOTHING for name in IDS},
+        subjects = rows.lazy().select(pl.all().gather(found["row"])).select(
+            **{name: c(name).cast(pl.String) if name in rows.columns else NOTHING for name in IDS},
             action=check.action, field=check.field, erp_value=erp_value, service_value=service_value,
             about=NOTHING if about is None else about,
         )  # fmt: skip
-        whole = pl.concat([found.select("check", "severity", "who", "facts"), subjects], how="horizontal")
-        yield whole.select(c(name).cast(kind) for name, kind in FINDINGS.items())
+        facts = found.lazy().select("check", "severity", "who", "facts")
+        yield pl.concat([facts, subjects], how="horizontal").select(FINDINGS.keys())
 
 
 def coverage(tables: Tables) -> pl.DataFrame:
@@ -95,7 +97,9 @@ def chart_match(tables: Tables) -> pl.DataFrame:
 
     An account that is spelled another way in the chart has findings of its own; one that is repeated counts once.
     """
-    used = tables.frames.categories.filter(~c.archived & (c.account_id != "")).select("company_id", "account_id").unique()
+    used = (
+        tables.frames.categories.filter(~c.archived & (c.account_id != "")).select("company_id", "account_id").unique()
+    )
     respelled = tables.accounts.filter(c.twin.is_not_null()).select(KEY)
     doubled = tables.doubled.select(*KEY, in_chart=c.chart_rows > 0, in_service=c.service_rows > 0)
     account = named(pl.coalesce(c.code, c.erp_code), c.external_id, c.name)
@@ -132,7 +136,8 @@ def chart_match(tables: Tables) -> pl.DataFrame:
 
 def unused_accounts(tables: Tables) -> pl.DataFrame:
     """Return the active accounts that no category uses."""
-    return tables.unused_accounts.select(*KEY, c.id.alias("account_id"), "code", "name")
+    listed = tables.frames.known.filter(tables.is_unused)
+    return listed.select(*KEY, c.id.alias("account_id"), "code", "name")
 
 
 # Each table that is handed over, by its name, and the columns that it is sorted by: every one that two rows may differ in,

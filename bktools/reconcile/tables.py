@@ -22,7 +22,13 @@ from bktools.reconcile.verbs import RULES
 c = pl.col
 KEY = ("company_id", "external_id")
 # The columns of an account on each side, and their names in `pairs`.
-OURS = {"line": "line", "name": "erp_name", "code": "erp_code", "archived": "erp_archived", "tax_code_external_id": "erp_tax"}
+OURS = {
+    "line": "line",
+    "name": "erp_name",
+    "code": "erp_code",
+    "archived": "erp_archived",
+    "tax_code_external_id": "erp_tax",
+}
 THEIRS = {"id": "account_id", "name": "name", "code": "code", "archived": "archived", "tax_code_external_id": "tax"}
 IS_EMPTY = c.external_id.fill_null("") == ""
 # In an imported list an empty value is unknown, because the list may lack the column.
@@ -84,12 +90,15 @@ class Tables:
         sides = [self.frames.chart, self.frames.known]
         digests = [side.select(_DIGEST).to_series() for side in sides]
         # Few values are repeated, and counting digests takes a fraction of the time of counting texts.
-        repeated = pl.concat([digest.filter(digest.is_duplicated()) for digest in digests if digest.n_unique() < len(digest)] or [digests[0].clear()])
+        repeated = pl.concat(
+            [digest.filter(digest.is_duplicated()) for digest in digests if digest.n_unique() < len(digest)]
+            or [digests[0].clear()]
+        )
         rows = [
-            side.filter(digest.is_in(repeated.implode())).select(*KEY, "code", "name", in_chart=pl.lit(is_chart))
+            side.lazy().filter(digest.is_in(repeated.implode())).select(*KEY, "code", "name", in_chart=pl.lit(is_chart))
             for side, digest, is_chart in zip(sides, digests, (True, False), strict=True)
         ]
-        return (
+        counted = (
             pl.concat(rows)
             .filter(~IS_EMPTY)
             .group_by(KEY)
@@ -98,8 +107,8 @@ class Tables:
                 service_rows=(~c.in_chart).sum(),
                 account=named(c.code, c.external_id, c.name).min(),
             )
-            .filter((c.chart_rows > 1) | (c.service_rows > 1))
         )
+        return counted.filter((c.chart_rows > 1) | (c.service_rows > 1)).collect()
 
     @cached_property
     def pairs(self) -> pl.DataFrame:
@@ -113,7 +122,9 @@ class Tables:
         alone = pl.concat([known.select(KEY), theirs], how="horizontal").filter(~is_matched)
         rows = pl.concat(
             [
-                pl.concat([ours, beside], how="horizontal").with_columns(in_chart=True, in_service=places.is_not_null()),
+                pl.concat([ours, beside], how="horizontal").with_columns(
+                    in_chart=True, in_service=places.is_not_null()
+                ),
                 alone.with_columns(in_chart=False, in_service=True),
             ],
             how="diagonal",
@@ -149,14 +160,15 @@ class Tables:
         ambiguous, so its row has no values.
         """
         doubled = self.doubled.with_columns(in_chart=c.chart_rows > 0, in_service=c.service_rows > 0)
-        rows = pl.concat([self.pairs.filter(self.remarkable), doubled], how="diagonal").with_columns(
+        rows = pl.concat([self.pairs.filter(self.remarkable), doubled], how="diagonal").lazy().with_columns(
             pl.col("chart_rows", "service_rows").fill_null(1),
             pl.col(*DIFFERENCES).fill_null(value=False),
             is_charted=c.company_id.is_in(self.charts["company_id"].implode()),
         )
         rows = rows.with_columns(
             code_differs=c.code_differs & without_zeros(c.erp_code).ne_missing(without_zeros(c.code)),
-            code_lost_zeros=c.code_differs & (without_zeros(c.erp_code) == without_zeros(c.code)).fill_null(value=False),
+            code_lost_zeros=c.code_differs
+            & (without_zeros(c.erp_code) == without_zeros(c.code)).fill_null(value=False),
             is_new=c.in_chart & ~c.in_service,
             is_gone=c.in_service & ~c.in_chart & c.is_charted,
             is_single=(c.chart_rows <= 1) & (c.service_rows <= 1),
@@ -164,7 +176,7 @@ class Tables:
             is_long_name=_is_long(c.erp_name),
             is_long_code=_is_long(c.erp_code),
         )
-        rows = rows.with_columns(is_total=c.is_new & is_total(c.erp_name, c.erp_code))
+        rows = rows.with_columns(is_total=c.is_new & is_total(c.erp_name, c.erp_code)).collect().lazy()
         for name, spelling in (("looks_like", spelled), ("zeros_like", without_zeros)):
             rows = rows.join(_twins(rows, spelling).rename({"twin": name}), on=KEY, how="left")
         ours, theirs = named(c.erp_code, c.external_id, c.erp_name), named(c.code, c.external_id, c.name)
@@ -186,30 +198,31 @@ class Tables:
             external_id_length=c.external_id.str.len_chars(),
             name_length=c.erp_name.str.len_chars(),
             code_length=c.erp_code.str.len_chars(),
-        )
+        ).collect()
 
     @cached_property
     def coverage(self) -> pl.DataFrame:
         """One row per category, with its account and its state."""
         accounts = (
             self.frames.known.filter(self._is_used)
+            .lazy()
             .group_by("company_id", account_id=c.id)
-            .agg(
-                pl.col("external_id", "code").min(),
-                account_name=c.name.min(),
-                is_archived=c.archived.any(),
-            )
+            .agg(pl.col("external_id", "code").min(), account_name=c.name.min(), is_archived=c.archived.any())
+            .collect()
+            .lazy()
         )
         ids = accounts.select(KEY).unique()
         taxes = (
-            self.frames.chart.filter(~IS_EMPTY & c.external_id.is_in(ids["external_id"].implode()))
+            self.frames.chart.lazy()
+            .select(*KEY, "tax_code_external_id")
+            .filter(~IS_EMPTY)
             .join(ids, on=KEY, how="semi")
             .group_by(KEY)
             .agg(erp_tax=c.tax_code_external_id.first(), rows=pl.len())
             .filter(c.rows == 1)
             .drop("rows")
         )
-        decided = self.accounts.join(ids, on=KEY, how="semi").select(*KEY, "is_gone", "action")
+        decided = self.accounts.lazy().select(*KEY, "is_gone", "action").join(ids, on=KEY, how="semi")
         state = (
             pl.when(c.account_id.fill_null("") == "")
             .then(pl.lit("no_account"))
@@ -222,7 +235,7 @@ class Tables:
             .otherwise(pl.lit("covered"))
         )
         return (
-            self.frames.categories.rename({"id": "category_id"})
+            self.frames.categories.lazy().rename({"id": "category_id"})
             .join(accounts, on=["company_id", "account_id"], how="left")
             .join(taxes, on=KEY, how="left")
             .join(decided, on=KEY, how="left")
@@ -234,19 +247,20 @@ class Tables:
                 account=named(c.code, c.external_id, c.account_name),
                 category=pl.coalesce(c.name, c.category_id),
             )
+            .collect()
         )
 
     @cached_property
-    def unused_accounts(self) -> pl.DataFrame:
-        """Active accounts that no category of their company uses; of companies that have a category."""
+    def is_unused(self) -> pl.Series:
+        """Which known accounts are active and used by no category of their company, if the company has categories."""
         asked = self.frames.categories["company_id"].unique()
         is_active = c.id.is_not_null() & c.archived.ne_missing(other=True)
-        return self.frames.known.filter(~self._is_used, is_active, c.company_id.is_in(asked.implode()))
+        return self.frames.known.select(~self._is_used & is_active & c.company_id.is_in(asked.implode())).to_series()
 
     @cached_property
     def unused(self) -> pl.DataFrame:
         """One row per company with active accounts that no category uses: how many."""
-        return _counted(self.unused_accounts)
+        return _counted(self.frames.known.select("company_id").filter(self.is_unused))
 
     @cached_property
     def uncharted(self) -> pl.DataFrame:
@@ -276,15 +290,16 @@ class Tables:
     def alike(self) -> pl.DataFrame:
         """One row per account of the chart alone whose external ID looks like one of the service: in what they differ."""
         rows = self.accounts.filter(c.is_new & c.looks_like.is_not_null())
-        return rows.with_columns(differing=differences(c.external_id, c.looks_like))
+        return rows if rows.is_empty() else rows.with_columns(differing=differences(c.external_id, c.looks_like))
 
     @cached_property
     def _is_used(self) -> pl.Series:
         """Which known accounts the categories of their company use."""
-        used = self.frames.categories.select("company_id", id=c.account_id).drop_nulls().unique()
+        used = self.frames.categories.lazy().select("company_id", id=c.account_id).drop_nulls().unique().collect()
         # Few accounts have one of the IDs, and a join of all would take most of the time.
-        rows = self.frames.known.select("company_id", "id").with_row_index().filter(c.id.is_in(used["id"].implode()))
-        return _flags(rows.join(used, on=["company_id", "id"], how="semi")["index"], len(self.frames.known))
+        rows = self.frames.known.lazy().select("company_id", "id").with_row_index().filter(c.id.is_in(used["id"].implode()))
+        places = rows.join(used.lazy(), on=["company_id", "id"], how="semi").select("index").collect()
+        return _flags(places["index"], len(self.frames.known))
 
     def _single(self, side: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of a side whose external ID is there, and is not repeated on either side."""
@@ -319,7 +334,7 @@ def _flags(places: pl.Series, length: int) -> pl.Series:
     return pl.Series(flags)
 
 
-def _twins(rows: pl.DataFrame, spelling: Callable[[pl.Expr], pl.Expr]) -> pl.DataFrame:
+def _twins(rows: pl.LazyFrame, spelling: Callable[[pl.Expr], pl.Expr]) -> pl.LazyFrame:
     """Return the first similar external ID of the other side for accounts of one side alone, of companies that have both."""
     alone = rows.filter(
         (c.is_new | c.is_gone) & c.is_new.any().over("company_id") & c.is_gone.any().over("company_id")

@@ -1,4 +1,4 @@
-"""Amounts, numbers, days and months as a person reads them, in each language. They are formatted here and nowhere else."""
+"""Amounts, numbers, days, months and quotations as a person reads them, in each language. They are formatted here and nowhere else."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ class Style:
         Formats of `strftime`.
     months : tuple of str
         The names of the months.
+    quotes : str
+        The two quotation marks.
     """
 
     thousands: str
@@ -30,14 +32,15 @@ class Style:
     day: str
     moment: str
     months: tuple[str, ...]
+    quotes: str
 
 
 _ENGLISH = "January February March April May June July August September October November December"
 _GERMAN = "Januar Februar März April Mai Juni Juli August September Oktober November Dezember"
 
 STYLES: Mapping[str, Style] = {
-    "en": Style(",", ".", "%Y-%m-%d", "%Y-%m-%d %H:%M UTC", tuple(_ENGLISH.split())),
-    "de": Style(".", ",", "%d.%m.%Y", "%d.%m.%Y %H:%M UTC", tuple(_GERMAN.split())),
+    "en": Style(",", ".", "%Y-%m-%d", "%Y-%m-%d %H:%M UTC", tuple(_ENGLISH.split()), '""'),
+    "de": Style(".", ",", "%d.%m.%Y", "%d.%m.%Y %H:%M UTC", tuple(_GERMAN.split()), "„“"),
 }
 
 
@@ -60,6 +63,18 @@ def shown(amount: Any, currency: str | None, language: str = "en") -> str:
     style = STYLES[language]
     text = style.point.join(filter(None, (whole.replace(",", style.thousands), decimals)))
     return text.removeprefix("-") if Decimal(str(amount)) == 0 else text
+
+
+def quoted(text: str, language: str = "en") -> str:
+    """Return a text in quotation marks.
+
+    Examples
+    --------
+    >>> quoted("0400"), quoted("0400", "de")
+    ('"0400"', '„0400“')
+    """
+    first, last = STYLES[language].quotes
+    return f"{first}{text}{last}"
 
 
 def number(value: Any, language: str = "en") -> str:
