@@ -13,12 +13,14 @@ import bktools
 from bktools.cli.exits import Exit
 from bktools.close.entries import FATES
 from bktools.export.checks import CHECKS as OF_ENTRIES
+from bktools.findings.check import SEVERITIES
 from bktools.journal.schema import ACCOUNT_STATES, BATCH_STATES
 from bktools.ledger.checks import CHECKS as OF_LEDGERS
 from bktools.ledger.checks import STATUSES
 from bktools.reconcile.checks import CHECKS as OF_ACCOUNTS
 from bktools.reports.folder import TABLES
 from bktools.submit import outcomes
+from bktools.wording import Words, words
 
 GUIDE = Path(bktools.__file__).parent / "guide"
 BLOCK = re.compile(r"(<!-- made from the code: ([a-z ]+) -->\n\n).*?(<!-- end -->\n)", re.DOTALL)
@@ -74,11 +76,26 @@ def _entries(severities: str) -> Callable[[], str]:
 
 
 def _accounts() -> str:
-    rows = (
-        (f"`{check.name}`", re.sub(r"\{.*'(\w+)'\)\}", r"\1", check.severity), plain(check.message), check.who)
-        for check in OF_ACCOUNTS
-    )
-    return table("finding, severity, what is the case: what to do, who", rows)
+    """Return a row for each check, with its severity for things in use, and all who act."""
+    texts = words("en")
+
+    def rows() -> Iterator[tuple[str, ...]]:
+        for code in dict.fromkeys(check.code for check in OF_ACCOUNTS):
+            checks = [check for check in OF_ACCOUNTS if check.code == code]
+            severity = min((check.severity for check in checks), key=SEVERITIES.index)
+            who = ", ".join(dict.fromkeys(texts.name("role", check.who) for check in checks))
+            yield f"`{code}`", severity, texts(f"account.{code}.many"), _step(texts, f"account.{code}.do"), who
+
+    return table("finding, severity, what is the case, what to do, who", rows())
+
+
+def _step(texts: Words, key: str) -> str:
+    """Return a step; of one that depends on a fact, that of each case."""
+    if not texts.facts_of(key):
+        return texts(key)
+    field, section = re.findall(r"\{(\w+):name (\w+)\}", str(texts.texts[key]))[0]
+    codes = [name.split(".")[1] for name in texts.texts if name.startswith(f"{section}.")]
+    return "; ".join(texts(key, **{field: code}) for code in codes)
 
 
 def _ledger() -> str:

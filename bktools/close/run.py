@@ -34,6 +34,7 @@ from bktools.service import Service
 from bktools.snapshots.tables import load_categories, load_employees
 from bktools.submit.accounts import create_with
 from bktools.submit.export_jobs import Submission
+from bktools.wording import words
 
 Result = TypeVar("Result")
 
@@ -150,7 +151,7 @@ class Closing:
         in_doubt = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
         actions = Actions(
             rows, findings=_of_month(findings, history, month, compose), coverage=coverage.to_pylist(),
-            accounts=after.table("findings").to_pylist(), jobs=jobs if self.apply else [], created=created, own=own,
+            accounts=after.table("findings", words("en")).to_pylist(), jobs=jobs if self.apply else [], created=created, own=own,
             unknown_outcomes={batch: journal.command(f"export resolve {batch} {THE_OUTCOME}") for batch in in_doubt},
             import_accounts=journal.command("accounts import FILE"),
         )  # fmt: skip

@@ -31,6 +31,7 @@ from bktools.journal.records import this_process
 from bktools.reports.html import report_of
 from bktools.reports.pictures import PICTURES, pictures_of
 from bktools.reports.workbook import workbook_of
+from bktools.wording import words
 
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 2
@@ -72,9 +73,9 @@ TABLES: dict[str, tuple[str, Callable[[Close], pa.Table]]] = {
         lambda close: pa.Table.from_pylist([{**job.keys, "entries": job.entries} for job in close.figures.jobs], JOBS),
     ),
     "reconciliation.csv": (
-        "what differs between the chart of accounts and the service", lambda close: close.after.table("findings"),
+        "what differs between the chart of accounts and the service", lambda close: close.after.table("findings", words("en")),
     ),
-    "actions.csv": ("what would make each account agree with the chart", lambda close: close.after.table("actions")),
+    "actions.csv": ("what would make each account agree with the chart", lambda close: close.after.table("actions", words("en"))),
     "coverage.csv": ("each category with its account", lambda close: close.tables["coverage"]),
     "categories.csv": ("the categories, as the service has them", lambda close: close.tables["categories"]),
     "employees.csv": ("the employees, as the service has them", lambda close: close.tables["employees"]),
