@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 import polars as pl
 import pyarrow as pa
@@ -28,25 +29,26 @@ FINDINGS = dict.fromkeys(
 
 def findings(tables: Tables) -> pl.DataFrame:
     """Return what the checks find."""
-    parts = [pl.LazyFrame(schema=FINDINGS)]
+    parts = [pl.DataFrame(schema=FINDINGS)]
     for table in dict.fromkeys(check.table for check in CHECKS):
-        parts += _found(getattr(tables, table), [check for check in CHECKS if check.table == table], ABOUT.get(table))
-    return pl.concat(parts).collect()
+        rows = getattr(tables, table)
+        if len(rows):
+            subject = {name: c(name).cast(pl.String) if name in rows.columns else NOTHING for name in IDS}
+            subject["about"] = ABOUT.get(table, NOTHING)
+            checks = [check for check in CHECKS if check.table == table]
+            parts.append(find(rows, checks, partial(_beside, subject)))
+    return pl.concat(parts, how="diagonal").select(FINDINGS.keys())
 
 
-def _found(rows: pl.DataFrame, checks: list[AccountCheck], about: pl.Expr | None) -> Iterator[pl.LazyFrame]:
-    if rows.is_empty():
-        return
-    for found in find(rows, checks).partition_by("number", maintain_order=True):
-        check = checks[found["number"][0]]
-        erp_value, service_value = check.values
-        subjects = rows.lazy().select(pl.all().gather(found["row"])).select(
-            **{name: c(name).cast(pl.String) if name in rows.columns else NOTHING for name in IDS},
-            action=check.action, field=check.field, erp_value=erp_value, service_value=service_value,
-            about=NOTHING if about is None else about,
-        )  # fmt: skip
-        facts = found.lazy().select("check", "severity", "who", "facts")
-        yield pl.concat([facts, subjects], how="horizontal").select(FINDINGS.keys())
+def _beside(subject: Mapping[str, pl.Expr], check: AccountCheck) -> dict[str, pl.Expr]:
+    erp_value, service_value = check.values
+    return {
+        **subject,
+        "action": check.action,
+        "field": check.field,
+        "erp_value": erp_value,
+        "service_value": service_value,
+    }
 
 
 def coverage(tables: Tables) -> pl.DataFrame:

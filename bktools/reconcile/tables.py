@@ -55,6 +55,16 @@ DIFFERENCES: Mapping[str, Difference] = {
 }
 
 
+# The states of a category by its account: the first that is so.
+STATES: Mapping[str, pl.Expr] = {
+    "no_account": c.account_id.fill_null("") == "",
+    "unknown_account": c.external_id.is_null(),
+    "archived_account": c.is_archived,
+    "to_be_archived_account": c.is_gone | (c.action == "archive"),
+    "covered": pl.lit(value=True),
+}
+
+
 def named(code: pl.Expr, external_id: pl.Expr, name: pl.Expr) -> pl.Expr:
     """Return how a person calls an account: its code, or without one its external ID, and its name."""
     return pl.concat_str(pl.coalesce(code, external_id), name, separator=" ", ignore_nulls=True)
@@ -160,10 +170,14 @@ class Tables:
         ambiguous, so its row has no values.
         """
         doubled = self.doubled.with_columns(in_chart=c.chart_rows > 0, in_service=c.service_rows > 0)
-        rows = pl.concat([self.pairs.filter(self.remarkable), doubled], how="diagonal").lazy().with_columns(
-            pl.col("chart_rows", "service_rows").fill_null(1),
-            pl.col(*DIFFERENCES).fill_null(value=False),
-            is_charted=c.company_id.is_in(self.charts["company_id"].implode()),
+        rows = (
+            pl.concat([self.pairs.filter(self.remarkable), doubled], how="diagonal")
+            .lazy()
+            .with_columns(
+                pl.col("chart_rows", "service_rows").fill_null(1),
+                pl.col(*DIFFERENCES).fill_null(value=False),
+                is_charted=c.company_id.is_in(self.charts["company_id"].implode()),
+            )
         )
         rows = rows.with_columns(
             code_differs=c.code_differs & without_zeros(c.erp_code).ne_missing(without_zeros(c.code)),
@@ -223,24 +237,14 @@ class Tables:
             .drop("rows")
         )
         decided = self.accounts.lazy().select(*KEY, "is_gone", "action").join(ids, on=KEY, how="semi")
-        state = (
-            pl.when(c.account_id.fill_null("") == "")
-            .then(pl.lit("no_account"))
-            .when(c.external_id.is_null())
-            .then(pl.lit("unknown_account"))
-            .when(c.is_archived)
-            .then(pl.lit("archived_account"))
-            .when(c.is_gone | (c.action == "archive"))
-            .then(pl.lit("to_be_archived_account"))
-            .otherwise(pl.lit("covered"))
-        )
         return (
-            self.frames.categories.lazy().rename({"id": "category_id"})
+            self.frames.categories.lazy()
+            .rename({"id": "category_id"})
             .join(accounts, on=["company_id", "account_id"], how="left")
             .join(taxes, on=KEY, how="left")
             .join(decided, on=KEY, how="left")
             .with_columns(
-                state=state,
+                state=pl.coalesce(pl.when(is_so).then(pl.lit(state)) for state, is_so in STATES.items()),
                 first_tax=c.erp_tax.min().over("company_id", "tax_code_id"),
                 last_tax=c.erp_tax.max().over("company_id", "tax_code_id"),
                 of_this_name=pl.len().over("company_id", "name"),
@@ -297,7 +301,12 @@ class Tables:
         """Which known accounts the categories of their company use."""
         used = self.frames.categories.lazy().select("company_id", id=c.account_id).drop_nulls().unique().collect()
         # Few accounts have one of the IDs, and a join of all would take most of the time.
-        rows = self.frames.known.lazy().select("company_id", "id").with_row_index().filter(c.id.is_in(used["id"].implode()))
+        rows = (
+            self.frames.known.lazy()
+            .select("company_id", "id")
+            .with_row_index()
+            .filter(c.id.is_in(used["id"].implode()))
+        )
         places = rows.join(used.lazy(), on=["company_id", "id"], how="semi").select("index").collect()
         return _flags(places["index"], len(self.frames.known))
 

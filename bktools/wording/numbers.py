@@ -73,8 +73,8 @@ def quoted(text: str, language: str = "en") -> str:
     >>> quoted("0400"), quoted("0400", "de")
     ('"0400"', '„0400“')
     """
-    first, last = STYLES[language].quotes
-    return f"{first}{text}{last}"
+    quotes = STYLES[language].quotes
+    return f"{quotes[0]}{text}{quotes[1]}"
 
 
 def number(value: Any, language: str = "en") -> str:
