@@ -13,14 +13,14 @@ import bktools
 from bktools.cli.exits import Exit
 from bktools.close.entries import FATES
 from bktools.export.checks import CHECKS as OF_ENTRIES
+from bktools.findings.check import SEVERITIES
 from bktools.journal.schema import ACCOUNT_STATES, BATCH_STATES
 from bktools.ledger.checks import CHECKS as OF_LEDGERS
 from bktools.ledger.checks import STATUSES
 from bktools.reconcile.checks import CHECKS as OF_ACCOUNTS
 from bktools.reports.folder import TABLES
 from bktools.submit import outcomes
-from bktools.wording import words
-from bktools.wording.numbers import capitalized
+from bktools.wording import Words, words
 
 ENGLISH = words("en")
 GUIDE = Path(bktools.__file__).parent / "guide"
@@ -39,7 +39,6 @@ OF_A_LEDGER = VALUES | {
     "account": "its account", "booked_account": "an account", "money": "the amount", "booked_money": "an amount",
     "expected": "its own", "ledger_until": "an earlier day", "booked_date": "another day", "date": "its day",
 }  # fmt: skip
-NOUNS = {"account": "an account", "accounts": "accounts"}
 # Meanings of fates, which the code has as names alone.
 MEANING_OF_FATE = {
     "exported": "accepted by the service in an export job of this month",
@@ -78,25 +77,26 @@ def _entries(severities: str) -> Callable[[], str]:
 
 
 def _accounts() -> str:
-    rows = (
-        (f"`{check.code}`", check.severity, *worded(f"account.{check.code}"), ENGLISH.name("role", check.who))
-        for check in {check.code: check for check in OF_ACCOUNTS}.values()
-    )
-    return table("finding, severity, what is the case, what to do, who", rows)
+    """Return a row for each check, with its severity for things in use, and all who act."""
+    texts = words("en")
+
+    def rows() -> Iterator[tuple[str, ...]]:
+        for code in dict.fromkeys(check.code for check in OF_ACCOUNTS):
+            checks = [check for check in OF_ACCOUNTS if check.code == code]
+            severity = min((check.severity for check in checks), key=SEVERITIES.index)
+            who = ", ".join(dict.fromkeys(texts.name("role", check.who) for check in checks))
+            yield f"`{code}`", severity, texts(f"account.{code}.many"), _step(texts, f"account.{code}.do"), who
+
+    return table("finding, severity, what is the case, what to do, who", rows())
 
 
-def worded(key: str) -> tuple[str, str]:
-    """Return the fact and the step of a code without their values, for a command."""
-    texts = [ENGLISH.texts[f"{key}.{form}"] for form in ("one", "do")]
-    fact, step = (text if isinstance(text, str) else text["command"] for text in texts)
-    return without_values(fact), without_values(step)
-
-
-def without_values(text: str) -> str:
-    """Return a text in which a noun stands for an account or a category, and a dot-dot-dot for any other value."""
-    without_parts = re.sub(r"\{\w+:if [^}]*\}", "", text)
-    filled = re.sub(r"\{(\w+)(?::[^}]*)?\}", lambda fact: NOUNS.get(fact[1], "…"), without_parts)
-    return capitalized(filled).replace("account an account", "account").replace("|", "\\|")
+def _step(texts: Words, key: str) -> str:
+    """Return a step; of one that depends on a fact, that of each case."""
+    if not texts.facts_of(key):
+        return texts(key)
+    field, section = re.findall(r"\{(\w+):name (\w+)\}", str(texts.texts[key]))[0]
+    codes = [name.split(".")[1] for name in texts.texts if name.startswith(f"{section}.")]
+    return "; ".join(texts(key, **{field: code}) for code in codes)
 
 
 def _ledger() -> str:

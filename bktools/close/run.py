@@ -36,6 +36,7 @@ from bktools.service import Service
 from bktools.snapshots.tables import load_categories, load_employees
 from bktools.submit.accounts import create_with
 from bktools.submit.export_jobs import Submission
+from bktools.wording import words
 
 Result = TypeVar("Result")
 

@@ -1,4 +1,4 @@
-"""Amounts, numbers, days and months as a person reads them, in each language. They are formatted here and nowhere else."""
+"""Amounts, numbers, days, months and quotations as a person reads them, in each language. They are formatted here and nowhere else."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ class Style:
         Formats of `strftime`.
     months : tuple of str
         The names of the months.
+    quotes : str
+        The two quotation marks.
     percent : str
         The sign of a share, with the space before it.
     day_in_cells, share_in_cells : str
@@ -34,6 +36,7 @@ class Style:
     day: str
     moment: str
     months: tuple[str, ...]
+    quotes: str
     percent: str
     day_in_cells: str
     share_in_cells: str
@@ -44,19 +47,13 @@ _GERMAN = "Januar Februar März April Mai Juni Juli August September Oktober Nov
 
 STYLES: Mapping[str, Style] = {
     "en": Style(
-        ",", ".", "%Y-%m-%d", "%Y-%m-%d %H:%M UTC", tuple(_ENGLISH.split()), "%", "yyyy-mm-dd", "+0.0%;-0.0%;0%"
+        ",", ".", "%Y-%m-%d", "%Y-%m-%d %H:%M UTC", tuple(_ENGLISH.split()), '""', "%", "yyyy-mm-dd", "+0.0%;-0.0%;0%",
     ),
     "de": Style(
-        ".",
-        ",",
-        "%d.%m.%Y",
-        "%d.%m.%Y %H:%M UTC",
-        tuple(_GERMAN.split()),
-        "\N{NO-BREAK SPACE}%",
-        "dd.mm.yyyy",
+        ".", ",", "%d.%m.%Y", "%d.%m.%Y %H:%M UTC", tuple(_GERMAN.split()), "„“", "\N{NO-BREAK SPACE}%", "dd.mm.yyyy",
         "+0.0 %;-0.0 %;0 %",
     ),
-}
+}  # fmt: skip
 
 
 def shown(amount: Any, currency: str | None, language: str = "en") -> str:
@@ -78,6 +75,18 @@ def shown(amount: Any, currency: str | None, language: str = "en") -> str:
     style = STYLES[language]
     text = style.point.join(filter(None, (whole.replace(",", style.thousands), decimals)))
     return text.removeprefix("-") if Decimal(str(amount)) == 0 else text
+
+
+def quoted(text: str, language: str = "en") -> str:
+    """Return a text in quotation marks.
+
+    Examples
+    --------
+    >>> quoted("0400"), quoted("0400", "de")
+    ('"0400"', '„0400“')
+    """
+    quotes = STYLES[language].quotes
+    return f"{quotes[0]}{text}{quotes[1]}"
 
 
 def number(value: Any, language: str = "en") -> str:
