@@ -35,7 +35,7 @@ from bktools.wording import words
 
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 2
-LIBRARIES = ("duckdb", "httpx", "jinja2", "msgspec", "pandas", "pyarrow")
+LIBRARIES = ("httpx", "jinja2", "msgspec", "pandas", "polars", "pyarrow")
 
 WORKBOOK = "month-end.xlsx"
 REPORT = "report.html"
