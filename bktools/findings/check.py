@@ -105,7 +105,7 @@ def find(
                 check=pl.lit(check.code),
                 severity=pl.lit(check.severity),
                 who=pl.lit(check.who),
-                facts=pl.struct(check.facts).gather(places).struct.json_encode() if check.facts else pl.lit("{}"),
+                facts=_facts_at(places, check) if check.facts else pl.lit("{}"),
                 # A constant has no rows.
                 **{name: it.gather(places) if it.meta.root_names() else it for name, it in beside(check).items()},
             )
@@ -114,6 +114,17 @@ def find(
         return _NONE
     order = pl.col("severity").replace_strict(dict(zip(SEVERITIES, range(3), strict=True)), return_dtype=pl.UInt8)
     return pl.concat(parts, how="diagonal").sort(order, "number", "row", maintain_order=True).collect()
+
+
+def facts_of(rows: pl.DataFrame, places: pl.Series, check: Check) -> pl.Series:
+    """Return the facts that a check knows of some rows as JSON, in which decimals are text and days ISO 8601."""
+    if not check.facts:
+        return pl.repeat("{}", len(places), dtype=pl.String, eager=True)
+    return rows.select(_facts_at(places, check)).to_series()
+
+
+def _facts_at(places: pl.Series, check: Check) -> pl.Expr:
+    return pl.struct(check.facts).gather(places).struct.json_encode()
 
 
 _NONE = pl.DataFrame(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
 import polars as pl
@@ -42,6 +44,15 @@ def fact_and_step(words: Words, fact: str, step: str) -> pl.Expr:
     return pl.format(words("sentence.fact_and_step", fact="{}", step="{}"), fact, step)
 
 
-def facts_of(row: Mapping[str, str]) -> dict[str, object]:
-    """Return the facts of a row of findings."""
-    return dict(msgspec.json.decode(row["facts"]))
+def facts_of_all(words: Words, facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the facts of several findings of one check for a sentence about all of them.
+
+    What they have in common stays as it is; texts that differ become a list of the first of them; other facts are unknown.
+    """
+    rows = list(facts)
+    merged = {}
+    for name in rows[0]:
+        values = list({json.dumps(row[name]): row[name] for row in rows}.values())
+        texts = [value for value in values if isinstance(value, str)]
+        merged[name] = values[0] if len(values) == 1 else words.listed(texts) if texts else None
+    return merged

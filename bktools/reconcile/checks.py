@@ -80,7 +80,7 @@ HAS_TAX = c.erp_tax.is_not_null()
 
 CHECKS: tuple[AccountCheck, ...] = (
     AccountCheck(
-        "missing_in_service", c.action == "create", WARNING, PREPARER, ("account", "known_since", "never_imported"),
+        "missing_in_service", c.action == "create", WARNING, PREPARER, ("account", "known_since", "none_imported"),
         action=pl.lit("create"),
     ),
     AccountCheck("missing_in_erp_archived", c.is_gone & c.archived, INFO, PREPARER, ("account",), action=c.action),

@@ -206,7 +206,7 @@ class Tables:
             erp_zeros=pl.when(is_short).then(c.external_id).otherwise(c.erp_code),
             service_zeros=pl.when(is_short).then(c.zeros_like).otherwise(c.code),
             known_since=pl.lit(self.imported.day, pl.String),
-            never_imported=pl.lit(self.imported.never, pl.Boolean),
+            none_imported=pl.lit(self.imported.none, pl.Boolean),
             # What sentences name of a text that is too long.
             most=pl.lit(LONGEST_TEXT),
             external_id_length=c.external_id.str.len_chars(),

@@ -200,7 +200,7 @@ def measure(accounts: int, few: tuple[int, int], rounds: int, *, peers: bool) ->
 
 def write(rows: Sequence[Row], versions: str, *, path: Path = RESULTS) -> None:
     """Write the section of these benchmarks, and leave the others as they are."""
-    about = machine("duckdb", "pandas", "pyarrow") + (f"; peers {versions}" if versions else "")
+    about = machine("polars", "pandas", "pyarrow") + (f"; peers {versions}" if versions else "")
     lines = [
         "`python tests/benchmarks/run.py reconcile` writes this section.",
         "",

@@ -52,7 +52,7 @@ def _both(**values: object):
 CASES = {
     "missing_in_service": (
         [_without("accounts")], WARNING, PREPARER, "create",
-        MACHINES | {"known_since": None, "never_imported": None},
+        MACHINES | {"known_since": None, "none_imported": None},
     ),
     "missing_in_erp": ([_without("chart")], WARNING, SERVICE, "archive", MACHINES),
     "missing_in_erp, archived unknown": (
@@ -234,13 +234,13 @@ def test_findings_depend_on_the_content_alone(seed):
 
 
 @pytest.mark.parametrize(
-    ("state", "known"), [("IMPORTED", {"known_since": "2026-10-31"}), ("CREATED", {"never_imported": True})]
+    ("state", "known"), [("IMPORTED", {"known_since": "2026-10-31"}), ("CREATED", {"none_imported": True})]
 )
 def test_what_is_not_known_ages_with_the_list(state, known):
     """A missing account is not among those known here, as of the last list; a frame without dates says no date."""
     rows = changed([_without("accounts")])
     moment = pd.Timestamp("2026-10-31T08:00Z")
-    nothing = MACHINES | {"known_since": None, "never_imported": None}
+    nothing = MACHINES | {"known_since": None, "none_imported": None}
     for dated, expected in ({"updated_at": moment, "state": state}, nothing | known), ({}, nothing):
         found = reconciled(rows, **dated).findings
         facts = found.loc[found["check"] == "missing_in_service", "facts"].to_list()

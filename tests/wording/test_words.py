@@ -27,6 +27,7 @@ EXAMPLES: dict[str, Any] = {
     "moment": "2026-10-06T08:05:00+00:00",
     "list": ["a", "b", "c", "d"],
     "named": [3, 5],
+    "values": ["12.50"],
     "each": [],
     "names": [],
     "quoted": "text",
@@ -65,7 +66,7 @@ def test_each_sentence_can_be_made(language: str):
                 assert kind in _WRITERS or texts.has(f"noun.{kind}.one"), f"{key}: {spec}"
             # Two places of a sentence may write one fact in two forms.
             facts.setdefault(field, "2026-10-06" if kind == "name" else EXAMPLES.get(kind, 3 if kind else "text"))
-        assert texts(key, **facts)
+        assert texts(key, **(dict.fromkeys(texts.facts_of(key), 5) | facts))
 
 
 def test_each_check_has_all_forms():
