@@ -13,7 +13,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.adapter import sentence
 from bktools.export.plan import ExportPlan
 from bktools.frames.columns import amounts_of, in_one_scale, tables_in_one_scale, with_column, with_missing
 from bktools.frames.names import in_reading_order
@@ -53,7 +52,6 @@ def entries_of(
     month: str,
     sent: pa.Table,
     jobs: Sequence[Mapping[str, Any]],
-    findings: Sequence[Mapping[str, Any]],
     words: Words,
     assumed: frozenset[str] = frozenset(),
 ) -> pa.Table:
@@ -64,7 +62,7 @@ def entries_of(
     `to_do` are the sentences of the reason, in a language, and `facts` are what they tell (JSON). Of the categories
     `assumed`, the account becomes known when the planned accounts are created.
     """
-    rows = _of_file(plan, jobs, findings, assumed)
+    rows = _of_file(plan, jobs, assumed)
     ids = pc.if_else(pc.equal(rows["reason"], "duplicate"), pa.scalar(None, TEXT), rows["id"])
     is_repeated = pc.is_in(sent["entry_id"], pc.drop_null(ids).combine_chunks())
     journal = _of_journal(sent.filter(pc.or_kleene(pc.equal(sent["period"], month), is_repeated)), rows, ids, month)
@@ -78,9 +76,7 @@ def entries_of(
     return table.sort_by(keys).select(order)
 
 
-def _of_file(
-    plan: ExportPlan, jobs: Sequence[Mapping[str, Any]], findings: Sequence[Mapping[str, Any]], assumed: frozenset[str]
-) -> pa.Table:
+def _of_file(plan: ExportPlan, jobs: Sequence[Mapping[str, Any]], assumed: frozenset[str]) -> pa.Table:
     """Return all entries of the file with fate, reason and facts, as far as the file and this run tell them."""
     ready, waiting = plan.rows, plan.held
     waiting = waiting.drop_columns([name for name in waiting.column_names if name.startswith("exported_")])
@@ -91,10 +87,6 @@ def _of_file(
         reasons.append(OF_OUTCOME.get(job["outcome"], PLANNED_ACCOUNT if category in assumed else PLANNED))
         known.append(_facts_of(reasons[-1], job))
     ready = _with(ready, reason=reasons, facts=known)
-    facts = {(row["check"], row["id"], row.get("line")): row["facts"] for row in findings}
-    lines = waiting["line"].to_pylist() if "line" in waiting.column_names else [None] * len(waiting)
-    keys = zip(waiting["reason"].to_pylist(), waiting["id"].to_pylist(), lines, strict=True)
-    waiting = _with(waiting, facts=[facts.get(key) for key in keys])
     rows = pa.concat_tables(tables_in_one_scale(ready, waiting), promote_options="permissive")
     fates = [OF_REASON.get(reason, HELD) for reason in rows["reason"].to_pylist()]
     rows = _complete(_with(rows, fate=fates))
@@ -114,7 +106,7 @@ def _with_sentences(table: pa.Table, words: Words) -> pa.Table:
     pairs = list(zip(table["reason"].to_pylist(), table["facts"].to_pylist(), strict=True))
     told = {(reason, facts): json.loads(facts) for reason, facts in {*pairs} if facts is not None}
     for column, form in (("message", "one"), ("to_do", "do")):
-        texts = {pair: sentence(words, f"entry.{pair[0]}", form, facts) for pair, facts in told.items()}
+        texts = {pair: words(f"entry.{pair[0]}.{form}", **facts) for pair, facts in told.items()}
         table = _with(table, **{column: [texts.get(pair, "") for pair in pairs]})
     return table
 

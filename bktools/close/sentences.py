@@ -8,7 +8,6 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from bktools.close.actions import ENTRY, EXPORT_JOB, IDS, Action, Thing, facts_text
-from bktools.close.adapter import TOLD, sentence
 from bktools.close.figures import NO_REASON
 from bktools.contract.rules import UUID_PATTERN
 from bktools.frames.sums import NOTHING, Sum, Valued, by_currency
@@ -35,9 +34,9 @@ def said(words: Words, action: Action, *, most: int = 3) -> Said:
     facts |= first.facts if first is not None and is_one else {}
     return Said(
         f"{who} ({visible_line(action.person)})" if action.person else who,
-        sentence(words, action.key, do, facts),
+        words(f"{action.key}.{do}", **facts),
         words.listed([_listed(words, action, thing) for thing in action.things], most=most, between="; "),
-        sentence(words, action.key, why, facts),
+        words(f"{action.key}.{why}", **facts),
     )
 
 
@@ -59,7 +58,7 @@ def name_of(words: Words, thing: Thing) -> str:
 def detail_of(words: Words, action: Action, thing: Thing) -> str:
     """Return what is known of one of several things alone; "" where all of them have the same reason."""
     key = f"{action.key}.one"
-    if len(action.things) == 1 or TOLD in action.facts or words.facts_of(key) <= action.facts.keys():
+    if len(action.things) == 1 or words.facts_of(key) <= action.facts.keys():
         return ""
     return words(key, **{**thing.facts, **action.facts})
 

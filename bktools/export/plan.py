@@ -21,14 +21,13 @@ from bktools.errors import PlanError
 from bktools.export.rendered import findings_in, not_ready_in, sentences_by_check
 from bktools.findings.check import ERROR, SEVERITIES
 from bktools.frames.batches import BatchRequest
-from bktools.frames.codes import counted, short
 from bktools.frames.columns import days_of, with_column
 from bktools.frames.names import FIRST, in_reading_order
 from bktools.frames.results import Result
 from bktools.frames.schema import COUNT, DATE, TEXT, split_lines, to_pandas
 from bktools.frames.sums import Sum, money_of, number_of_entries, summed, sums_of
 from bktools.wording import words
-from bktools.wording.numbers import shown
+from bktools.wording.numbers import counted, shown
 
 BATCHES = pa.schema({"batch_id": TEXT, "company_id": TEXT, "entries": COUNT, "first_date": DATE, "last_date": DATE})
 
@@ -240,7 +239,7 @@ class ExportPlan(Result):
         rows: list[Any] = list(needs_action.itertuples())
         reasons = pd.DataFrame(
             {
-                "reason": [f"{views.MARKS[row.severity]} {short(row.check)}" for row in rows],
+                "reason": [f"{views.MARKS[row.severity]} {words('en').name('entry', row.check)}" for row in rows],
                 # A currency stays beside its amount.
                 "value": [row.value.replace(" ", "\u00a0").replace(",\u00a0", ", ") for row in rows],
                 "entries": needs_action["entries"],

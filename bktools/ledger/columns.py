@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 
 from bktools.errors import InputError
 from bktools.frames import schema
-from bktools.frames.codes import counted
 from bktools.frames.engine import repeated_digests
 from bktools.ledger.inputs import Inputs, has_values
+from bktools.wording.numbers import counted
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]

@@ -8,10 +8,10 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools.errors import InputError
-from bktools.frames.codes import counted
 from bktools.frames.columns import tables_in_one_scale, with_column, with_missing
 from bktools.frames.engine import engine, in_memory, kept
 from bktools.frames.schema import ENTRY_DATA, split_lines, to_pandas
+from bktools.wording.numbers import counted
 
 # The columns that are compared, each with its noun, what is compared, and the text that is shown.
 COMPARED = {

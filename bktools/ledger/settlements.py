@@ -16,13 +16,14 @@ import pandas as pd
 
 from bktools.caller import name_of
 from bktools.errors import ArgumentError
-from bktools.frames.codes import counted, sentence
+from bktools.frames.codes import sentence
 from bktools.frames.schema import IN_DOUBT
 from bktools.ledger.findings import account_of, money_of, posting_of
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.match import DAYS, match_ledger
 from bktools.ledger.steps import BY_DAY
 from bktools.visible import first_of
+from bktools.wording.numbers import counted
 
 # An entry with one of these is booked once.
 ARRIVED = {"booked", "another_date", "in_a_sum"}

@@ -31,7 +31,6 @@ from bktools.journal.records import this_process
 from bktools.reports.html import report_of
 from bktools.reports.pictures import PICTURES, pictures_of
 from bktools.reports.workbook import workbook_of
-from bktools.wording import words
 
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 2
