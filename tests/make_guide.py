@@ -6,14 +6,14 @@ Each stands between two comments of its page, the first of which names it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import bktools
 from bktools.cli.exits import Exit
 from bktools.close.entries import FATES
 from bktools.export.checks import CHECKS as OF_ENTRIES
-from bktools.findings.check import SEVERITIES
+from bktools.findings.check import SEVERITIES, Check
 from bktools.journal.schema import ACCOUNT_STATES, BATCH_STATES
 from bktools.ledger.checks import CHECKS as OF_LEDGERS
 from bktools.ledger.checks import STATUSES
@@ -66,34 +66,33 @@ def table(headings: str, rows: Iterable[Iterable[object]]) -> str:
     return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
 
 
-def _entries(severities: str) -> Callable[[], str]:
-    def rows() -> Iterator[tuple[str, ...]]:
-        for check in OF_ENTRIES:
-            if check.severity in severities:
-                yield f"`{check.name}`", plain(check.fact), plain(check.to_do), check.who
-
-    return lambda: table("reason, what is the case, what to do, who", rows())
-
-
-def _accounts() -> str:
-    """Return a row for each check, with its severity for things in use, and all who act."""
+def _checks(section: str, checks: Iterable[Check], severities: Collection[str] = SEVERITIES) -> str:
+    """Return a row for each check of some severities, with its severity for things in use, and all who act."""
     texts = words("en")
+    codes: dict[str, list[Check]] = {}
+    for check in checks:
+        codes.setdefault(check.code, []).append(check)
 
     def rows() -> Iterator[tuple[str, ...]]:
-        for code in dict.fromkeys(check.code for check in OF_ACCOUNTS):
-            checks = [check for check in OF_ACCOUNTS if check.code == code]
-            severity = min((check.severity for check in checks), key=SEVERITIES.index)
-            who = ", ".join(dict.fromkeys(texts.name("role", check.who) for check in checks))
-            yield f"`{code}`", severity, texts(f"account.{code}.many"), _step(texts, f"account.{code}.do"), who
+        for code, items in codes.items():
+            severity = min((check.severity for check in items), key=SEVERITIES.index)
+            who = ", ".join(dict.fromkeys(texts.name("role", check.who) for check in items))
+            if severity in severities:
+                yield f"`{code}`", severity, plain(str(texts.texts[f"{section}.{code}.many"])), _step(texts, f"{section}.{code}.do"), who
 
-    return table("finding, severity, what is the case, what to do, who", rows())
+    return table("code, severity, what is the case, what to do, who", rows())
 
 
 def _step(texts: Words, key: str) -> str:
-    """Return a step; of one that depends on a fact, that of each case."""
-    if not texts.facts_of(key):
+    """Return a step; of one that depends on a case, that of each case; any other fact is a dot-dot-dot."""
+    facts = dict.fromkeys(texts.facts_of(key), "…")
+    if not facts:
         return texts(key)
-    field, section = re.findall(r"\{(\w+):name (\w+)\}", str(texts.texts[key]))[0]
+    template = str(texts.texts[key])
+    cases = re.findall(r"\{(\w+):name (\w+)\}", template)
+    if not cases:
+        return re.sub(r"\{[^{}]*\}", "…", template)
+    field, section = cases[0]
     codes = [name.split(".")[1] for name in texts.texts if name.startswith(f"{section}.")]
     return "; ".join(texts(key, **{field: code}) for code in codes)
 
@@ -121,9 +120,9 @@ def _outcomes(meanings: dict[str, tuple[str, str | None]], states: Iterable[str]
 # By its name in the comment.
 BLOCKS: dict[str, Callable[[], str]] = {
     "fates": lambda: table("fate, meaning", ((f"`{fate}`", MEANING_OF_FATE[fate]) for fate in FATES)),
-    "errors of entries": _entries("error"),
-    "warnings of entries": _entries("warning, info"),
-    "findings of accounts": _accounts,
+    "errors of entries": lambda: _checks("entry", OF_ENTRIES, SEVERITIES[:1]),
+    "warnings of entries": lambda: _checks("entry", OF_ENTRIES, SEVERITIES[1:]),
+    "findings of accounts": lambda: _checks("account", OF_ACCOUNTS),
     "statuses of the ledger": _ledger,
     "outcomes of export jobs": lambda: _outcomes(outcomes.MEANINGS, (*BATCH_STATES, "BLOCKED")),
     "outcomes of accounts": lambda: _outcomes(outcomes.OF_ACCOUNTS, ACCOUNT_STATES),
