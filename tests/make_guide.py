@@ -22,6 +22,7 @@ from bktools.reports.folder import TABLES
 from bktools.submit import outcomes
 from bktools.wording import Words, words
 
+ENGLISH = words("en")
 GUIDE = Path(bktools.__file__).parent / "guide"
 BLOCK = re.compile(r"(<!-- made from the code: ([a-z ]+) -->\n\n).*?(<!-- end -->\n)", re.DOTALL)
 
@@ -38,14 +39,15 @@ OF_A_LEDGER = VALUES | {
     "account": "its account", "booked_account": "an account", "money": "the amount", "booked_money": "an amount",
     "expected": "its own", "ledger_until": "an earlier day", "booked_date": "another day", "date": "its day",
 }  # fmt: skip
+NOUNS = {"account": "an account", "accounts": "accounts"}
 # Meanings of fates, which the code has as names alone.
 MEANING_OF_FATE = {
     "exported": "accepted by the service in an export job of this month",
-    "exported before": "accepted in the close of an earlier month, and in the file again",
-    "in doubt": "sent, and nobody knows whether it arrived: see the page after-export",
+    "exported_before": "accepted in the close of an earlier month, and in the file again",
+    "in_doubt": "sent, and nobody knows whether it arrived: see the page after-export",
     "ready": "would be sent, or was tried and not sent; the reason says which",
-    "held back": "not sent, because a check failed; the reason says which",
-    "left out": "not of this close: dated after the month, of another company, or a copy of a line",
+    "held_back": "not sent, because a check failed; the reason says which",
+    "left_out": "not of this close: dated after the month, of another company, or a copy of a line",
 }
 MEANING_OF_STATUS = {
     "booked": "booked once, as exported",
@@ -127,7 +129,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "outcomes of export jobs": lambda: _outcomes(outcomes.MEANINGS, (*BATCH_STATES, "BLOCKED")),
     "outcomes of accounts": lambda: _outcomes(outcomes.OF_ACCOUNTS, ACCOUNT_STATES),
     "files of the folder": lambda: table(
-        "file, what it is", ((f"`{name}`", text) for name, (text, _) in TABLES.items())
+        "file, what it is",
+        ((f"`{name}`", ENGLISH(f"report.readme.{name.replace('.', '_')}")) for name in TABLES),
     ),
     "exit codes": lambda: table("code, meaning, what to do", ((f"{code:d}", code.text, code.to_do) for code in Exit)),
 }

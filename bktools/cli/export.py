@@ -17,7 +17,7 @@ from bktools.cli.options import REQUIRED, argument, option
 from bktools.cli.output import tell
 from bktools.cli.tables import show
 from bktools.errors import ArgumentError, PlanError
-from bktools.frames.codes import counted
+from bktools.wording.numbers import counted
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -87,8 +87,8 @@ def restore(
 
     Example: bktools journal restore bktools-journal-20261031T180000Z.sqlite --by Ada
     """
-    from bktools.frames.codes import counted
     from bktools.journal.backups import restore as put_back
+    from bktools.wording.numbers import counted
 
     done = put_back(connection.settings, source, by=by, evidence=evidence)
     status, others = f"bktools export status{connection.same}", ", ".join(done.unconfirmed)

@@ -194,7 +194,7 @@ def hand_over(
     CSV and JSON have all rows and columns.
     """
     from bktools.cli.tables import show
-    from bktools.frames.codes import counted
+    from bktools.wording.numbers import counted
 
     output, rows = _output.get(), len(frame)
     is_part, frame = output.summary or output.limit is not None, _part(frame)

@@ -12,8 +12,8 @@ import typer
 
 from bktools.cli.formats import is_number, texts_of
 from bktools.consoles import laid_out
-from bktools.frames.codes import counted
 from bktools.visible import width
+from bktools.wording.numbers import counted
 
 if TYPE_CHECKING:
     import pandas as pd

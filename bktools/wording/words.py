@@ -11,7 +11,9 @@ how a fact is written:
 `{amount:amount}`         the same without the currency
 `{count:number}`          a number
 `{count:entry}`           a number with a noun of the section `noun`
+`{share:percent}`         a change in percent, with its sign
 `{date:day}`              a day; also `month` and `moment`
+`{count:noun currency}`   the noun alone, for one thing or for several
 `{lines:list}`            the first of a list, and how many more there are
 `{lines:named line N}`    the same behind a noun of the section `noun`; the fact N counts all of them
 `{after:values}`          a list of values of the fact `field`, in the currency of the fact `currency`
@@ -32,6 +34,7 @@ import string
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from importlib.resources import files
 from typing import Any
 
@@ -175,6 +178,7 @@ _WRITERS: Mapping[str, Callable[[Words, Any, str, Mapping[str, Any]], str]] = {
     "money": _money,
     "amount": lambda words, value, _, facts: words.amount(value, facts["currency"]),
     "number": lambda words, value, _, __: numbers.number(value, words.language),
+    "percent": lambda words, value, _, __: numbers.percent(Decimal(str(value)), words.language),
     "day": lambda words, value, _, __: numbers.day(value, words.language),
     "month": lambda words, value, _, __: numbers.month(value, words.language),
     "moment": lambda words, value, _, __: numbers.moment(value, words.language),
@@ -182,6 +186,7 @@ _WRITERS: Mapping[str, Callable[[Words, Any, str, Mapping[str, Any]], str]] = {
     "named": _named,
     "values": _values,
     "name": lambda words, value, section, _: words.name(section, value),
+    "noun": lambda words, value, noun, _: words.noun(noun, value),
     "names": lambda words, value, section, _: ", ".join(words.name(section, code) for code in value),
     "quoted": lambda words, value, _, __: numbers.quoted(visible_line(str(value)), words.language),
     "short": lambda _, value, __, ___: one_line(str(value), SHOWN),

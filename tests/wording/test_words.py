@@ -16,7 +16,7 @@ ENGLISH, OTHERS = words("en"), [words(language) for language in LANGUAGES[1:]]
 
 # The forms that each check has.
 FORMS = {"name", "one", "many", "do", "do_many"}
-SECTIONS_OF_CHECKS = {"entry", "account"}
+SECTIONS_OF_CHECKS = {"entry", "account", "ledger", "step"}
 
 EXAMPLES: dict[str, Any] = {
     "money": {"EUR": Decimal("1234.5")},
