@@ -27,7 +27,7 @@ import platformdirs
 
 from bktools import views
 from bktools.addresses import is_loopback, normalised, normalised_host
-from bktools.consoles import readable
+from bktools.consoles import listed, readable
 from bktools.errors import ConfigurationError
 from bktools.wording import LANGUAGES
 
@@ -310,12 +310,14 @@ class Settings:
         return [*rows, *((f"companies.{name}", company_id, source) for name, company_id in self.companies)]
 
     def __repr__(self) -> str:
-        lines = ["Settings", *(f"  {name:<20} {value}  ({source})" for name, value, source in self.rows())]
-        return readable("\n".join(lines))
+        rows = [(name, "  ".join(filter(None, [value, f"({source})"]))) for name, value, source in self.rows()]
+        return readable("\n".join(["Settings", *listed(rows, indent="  ")]))
 
     def _repr_html_(self) -> str:
         rows = self.rows()
-        return views.heading("Settings") + views.table(["setting", "value", "from"], rows, total=len(rows))
+        return views.heading("Settings") + views.table(
+            ["setting", "value", "from"], rows, total=len(rows), shown=len(rows)
+        )
 
 
 def _shown(value: object) -> str:

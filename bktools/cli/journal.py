@@ -11,6 +11,7 @@ import typer
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import REQUIRED, argument, option
+from bktools.consoles import listed
 from bktools.errors import ArgumentError, ConfigurationError
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def show(context: typer.Context, connection: options.Connects) -> None:
             *(("other", f"{other['name']}: {other['relation'] or 'unknown'}") for other in others),
         ]
         results.report(
-            *(f"{name:<10} {value}" for name, value in rows), journal=journal.id, place=journal.location,
+            *listed(rows), journal=journal.id, place=journal.location,
             sent_log=journal.sent_log.folders, addresses=own, events=events,
             batches={row["state"]: row["batches"] for row in states}, others=others,
         )  # fmt: skip

@@ -167,10 +167,12 @@ class Reconciliation(Result):
         return self.__dict__ | {"_listed": tables.__getitem__}
 
     def __repr__(self) -> str:
-        return readable("\n  ".join(["; ".join(self._headings), *as_lines(self.findings)]))
+        return readable("\n".join(["; ".join(self._headings), *as_lines(self.findings, words("en"), "account")]))
 
     def _repr_html_(self) -> str:
-        return "".join(map(views.heading, self._headings)) + as_html(self.findings, "findings", ".summary")
+        return "".join(map(views.heading, self._headings)) + as_html(
+            self.findings, words("en"), "account", "findings", ".findings"
+        )
 
     @property
     def _headings(self) -> list[str]:

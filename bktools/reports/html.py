@@ -16,7 +16,7 @@ from pathlib import PurePath
 from typing import Any
 
 import pyarrow as pa
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader
 
 from bktools import views
 from bktools.close import sentences
@@ -99,10 +99,7 @@ class Listing:
 
 @cache
 def _pages(language: str) -> Environment:
-    pages = Environment(
-        loader=PackageLoader("bktools.reports"), autoescape=True, undefined=StrictUndefined, finalize=_text,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+    pages = views.templates("bktools.reports")
     texts = words(language)
     pages.filters |= {
         name: partial(_formatted, form, language)
@@ -137,11 +134,6 @@ def _script_words(texts: Words) -> dict[str, str]:
     style = STYLES[texts.language]
     keys = ("find", "all", "none", "show_all", "no_currency", "rows", "of_page")
     return {key: texts(f"report.script.{key}") for key in keys} | {"thousands": style.thousands, "point": style.point}
-
-
-def _text(value: object) -> object:
-    """Return what a template shows of a value: nothing for None; control characters and direction marks are visible."""
-    return value if hasattr(value, "__html__") else "" if value is None else visible(str(value))
 
 
 def _columns(texts: Words, currencies: Iterable[str]) -> list[tuple[str, str]]:
