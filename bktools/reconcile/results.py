@@ -119,7 +119,7 @@ def chart_match(tables: Tables) -> pl.DataFrame:
     )
     is_missing, names = ~c.in_chart, pl.format("{} ({})", c.account, c.erp_name)
     return (
-        tables.charts.select("company_id")
+        tables.charted.to_frame()
         .join(active, on="company_id", how="left")
         .group_by("company_id")
         .agg(

@@ -90,9 +90,16 @@ class Tables:
         """One row per company of the chart: the lengths of its codes that are numbers, and whether one begins with 0."""
         is_number = c.code.str.contains("^[0-9]+$")
         length = c.code.str.len_bytes().filter(is_number)
-        return self.frames.chart.group_by("company_id").agg(
-            shortest=length.min(), longest=length.max(), has_zeros=(is_number & c.code.str.starts_with("0")).any()
+        return _as_text(
+            self.frames.chart.group_by("company_id").agg(
+                shortest=length.min(), longest=length.max(), has_zeros=(is_number & c.code.str.starts_with("0")).any()
+            )
         )
+
+    @cached_property
+    def charted(self) -> pl.Series:
+        """The companies of the chart."""
+        return self.frames.chart["company_id"].unique()
 
     @cached_property
     def doubled(self) -> pl.DataFrame:
@@ -176,7 +183,7 @@ class Tables:
             .with_columns(
                 pl.col("chart_rows", "service_rows").fill_null(1),
                 pl.col(*DIFFERENCES).fill_null(value=False),
-                is_charted=c.company_id.is_in(self.charts["company_id"].implode()),
+                is_charted=c.company_id.is_in(self.charted.implode()),
             )
         )
         rows = rows.with_columns(
@@ -357,7 +364,12 @@ def _twins(rows: pl.LazyFrame, spelling: Callable[[pl.Expr], pl.Expr]) -> pl.Laz
 
 
 def _counted(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.group_by("company_id").agg(accounts=pl.len())
+    return _as_text(rows.group_by("company_id").agg(accounts=pl.len()))
+
+
+def _as_text(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows with companies as text: older Polars write the number of an enumeration's value as a fact."""
+    return rows.with_columns(c.company_id.cast(pl.String))
 
 
 def _is_long(text: pl.Expr) -> pl.Expr:

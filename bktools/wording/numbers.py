@@ -23,12 +23,12 @@ class Style:
         Formats of `strftime`.
     months : tuple of str
         The names of the months.
-    quotes : str
-        The two quotation marks.
     percent : str
         The sign of a share, with the space before it.
     day_in_cells, share_in_cells : str
         Formats of the cells of a workbook. Thousands and decimals are written as the program of the reader does.
+    quotes : str
+        The two quotation marks.
     """
 
     thousands: str
@@ -36,10 +36,10 @@ class Style:
     day: str
     moment: str
     months: tuple[str, ...]
-    quotes: str
     percent: str
     day_in_cells: str
     share_in_cells: str
+    quotes: str
 
 
 _ENGLISH = "January February March April May June July August September October November December"
@@ -47,13 +47,20 @@ _GERMAN = "Januar Februar März April Mai Juni Juli August September Oktober Nov
 
 STYLES: Mapping[str, Style] = {
     "en": Style(
-        ",", ".", "%Y-%m-%d", "%Y-%m-%d %H:%M UTC", tuple(_ENGLISH.split()), '""', "%", "yyyy-mm-dd", "+0.0%;-0.0%;0%",
+        ",", ".", "%Y-%m-%d", "%Y-%m-%d %H:%M UTC", tuple(_ENGLISH.split()), "%", "yyyy-mm-dd", "+0.0%;-0.0%;0%", '""'
     ),
     "de": Style(
-        ".", ",", "%d.%m.%Y", "%d.%m.%Y %H:%M UTC", tuple(_GERMAN.split()), "„“", "\N{NO-BREAK SPACE}%", "dd.mm.yyyy",
+        ".",
+        ",",
+        "%d.%m.%Y",
+        "%d.%m.%Y %H:%M UTC",
+        tuple(_GERMAN.split()),
+        "\N{NO-BREAK SPACE}%",
+        "dd.mm.yyyy",
         "+0.0 %;-0.0 %;0 %",
+        "„“",
     ),
-}  # fmt: skip
+}
 
 
 def shown(amount: Any, currency: str | None, language: str = "en") -> str:

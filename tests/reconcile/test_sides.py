@@ -41,7 +41,7 @@ def test_a_difference_has_the_chart_left_and_the_service_right(field):
         assert (row["erp_value"] if left else None, row["service_value"]) == (left, right)
         chart, service = [*json.loads(row["facts"]).values()][1:]
         assert (chart, service) == (left, right)
-        named = f'"{left}"' if left else "none"
+        named = f'"{left}"' if left else "nothing"
         assert row["message"].index(named) < row["message"].index(f'"{right}"')
 
 
