@@ -6,21 +6,20 @@ Each stands between two comments of its page, the first of which names it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import bktools
 from bktools.cli.exits import Exit
 from bktools.close.entries import FATES
 from bktools.export.checks import CHECKS as OF_ENTRIES
+from bktools.findings.check import SEVERITIES, Check
 from bktools.journal.schema import ACCOUNT_STATES, BATCH_STATES
-from bktools.ledger.checks import CHECKS as OF_LEDGERS
-from bktools.ledger.checks import STATUSES
+from bktools.ledger.checks import ARRIVED, FINDINGS, STATUSES
 from bktools.reconcile.checks import CHECKS as OF_ACCOUNTS
 from bktools.reports.folder import TABLES
 from bktools.submit import outcomes
-from bktools.wording import words
-from bktools.wording.numbers import capitalized
+from bktools.wording import Words, words
 
 ENGLISH = words("en")
 GUIDE = Path(bktools.__file__).parent / "guide"
@@ -35,10 +34,6 @@ VALUES = {
     "left(erp_account, 60)": "an account", "shown(twin)": "a similar one", "MONTH": "a month",
     "strftime(day, '%Y-%m')": "another month", "$period": "that is closed",
 }  # fmt: skip
-OF_A_LEDGER = VALUES | {
-    "account": "its account", "booked_account": "an account", "money": "the amount", "booked_money": "an amount",
-    "expected": "its own", "ledger_until": "an earlier day", "booked_date": "another day", "date": "its day",
-}  # fmt: skip
 NOUNS = {"account": "an account", "accounts": "accounts"}
 # Meanings of fates, which the code has as names alone.
 MEANING_OF_FATE = {
@@ -48,10 +43,6 @@ MEANING_OF_FATE = {
     "ready": "would be sent, or was tried and not sent; the reason says which",
     "held_back": "not sent, because a check failed; the reason says which",
     "left_out": "not of this close: dated after the month, of another company, or a copy of a line",
-}
-MEANING_OF_STATUS = {
-    "booked": "booked once, as exported",
-    "in_a_sum": "booked in one sum with other entries, to the cent",
 }
 
 
@@ -68,47 +59,56 @@ def table(headings: str, rows: Iterable[Iterable[object]]) -> str:
     return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
 
 
-def _entries(severities: str) -> Callable[[], str]:
+def _checks(section: str, checks: Iterable[Check], severities: Collection[str] = SEVERITIES) -> str:
+    """Return a row for each check of some severities, with its severity for things in use, and all who act."""
+    texts = words("en")
+    codes: dict[str, list[Check]] = {}
+    for check in checks:
+        codes.setdefault(check.code, []).append(check)
+
     def rows() -> Iterator[tuple[str, ...]]:
-        for check in OF_ENTRIES:
-            if check.severity in severities:
-                yield f"`{check.name}`", plain(check.fact), plain(check.to_do), check.who
+        for code, items in codes.items():
+            severity = min((check.severity for check in items), key=SEVERITIES.index)
+            who = ", ".join(dict.fromkeys(texts.name("role", check.who) for check in items))
+            if severity in severities:
+                yield (
+                    f"`{code}`",
+                    severity,
+                    plain(str(texts.texts[f"{section}.{code}.many"])),
+                    _step(texts, f"{section}.{code}.do"),
+                    who,
+                )
 
-    return lambda: table("reason, what is the case, what to do, who", rows())
-
-
-def _accounts() -> str:
-    rows = (
-        (f"`{check.code}`", check.severity, *worded(f"account.{check.code}"), ENGLISH.name("role", check.who))
-        for check in {check.code: check for check in OF_ACCOUNTS}.values()
-    )
-    return table("finding, severity, what is the case, what to do, who", rows)
-
-
-def worded(key: str) -> tuple[str, str]:
-    """Return the fact and the step of a code without their values, for a command."""
-    texts = [ENGLISH.texts[f"{key}.{form}"] for form in ("one", "do")]
-    fact, step = (text if isinstance(text, str) else text["command"] for text in texts)
-    return without_values(fact), without_values(step)
+    return table("code, severity, what is the case, what to do, who", rows())
 
 
-def without_values(text: str) -> str:
-    """Return a text in which a noun stands for an account or a category, and a dot-dot-dot for any other value."""
-    without_parts = re.sub(r"\{\w+:if [^}]*\}", "", text)
-    filled = re.sub(r"\{(\w+)(?::[^}]*)?\}", lambda fact: NOUNS.get(fact[1], "…"), without_parts)
-    return capitalized(filled).replace("account an account", "account").replace("|", "\\|")
+def _step(texts: Words, key: str) -> str:
+    """Return a step; of one that depends on a case, that of each case; any other fact is a dot-dot-dot."""
+    facts = dict.fromkeys(texts.facts_of(key), "…")
+    if not facts:
+        return texts(key)
+    # What is not always there is left out.
+    template = re.sub(r"\{\w+:if [^}]*\}", "", str(texts.texts[key]))
+    cases = re.findall(r"\{(\w+):name (\w+)\}", template)
+    if not cases:
+        return re.sub(r"\{[^{}]*\}", "…", template)
+    field, section = cases[0]
+    codes = [name.split(".")[1] for name in texts.texts if name.startswith(f"{section}.")]
+    return "; ".join(texts(key, **{field: code}) for code in codes)
 
 
 def _ledger() -> str:
-    def rows() -> Iterator[tuple[str, str, str]]:
-        for status in STATUSES:
-            checks = [check for check in OF_LEDGERS if check.status == status]
-            if not checks:
-                yield f"`{status}`", MEANING_OF_STATUS[status], "nothing"
-            for check in checks:
-                yield f"`{status}`", plain(check.message, OF_A_LEDGER), plain(check.to_do, OF_A_LEDGER)
+    """Return a row for each status that needs nothing, then one for each finding of the others."""
+    texts = words("en")
 
-    return table("status, what is the case, what to do", rows())
+    def rows() -> Iterator[tuple[str, ...]]:
+        for status in (status for status in STATUSES if status in ARRIVED):
+            yield f"`{status}`", "", texts.name("status", status), "nothing", ""
+        for code, (severity, role) in FINDINGS.items():
+            case = plain(str(texts.texts[f"ledger.{code}.many"]))
+            yield f"`{code}`", severity, case, _step(texts, f"ledger.{code}.do"), texts.name("role", role)
+
+    return table("code, severity, what is the case, what to do, who", rows())
 
 
 def _outcomes(meanings: dict[str, tuple[str, str | None]], states: Iterable[str]) -> str:
@@ -122,9 +122,9 @@ def _outcomes(meanings: dict[str, tuple[str, str | None]], states: Iterable[str]
 # By its name in the comment.
 BLOCKS: dict[str, Callable[[], str]] = {
     "fates": lambda: table("fate, meaning", ((f"`{fate}`", MEANING_OF_FATE[fate]) for fate in FATES)),
-    "errors of entries": _entries("error"),
-    "warnings of entries": _entries("warning, info"),
-    "findings of accounts": _accounts,
+    "errors of entries": lambda: _checks("entry", OF_ENTRIES, SEVERITIES[:1]),
+    "warnings of entries": lambda: _checks("entry", OF_ENTRIES, SEVERITIES[1:]),
+    "findings of accounts": lambda: _checks("account", OF_ACCOUNTS),
     "statuses of the ledger": _ledger,
     "outcomes of export jobs": lambda: _outcomes(outcomes.MEANINGS, (*BATCH_STATES, "BLOCKED")),
     "outcomes of accounts": lambda: _outcomes(outcomes.OF_ACCOUNTS, ACCOUNT_STATES),
