@@ -23,7 +23,7 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan, compose_export_jobs
 from bktools.findings.check import ERROR
-from bktools.frames.engine import described, source_of
+from bktools.frames.incoming import described, source_of
 from bktools.frames.schema import ACCOUNTS, Month, to_arrow
 from bktools.frames.sums import money_of
 from bktools.journal.accounts import accounts_in, companies_in_charts
