@@ -12,6 +12,7 @@ import polars as pl
 
 from bktools.contract.rules import UUID_REGEX
 from bktools.findings.check import EMPLOYEE, ERP, INFO, PREPARER, WARNING, Check
+from bktools.ledger.holdings import HELD, MAY_BE_HELD
 
 c = pl.col
 
@@ -35,6 +36,7 @@ CHECKS = (
     Check("changed_since_export", c.changes.is_not_null(), facts=("changes",), ends=True),
     Check("exported", c.sent_state == "ACCEPTED", who=PREPARER, ends=True),
     Check("in_doubt", c.sent_state.is_in(["SENDING", "UNKNOWN"]), who=PREPARER, ends=True),
+    Check("exported_elsewhere", c.elsewhere.is_not_null(), who=PREPARER, facts=("elsewhere",), ends=True),
     Check("later_period", c.day > c.last_day, facts=("day", "period"), ends=True),
     Check("not_approved", ~c.approved.fill_null(value=False)),
     Check("no_date", c.day.is_null()),
@@ -62,6 +64,8 @@ CHECKS = (
     ),
     Check("archived_account", c.account_archived, facts=("category_id", "category_name")),
     Check("unknown_employee", c.employee_id.is_not_null() & c.employee_found.is_null()),
+    Check("already_booked", c.in_books == HELD, who=PREPARER, facts=("voucher",)),
+    Check("maybe_booked", c.in_books == MAY_BE_HELD, who=PREPARER, facts=("voucher",)),
     Check(HELD_TOGETHER, c.is_held_together, who=PREPARER),
     Check("earlier_period", c.day < c.first_day, WARNING, ERP, facts=("day", "period")),
     Check("suspected_duplicate", c.same_count > 0, WARNING, EMPLOYEE, facts=("party_kind", "same_lines", "same_count")),

@@ -44,6 +44,7 @@ _TEXTS = (
     "tax_code",
     "supplier",
     "description",
+    "export_status",
 )
 
 # Of an entry that comes again, what is compared: the fact, and its column in the file and in the history.
@@ -80,6 +81,11 @@ class Arguments:
     own_currency: str | None = None
 
 
+# What a file says of an export that was made by hand in the service; "recorded" is a person's word in the journal.
+EXPORTED_ELSEWHERE = ("exported", "queued", "in_progress")
+RECORDED = "recorded"
+
+
 def columns_of(entries: pa.Table, frames: Mapping[str, pl.DataFrame], arguments: Arguments) -> pl.DataFrame:
     """Return a row for each entry, in the order of the entries, with all columns that errors need.
 
@@ -95,6 +101,7 @@ def columns_of(entries: pa.Table, frames: Mapping[str, pl.DataFrame], arguments:
     rows = _read(entries)
     rows = rows.with_columns(**{name: pl.lit(value) for name, value in vars(arguments).items() if value is not None})
     rows = _with_repeats(rows, entries)
+    rows = _with_elsewhere(rows, frames.get("elsewhere"))
     if "currency" in rows.columns:
         rows = rows.join(CURRENCIES, on="currency", how="left", maintain_order="left")
     if "categories" in frames and "category_key" in rows.columns:
@@ -161,6 +168,16 @@ def _with_repeats(rows: pl.DataFrame, entries: pa.Table) -> pl.DataFrame:
     return _joined(rows, lines, "row").with_columns(
         c.is_copy.fill_null(value=False), c.is_conflict.fill_null(value=False), c.missing.fill_null(0)
     )
+
+
+def _with_elsewhere(rows: pl.DataFrame, recorded: pl.DataFrame | None) -> pl.DataFrame:
+    """Add how it is known that an entry was exported outside of the journal: by its file, or by a person's word."""
+    told = [pl.lit(None, pl.String)]
+    if "export_status" in rows.columns:
+        told.append(pl.when(c.export_status.is_in(EXPORTED_ELSEWHERE)).then(c.export_status))
+    if recorded is not None:
+        told.append(pl.when(c.id.is_in(recorded["id"].implode())).then(pl.lit(RECORDED)))
+    return rows.with_columns(elsewhere=pl.coalesce(told))
 
 
 def _with_categories(rows: pl.DataFrame, categories: pl.DataFrame) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, SupportsIndex
 
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.export import spark
-from bktools.export.findings import Checker, arguments_of
+from bktools.export.findings import Checked, Checker, arguments_of
 from bktools.export.plan import SENT_BEFORE, ExportOptions, ExportPlan, batch_digest, plan_digest
 from bktools.export.selection import selected
 from bktools.frames.columns import amounts_of, text_of
@@ -22,6 +22,9 @@ from bktools.frames.engine import is_spark, source_of
 from bktools.frames.names import in_reading_order, with_names
 from bktools.frames.schema import MAYBE_SENT, TEXT, Month
 from bktools.frames.typed import typed
+
+# The frames that name what entries have IDs of.
+NAMING = ("categories", "accounts", "employees")
 
 
 def compose_export_jobs(
@@ -32,6 +35,9 @@ def compose_export_jobs(
     accounts: Any = None,
     employees: Any = None,
     history: Any = None,
+    ledger: Any = None,
+    exported_elsewhere: Iterable[str] = (),
+    not_booked: Iterable[str] = (),
     company: str | None = None,
     period: Month | None = None,
     currency: str | None = None,
@@ -57,6 +63,14 @@ def compose_export_jobs(
         As `load_employees` returns it.
     history : DataFrame, optional
         As `load_export_jobs(entries=True)` returns it. The plan can then be submitted only with that journal.
+    ledger : DataFrame, optional
+        The company's general ledger, as `read_general_ledger` returns it: entries that it holds already are held back, and so
+        are those that a free posting may be of. A ledger that does not show how it books holds nothing back, and
+        `plan.unchecked` says so.
+    exported_elsewhere : iterable of str
+        IDs of entries that are known to be exported outside of this journal; they are held back.
+    not_booked : iterable of str
+        IDs of entries that a person found not to be booked: what a posting of the ledger may be of is sent all the same.
     company : str, optional
         UUID of the only company to export. Default: all companies of the entries.
     period : str, Period, date or datetime, optional
@@ -114,17 +128,28 @@ def compose_export_jobs(
     arguments = arguments_of(company=company, period=period, currency=currency)
     beside = {"categories": categories, "accounts": accounts, "employees": employees, "history": history}
     frames = {name: typed(frame, name) for name, frame in beside.items() if frame is not None}
+    if elsewhere := [*rules.unique_uuids("exported_elsewhere", exported_elsewhere)]:
+        frames["elsewhere"] = pa.table({"id": pa.array(elsewhere, TEXT)})
+    cleared = rules.unique_uuids("not_booked", not_booked)
     checker = Checker(frames, arguments)
+    checked: Checked | None = None
     if is_spark(entries):
         if selection is not None:
             raise ArgumentError("selection", "cannot select from a PySpark frame: filter the frame instead")
+        if ledger is not None:
+            raise ArgumentError("ledger", "cannot be asked about a PySpark frame: collect the entries first")
         rows, order = spark.checked(entries, checker)
         find: Callable[[pa.Table], pa.Table] = partial(_found, checker, rows)
     else:
         rows = selected(typed(entries, "entries"), selection, entries)
         checked = checker.check(rows)
         order, find = checked.order, checked.find
-    named = with_names(rows, **{name: frame for name, frame in frames.items() if name != "history"})
+    named = with_names(rows, **{name: frame for name, frame in frames.items() if name in NAMING})
+    unchecked = checker.unchecked(rows)
+    if checked is not None and ledger is not None:
+        asked = checked.asked(named, ledger, history, cleared)
+        unchecked += () if asked else ("ledger_style",)
+        order, find = (asked or checked).order, (asked or checked).find
     ready, held = _composed(named, order, size, options)
     held = held if history is None else _with_exported(held, frames["history"])
     ready, held = (part.select(in_reading_order(part.column_names)) for part in (ready, held))
@@ -133,7 +158,7 @@ def compose_export_jobs(
         held=held,
         plan_id=plan_digest(ready.column("batch_id").unique().to_pylist(), options, ready),
         options=options,
-        unchecked=checker.unchecked(rows),
+        unchecked=unchecked,
         provenance=source_of(entries),
         journal=str(source_of(history).get("journal", "")),
         _find=partial(find, named),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import calendar
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -20,6 +21,9 @@ from bktools.export.columns import Arguments, columns_of, further_columns, polar
 from bktools.findings.check import applicable, facts_of, find, first_error
 from bktools.frames.names import FIRST, IDENTIFIERS
 from bktools.frames.schema import TEXT, Month
+from bktools.ledger.holdings import MAY_BE_HELD, holdings
+
+c = pl.col
 
 # The first columns of findings; names, money and identifiers of the entry follow.
 COLUMNS = ("check", "severity", "who", "facts")
@@ -48,7 +52,8 @@ class Checker:
     Parameters
     ----------
     frames : mapping
-        Those given of categories, accounts, employees and history by name, as `frames.typed` returns them.
+        Those given of categories, accounts, employees and history by name, as `frames.typed` returns them; `elsewhere` has
+        the IDs of entries of which the journal knows that they were exported elsewhere.
     arguments : Arguments
         As `arguments_of` returns them.
     """
@@ -61,16 +66,7 @@ class Checker:
         if "categories" in self.frames and "category_id" not in entries.column_names:
             raise InputError("the entries have no column category_id: add it, or leave out categories")
         frames = {name: polars_of(frame) for name, frame in self.frames.items()}
-        rows = columns_of(entries, frames, self.arguments)
-        reason = first_error(applicable(CHECKS, rows.columns))
-        if "split_line" in entries.column_names:
-            # The lines of an entry are held back together.
-            rows = rows.with_columns(reason=reason)
-            is_held = (pl.col("reason") != "duplicate").any(ignore_nulls=True).over("id") & pl.col("reason").is_null()
-            rows = rows.with_columns(is_held_together=is_held)
-            reason = pl.coalesce("reason", pl.when("is_held_together").then(pl.lit(HELD_TOGETHER)))
-        rows = rows.with_columns(reason=reason)
-        return Checked(rows.with_columns(facts=_facts_of_reasons(rows)), frames)
+        return _checked(columns_of(entries, frames, self.arguments), frames)
 
     def unchecked(self, entries: pa.Table) -> tuple[str, ...]:
         """Return a code for each check of entries that was skipped because its input is missing."""
@@ -78,6 +74,16 @@ class Checker:
         return tuple(
             code for code, any_of, frames in _UNCHECKED if not inputs & {*any_of} and inputs.issuperset(frames)
         )
+
+
+def _checked(rows: pl.DataFrame, frames: Mapping[str, pl.DataFrame]) -> Checked:
+    """Return entries with their first errors."""
+    rows = rows.with_columns(reason=first_error(applicable(CHECKS, rows.columns)))
+    # The lines of an entry are held back together.
+    is_held = (c.reason != "duplicate").any(ignore_nulls=True).over("id") & c.reason.is_null()
+    rows = rows.with_columns(is_held_together=is_held & (c.split_line.max().over("id") > 0))
+    rows = rows.with_columns(reason=pl.coalesce("reason", pl.when("is_held_together").then(pl.lit(HELD_TOGETHER))))
+    return Checked(rows.with_columns(facts=_facts_of_reasons(rows)), frames)
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,33 @@ class Checked:
     def order(self) -> pl.DataFrame:
         """Row, reason and facts of each entry in the order of sending."""
         return in_order_of_sending(self.rows)
+
+    def asked(self, entries: pa.Table, ledger: Any, sent: Any, not_booked: Collection[str]) -> Checked | None:
+        """Return the entries with what the books hold of those that are ready; None where the ledger does not show how it books.
+
+        Parameters
+        ----------
+        entries : pyarrow.Table
+            The checked entries with their names.
+        ledger : frame
+            As `read_general_ledger` returns it.
+        sent : frame, optional
+            Entries that were sent before, as `load_export_jobs(entries=True)` returns them.
+        not_booked : collection of str
+            Entries of which a person said that they are not booked.
+        """
+        ready = self.rows.filter(c.reason.is_null())["row"]
+        if self.rows.filter(c.reason.is_null())["company_id"].n_unique() > 1:
+            raise ArgumentError("ledger", "is of one company, and the entries are of several: give company")
+        books = holdings(entries.take(ready.to_arrow()), ledger, exported=sent)
+        if not books.is_style_known:
+            return None
+        held = polars_of(books.table).select(row=ready, in_books="held", voucher="voucher")
+        rows = self.rows.drop("reason", "facts", "is_held_together").join(
+            held, on="row", how="left", maintain_order="left"
+        )
+        said = c.id.is_in([*not_booked]) & (c.in_books == MAY_BE_HELD)
+        return _checked(rows.with_columns(in_books=pl.when(~said).then("in_books")), self.frames)
 
     def find(self, entries: pa.Table) -> pa.Table:
         """Return all findings, most severe first, then in the order of sending.

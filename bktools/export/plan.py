@@ -17,20 +17,19 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from bktools import views
-from bktools.consoles import readable
+from bktools.consoles import INDENT, listed, readable, room
 from bktools.contract import export_jobs
 from bktools.errors import PlanError
 from bktools.export.rendered import findings_in, not_ready_in, sentences_by_check
 from bktools.findings.check import ERROR, SEVERITIES
 from bktools.frames.batches import BatchRequest
-from bktools.frames.codes import counted, short
 from bktools.frames.columns import days_of, with_column
 from bktools.frames.names import FIRST, in_reading_order
 from bktools.frames.results import Result
 from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, TEXT, days, split_lines, to_pandas
 from bktools.frames.sums import Sum, money_of, number_of_entries, summed, sums_of
 from bktools.wording import words
-from bktools.wording.numbers import shown
+from bktools.wording.numbers import counted, shown
 
 BATCHES = pa.schema({"batch_id": TEXT, "company_id": TEXT, "entries": COUNT, "first_date": DATE, "last_date": DATE})
 
@@ -231,10 +230,11 @@ class ExportPlan(Result):
         lines = [f"ExportPlan {self.plan_id}: {self._headline()}"]
         lines += [f"  ready: {currency} {shown(amount, currency)}" for currency, amount in self.amounts.items()]
         rows: list[Any] = list(self.needs_action.itertuples())
-        lines += [
-            f"  {row.severity:<8}{row.entries:>7,} {row.check}: {': '.join(filter(None, [row.value, row.message, row.to_do]))}"
+        reasons = [
+            (row.severity, f"{row.entries:,}", row.check, ": ".join(filter(None, [row.value, _told(row)])))
             for row in rows
         ]
+        lines += listed(reasons, room(), indent=INDENT, to_the_right=[1])
         lines += [f"  not checked: {words('en').name('unchecked', code)}" for code in self.unchecked]
         lines += [f"  next: {step}" for step in self._next_steps()]
         return readable("\n".join(lines))
@@ -244,11 +244,11 @@ class ExportPlan(Result):
         rows: list[Any] = list(needs_action.itertuples())
         reasons = pd.DataFrame(
             {
-                "reason": [f"{views.MARKS[row.severity]} {short(row.check)}" for row in rows],
+                "reason": [f"{views.MARKS[row.severity]} {words('en').name('entry', row.check)}" for row in rows],
                 # A currency stays beside its amount.
                 "value": [row.value.replace(" ", "\u00a0").replace(",\u00a0", ", ") for row in rows],
                 "entries": needs_action["entries"],
-                "message": [f"{row.message}: {row.to_do}" for row in rows],
+                "message": [_told(row) for row in rows],
                 "who": needs_action["who"],
             }
         )
@@ -321,6 +321,11 @@ class ExportPlan(Result):
             return ["submit_export_jobs(plan) is a dry run; with apply=True it sends each batch once"]
         nothing = "nothing to submit: correct the entries that are not ready, then compose the plan again"
         return [nothing] if len(self.held) else []
+
+
+def _told(row: Any) -> str:
+    """Return the fact and the next step of a row of `needs_action`."""
+    return words("en")("sentence.fact_and_step", fact=row.message, step=row.to_do)
 
 
 def _html(frame: pd.DataFrame, where: str, count: int | None = None) -> str:

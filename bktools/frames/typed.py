@@ -65,7 +65,7 @@ SHAPES: Mapping[str, Shape] = {
 # Columns whose values are text in every frame.
 TEXTS = (
     "id", "company_id", "category_id", "employee_id", "account_id", "entry_id", "state", "tax_code_external_id", "currency",
-    "category_name", "tax_code", "supplier", "description",
+    "category_name", "tax_code", "supplier", "description", "export_status",
 )  # fmt: skip
 
 

@@ -240,6 +240,9 @@ def test_every_check_has_a_case():
         "duplicate",
         "conflicting",
         "other_line_not_ready",
+        "exported_elsewhere",
+        "already_booked",
+        "maybe_booked",
     }
     ranks = [("error", "warning", "info").index(check.severity) for check in CHECKS]
     assert ranks == sorted(ranks)
