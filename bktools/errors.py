@@ -8,7 +8,6 @@
     ├── InputError (ValueError)               a file or frame cannot be read
     │   └── SheetNotFoundError (LookupError)  the workbook has no sheet of this name
     ├── StorageError (OSError)                a file of bktools cannot be written or read back
-    ├── OutOfMemoryError (RuntimeError)       the tables are larger than the memory of this machine
     ├── SnapshotNotFoundError (LookupError)   no snapshot matches the query
     ├── PlanError (ValueError)                a plan was changed after it was composed
     ├── JournalError (RuntimeError)           the journal refuses
@@ -162,10 +161,6 @@ class SheetNotFoundError(InputError, LookupError):
 
 class StorageError(BktoolsError, OSError):
     """A file of bktools cannot be written, cannot be read, or is damaged."""
-
-
-class OutOfMemoryError(BktoolsError, RuntimeError):
-    """The tables are larger than the memory of this machine; nothing was changed."""
 
 
 class SnapshotNotFoundError(BktoolsError, LookupError):

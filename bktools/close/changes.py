@@ -17,7 +17,7 @@ from bktools.close.record import PeriodRecord, record_in
 from bktools.connection import service_or_default, words_for
 from bktools.contract import rules
 from bktools.errors import ArgumentError, SnapshotNotFoundError
-from bktools.frames.engine import described, source_of
+from bktools.frames.incoming import described, source_of
 from bktools.frames.names import with_names
 from bktools.frames.schema import COUNT, MONEY, TEXT, to_arrow, to_pandas
 from bktools.frames.sums import NO_CURRENCY, NOTHING, Money, change_of, currencies_of, sums_of

@@ -14,7 +14,7 @@ from bktools import views
 from bktools.connection import service_or_default
 from bktools.consoles import readable
 from bktools.contract import rules
-from bktools.frames.engine import source_of
+from bktools.frames.incoming import source_of
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import Month, to_pandas
 from bktools.frames.sums import NO_CURRENCY

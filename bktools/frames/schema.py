@@ -219,7 +219,8 @@ def to_arrow(frame: pd.DataFrame | pa.Table, name: str = "the frame") -> pa.Tabl
     if isinstance(frame, pa.Table):
         return plain(frame, name)
     try:
-        return plain(pa.Table.from_pandas(frame, preserve_index=False), name)
+        # Text of pandas is Arrow's already: threads would take longer to start than to work.
+        return plain(pa.Table.from_pandas(frame, preserve_index=False, nthreads=1), name)
     except _NO_COLUMN:
         arrays = [_array_of(str(heading), column, name) for heading, column in frame.items()]
         return plain(pa.Table.from_arrays(arrays, headings), name)

@@ -6,7 +6,7 @@ from bktools.journal.records import Facts
 from bktools.wording import words
 
 # Where the sentence of a code stands.
-_SECTIONS = ("batch_event", "account_state", "event")
+_SECTIONS = ("request", "account_state", "event")
 
 
 def said(code: str, facts: Facts, language: str = "en") -> str:

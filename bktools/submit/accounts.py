@@ -23,7 +23,7 @@ from bktools.errors import (
     ServiceError,
     StatusError,
 )
-from bktools.frames.schema import KNOWN_STATES, TEXT, to_arrow, to_pandas
+from bktools.frames.schema import KNOWN_STATES, TEXT, to_pandas
 from bktools.inputs.words import is_total
 from bktools.journal.accounts import key_of, known_accounts, record_accounts, remember_chart
 from bktools.journal.records import Facts
@@ -110,7 +110,7 @@ def create_accounts(
         raise ArgumentError(
             "reconciliation", f"must be a result of reconcile_accounts, is a {type(reconciliation).__name__}"
         )
-    actions = to_arrow(reconciliation.actions, "the actions")
+    actions = reconciliation.table("actions")
     service, apply = service_or_default(service), rules.flag("apply", apply)
     with open_for_writing(service.settings) as journal:
         rows = create_with(

@@ -69,11 +69,11 @@ def test_what_was_mistyped_gets_a_suggestion(line, said):
 
 
 def test_help_imports_no_library_of_the_work():
-    """A help page opens without pandas, Arrow, DuckDB, HTTP or plots, which take a second to import."""
+    """A help page opens without pandas, Arrow, Polars, HTTP or plots, which take a second to import."""
     heavy = [
         "pandas",
         "pyarrow",
-        "duckdb",
+        "polars",
         "httpx",
         "matplotlib",
         "numpy",
