@@ -23,14 +23,15 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan, compose_export_jobs
 from bktools.findings.check import ERROR
-from bktools.frames.engine import described, source_of
+from bktools.frames.incoming import described, source_of
 from bktools.frames.schema import ACCOUNTS, Month, to_arrow
 from bktools.frames.sums import money_of
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.export_jobs import history_of
-from bktools.journal.journal import THE_OUTCOME, Journal
+from bktools.journal.journal import THE_OUTCOME
 from bktools.journal.periods import approve, record_close, sent_entries
 from bktools.journal.records import this_user
+from bktools.journal.writing import open_for_writing
 from bktools.reconcile import Reconciliation, reconcile_accounts
 from bktools.service import Service
 from bktools.snapshots.tables import load_categories, load_employees
@@ -103,7 +104,7 @@ class Closing:
 
     def run(self) -> Close:
         """Load, reconcile, create accounts, export the entries that are ready, and return the month."""
-        with Journal(self.service.settings) as self._journal:
+        with open_for_writing(self.service.settings) as self._journal:
             if self.apply:
                 self._journal.require_open(self.company_id, [self.period])
             return self._closed()
