@@ -62,11 +62,12 @@ def books_of(sides: Sides, *, sign: int | None = None) -> Books:
         .otherwise(COST)
     )
     postings = postings.with_columns(role=role.cast(pl.Int8))
+    if has_vouchers:
+        postings = _with_sides(postings)
+    else:
+        postings = postings.with_columns(line_gross=pl.lit(None, pl.Int64))
     if not tax:
-        amount = pl.col("amount")
-        postings = postings.with_columns(
-            gross=amount, line_gross=pl.lit(None, pl.Int64), own_gross=pl.col("own"), is_plain=pl.lit(True)
-        )
+        postings = postings.with_columns(gross=pl.col("amount"), own_gross=pl.col("own"), is_plain=pl.lit(True))
         return Books(postings, sign, has_vouchers, has_tax=False, has_pooled_tax=False, shown_rates=())
     postings = _with_gross(postings)
     is_pooled = bool(postings.filter(pl.col("is_used"))["gross"].null_count())
@@ -138,6 +139,19 @@ def _roles(postings: pl.DataFrame) -> tuple[list[int], list[int]]:
     return contra, tax["account"].to_list()
 
 
+def _with_sides(postings: pl.DataFrame) -> pl.DataFrame:
+    """Add to the postings of vouchers with one account of entries all that they have beside contra accounts, where that is more."""
+    beside = postings.filter(pl.col("voucher").is_not_null(), pl.col("role") != CONTRA)
+    sides = beside.group_by("voucher").agg(
+        side=pl.sum("amount"),
+        on_account=pl.col("amount").filter("is_used").sum(),
+        accounts=pl.col("account").filter("is_used").n_unique(),
+    )
+    sides = sides.filter(pl.col("accounts") == 1, pl.col("side") != pl.col("on_account"), pl.col("side") != 0)
+    joined = postings.join(sides.select("voucher", "side"), on="voucher", how="left", maintain_order="left")
+    return joined.with_columns(line_gross=pl.when("is_used").then("side")).drop("side")
+
+
 def _with_gross(postings: pl.DataFrame) -> pl.DataFrame:
     """Add to each posting its gross amount, and that of its voucher's line; null where the tax is that of several accounts."""
     amount, own, is_cost = pl.col("amount"), pl.col("own"), pl.col("role") == COST
@@ -146,7 +160,6 @@ def _with_gross(postings: pl.DataFrame) -> pl.DataFrame:
         .group_by("voucher")
         .agg(
             lines=is_cost.sum(),
-            accounts=pl.col("account").filter(is_cost).n_unique(),
             side=pl.sum("amount"),
             own_side=pl.when(own.is_not_null().all()).then(pl.sum("own")),
             taxes=amount.filter(~is_cost).sum(),
@@ -156,7 +169,6 @@ def _with_gross(postings: pl.DataFrame) -> pl.DataFrame:
     return postings.join(vouchers, on="voucher", how="left", maintain_order="left").with_columns(
         gross=pl.when(is_plain | ~is_cost).then(amount).when(pl.col("lines") == 1).then(pl.col("side")),
         own_gross=pl.when(is_plain | ~is_cost).then(own).when(pl.col("lines") == 1).then(pl.col("own_side")),
-        line_gross=pl.when(is_cost & ~is_plain & (pl.col("accounts") == 1)).then(pl.col("side")),
         is_plain=is_plain,
     )
 

@@ -56,7 +56,7 @@ def sides_of(inputs: Inputs) -> Sides:
     scale, (gross, amount, own) = _whole(
         _column(ours, "amount", inputs), _column(theirs, "amount", inputs), _column(theirs, "foreign_amount")
     )
-    currencies = [_text(ours, "currency", inputs), _text(theirs, "currency", inputs)]
+    currencies = [_text(ours, "currency"), _text(theirs, "currency")]
     currencies = [one.str.to_uppercase() for one in currencies]
     own_currency = _text(theirs, "foreign_currency").str.to_uppercase()
     accounts = [_text(ours, "account_code", inputs), _text(theirs, "account_code", inputs)]

@@ -17,7 +17,7 @@ from bktools.ledger.exchange import Rate, exchanged
 from bktools.ledger.explanation import Explained, explained_by_totals
 from bktools.ledger.habits import books_of
 from bktools.ledger.judgement import THERE, Judgement, Note, begun
-from bktools.ledger.reversals import judge_multiples, without_undone
+from bktools.ledger.reversals import judge_multiples, judge_whole_sums, without_undone
 from bktools.ledger.sides import Numbers, Sides
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain
@@ -158,7 +158,9 @@ def _judge_rest(judgement: Judgement) -> None:
     judge_cells(judgement, rest)
     judge_elsewhere(judgement, rest)
     judge_doubles_in_sums(judgement, rest)
-    judge_multiples(judgement, judgement.state.used.filter(pl.col("p").is_in([*rest.free])), in_sums=True)
+    free = judgement.state.used.filter(pl.col("p").is_in([*rest.free]))
+    judge_whole_sums(judgement, free)
+    judge_multiples(judgement, free, in_sums=True)
     rest.use(*judgement.doubles, *judgement.reversals)
     judge_missing(judgement, rest)
 
