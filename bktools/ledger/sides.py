@@ -79,7 +79,7 @@ def sides_of(inputs: Inputs) -> Sides:
             "key": account_numbers[0] * CURRENCIES + numbers[0],
             "home": account_numbers[0] * CURRENCIES + home_number,
             **_calendar(days[0]),
-            "gross": gross,
+            "gross": nulls(len(ours), pl.Int64) if gross is None else gross,
             "currency": currencies[0],
             "is_home": currencies[0].is_in(currencies[1].unique().implode()),
             "is_shown": currencies[0].is_in(in_ledger),
@@ -102,8 +102,8 @@ def sides_of(inputs: Inputs) -> Sides:
             "account": account_numbers[1],
             "key": account_numbers[1] * CURRENCIES + numbers[1],
             **_calendar(days[1]),
-            "amount": amount,
-            "own": own,
+            "amount": nulls(len(theirs), pl.Int64) if amount is None else amount,
+            "own": nulls(len(theirs), pl.Int64) if own is None else own,
             "own_key": account_numbers[1] * CURRENCIES + numbers[2],
             "voucher": _text(theirs, "voucher_id"),
             "document": _text(theirs, "document_number"),
@@ -138,7 +138,7 @@ def refuse_repeated(entries: pa.Table) -> None:
 
 def _named_ids(postings: pl.DataFrame, entries: pl.DataFrame) -> pl.Series:
     """Return the entry that each posting names by its ID, in the document number or the text."""
-    found = pl.repeat(None, postings.height, dtype=pl.String, eager=True)
+    found = nulls(postings.height, pl.String)
     for name in ("text", "document"):
         # Few ledgers have texts so long.
         if int(postings[name].str.len_bytes().max() or 0) >= LENGTH_OF_AN_ID:  # type: ignore[arg-type]
@@ -160,18 +160,23 @@ def _text(table: pa.Table, name: str, inputs: Inputs | None = None) -> pl.Series
     """Return a column of texts, trimmed, with nulls for empty ones; nulls alone where it is missing or not compared."""
     column = _column(table, name, inputs)
     if column is None or pa.types.is_null(column.type):
-        return pl.repeat(None, len(table), dtype=pl.String, eager=True)
-    texts = pl.Series(pl.from_arrow(column)).str.strip_chars()
+        return nulls(len(table), pl.String)
+    texts = pl.Series(pl.from_arrow(column), dtype=pl.String).str.strip_chars() if len(column) else pl.Series(dtype=pl.String)
     is_empty = texts.str.len_bytes() == 0
     return texts.set(is_empty, None) if is_empty.any() else texts
+
+
+def nulls(count: int, kind: Any) -> pl.Series:
+    """Return a column of nulls."""
+    return pl.Series(values=None, dtype=kind).extend_constant(None, count)
 
 
 def _days(table: pa.Table, inputs: Inputs) -> pl.Series:
     """Return the numbers of days; the same one in each row where days are not compared."""
     column = _column(table, "date", inputs)
     if column is None:
-        return pl.repeat(0, len(table), dtype=pl.Int64, eager=True)
-    return pl.Series(pl.from_arrow(column.cast(pa.int32()).cast(pa.int64())))
+        return pl.Series(np.zeros(len(table), dtype=np.int64))
+    return pl.Series(column.cast(pa.int32()).cast(pa.int64()).to_pylist() if not len(column) else pl.from_arrow(column.cast(pa.int32()).cast(pa.int64())), dtype=pl.Int64)
 
 
 def _calendar(days: pl.Series) -> dict[str, pl.Series]:

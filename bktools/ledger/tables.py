@@ -14,10 +14,10 @@ from bktools.frames.columns import with_column
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, TEXT, to_pandas
 from bktools.ledger.findings import found
-from bktools.ledger.habits import COST
+from bktools.ledger.habits import CONTRA, COST
 from bktools.ledger.inputs import OF_POSTING, Inputs
 from bktools.ledger.ledger_match import LedgerMatch
-from bktools.ledger.sides import Numbers, Sides, money_column
+from bktools.ledger.sides import Numbers, Sides, money_column, nulls
 from bktools.ledger.statuses import Status
 from bktools.ledger.steps import Grain, How, Measure
 from bktools.ledger.verdict import Verdict
@@ -84,6 +84,15 @@ def _owners(verdict: Verdict) -> Numbers:
     owners[verdict.posting[alone]] = alone
     for postings in (verdict.doubles, verdict.reversals):
         owners[[*postings]] = [*postings.values()]
+    return _with_tax(verdict, owners)
+
+
+def _with_tax(verdict: Verdict, owners: Numbers) -> Numbers:
+    """Return the owners with those of what stands beside the costs in their vouchers, such as tax."""
+    of_voucher = verdict.postings.select("p", "voucher", "role", "is_used").with_columns(e=pl.Series(owners))
+    own = of_voucher.filter(pl.col("voucher").is_not_null(), pl.col("e") >= 0).group_by("voucher").agg(first=pl.min("e"))
+    beside = of_voucher.filter(pl.col("e") < 0, ~pl.col("is_used"), pl.col("role") != CONTRA).join(own, on="voucher")
+    owners[beside["p"].to_numpy()] = beside["first"].to_numpy()
     return owners
 
 
@@ -115,7 +124,7 @@ def _booked(verdict: Verdict) -> pl.Series:
     """Return what is booked for each entry: its posting with the tax; of a sum the whole of it, as the entries are."""
     amounts = verdict.postings.select(amount=pl.coalesce("gross", "amount")).to_series()
     at = pl.Series(np.maximum(verdict.posting, 0))
-    booked = amounts.gather(at) if len(amounts) else pl.repeat(None, len(at), dtype=pl.Int64, eager=True)
+    booked = amounts.gather(at) if len(amounts) else nulls(len(at), pl.Int64)
     booked = booked.set(pl.Series(verdict.posting < 0), None)
     lines = verdict.lines.join(verdict.postings.select("p", net="amount", whole=pl.coalesce("gross", "amount")), on="p")
     totals = lines.group_by("gid").agg(pl.sum("net"), pl.sum("whole"), count=pl.len())
@@ -234,7 +243,7 @@ def _named_totals(inputs: Inputs, sides: Sides, verdict: Verdict, totals: pl.Dat
 
 def _texts(table: pa.Table, name: str) -> pl.Series:
     if name not in table.column_names or pa.types.is_null(table.schema.field(name).type):
-        return pl.repeat(None, len(table), dtype=pl.String, eager=True)
+        return nulls(len(table), pl.String)
     return pl.Series(pl.from_arrow(table.column(name).cast(TEXT)))
 
 
