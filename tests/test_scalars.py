@@ -109,7 +109,6 @@ def test_ids_flags_and_numbers_of_frames(service: Service, samples: tuple[Path, 
             [np.str_(employee), pa.scalar(employee)],
         ),
         (partial(bktools.record_of, service=service), "month", "2026-10", OCTOBER),
-        (partial(bktools.match_ledger, sent, posted), "days", 3, [np.int64(3)]),
     ]
     for function, argument, own, others in table:
         meant = _told(function(**{argument: own}))

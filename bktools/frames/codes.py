@@ -50,7 +50,8 @@ WORDS = {
     "another_amount": ("another amount", "with another amount"),
     "another_account": ("another account", "on another account"),
     "another_date": ("another date", "on another date"),
-    "ambiguous": ("ambiguous", "ambiguous"),
+    "reversed": ("reversed", "booked and taken back"),
+    "not_decided": ("not decided", "not decided"),
     "not_comparable": ("not comparable", "not comparable"),
 }
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-
 import pyarrow as pa
 
 from bktools.findings.check import SEVERITIES

@@ -12,8 +12,8 @@ import polars as pl
 
 from bktools.ledger.explanation import Explained
 from bktools.ledger.habits import THOUSANDTHS
-from bktools.ledger.steps import How
 from bktools.ledger.statuses import Reason, Status
+from bktools.ledger.steps import How
 from bktools.ledger.style import Style
 
 # Entries whose postings agree.

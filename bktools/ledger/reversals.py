@@ -52,7 +52,7 @@ def _alike(state: Explained, ours: list[int], theirs: list[int]) -> set[int]:
     """Return the postings of both sides that undo one another, as many as the shorter side has: those with most words alike."""
     words = state.texts.posting_words
     pairs = sorted(
-        ((-len(words(one) & words(other)), abs(one - other), one, other) for one in ours for other in theirs)
+        (-len(words(one) & words(other)), abs(one - other), one, other) for one in ours for other in theirs
     )
     taken: set[int] = set()
     for *_, one, other in pairs:
@@ -104,7 +104,8 @@ def judge_whole_sums(judgement: Judgement, free: pl.DataFrame) -> None:
     """Say of the entries of a sum that they are booked twice, or reversed, where a free posting has the sum, or its opposite."""
     state = judgement.state
     parts = [
-        group.lines.select("p", pl.col("gid").cast(pl.Int64), step=pl.lit(number)) for number, group in enumerate(state.groups)
+        group.lines.select("p", pl.col("gid").cast(pl.Int64), step=pl.lit(number))
+        for number, group in enumerate(state.groups)
     ]
     if not parts or not free.height:
         return

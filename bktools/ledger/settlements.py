@@ -139,7 +139,12 @@ class _Evidence:
     """The entries and postings, and their evidence about a batch."""
 
     def __init__(
-        self, exported: pd.DataFrame, ledger: pd.DataFrame, explained: Sequence[str], exported_at: dt.date | None, words: Words
+        self,
+        exported: pd.DataFrame,
+        ledger: pd.DataFrame,
+        explained: Sequence[str],
+        exported_at: dt.date | None,
+        words: Words,
     ) -> None:
         self._exported, self._ledger, self._words = exported, ledger, words
         everything = read(exported, ledger)
@@ -219,8 +224,6 @@ class _Evidence:
         unknown = [name for name in ("account_code", "date", "amount") if name not in rows or rows[name].isna().any()]
         if unknown:
             return _open("values_unknown", count=count, columns=unknown)
-        if not any(self._earlier(batch, one) for one in judged):
-            return _open("no_earlier_batch", count=count)
         first, last = rows["date"].min().date(), rows["date"].max().date()
         until = max(last, sending.ends_at.date())
         if any(one.verdict.style.grain in (Grain.BATCH, Grain.MONTH) for one in judged):
@@ -250,6 +253,8 @@ class _Evidence:
         """Return the evidence that a batch was booked: only with it the ledger fits; or why it is not proven."""
         rows = both.rows_of(batch)
         own = both.postings_of(rows)
+        if not (self._earlier(batch, without) or self._earlier(batch, both)):
+            return _open("no_earlier_batch", own, count=count)
         if shared := own & without.explained:
             return _open("shared", shared, count=count)
         lost = self._lost(both, without)
@@ -309,13 +314,21 @@ class _Evidence:
         """Whether some of the entries sum up to zero in a group: a sum with them is the same as one without them."""
         own = judged.sides.entries.filter(pl.Series(rows))
         return any(
-            bool((own.drop_nulls([*group]).group_by(group).agg(pl.sum("gross"))["gross"] == 0).any()) for group in GROUPS
+            bool((own.drop_nulls([*group]).group_by(group).agg(pl.sum("gross"))["gross"] == 0).any())
+            for group in GROUPS
         )
 
     # ---- not booked
 
     def _released(self, batch: str, is_this: pd.Series, both: _Judged, without: _Judged, count: int) -> _Finding:
         """Return the evidence that nothing of a batch was booked: exactly without it the ledger fits; or why it is not proven."""
+        statuses = both.verdict.status[both.rows_of(batch)]
+        if np.isin(statuses, (*FOUND, Status.REVERSED)).any():
+            codes, counts = np.unique(statuses, return_counts=True)
+            parts = [
+                {"count": int(many), "status": Status(int(code)).code} for code, many in zip(codes, counts, strict=True)
+            ]
+            return _open("partly", both.postings_of(both.rows_of(batch)), count=count, parts=parts)
         taken = {*without.explained, *without.verdict.doubles, *without.verdict.reversals, *without.verdict.undone}
         if not self._earlier(batch, without):
             return _open("no_earlier_batch", self._free(batch, without, taken), count=count)
@@ -324,14 +337,9 @@ class _Evidence:
         alone = self._judged(is_this, without.verdict.style.grain, is_known=True, others=taken)
         status = alone.verdict.status
         if not (status == Status.MISSING).all():
-            statuses = both.verdict.status[both.rows_of(batch)]
-            counts = {Status(int(code)).code: int(many) for code, many in zip(*np.unique(statuses, return_counts=True), strict=True)}
-            rows = {*alone.postings_of(np.ones(len(status), dtype=bool)), *both.postings_of(both.rows_of(batch))}
+            rows = {*alone.postings_of(np.ones(len(status), dtype=bool))}
             rows |= {posting for note in alone.verdict.notes.values() for posting in note.postings}
-            if set(counts) <= {Status.MISSING.code, Status.NOT_DECIDED.code}:
-                return _open("may_hold", rows, count=count)
-            parts = [{"count": many, "status": code} for code, many in counts.items()]
-            return _open("partly", rows, count=count, parts=parts)
+            return _open("may_hold", rows, count=count)
         if self._sums_up_to_zero(alone, np.ones(len(status), dtype=bool)):
             return _open("zero", count=count)
         lacking = self._lacking(without, alone)
@@ -396,4 +404,3 @@ class _Evidence:
         money = self._words("posting.money", amount=own["amount"], currency=own.get("currency"))
         parts = [str(own["date"]), account_of(own), money, place_of(own, self._words)]
         return ", ".join(filter(None, parts))
-

@@ -161,7 +161,11 @@ def _text(table: pa.Table, name: str, inputs: Inputs | None = None) -> pl.Series
     column = _column(table, name, inputs)
     if column is None or pa.types.is_null(column.type):
         return nulls(len(table), pl.String)
-    texts = pl.Series(pl.from_arrow(column), dtype=pl.String).str.strip_chars() if len(column) else pl.Series(dtype=pl.String)
+    texts = (
+        pl.Series(pl.from_arrow(column), dtype=pl.String).str.strip_chars()
+        if len(column)
+        else pl.Series(dtype=pl.String)
+    )
     is_empty = texts.str.len_bytes() == 0
     return texts.set(is_empty, None) if is_empty.any() else texts
 
@@ -176,7 +180,12 @@ def _days(table: pa.Table, inputs: Inputs) -> pl.Series:
     column = _column(table, "date", inputs)
     if column is None:
         return pl.Series(np.zeros(len(table), dtype=np.int64))
-    return pl.Series(column.cast(pa.int32()).cast(pa.int64()).to_pylist() if not len(column) else pl.from_arrow(column.cast(pa.int32()).cast(pa.int64())), dtype=pl.Int64)
+    return pl.Series(
+        column.cast(pa.int32()).cast(pa.int64()).to_pylist()
+        if not len(column)
+        else pl.from_arrow(column.cast(pa.int32()).cast(pa.int64())),
+        dtype=pl.Int64,
+    )
 
 
 def _calendar(days: pl.Series) -> dict[str, pl.Series]:

@@ -79,7 +79,7 @@ def _owners(verdict: Verdict) -> Numbers:
     first = verdict.members.group_by("gid").agg(pl.min("e"))
     lines = verdict.lines.join(first, on="gid")
     owners[lines["p"].to_numpy()] = lines["e"].to_numpy()
-    judged = np.flatnonzero((verdict.posting >= 0))[::-1]
+    judged = np.flatnonzero(verdict.posting >= 0)[::-1]
     alone = judged[owners[verdict.posting[judged]] < 0]
     owners[verdict.posting[alone]] = alone
     for postings in (verdict.doubles, verdict.reversals):
@@ -90,7 +90,9 @@ def _owners(verdict: Verdict) -> Numbers:
 def _with_tax(verdict: Verdict, owners: Numbers) -> Numbers:
     """Return the owners with those of what stands beside the costs in their vouchers, such as tax."""
     of_voucher = verdict.postings.select("p", "voucher", "role", "is_used").with_columns(e=pl.Series(owners))
-    own = of_voucher.filter(pl.col("voucher").is_not_null(), pl.col("e") >= 0).group_by("voucher").agg(first=pl.min("e"))
+    own = (
+        of_voucher.filter(pl.col("voucher").is_not_null(), pl.col("e") >= 0).group_by("voucher").agg(first=pl.min("e"))
+    )
     beside = of_voucher.filter(pl.col("e") < 0, ~pl.col("is_used"), pl.col("role") != CONTRA).join(own, on="voucher")
     owners[beside["p"].to_numpy()] = beside["first"].to_numpy()
     return owners

@@ -90,14 +90,22 @@ def texts_of(entries: pl.DataFrame, postings: pl.DataFrame, pairs: pl.DataFrame)
     first = pairs.head(FEW)
     own = _told(first["e"], first["p"], entry_words, posting_words)
     # Where the posting of another entry agrees as well, as "Import" does, texts tell nothing apart.
-    others = _told(first["e"], first["p"].shift(1, fill_value=first["p"].last() if len(first) else None), entry_words, posting_words)
+    others = _told(
+        first["e"],
+        first["p"].shift(1, fill_value=first["p"].last() if len(first) else None),
+        entry_words,
+        posting_words,
+    )
     tell = (own >= MOST or (is_exact and own == 0)) and (first.height < SEVERAL or others < own / 2)
     ids = postings.filter(pl.col("id").is_not_null()).select("p", "id").join(entries.select("e", "id"), on="id")
     return Texts(form, is_exact, tell, entry_words, posting_words, dict(ids.select("p", "e").iter_rows()))
 
 
 def _told(
-    entries: pl.Series, postings: pl.Series, entry_words: Callable[[int], frozenset[str]], posting_words: Callable[[int], frozenset[str]]
+    entries: pl.Series,
+    postings: pl.Series,
+    entry_words: Callable[[int], frozenset[str]],
+    posting_words: Callable[[int], frozenset[str]],
 ) -> float:
     """Return the share of pairs whose texts are similar."""
     same = [_are_similar(entry_words(e), posting_words(p)) for e, p in zip(entries, postings, strict=True)]

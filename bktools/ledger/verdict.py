@@ -23,7 +23,6 @@ from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain
 from bktools.ledger.style import Style, style_of
 
-
 # Statuses of an entry that is in the ledger.
 FOUND = (
     Status.BOOKED, Status.IN_A_SUM, Status.ANOTHER_DATE, Status.ANOTHER_ACCOUNT, Status.ANOTHER_AMOUNT, Status.BOOKED_TWICE,

@@ -26,7 +26,21 @@ SUPPLIERS = [
     "Adobe", "Amazon", "Cafe Blau", "Shell", "Aral", "Kanzlei Huber", "Messe Essen", "Druckhaus Ost", "Zeitverlag", "Sixt",
     "Lidl", "Hetzner", "Vodafone", "Hoffmann", "Prozesswerk", "Casio", "Eon", "Ikea", "Reinigung Klar", "Bosch",
 ]  # fmt: skip
-WORDS = ["Paper", "Ride", "Licence", "Room", "Power", "Phone", "Advice", "Ticket", "Fuel", "Book", "Print", "Repair", "Lunch"]
+WORDS = [
+    "Paper",
+    "Ride",
+    "Licence",
+    "Room",
+    "Power",
+    "Phone",
+    "Advice",
+    "Ticket",
+    "Fuel",
+    "Book",
+    "Print",
+    "Repair",
+    "Lunch",
+]
 RATES = {"VSt19": 190, "VSt7": 70, None: 0}
 
 
@@ -309,7 +323,12 @@ class _Books:
         for month in sorted({day.replace(day=26) for day in days}):
             self.post(month, "Wages", {"410000": pick.randint(1_000_000, 3_000_000)}, contra=BANK)
         for _ in range(int(len(self.rows) * self.style.noise)):
-            self.post(pick.choice(days), f"Manual {pick.randint(1, 999)}", {pick.choice(ACCOUNTS): pick.randint(1000, 99999)}, contra=BANK)
+            self.post(
+                pick.choice(days),
+                f"Manual {pick.randint(1, 999)}",
+                {pick.choice(ACCOUNTS): pick.randint(1000, 99999)},
+                contra=BANK,
+            )
         accrued, account = pick.randint(10_000, 99_999), pick.choice(ACCOUNTS)
         self.post(days[-1].replace(day=28), "Accrual", {account: accrued}, contra="098000")
         self.post(days[-1] + dt.timedelta(5), "Accrual reversed", {account: -accrued}, contra="098000")

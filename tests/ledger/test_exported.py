@@ -63,4 +63,7 @@ def test_entries_of_no_month_are_left_out_of_a_month_with_a_phrase():
     postings = entries.head(2)
     months, phrases = entries_of.entries_of_months(entries, postings, ENGLISH, "2026-10")
     assert (len(months), phrases) == (2, (ENGLISH("match.no_month", count=1),))
-    assert [len(entries_of.entries_of_months(entries, postings, ENGLISH)[0]), entries_of.entries_of_months(entries, postings, ENGLISH)[1]] == [3, ()]
+    assert [
+        len(entries_of.entries_of_months(entries, postings, ENGLISH)[0]),
+        entries_of.entries_of_months(entries, postings, ENGLISH)[1],
+    ] == [3, ()]

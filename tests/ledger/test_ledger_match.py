@@ -70,7 +70,10 @@ def test_another_language():
     entries = exported()
     german = match_ledger(entries, ledger(october(entries)[0]), language="de")
     english = october_match()
-    assert german.findings["facts"].map(lambda facts: facts[:20]).tolist() == english.findings["facts"].map(lambda facts: facts[:20]).tolist()
+    assert (
+        german.findings["facts"].map(lambda facts: facts[:20]).tolist()
+        == english.findings["facts"].map(lambda facts: facts[:20]).tolist()
+    )
     assert "steht nicht im Hauptbuch" in finding(german, "missing")["message"]
     assert german.headline.startswith("Hauptbuch")
 
@@ -86,7 +89,12 @@ def test_another_month():
     """A posting in another month is a warning; the same days apart within a month are an info."""
     entry = {"date": pd.Timestamp("2026-10-30")}
     assert finding(one(entry, {"date": pd.Timestamp("2026-11-02")}), "another_month")["severity"] == "warning"
-    assert finding(one({"date": pd.Timestamp("2026-10-05")}, {"date": pd.Timestamp("2026-10-08")}), "another_date")["severity"] == "info"
+    assert (
+        finding(one({"date": pd.Timestamp("2026-10-05")}, {"date": pd.Timestamp("2026-10-08")}), "another_date")[
+            "severity"
+        ]
+        == "info"
+    )
 
 
 def test_a_ledger_that_ends_early():
@@ -138,7 +146,10 @@ def test_equal_entries_of_which_one_is_missing():
     """Of two equal entries and one posting nothing is decided, until a text tells them apart."""
     entries = pd.concat([exported(2).head(1)] * 2, ignore_index=True).assign(entry_id=[number_id(20), number_id(21)])
     others = exported(9).tail(8)
-    both, books = pd.concat([entries, others]), ledger([*booking(30, entries.iloc[0].to_dict()), *plainly_booked(others)])
+    both, books = (
+        pd.concat([entries, others]),
+        ledger([*booking(30, entries.iloc[0].to_dict()), *plainly_booked(others)]),
+    )
     match = match_ledger(both, books)
     assert match.entries["status"].tolist() == ["not_decided"] * 2 + ["booked"] * 8
     told_apart = match_ledger(both.assign(description=["Hotel", *both["description"].iloc[1:]]), books)
@@ -163,7 +174,9 @@ def test_refunds():
     """A refund is found as a credit; booked as a cost it is not."""
     entries = exported(12)
     assert match_ledger(entries, ledger(plainly_booked(entries))).counts == {"booked": 12}
-    wrong = plainly_booked(entries.head(11)) + booking(12, entries.iloc[11].to_dict(), amount=-entries["amount"].iloc[11])
+    wrong = plainly_booked(entries.head(11)) + booking(
+        12, entries.iloc[11].to_dict(), amount=-entries["amount"].iloc[11]
+    )
     assert match_ledger(entries, ledger(wrong)).entries["status"].tolist()[-1] not in ("booked", "missing")
 
 
@@ -248,7 +261,7 @@ def test_sums_splits_changes_and_doubt_are_in_every_view():
     match = match_ledger(entries, ledger(booking(1, row, amount=entries["amount"].sum())))
     for view in (repr(match), match._repr_html_()):
         for text in (
-                "in a sum: 4 entries by sum of account and day",
+            "in a sum: 4 entries by sum of account and day",
             "split: 1 entry with 2 lines",
             "changed since export: 2026-10-05, Papier A4: amount 114.00 → 115.00",
             "outcome unknown: batch batch1 with 2 entries",
