@@ -81,8 +81,7 @@ def test_ids_flags_and_numbers_of_frames(service: Service, samples: tuple[Path, 
     load = partial(bktools.load_categories, service=service)
     compose = partial(bktools.compose_export_jobs, entries, categories=categories)
     submit = partial(bktools.submit_export_jobs, plan, service=service)
-    posted = pd.DataFrame({"account_code": ["5800"], "amount": [42], "date": [pd.Timestamp("2026-10-03")]})
-    sent = posted.assign(entry_id="e1")
+
     table = [
         (
             load,

@@ -98,7 +98,8 @@ def without(frame: pl.DataFrame, name: str, numbers: pl.Series) -> pl.DataFrame:
     """Return the rows whose number is none of these."""
     if not (frame.height and len(numbers)):
         return frame
-    is_open = np.ones(1 + max(int(frame[name].max()), int(numbers.max())), dtype=bool)  # type: ignore[arg-type]
+    last = max(int(frame[name].to_numpy().max()), int(numbers.to_numpy().max()))
+    is_open = np.ones(1 + last, dtype=np.bool_)
     is_open[numbers.to_numpy()] = False
     return frame.filter(pl.Series(is_open[frame[name].to_numpy()]))
 

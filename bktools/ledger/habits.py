@@ -62,10 +62,8 @@ def books_of(sides: Sides, *, sign: int | None = None) -> Books:
         .otherwise(COST)
     )
     postings = postings.with_columns(role=role.cast(pl.Int8))
-    if has_vouchers:
-        postings = _with_sides(postings)
-    else:
-        postings = postings.with_columns(line_gross=pl.lit(None, pl.Int64))
+    nothing = postings.with_columns(line_gross=pl.lit(None, pl.Int64))
+    postings = _with_sides(postings) if has_vouchers else nothing
     if not tax:
         postings = postings.with_columns(gross=pl.col("amount"), own_gross=pl.col("own"), is_plain=pl.lit(True))
         return Books(postings, sign, has_vouchers, has_tax=False, has_pooled_tax=False, shown_rates=())
@@ -90,7 +88,7 @@ def _with_vouchers(postings: pl.DataFrame) -> pl.DataFrame:
     voucher = postings["voucher"]
     if voucher.null_count() == postings.height and postings.height:
         documents = postings.filter(pl.col("document").is_not_null()).group_by("document").agg(pl.sum("amount"))
-        if documents.height and (documents["amount"] == 0).mean() >= BALANCED:
+        if documents.height and (documents["amount"] == 0).sum() >= BALANCED * documents.height:
             voucher = postings["document"]
         else:
             is_end = postings["amount"].cum_sum() == 0
@@ -116,7 +114,7 @@ def _roles(postings: pl.DataFrame) -> tuple[list[int], list[int]]:
     rate = (other / cost * THOUSANDTHS).round()
     beside = beside.with_columns(weight=weight, rate=rate)
     fits = ((cost * pl.col("rate") / THOUSANDTHS - other).abs() <= 1) & (cost.abs() > TELLING)
-    money = costs["cost"].abs().cast(pl.Float64).sum()
+    money = float(costs["cost"].abs().cast(pl.Float64).sum())
     constant = pl.col("rate").filter(fits)
     accounts = beside.group_by("account").agg(
         lean=(other.sign() * cost.sign() * pl.col("weight")).sum() / pl.col("weight").sum(),

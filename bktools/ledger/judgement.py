@@ -74,10 +74,8 @@ class Judgement:
         for entry in entries:
             self.say(entry, Status.IN_A_SUM, how, posting)
 
-    def is_there(self, entry: int) -> bool:
-        return bool(self.status[entry] in THERE)
-
     def is_open(self, entry: int) -> bool:
+        """Whether nothing is said of an entry yet."""
         return bool(self.status[entry] == Status.OPEN)
 
 

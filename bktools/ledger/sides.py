@@ -263,7 +263,7 @@ def _home(
         pl.DataFrame({"account": account, "day": day, "size": amount})
         for account, day, amount in zip(accounts, days, amounts, strict=True)
     )
-    keys = ["account", "day", pl.col("size").abs()]
+    keys = [pl.col("account"), pl.col("day"), pl.col("size").abs()]
     met = ours.with_columns(currency=currencies[0]).join(theirs.select(keys).unique(), on=keys, how="semi")
     counts = met["currency"].drop_nulls().value_counts(sort=True)
     if not counts.height or counts["count"][0] < 2 or (counts["count"].head(2) == counts["count"][0]).sum() > 1:  # noqa: PLR2004

@@ -44,6 +44,7 @@ class Style:
 
     @property
     def is_known(self) -> bool:
+        """Whether the style explains most of the entries, or of their money."""
         return self.known >= KNOWN
 
 
@@ -62,9 +63,9 @@ def style_of(state: Explained, grain: Grain | None = None) -> Style:
             sums[group.grain] += int(whole["count"].sum())
         days = group.members.join(entries, on="e").group_by("gid").agg(pl.max("day"), count=pl.len())
         days = days.join(group.lines.join(postings, on="p").group_by("gid").agg(pl.min("when")), on="gid")
-        for is_sum in lags:
+        for is_sum, so_far in lags.items():
             own = days.filter((pl.col("count") > 1) == is_sum).select(pl.col("when") - pl.col("day"))["when"]
-            lags[is_sum] = lags[is_sum].append(own)
+            so_far.append(own)
     if grain is None:
         best, count = sums.most_common(1)[0] if sums else (Grain.ENTRY, 0)
         grain = best if count >= max(2, SHARE * explained) else Grain.ENTRY

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +52,7 @@ def result(inputs: Inputs, sides: Sides, verdict: Verdict, words: Words) -> Ledg
     own[rows[::-1]] = np.arange(len(rows))[::-1]
     for name, source in {"differences": "message", "to_do": "to_do", "who": "who"}.items():
         entries = entries.append_column(name, findings.column(source).take(_or_null(own)))
-    days = pl.Series(pl.from_arrow(inputs.ledger.column("date")))
+    days: Any = pl.Series(pl.from_arrow(inputs.ledger.column("date")))
     return LedgerMatch(
         entries=to_pandas(entries.select(in_reading_order(entries.column_names))),
         findings=to_pandas(_findings(entries, findings, rows)),
@@ -63,7 +64,7 @@ def result(inputs: Inputs, sides: Sides, verdict: Verdict, words: Words) -> Ledg
         words=words,
         _listed={
             "totals": partial(_totals, inputs, sides, verdict, free),
-            "postings": partial(_postings, inputs, verdict, statuses, owners, free),
+            "postings": partial(_postings, inputs, statuses, owners, free),
         },
     )
 
@@ -226,7 +227,7 @@ def _named_totals(inputs: Inputs, sides: Sides, verdict: Verdict, totals: pl.Dat
     day = pl.date(1970 + (pl.col("month") - 1) // 12, (pl.col("month") - 1) % 12 + 1, 1)
     totals = totals.with_columns(of_month=day.dt.strftime("%Y-%m")).sort("code", "month", "currency", nulls_last=False)
     money_columns = ("exported", "ledger", "on_other_accounts", "difference", "not_from_export", "unexplained")
-    money = {name: money_column(totals[name], verdict.scale) for name in money_columns}
+    sums = {name: money_column(totals[name], verdict.scale) for name in money_columns}
     return to_pandas(
         pa.table(
             {
@@ -235,9 +236,9 @@ def _named_totals(inputs: Inputs, sides: Sides, verdict: Verdict, totals: pl.Dat
                 "month": totals["of_month"].to_arrow().cast(TEXT),
                 "currency": totals["currency"].to_arrow().cast(TEXT),
                 "entries": totals["entries"].cast(pl.Int64).to_arrow(),
-                "exported": money["exported"],
+                "exported": sums["exported"],
                 "postings": totals["postings"].cast(pl.Int64).to_arrow(),
-                **{name: money[name] for name in money_columns[1:]},
+                **{name: sums[name] for name in money_columns[1:]},
             }
         )
     )
@@ -249,9 +250,7 @@ def _texts(table: pa.Table, name: str) -> pl.Series:
     return pl.Series(pl.from_arrow(table.column(name).cast(TEXT)))
 
 
-def _postings(
-    inputs: Inputs, verdict: Verdict, statuses: pa.Array, owners: Numbers, free: npt.NDArray[np.bool_]
-) -> pd.DataFrame:
+def _postings(inputs: Inputs, statuses: pa.Array, owners: Numbers, free: npt.NDArray[np.bool_]) -> pd.DataFrame:
     """Return the postings with the entry of each (of a sum the first one), and its status."""
     own = _or_null(owners)
     status = statuses.take(own).to_numpy(zero_copy_only=False)

@@ -69,7 +69,7 @@ def posting_text() -> pl.Expr:
 
 def texts_of(entries: pl.DataFrame, postings: pl.DataFrame, pairs: pl.DataFrame) -> Texts:
     """Return what texts say, by a sample of the entries and by pairs (e, p) that amounts have matched."""
-    longest = int(postings["text"].str.len_chars().max() or 0)
+    longest = int(postings["text"].str.len_chars().fill_null(0).max() or 0)  # type: ignore[arg-type]
     forms = [_form(names, longest) for names in FORMS]
     sample = entries.gather_every(max(1, entries.height // SAMPLE)).select(
         form.alias(str(place)) for place, form in enumerate(forms)

@@ -11,12 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from bktools.ledger.by_text import judge_by_text
 from bktools.ledger.differences import judge_cells, judge_doubles_in_sums, open_of
-from bktools.ledger.elsewhere import judge_by_text, judge_elsewhere, judge_missing
+from bktools.ledger.elsewhere import judge_elsewhere
 from bktools.ledger.exchange import Rate, exchanged
 from bktools.ledger.explanation import Explained, explained_by_totals
 from bktools.ledger.habits import books_of
 from bktools.ledger.judgement import THERE, Judgement, Note, begun
+from bktools.ledger.proof import judge_missing
 from bktools.ledger.reversals import judge_multiples, judge_whole_sums, without_undone
 from bktools.ledger.sides import Numbers, Sides
 from bktools.ledger.statuses import Reason, Status
