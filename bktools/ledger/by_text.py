@@ -13,7 +13,9 @@ from bktools.ledger.statuses import Status
 from bktools.ledger.steps import How
 
 # Postings by words are looked for up to so many open entries, and this many for each.
-MOST, BEST = 5_000, 20
+MOST, BEST = 50_000, 20
+# A word of so many postings is looked for only where no other one is there.
+SELDOM = 50
 
 
 class Candidate(NamedTuple):
@@ -55,7 +57,10 @@ def _candidates(judgement: Judgement, rest: Open, entry: int, by_word: Mapping[s
     """Yield the free postings with the text of an entry, some weeks around it."""
     row, texts = rest.entries[entry], judgement.state.texts
     amounts = amounts_of(judgement, row)
-    counts = Counter(posting for word in texts.entry_words(entry) for posting in by_word.get(word, ()))
+    # The rarest words, because a word of many postings tells little.
+    places = sorted((by_word[word] for word in texts.entry_words(entry) if word in by_word), key=len)
+    rare = [one for one in places if len(one) <= SELDOM] or places[:1]
+    counts = Counter(posting for one in rare for posting in one)
     for posting, _ in counts.most_common(BEST):
         place = rest.free[posting]
         delay = abs(place["day"] - row["day"])

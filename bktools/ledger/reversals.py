@@ -62,7 +62,7 @@ def _alike(state: Explained, ours: list[int], theirs: list[int]) -> set[int]:
 def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) -> None:
     """Say which of the matched entries are booked twice or reversed, by the postings that are free; with those of sums or not."""
     free = free.select("p", "key", "amount", "gross", when="day")
-    matched = _matched(judgement)
+    matched = _matched(judgement, free)
     matched = matched if in_sums else matched.filter("is_alone")
     if not (free.height and matched.height):
         return
@@ -125,9 +125,9 @@ def judge_whole_sums(judgement: Judgement, free: pl.DataFrame) -> None:
             place[posting] = members[0]
 
 
-def _matched(judgement: Judgement) -> pl.DataFrame:
-    """Return the entries that are there, with the amount and day of their posting."""
-    home = judgement.state.every_entry.filter("is_home")
+def _matched(judgement: Judgement, free: pl.DataFrame) -> pl.DataFrame:
+    """Return the entries that are there and on the account of a free posting, with the amount and day of their posting."""
+    home = judgement.state.every_entry.filter("is_home", pl.col("key").is_in(free["key"].unique().implode()))
     numbers = home["e"].to_numpy()
     at = judgement.posting[numbers]
     is_there = np.isin(judgement.status[numbers], (Status.BOOKED, Status.IN_A_SUM, Status.ANOTHER_DATE)) & (at >= 0)

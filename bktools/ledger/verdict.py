@@ -131,8 +131,10 @@ def verdict_of(
     books = books_of(sides, sign=sign)
     state = explained_by_totals(sides, books, pl.Series(explained, dtype=pl.Int64))
     style = style_of(state, grain)
+    explained_at_home = state
     state, rates = exchanged(state, style.grain, style.lag)
-    style = style_of(state, grain)
+    if state is not explained_at_home:
+        style = style_of(state, grain)
     if is_known:
         style = replace(style, known=1.0, is_partial=True)
     state, undone = without_undone(state)
