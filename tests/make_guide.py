@@ -14,11 +14,12 @@ from bktools.cli.exits import Exit
 from bktools.close.entries import FATES
 from bktools.export.checks import CHECKS as OF_ENTRIES
 from bktools.journal.schema import ACCOUNT_STATES, BATCH_STATES
-from bktools.ledger.checks import CHECKS as OF_LEDGERS
-from bktools.ledger.checks import STATUSES
+from bktools.ledger.checks import FINDINGS, STATUSES
+from bktools.ledger.statuses import Reason
 from bktools.reconcile.checks import CHECKS as OF_ACCOUNTS
 from bktools.reports.folder import TABLES
 from bktools.submit import outcomes
+from bktools.wording import words
 
 GUIDE = Path(bktools.__file__).parent / "guide"
 BLOCK = re.compile(r"(<!-- made from the code: ([a-z ]+) -->\n\n).*?(<!-- end -->\n)", re.DOTALL)
@@ -32,10 +33,6 @@ VALUES = {
     "left(erp_account, 60)": "an account", "shown(twin)": "a similar one", "MONTH": "a month",
     "strftime(day, '%Y-%m')": "another month", "$period": "that is closed",
 }  # fmt: skip
-OF_A_LEDGER = VALUES | {
-    "account": "its account", "booked_account": "an account", "money": "the amount", "booked_money": "an amount",
-    "expected": "its own", "ledger_until": "an earlier day", "booked_date": "another day", "date": "its day",
-}  # fmt: skip
 # Meanings of fates, which the code has as names alone.
 MEANING_OF_FATE = {
     "exported": "accepted by the service in an export job of this month",
@@ -46,8 +43,15 @@ MEANING_OF_FATE = {
     "left out": "not of this close: dated after the month, of another company, or a copy of a line",
 }
 MEANING_OF_STATUS = {
-    "booked": "booked once, as exported",
-    "in_a_sum": "booked in one sum with other entries, to the cent",
+    "booked": "Booked once, as exported",
+    "in_a_sum": "Booked in one sum with other entries, to the cent",
+}
+# What is found of a status that has several sentences.
+OF_STATUS = {
+    "missing": ("missing", "missing_in_doubt"),
+    "another_date": ("another_date", "another_month"),
+    "not_comparable": ("value_unknown",),
+    "not_decided": tuple(reason.code for reason in Reason if reason not in (Reason.NONE, Reason.VALUE_UNKNOWN)),
 }
 
 
@@ -83,12 +87,15 @@ def _accounts() -> str:
 
 def _ledger() -> str:
     def rows() -> Iterator[tuple[str, str, str]]:
+        english = words("en")
         for status in STATUSES:
-            checks = [check for check in OF_LEDGERS if check.status == status]
-            if not checks:
-                yield f"`{status}`", MEANING_OF_STATUS[status], "nothing"
-            for check in checks:
-                yield f"`{status}`", plain(check.message, OF_A_LEDGER), plain(check.to_do, OF_A_LEDGER)
+            if status in MEANING_OF_STATUS:
+                yield f"`{status}`", MEANING_OF_STATUS[status], "Nothing"
+                continue
+            for code in OF_STATUS.get(status, (status,)):
+                assert code in FINDINGS
+                said = [english.texts[f"ledger.{code}.{form}"] for form in ("many", "do")]
+                yield f"`{status}`", *(plain(one if isinstance(one, str) else one["command"]) for one in said)
 
     return table("status, what is the case, what to do", rows())
 
