@@ -7,14 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 import bktools
 from bktools.caller import in_shell
 from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import option
-from bktools.cli.tables import show
 from bktools.errors import ArgumentError
 from bktools.progress import note
 from bktools.visible import visible_line
@@ -113,9 +110,8 @@ def verify(
     has_arrived = match.has_arrived and (len(of_months) > 0 or exported.empty)
     lines = [*match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out FOLDER)")]
     results.say("\n  ".join([match.headline, *map(visible_line, lines)]))
-    if len(match.findings) and results.is_for_people():
-        typer.echo("")
-        show(match.findings[COLUMNS], whole="--out FOLDER")
+    if not results.is_part():
+        results.show_list("Findings", match.findings[COLUMNS], whole="--out FOLDER")
     for settlement in settled:
         _say(settlement, connection.same)
     if out is not None:

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from bktools import views
-from bktools.consoles import readable
+from bktools.consoles import INDENT, readable
 from bktools.frames.findings import as_html, as_lines
 from bktools.frames.results import Result
 from bktools.frames.schema import IN_DOUBT, to_arrow
@@ -118,8 +118,10 @@ class LedgerMatch(Result):
         return set(self.counts) <= ARRIVED
 
     def __repr__(self) -> str:
-        lines = [*self.sums, *as_lines(self._named), *self.remarks, *self.account_lines(".open_accounts")]
-        return readable("\n  ".join([self.headline, *lines]))
+        others = [*self.remarks, *self.account_lines(".open_accounts")]
+        findings = as_lines(self._named, self.words, "ledger")
+        sums, others = ([INDENT + line for line in lines] for lines in (self.sums, others))
+        return readable("\n".join([self.headline, *sums, *findings, *others]))
 
     def _repr_html_(self) -> str:
         money, rows, right = self._money(), self._open_rows(), views.TO_THE_RIGHT
@@ -128,7 +130,7 @@ class LedgerMatch(Result):
         parts = [
             views.heading(self.headline),
             views.table(["currency", "exported", "booked once", "missing"], money, total=len(money), looks=of_money),
-            as_html(self._named, "entries", ".findings"),
+            as_html(self._named, self.words, "ledger", "entries", ".findings"),
             views.table(headings, rows, total=len(rows), where=".open_accounts", looks=of_totals),
             views.table([""], [[line] for line in self.remarks], total=len(self.remarks)),
         ]

@@ -13,13 +13,13 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from erps import STYLES, world  # noqa: E402 - also run as a program
-from judge import judged  # noqa: E402
+from erps import STYLES, world
+from judge import judged
 
-from bktools.ledger.inputs import read  # noqa: E402
-from bktools.ledger.sides import sides_of  # noqa: E402
-from bktools.ledger.statuses import Status  # noqa: E402
-from bktools.ledger.verdict import verdict_of  # noqa: E402
+from bktools.ledger.inputs import read
+from bktools.ledger.sides import sides_of
+from bktools.ledger.statuses import Status
+from bktools.ledger.verdict import verdict_of
 
 # How many of the entries may be undecided where nothing is planted, and how many of the planted are found exactly.
 LONG = ("month", "day, tax pooled, foreign")
