@@ -238,8 +238,10 @@ class LedgerMatch(Result):
 
     @property
     def _named(self) -> pd.DataFrame:
-        """The findings, each with its entry before its message."""
-        return self.findings.assign(message=self.findings["about"] + ": " + self.findings["message"])
+        """The findings by the codes of their sentences, each with its entry before its message."""
+        return self.findings.assign(
+            message=self.findings["about"] + ": " + self.findings["message"], check=self.findings["reason"]
+        )
 
 
 def _changes(entries: pd.DataFrame) -> list[tuple[str, str]]:
