@@ -126,8 +126,11 @@ class Rows:
             chunks.append(pa.array(cells, schema.TEXT))
         self._rows = []
 
+    def columns(self) -> tuple[list[pa.ChunkedArray], npt.NDArray[np.int64]]:
+        """Return the rows as columns, and the line of each."""
+        self._pack()
+        return [pa.chunked_array(chunks, schema.TEXT) for chunks in self._chunks], np.array(self._lines, dtype=np.int64)
+
     def table(self, source: str, **about: Any) -> Table:
         """Return the rows as a table, with what else is known of it."""
-        self._pack()
-        columns = [pa.chunked_array(chunks, schema.TEXT) for chunks in self._chunks]
-        return Table(source, self.headings, columns, np.array(self._lines, dtype=np.int64), **about)
+        return Table(source, self.headings, *self.columns(), **about)

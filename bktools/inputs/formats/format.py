@@ -204,6 +204,11 @@ def company_in_file(number: str, name: str) -> CompanyInFile | None:
     return CompanyInFile(number.strip(), name.strip()) if number.strip() or name.strip() else None
 
 
+def is_number(text: str) -> bool:
+    """Whether a text is a number of the form 1234.50."""
+    return _NUMBER.fullmatch(text) is not None
+
+
 class Record(NamedTuple):
     """A record of a file with its texts by their names, and the records around it, outermost first."""
 
@@ -224,7 +229,7 @@ class Record(NamedTuple):
     def number(self, name: str, called: str = "") -> Decimal:
         """Return a text of the form 1234.50; anything else is an `InputError` that names it."""
         text = self.text(name)
-        if not _NUMBER.fullmatch(text):
+        if not is_number(text):
             raise self.error(f"{called or name} is {text[:40]!r}, must be a number such as 1234.50")
         return Decimal(text)
 

@@ -7,33 +7,51 @@ programs that do not know it, and counts once. `#BTRANS` is a posting that was s
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools.caller import setting
+from bktools.frames import schema
+from bktools.inputs.cells import counted
 from bktools.inputs.encoding import to_utf8, utf8_error
-from bktools.inputs.formats.format import POSTING, File, Format, Ledger, Record, company_in_file
+from bktools.inputs.formats.format import POSTING, File, Format, Ledger, company_in_file, is_number
 from bktools.inputs.table import Rows, Table
 
 _FIRST = re.compile(r"\s*#(?:FLAGGA|PROGRAM|FORMAT|GEN|SIETYP)\s", re.IGNORECASE)
-_FIELD = re.compile(r'\s*(?:"((?:\\"|[^"])*)"|\{([^{}]*)\}|([^\s"{}]+))')
+# A field in quotes, in braces, or bare; the last group is a quote or a brace that is not closed.
+_FIELD = re.compile(r'"((?:\\"|[^"])*)"|\{([^{}]*)\}|([^\s"{}]+)|(["{}])')
 _THIS_YEAR = "0"
 # The file's checksum, and balances of objects such as cost centres.
 _UNVERIFIED = ("KSUMMA", "OIB", "OUB")
-# Fields of the records that are read. Others, such as where the program keeps its files, may be in another encoding.
-_FIELDS = {
-    "KONTO": ("account", "name"),
-    "KTYP": ("account", "type"),
-    "VER": ("series", "number", "date", "text"),
-    **dict.fromkeys(("TRANS", "RTRANS"), ("account", "objects", "amount", "date", "text", "quantity", "sign")),
-    **dict.fromkeys(("IB", "UB", "RES"), ("year", "account", "amount")),
-    **dict.fromkeys(("SIETYP", "VALUTA", "ORGNR", "FNAMN"), ("value",)),
-    **dict.fromkeys(("{", "}", *_UNVERIFIED), ()),
-}
-_RECORD = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:#([^\s\"{}]+)|([{}])\s*\Z)")
+_POSTED = ("TRANS", "RTRANS")
+# Records that are read. Others, such as where the program keeps its files, may be in another encoding.
+_READ = ("KONTO", "KTYP", "VER", *_POSTED, "IB", "UB", "RES", "SIETYP", "VALUTA", "ORGNR", "FNAMN", *_UNVERIFIED)
+_RECORD = re.compile(
+    rb"^(?:\xef\xbb\xbf)?[^\S\n]*(?:#(?:%s)(?![^\s\"{}])[^\n]*|[{}][^\S\n]*$)" % b"|".join(map(str.encode, _READ)),
+    re.IGNORECASE | re.MULTILINE,
+)
 # What programs write for å, ä, ö, é in Windows' encoding, and in the one of the format, PC8.
 _IN_WINDOWS = frozenset(b"\xe5\xe4\xf6\xe9\xc5\xc4\xd6\xc9")
 _IN_PC8 = frozenset(b"\x86\x84\x94\x82\x8f\x8e\x99\x90")
+
+
+class _Record(NamedTuple):
+    """A record: the line it is on, its label, and its fields without the label."""
+
+    line: int
+    label: str
+    fields: Sequence[str]
+
+    def field(self, at: int) -> str:
+        """Return the field at a place, empty where the record ends before it."""
+        return self.fields[at] if at < len(self.fields) else ""
 
 
 def recognises(file: File) -> bool:
@@ -43,111 +61,159 @@ def recognises(file: File) -> bool:
 
 def chart(file: File) -> Table:
     """Return the accounts (`#KONTO`) with their type (`#KTYP`)."""
-    encoding, records = _records(file)
-    accounts = {record.text("account"): record for record in records if record.name == "KONTO"}
-    types = {record.text("account"): record.text("type") for record in records if record.name == "KTYP"}
+    encoding, lines, texts = _lines(file)
+    records = [*_records(file, lines, texts)]
+    accounts = {record.field(0): record for record in records if record.label == "KONTO"}
+    types = {record.field(0): record.field(1) for record in records if record.label == "KTYP"}
     rows = Rows("code", "name", "type")
     for code, record in accounts.items():
-        rows.add(record.line, code, record.text("name"), types.get(code, ""))
-    company = company_in_file(_last(records, "ORGNR"), _last(records, "FNAMN"))
+        rows.add(record.line, code, record.field(1), types.get(code, ""))
+    values = _values(records)
+    company = company_in_file(values.get("ORGNR", ""), values.get("FNAMN", ""))
     nothing = "is a SIE file without accounts (#KONTO)"
     return file.table(rows, nothing, "read as SIE", encoding=encoding, company=company)
 
 
 def ledger(file: File) -> Ledger:
     """Return the postings of all vouchers, and the movement of each account by its balances of the year."""
-    encoding, records = _records(file)
-    names = {record.text("account"): record.text("name") for record in records if record.name == "KONTO"}
+    encoding, lines, texts = _lines(file)
     rows = Rows(*POSTING, "amount")
+    others: list[_Record] = []
+    dated_apart: list[int] = []
     voucher = opened = None
-    repeated: dict[str, str] = {}
-    for record in records:
-        match record.name:
-            case "VER":
-                if opened:
-                    break
-                voucher = record
-            case "{":
-                opened = voucher
-            case "}":
-                voucher = opened = None
-            case "RTRANS" | "TRANS" if record.name == "RTRANS" or record.texts != repeated:
-                _post(rows, record, opened, names)
-        repeated = record.texts if record.name == "RTRANS" else {}
+    # Added postings whose repetition has not come yet.
+    added: Counter[tuple[object, ...]] = Counter()
+    for record in _records(file, lines, texts):
+        label = record.label
+        if label in _POSTED:
+            if opened is None:
+                raise file.error(
+                    f"#{label} is in no voucher (#VER and braces): export the file again", line=record.line
+                )
+            amount = _amount(file, record, 2)
+            if label == "RTRANS":
+                added[_posted(record)] += 1
+            elif added:
+                if added[_posted(record)] > 0:
+                    added[_posted(record)] -= 1
+                    continue
+                added.clear()
+            _, _, _, own_date, text, *_ = (*record.fields, "", "", "")
+            if own_date and own_date != opened.date:
+                dated_apart.append(record.line)
+            rows.add(record.line, record.fields[0], "", opened.date, "", text or opened.text, "", opened.id, "", amount)
+        elif label == "{":
+            opened = voucher
+        elif label == "}":
+            voucher = opened = None
+            added.clear()
+        elif label == "VER":
+            if opened:
+                break
+            voucher = _voucher(record)
+        else:
+            others.append(record)
     if opened:
-        raise opened.error("the voucher that starts here is not closed by }: the file is cut off, export it again")
-    kind = _last(records, "SIETYP")
+        raise file.error(
+            "the voucher that starts here is not closed by }: the file is cut off, export it again", line=opened.line
+        )
+    values = _values(others)
+    kind = values.get("SIETYP", "")
     nothing = (
         f"is a SIE file of type {kind or 'unknown'} without vouchers (#VER): export it as SIE type 4, with transactions"
     )
-    labels = {record.name for record in records}
+    labels = {record.label for record in others}
     unverified = ", ".join(f"#{label}" for label in _UNVERIFIED if label in labels)
     notes = [f"read as SIE type {kind or '4'}", *[f"not verified: {unverified} of the file"] * bool(unverified)]
-    opening, closing, results = (_balances(records, label) for label in ("IB", "UB", "RES"))
+    names = {record.field(0): record.field(1) for record in others if record.label == "KONTO"}
+    table = _with_names(file.table(rows, nothing, *notes, encoding=encoding), names)
+    remark = "postings with a date of their own (#TRANS), read with the date of their voucher"
+    table = replace(table, notes=(*table.notes, *counted(table, {remark: np.isin(table.lines, dated_apart)})))
+    opening, closing, results = (_balances(file, others, label) for label in ("IB", "UB", "RES"))
     # The sum that the postings of an account must have is its closing less its opening balance, or its result.
     movements = {code: amount - opening.get(code, Decimal()) for code, amount in closing.items()}
-    return Ledger(
-        file.table(rows, nothing, *notes, encoding=encoding),
-        date_format="%Y%m%d",
-        currency=_last(records, "VALUTA") or "SEK",
-        movements=movements | results,
-    )
+    return Ledger(table, date_format="%Y%m%d", currency=values.get("VALUTA") or "SEK", movements=movements | results)
 
 
-def _last(records: Sequence[Record], label: str) -> str:
-    return next((record.text("value") for record in reversed(records) if record.name == label), "")
+def _with_names(table: Table, names: Mapping[str, str]) -> Table:
+    place = table.places["account_name"]
+    codes = pc.dictionary_encode(table.columns[table.places["account_code"]]).combine_chunks()
+    of_code = pa.array([names.get(code, "") for code in codes.dictionary.to_pylist()], schema.TEXT)
+    columns = [*table.columns]
+    columns[place] = pa.chunked_array([of_code.take(codes.indices)])
+    return replace(table, columns=columns)
 
 
-def _balances(records: Sequence[Record], label: str) -> dict[str, Decimal]:
-    of_year = (record for record in records if record.name == label and record.text("year") == _THIS_YEAR)
-    return {record.text("account"): record.number("amount", f"#{label}") for record in of_year}
+class _Voucher(NamedTuple):
+    line: int
+    id: str
+    date: str
+    text: str
 
 
-def _post(rows: Rows, record: Record, voucher: Record | None, names: Mapping[str, str]) -> None:
-    if voucher is None:
-        raise record.error(f"#{record.name} is in no voucher (#VER and braces): export the file again")
+def _voucher(record: _Record) -> _Voucher:
+    series, number, date, text, *_ = (*record.fields, "", "", "", "")
     # A program that leaves the numbering to the one that imports the file writes no number.
-    number = voucher.text("number") or f"(line {voucher.line})"
-    rows.add_fields(
-        record.line,
-        account_code=record.text("account"),
-        account_name=names.get(record.text("account"), ""),
-        date=voucher.text("date"),
-        text=record.text("text") or voucher.text("text"),
-        voucher_id=f"{voucher.text('series')} {number}".strip(),
-        amount=str(record.number("amount", f"#{record.name}")),
-    )
+    return _Voucher(record.line, f"{series} {number or f'(line {record.line})'}".strip(), date, text)
 
 
-def _records(file: File) -> tuple[str, list[Record]]:
-    """Return the encoding of a file, and those of its records that are read."""
-    lines = []
-    for line, data in file.lines():
-        match = _RECORD.match(data)
-        label = (match[1] or match[2]).decode("ascii", errors="replace").upper() if match else ""
-        if label in _FIELDS:
-            lines.append((Record(label, file.source, line, {}), data))
-    encoding = _encoding(file, lines)
-    for record, data in lines:
-        try:
-            text = data.decode(encoding).strip()
-        except UnicodeDecodeError as error:
-            raise record.error(
-                f"byte 0x{data[error.start]:02X} is not valid {encoding}; set {setting('encoding')}"
-            ) from None
-        if text.startswith("#"):
-            record.texts.update(zip(_FIELDS[record.name], _fields(text, record)[1:], strict=False))
-    return encoding, [record for record, _ in lines]
+def _posted(record: _Record) -> tuple[object, ...]:
+    """Return what an added posting has in common with its repetition: account, objects and amount.
+
+    Dates, texts and signatures differ where a program writes them for one of the two alone.
+    """
+    account, objects, amount, *_ = record.fields
+    return account, tuple(_texts(_FIELD.findall(objects))), Decimal(amount)
 
 
-def _fields(text: str, record: Record) -> list[str]:
-    matches = list(_FIELD.finditer(text))
-    if sum(len(match[0]) for match in matches) < len(text):
-        raise record.error("a quote or a brace is not closed: export the file again, or close it")
-    return [match[match.lastindex or 0].replace('\\"', '"') for match in matches]
+def _values(records: Sequence[_Record]) -> Mapping[str, str]:
+    """Return the first field of the last record of each label."""
+    return {record.label: record.field(0) for record in records}
 
 
-def _encoding(file: File, lines: Sequence[tuple[Record, bytes]]) -> str:
+def _amount(file: File, record: _Record, at: int) -> str:
+    amount = record.field(at)
+    if not is_number(amount):
+        raise file.error(f"#{record.label} is {amount[:40]!r}, must be a number such as 1234.50", line=record.line)
+    return amount
+
+
+def _balances(file: File, records: Sequence[_Record], label: str) -> dict[str, Decimal]:
+    of_year = (record for record in records if record.label == label and record.field(0) == _THIS_YEAR)
+    return {record.field(1): Decimal(_amount(file, record, 2)) for record in of_year}
+
+
+def _lines(file: File) -> tuple[str, Sequence[int], Sequence[str]]:
+    """Return the encoding of a file, and its lines with records that are read, each with its number."""
+    data = file.data()
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+    matches = [*_RECORD.finditer(data)]
+    numbers = np.searchsorted(ends, [match.start() for match in matches]) + 1
+    lines = [match[0] for match in matches]
+    encoding = _encoding(file, numbers, lines)
+    try:
+        text = b"\n".join(lines).decode(encoding)
+    except UnicodeDecodeError as error:
+        at = b"\n".join(lines).count(b"\n", 0, error.start)
+        why = f"byte 0x{error.object[error.start]:02X} is not valid {encoding}; set {setting('encoding')}"
+        raise file.error(why, line=int(numbers[at])) from None
+    return encoding, numbers.tolist(), text.split("\n") if text else []
+
+
+def _records(file: File, lines: Sequence[int], texts: Sequence[str]) -> Iterator[_Record]:
+    for line, text in zip(lines, texts, strict=True):
+        fields = _FIELD.findall(text)
+        if any(unclosed for *_, unclosed in fields[1:]):
+            raise file.error("a quote or a brace is not closed: export the file again, or close it", line=line)
+        label = fields[0][2].removeprefix("\ufeff").removeprefix("#").upper() or fields[0][3]
+        yield _Record(line, label, _texts(fields[1:]))
+
+
+def _texts(fields: Sequence[tuple[str, ...]]) -> list[str]:
+    return [quoted.replace('\\"', '"') or braces or bare for quoted, braces, bare, _ in fields]
+
+
+def _encoding(file: File, numbers: Sequence[int], lines: Sequence[bytes]) -> str:
     """Return the encoding: UTF-8 where the bytes are, else PC8 (cp437) as the format has it.
 
     Programs that write Windows' encoding, whatever the file says, are told by their å, ä and ö, which are Greek letters
@@ -155,15 +221,18 @@ def _encoding(file: File, lines: Sequence[tuple[Record, bytes]]) -> str:
     """
     if file.encoding is not None:
         return to_utf8(b"", file.encoding, file.source)[1]
-    if utf8_error(b"\n".join(data for _, data in lines)) is None:
+    if utf8_error(b"\n".join(lines)) is None:
         return "utf-8-sig"
     seen: set[int] = set()
-    for record, data in lines:
+    for number, data in zip(numbers, lines, strict=True):
+        if data.isascii():
+            continue
         seen |= {*data}
         if seen & _IN_WINDOWS and seen & _IN_PC8:
-            raise record.error(
+            raise file.error(
                 f"holds letters of two encodings: choose one with {setting('encoding', 'cp437')} or"
-                f" {setting('encoding', 'cp1252')}"
+                f" {setting('encoding', 'cp1252')}",
+                line=int(number),
             )
     return "cp1252" if seen & _IN_WINDOWS else "cp437"
 
