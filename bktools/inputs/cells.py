@@ -23,9 +23,9 @@ _SHOWN_LINES = 3
 _SHOWN_CHARACTERS = 60
 
 
-def mask(flags: pa.ChunkedArray, *, null: bool = False) -> Mask:
+def mask(flags: pa.ChunkedArray | pa.Array, *, null: bool = False) -> Mask:
     """Return Arrow's flags as numpy's, with a value for nulls."""
-    result: Mask = pc.fill_null(flags, null).to_numpy().astype(bool)
+    result: Mask = pc.fill_null(flags, null).to_numpy(zero_copy_only=False).astype(bool)
     return result
 
 

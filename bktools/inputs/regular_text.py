@@ -20,7 +20,7 @@ Places = npt.NDArray[np.int64]
 # Larger than the longest line that is read here, so that no row is cut by the end of a block.
 _BLOCK, _LONGEST_LINE = 1 << 22, 1 << 17
 _PART = 1 << 24
-_LINE_FEED, _CARRIAGE_RETURN, _QUOTE = b"\n\r\""
+_LINE_FEED, _CARRIAGE_RETURN, _QUOTE = b'\n\r"'
 
 
 class Body(NamedTuple):

@@ -14,7 +14,28 @@ from bktools.inputs.heading_row import Head
 from bktools.inputs.regular_text import regular_body
 
 # Pieces of which random text is made: cells, quotes, delimiters and line ends, in any order.
-PIECES = ["a", "1,5", "é", " ", '"', '""', "", "\t", ";", ";", ";", "\n", "\n", "\r\n", "\r", '"a"', '"b;c"', '"d""e"', "漢", '="04"']
+PIECES = [
+    "a",
+    "1,5",
+    "é",
+    " ",
+    '"',
+    '""',
+    "",
+    "\t",
+    ";",
+    ";",
+    ";",
+    "\n",
+    "\n",
+    "\r\n",
+    "\r",
+    '"a"',
+    '"b;c"',
+    '"d""e"',
+    "漢",
+    '="04"',
+]
 LINE_ENDS = ("\n", "\r\n")
 
 

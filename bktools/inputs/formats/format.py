@@ -28,7 +28,9 @@ LONGEST_LINE = 16 << 20
 HEAD, _PIECE = 1 << 16, 1 << 18
 _GZIP = b"\x1f\x8b"
 _MAGIC = {b"PK\x03\x04": "workbook", b"\xd0\xcf\x11\xe0": "workbook", b"PAR1": "Parquet"}
-_NUMBER = re.compile(r"[+-]?[0-9]{1,28}(?:\.[0-9]{1,10})?", re.ASCII)
+# For `re` and for Arrow.
+NUMBER = r"[+-]?[0-9]{1,28}(?:\.[0-9]{1,10})?"
+_NUMBER = re.compile(NUMBER)
 _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 
 

@@ -6,6 +6,7 @@ programs that do not know it, and counts once. `#BTRANS` is a posting that was s
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,40 +19,90 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.caller import setting
+from bktools.errors import InputError
 from bktools.frames import schema
-from bktools.inputs.cells import counted
+from bktools.inputs import cells
 from bktools.inputs.encoding import to_utf8, utf8_error
-from bktools.inputs.formats.format import POSTING, File, Format, Ledger, company_in_file, is_number
+from bktools.inputs.formats.format import NUMBER, File, Format, Ledger, company_in_file, is_number
 from bktools.inputs.table import Rows, Table
 
 _FIRST = re.compile(r"\s*#(?:FLAGGA|PROGRAM|FORMAT|GEN|SIETYP)\s", re.IGNORECASE)
-# A field in quotes, in braces, or bare; the last group is a quote or a brace that is not closed.
-_FIELD = re.compile(r'"((?:\\"|[^"])*)"|\{([^{}]*)\}|([^\s"{}]+)|(["{}])')
 _THIS_YEAR = "0"
 # The file's checksum, and balances of objects such as cost centres.
 _UNVERIFIED = ("KSUMMA", "OIB", "OUB")
 _POSTED = ("TRANS", "RTRANS")
 # Records that are read. Others, such as where the program keeps its files, may be in another encoding.
-_READ = ("KONTO", "KTYP", "VER", *_POSTED, "IB", "UB", "RES", "SIETYP", "VALUTA", "ORGNR", "FNAMN", *_UNVERIFIED)
-_RECORD = re.compile(
-    rb"^(?:\xef\xbb\xbf)?[^\S\n]*(?:#(?:%s)(?![^\s\"{}])[^\n]*|[{}][^\S\n]*$)" % b"|".join(map(str.encode, _READ)),
-    re.IGNORECASE | re.MULTILINE,
+_READ = frozenset(
+    ("KONTO", "KTYP", "VER", *_POSTED, "IB", "UB", "RES", "SIETYP", "VALUTA", "ORGNR", "FNAMN", *_UNVERIFIED, "{", "}")
 )
+_LABEL = re.compile(rb'#([^\s"{}]+)|([{}])\Z')
+_LONGEST_LABEL = 10
+# A field in quotes, in braces, or bare; the last group is a quote or a brace that is not closed.
+_FIELD = re.compile(r'"((?:\\"|[^"])*)"|\{([^{}]*)\}|([^\s"{}]+)|(["{}])')
+# The same for Arrow, with its quotes and braces.
+_ONE_FIELD = r'(?:"(?:\\"|[^"])*"|\{[^{}]*\}|[^\s"{}]+)'
+_SPACED = r"\s+"
+_OF_VOUCHER = ("series", "number", "date", "text")
+_OF_POSTING = ("account", "objects", "amount", "date", "text", "quantity", "sign")
 # What programs write for å, ä, ö, é in Windows' encoding, and in the one of the format, PC8.
-_IN_WINDOWS = frozenset(b"\xe5\xe4\xf6\xe9\xc5\xc4\xd6\xc9")
-_IN_PC8 = frozenset(b"\x86\x84\x94\x82\x8f\x8e\x99\x90")
+_IN_WINDOWS = tuple(b"\xe5\xe4\xf6\xe9\xc5\xc4\xd6\xc9")
+_IN_PC8 = tuple(b"\x86\x84\x94\x82\x8f\x8e\x99\x90")
+_SPACE = pa.scalar(" ", schema.TEXT)
+
+Texts = pa.Array
 
 
-class _Record(NamedTuple):
-    """A record: the line it is on, its label, and its fields without the label."""
+class _Records(NamedTuple):
+    """The records that are read: for each the line it is on, its label in capitals, and its text."""
 
-    line: int
-    label: str
-    fields: Sequence[str]
+    file: File
+    encoding: str
+    lines: Sequence[int]
+    labels: Sequence[str]
+    texts: Sequence[str]
+    # Of each label, where its records are.
+    places: Mapping[str, Sequence[int]]
 
-    def field(self, at: int) -> str:
-        """Return the field at a place, empty where the record ends before it."""
-        return self.fields[at] if at < len(self.fields) else ""
+    def fields(self, at: int) -> list[str]:
+        """Return the fields of a record."""
+        fields = _FIELD.findall(self.texts[at])
+        if any(unclosed for *_, unclosed in fields):
+            raise self.error(at, "a quote or a brace is not closed: export the file again, or close it")
+        return [quoted.replace('\\"', '"') or braces or bare for quoted, braces, bare, _ in fields[1:]]
+
+    def of(self, label: str) -> Iterator[list[str]]:
+        """Yield the fields of each record of a label; those that a record lacks are empty."""
+        return ([*self.fields(at), *[""] * len(_OF_POSTING)] for at in self.places.get(label, ()))
+
+    def value(self, label: str) -> str:
+        """Return the first field of the last record of a label, empty without one."""
+        return ["", *(fields[0] for fields in self.of(label))][-1]
+
+    def columns(self, places: Sequence[int], names: Sequence[str]) -> dict[str, Texts]:
+        """Return fields of records as columns by the names of their places."""
+        texts = pa.array([self.texts[at] for at in places], schema.TEXT)
+        fields = "".join(f"(?:{_SPACED}(?P<{name}>{_ONE_FIELD})" for name in names) + ")?" * len(names)
+        parts = pc.extract_regex(texts, rf"^\s*#\S+{fields}(?:{_SPACED}{_ONE_FIELD})*\s*$")
+        columns = {name: _bare(pc.struct_field(parts, name)) for name in names}
+        # Fields without white space between them, and quotes that are not closed.
+        others = np.flatnonzero(pc.is_null(parts))
+        if len(others):
+            rows = [[*self.fields(places[row]), *[""] * len(names)] for row in others]
+            flags = np.zeros(len(places), dtype=bool)
+            flags[others] = True
+            for name, values in zip(names, zip(*rows, strict=False), strict=False):
+                columns[name] = pc.replace_with_mask(columns[name], pa.array(flags), pa.array(values, schema.TEXT))
+        return columns
+
+    def error(self, at: int, why: str) -> InputError:
+        """Return an error that names the line of a record."""
+        return self.file.error(why, line=self.lines[at])
+
+
+def _bare(fields: Texts) -> Texts:
+    """Return fields without the quotes or braces around them."""
+    inside = pc.replace_substring_regex(fields, r'(?s)^["{](.*)["}]$', r"\1")
+    return pc.fill_null(pc.replace_substring(inside, '\\"', '"'), "")
 
 
 def recognises(file: File) -> bool:
@@ -61,180 +112,198 @@ def recognises(file: File) -> bool:
 
 def chart(file: File) -> Table:
     """Return the accounts (`#KONTO`) with their type (`#KTYP`)."""
-    encoding, lines, texts = _lines(file)
-    records = [*_records(file, lines, texts)]
-    accounts = {record.field(0): record for record in records if record.label == "KONTO"}
-    types = {record.field(0): record.field(1) for record in records if record.label == "KTYP"}
+    records = _records(file)
+    types = {code: kind for code, kind, *_ in records.of("KTYP")}
+    named = zip(records.places.get("KONTO", ()), records.of("KONTO"), strict=True)
+    accounts = {code: (at, name) for at, (code, name, *_) in named}
     rows = Rows("code", "name", "type")
-    for code, record in accounts.items():
-        rows.add(record.line, code, record.field(1), types.get(code, ""))
-    values = _values(records)
-    company = company_in_file(values.get("ORGNR", ""), values.get("FNAMN", ""))
+    for code, (at, name) in accounts.items():
+        rows.add(records.lines[at], code, name, types.get(code, ""))
+    company = company_in_file(records.value("ORGNR"), records.value("FNAMN"))
     nothing = "is a SIE file without accounts (#KONTO)"
-    return file.table(rows, nothing, "read as SIE", encoding=encoding, company=company)
+    return file.table(rows, nothing, "read as SIE", encoding=records.encoding, company=company)
 
 
 def ledger(file: File) -> Ledger:
     """Return the postings of all vouchers, and the movement of each account by its balances of the year."""
-    encoding, lines, texts = _lines(file)
-    rows = Rows(*POSTING, "amount")
-    others: list[_Record] = []
-    dated_apart: list[int] = []
-    voucher = opened = None
-    # Added postings whose repetition has not come yet.
-    added: Counter[tuple[object, ...]] = Counter()
-    for record in _records(file, lines, texts):
-        label = record.label
+    records = _records(file)
+    kind = records.value("SIETYP")
+    postings, vouchers = _postings(records)
+    if not postings:
+        raise file.error(
+            f"is a SIE file of type {kind or 'unknown'} without vouchers (#VER): export it as SIE type 4, with"
+            " transactions"
+        )
+    table = _posted(records, postings, vouchers, f"read as SIE type {kind or '4'}")
+    opening, closing, results = (_balances(records, label) for label in ("IB", "UB", "RES"))
+    # The sum that the postings of an account must have is its closing less its opening balance, or its result.
+    movements = {code: amount - opening.get(code, Decimal()) for code, amount in closing.items()}
+    currency = records.value("VALUTA") or "SEK"
+    return Ledger(table, date_format="%Y%m%d", currency=currency, movements=movements | results)
+
+
+def _postings(records: _Records) -> tuple[list[int], list[int]]:
+    """Return the places of the postings, and beside each that of its voucher."""
+    postings: list[int] = []
+    vouchers: list[int] = []
+    voucher = opened = -1
+    for at, label in enumerate(records.labels):
         if label in _POSTED:
-            if opened is None:
-                raise file.error(
-                    f"#{label} is in no voucher (#VER and braces): export the file again", line=record.line
-                )
-            amount = _amount(file, record, 2)
-            if label == "RTRANS":
-                added[_posted(record)] += 1
-            elif added:
-                if added[_posted(record)] > 0:
-                    added[_posted(record)] -= 1
-                    continue
-                added.clear()
-            _, _, _, own_date, text, *_ = (*record.fields, "", "", "")
-            if own_date and own_date != opened.date:
-                dated_apart.append(record.line)
-            rows.add(record.line, record.fields[0], "", opened.date, "", text or opened.text, "", opened.id, "", amount)
+            if opened < 0:
+                raise records.error(at, f"#{label} is in no voucher (#VER and braces): export the file again")
+            postings.append(at)
+            vouchers.append(opened)
         elif label == "{":
             opened = voucher
         elif label == "}":
-            voucher = opened = None
-            added.clear()
+            voucher = opened = -1
         elif label == "VER":
-            if opened:
+            if opened >= 0:
                 break
-            voucher = _voucher(record)
-        else:
-            others.append(record)
-    if opened:
-        raise file.error(
-            "the voucher that starts here is not closed by }: the file is cut off, export it again", line=opened.line
+            voucher = at
+    if opened >= 0:
+        raise records.error(
+            opened, "the voucher that starts here is not closed by }: the file is cut off, export it again"
         )
-    values = _values(others)
-    kind = values.get("SIETYP", "")
-    nothing = (
-        f"is a SIE file of type {kind or 'unknown'} without vouchers (#VER): export it as SIE type 4, with transactions"
-    )
-    labels = {record.label for record in others}
-    unverified = ", ".join(f"#{label}" for label in _UNVERIFIED if label in labels)
-    notes = [f"read as SIE type {kind or '4'}", *[f"not verified: {unverified} of the file"] * bool(unverified)]
-    names = {record.field(0): record.field(1) for record in others if record.label == "KONTO"}
-    table = _with_names(file.table(rows, nothing, *notes, encoding=encoding), names)
-    remark = "postings with a date of their own (#TRANS), read with the date of their voucher"
-    table = replace(table, notes=(*table.notes, *counted(table, {remark: np.isin(table.lines, dated_apart)})))
-    opening, closing, results = (_balances(file, others, label) for label in ("IB", "UB", "RES"))
-    # The sum that the postings of an account must have is its closing less its opening balance, or its result.
-    movements = {code: amount - opening.get(code, Decimal()) for code, amount in closing.items()}
-    return Ledger(table, date_format="%Y%m%d", currency=values.get("VALUTA") or "SEK", movements=movements | results)
+    return postings, vouchers
 
 
-def _with_names(table: Table, names: Mapping[str, str]) -> Table:
-    place = table.places["account_name"]
-    codes = pc.dictionary_encode(table.columns[table.places["account_code"]]).combine_chunks()
-    of_code = pa.array([names.get(code, "") for code in codes.dictionary.to_pylist()], schema.TEXT)
-    columns = [*table.columns]
-    columns[place] = pa.chunked_array([of_code.take(codes.indices)])
-    return replace(table, columns=columns)
-
-
-class _Voucher(NamedTuple):
-    line: int
-    id: str
-    date: str
-    text: str
-
-
-def _voucher(record: _Record) -> _Voucher:
-    series, number, date, text, *_ = (*record.fields, "", "", "", "")
+def _posted(records: _Records, postings: Sequence[int], vouchers: Sequence[int], note: str) -> Table:
+    """Return the table of the postings, each with what its voucher says."""
+    own = records.columns(postings, _OF_POSTING)
+    for row in np.flatnonzero(~cells.matches(own["amount"], rf"^{NUMBER}\z")):
+        _amount(records, postings[row], own["amount"][row].as_py())
+    of_voucher = [*dict.fromkeys(vouchers)]
+    row = np.searchsorted(of_voucher, vouchers)
+    whole = {name: column.take(row) for name, column in records.columns(of_voucher, _OF_VOUCHER).items()}
     # A program that leaves the numbering to the one that imports the file writes no number.
-    return _Voucher(record.line, f"{series} {number or f'(line {record.line})'}".strip(), date, text)
+    lines = pa.array([f"(line {records.lines[at]})" for at in vouchers], schema.TEXT)
+    number = pc.if_else(pc.equal(whole["number"], ""), lines, whole["number"])
+    names = {code: name for code, name, *_ in records.of("KONTO")}
+    fields = {
+        "account_code": own["account"],
+        "account_name": pa.array(map(names.get, own["account"].to_pylist()), schema.TEXT).fill_null(""),
+        "date": whole["date"],
+        "text": pc.if_else(pc.equal(own["text"], ""), whole["text"], own["text"]),
+        "voucher_id": cells.trimmed(pc.binary_join_element_wise(whole["series"], number, _SPACE)),
+        "amount": own["amount"],
+    }
+    unverified = ", ".join(f"#{label}" for label in _UNVERIFIED if label in records.places)
+    table = Table(
+        records.file.source,
+        tuple(fields),
+        [pa.chunked_array([column]) for column in fields.values()],
+        np.array([records.lines[at] for at in postings], dtype=np.int64),
+        0,
+        encoding=records.encoding,
+        sha256=records.file.sha256,
+        places={name: place for place, name in enumerate(fields)},
+    )
+    apart = cells.mask(pc.and_(pc.not_equal(own["date"], ""), pc.not_equal(own["date"], whole["date"])))
+    remark = "postings with a date of their own (#TRANS), read with the date of their voucher"
+    notes = [note, *[f"not verified: {unverified} of the file"] * bool(unverified)]
+    is_repetition = _repeat(records, postings, vouchers, own)
+    notes += cells.counted(table, {remark: apart & ~is_repetition})
+    return replace(table, notes=tuple(notes)).rows(~is_repetition)
 
 
-def _posted(record: _Record) -> tuple[object, ...]:
-    """Return what an added posting has in common with its repetition: account, objects and amount.
+def _repeat(
+    records: _Records, postings: Sequence[int], vouchers: Sequence[int], own: Mapping[str, Texts]
+) -> cells.Mask:
+    """Return which postings repeat added ones: those behind them with their account, objects and amount.
 
     Dates, texts and signatures differ where a program writes them for one of the two alone.
     """
-    account, objects, amount, *_ = record.fields
-    return account, tuple(_texts(_FIELD.findall(objects))), Decimal(amount)
+    repeated = np.zeros(len(postings), dtype=bool)
+    if "RTRANS" not in records.places:
+        return repeated
+    # Added postings whose repetition has not come yet.
+    waiting: Counter[tuple[object, ...]] = Counter()
+    said = zip(postings, vouchers, *(own[name].to_pylist() for name in ("account", "objects", "amount")), strict=True)
+    for row, (at, voucher, account, objects, amount) in enumerate(said):
+        is_added = records.labels[at] == "RTRANS"
+        if not (is_added or waiting):
+            continue
+        posting = (voucher, account, *objects.replace('"', " ").split(), Decimal(amount))
+        if is_added:
+            waiting[posting] += 1
+        elif posting in waiting:
+            repeated[row] = True
+            waiting = waiting - Counter([posting])
+        else:
+            waiting.clear()
+    return repeated
 
 
-def _values(records: Sequence[_Record]) -> Mapping[str, str]:
-    """Return the first field of the last record of each label."""
-    return {record.label: record.field(0) for record in records}
+def _balances(records: _Records, label: str) -> dict[str, Decimal]:
+    stated = zip(records.places.get(label, ()), records.of(label), strict=True)
+    return {account: _amount(records, at, amount) for at, (year, account, amount, *_) in stated if year == _THIS_YEAR}
 
 
-def _amount(file: File, record: _Record, at: int) -> str:
-    amount = record.field(at)
+def _amount(records: _Records, at: int, amount: str) -> Decimal:
     if not is_number(amount):
-        raise file.error(f"#{record.label} is {amount[:40]!r}, must be a number such as 1234.50", line=record.line)
-    return amount
+        raise records.error(at, f"#{records.labels[at]} is {amount[:40]!r}, must be a number such as 1234.50")
+    return Decimal(amount)
 
 
-def _balances(file: File, records: Sequence[_Record], label: str) -> dict[str, Decimal]:
-    of_year = (record for record in records if record.label == label and record.field(0) == _THIS_YEAR)
-    return {record.field(1): Decimal(_amount(file, record, 2)) for record in of_year}
-
-
-def _lines(file: File) -> tuple[str, Sequence[int], Sequence[str]]:
-    """Return the encoding of a file, and its lines with records that are read, each with its number."""
-    data = file.data()
-    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
-    matches = [*_RECORD.finditer(data)]
-    numbers = np.searchsorted(ends, [match.start() for match in matches]) + 1
-    lines = [match[0] for match in matches]
-    encoding = _encoding(file, numbers, lines)
+def _records(file: File) -> _Records:
+    """Return the records of a file that are read."""
+    lines: list[int] = []
+    labels: list[str] = []
+    read: list[bytes] = []
+    places: dict[str, list[int]] = {}
+    label_of: dict[bytes, str] = {}
+    for line, data in enumerate(file.data().removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
+        words = data.split(None, 1)
+        word = words[0] if words else b""
+        label = label_of.get(word)
+        if label is None:
+            label = label_of[word[:_LONGEST_LABEL]] = _label(word)
+        if label and (label[0] not in "{}" or len(words) == 1):
+            places.setdefault(label, []).append(len(lines))
+            lines.append(line)
+            labels.append(label)
+            read.append(data.rstrip(b"\r"))
+    whole = b"\n".join(read)
+    encoding = _encoding(file, whole, lines)
     try:
-        text = b"\n".join(lines).decode(encoding)
+        texts = whole.decode(encoding).split("\n")
     except UnicodeDecodeError as error:
-        at = b"\n".join(lines).count(b"\n", 0, error.start)
-        why = f"byte 0x{error.object[error.start]:02X} is not valid {encoding}; set {setting('encoding')}"
-        raise file.error(why, line=int(numbers[at])) from None
-    return encoding, numbers.tolist(), text.split("\n") if text else []
+        line = lines[whole.count(b"\n", 0, error.start)]
+        why = f"byte 0x{whole[error.start]:02X} is not valid {encoding}; set {setting('encoding')}"
+        raise file.error(why, line=line) from None
+    return _Records(file, encoding, lines, labels, texts, places)
 
 
-def _records(file: File, lines: Sequence[int], texts: Sequence[str]) -> Iterator[_Record]:
-    for line, text in zip(lines, texts, strict=True):
-        fields = _FIELD.findall(text)
-        if any(unclosed for *_, unclosed in fields[1:]):
-            raise file.error("a quote or a brace is not closed: export the file again, or close it", line=line)
-        label = fields[0][2].removeprefix("\ufeff").removeprefix("#").upper() or fields[0][3]
-        yield _Record(line, label, _texts(fields[1:]))
+def _label(word: bytes) -> str:
+    """Return the label that the first word of a line begins with, none for a record that is not read."""
+    match = _LABEL.match(word)
+    label = (match[1] or match[2]).decode("ascii", errors="replace").upper() if match else ""
+    return label if label in _READ else ""
 
 
-def _texts(fields: Sequence[tuple[str, ...]]) -> list[str]:
-    return [quoted.replace('\\"', '"') or braces or bare for quoted, braces, bare, _ in fields]
-
-
-def _encoding(file: File, numbers: Sequence[int], lines: Sequence[bytes]) -> str:
-    """Return the encoding: UTF-8 where the bytes are, else PC8 (cp437) as the format has it.
+def _encoding(file: File, whole: bytes, lines: Sequence[int]) -> str:
+    """Return the encoding of the records: UTF-8 where the bytes are, else PC8 (cp437) as the format has it.
 
     Programs that write Windows' encoding, whatever the file says, are told by their å, ä and ö, which are Greek letters
     in PC8; in UTF-8 no character begins with a byte that is a letter in PC8.
     """
     if file.encoding is not None:
         return to_utf8(b"", file.encoding, file.source)[1]
-    if utf8_error(b"\n".join(lines)) is None:
-        return "utf-8-sig"
-    seen: set[int] = set()
-    for number, data in zip(numbers, lines, strict=True):
-        if data.isascii():
-            continue
-        seen |= {*data}
-        if seen & _IN_WINDOWS and seen & _IN_PC8:
-            raise file.error(
-                f"holds letters of two encodings: choose one with {setting('encoding', 'cp437')} or"
-                f" {setting('encoding', 'cp1252')}",
-                line=int(number),
-            )
-    return "cp1252" if seen & _IN_WINDOWS else "cp437"
+    if utf8_error(whole) is None:
+        return "utf-8"
+    first_of = {
+        name: min((at for letter in letters if (at := whole.find(letter)) >= 0), default=None)
+        for name, letters in (("cp1252", _IN_WINDOWS), ("cp437", _IN_PC8))
+    }
+    if None not in first_of.values():
+        at = max(at for at in first_of.values() if at is not None)
+        raise file.error(
+            f"holds letters of two encodings: choose one with {setting('encoding', 'cp437')} or"
+            f" {setting('encoding', 'cp1252')}",
+            line=lines[whole.count(b"\n", 0, at)],
+        )
+    return "cp437" if first_of["cp1252"] is None else "cp1252"
 
 
 FORMATS = (Format("SIE", recognises, chart, ledger),)
