@@ -41,7 +41,8 @@ _WITH_CURRENCY = (
 _SIDES = ((r"(?i)^(\d.*\d)\s*CR\.?$", r"-\1"), (r"(?i)^(\d)\s*CR\.?$", r"-\1"), (r"(?i)^(.*\d)\s*DR\.?$", r"\1"))
 # What accountants write for nothing.
 _NIL = r"^[-–—]$"  # noqa: RUF001 - dashes of typographers are meant
-_PLAIN = r"^-?\d+(?:\.\d+)?$"
+# Amounts without anything but digits, marks, and perhaps a minus in front.
+_PLAIN = r"^-?[\d.,]+$"
 
 
 def amounts(table: Table, place: int, decimal: str | None) -> pa.ChunkedArray:
