@@ -16,10 +16,10 @@ from bktools.frames import schema
 from bktools.inputs import accounts, cells, words
 from bktools.inputs.cells import question, raise_all
 from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
-from bktools.inputs.evidence import are_headings, says_report
 from bktools.inputs.formats.registry import recognised
 from bktools.inputs.looks import fits
 from bktools.inputs.proposals import proposing
+from bktools.inputs.report_rows import are_headings, says_report
 from bktools.inputs.table import Table
 
 # Codes unlike the others are asked about where they are few among many.

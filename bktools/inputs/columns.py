@@ -19,6 +19,7 @@ from bktools.inputs import cells, looks, words
 from bktools.inputs.cells import as_options, leave_out, option, question, raise_all
 from bktools.inputs.file import read_table
 from bktools.inputs.heading_row import NAMED
+from bktools.inputs.running_sums import running_sums
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal, without_extras
 from bktools.visible import first_of
@@ -33,8 +34,8 @@ IDENTITIES = ("id", "external_id")
 TEXTS = frozenset({"description", "supplier", "cost_centre", "type", "text", "document_number", "split_line"})
 
 _SHOWN_HEADINGS = 20
-# Money stands beside codes and names of accounts, and is none of them.
-_MONEY = ("balance", "amount", "debit", "credit", "total_amount")
+# What stands beside codes and names of accounts and is none of them: money, and codes of other accounts.
+_NOT_OF_ACCOUNT = ("balance", "amount", "debit", "credit", "total_amount", "of_another")
 # What would turn every account round.
 _OPPOSITES = {"archived": "active", "active": "archived"}
 
@@ -226,7 +227,9 @@ class Reading:
         candidates = self._candidates(field)
         columns = {field: self.table.headings[candidates[0]] if candidates else "HEADING"}
         alike = f" ({self._look_like(candidates)})" if candidates else ""
-        if field == "amount" and len(candidates) != 1 and (pair := looks.debit_and_credit(self.table, self.free())):
+        # A word that names one of the two sides is no amount of both.
+        free = [place for place in self.free() if self._is_amount(place)]
+        if field == "amount" and (pair := looks.debit_and_credit(self.table, free, candidates)):
             columns = {side: self.table.headings[place] for side, place in zip(("debit", "credit"), pair, strict=True)}
             alike = f" ({' and '.join(map(repr, columns.values()))} could be debit and credit)"
         headings = self.table.headings
@@ -312,9 +315,7 @@ class Reading:
                 continue
             alike: list[int] = []
             if 0 < tier == len(tiers) - 1:
-                alike = [
-                    other for other in looks.columns_like(field, table, self.free()) if not self._is_balance(other)
-                ]
+                alike = [other for other in looks.columns_like(field, table, self.free()) if self._is_amount(other)]
             elif normal(heading) not in tiers[tier].words:
                 # `Amount USD` may stand beside the amount in another currency.
                 alike = self._with_word_inside(field, self.free(), tiers[tier].words)
@@ -341,11 +342,12 @@ class Reading:
         """Return the columns that could be a field, the likeliest first: by a word in their headings, and by their cells."""
         table = self.table
         free = [place for place in self.free() if place not in self._empty]
+        free = [place for place in free if table.headings[place].strip()]
         if field == "amount":
-            free = [place for place in free if not self._is_balance(place)]
+            free = [place for place in free if self._is_amount(place)]
         if field in ("code", "account_code", "name"):
-            money = frozenset().union(*map(words.headings, _MONEY))
-            free = [place for place in free if not words.are_inside(table.headings[place], money)]
+            others = frozenset().union(*map(words.headings, _NOT_OF_ACCOUNT))
+            free = [place for place in free if not words.are_inside(table.headings[place], others)]
         alike = self._looks[field]() if field in self._looks else looks.columns_like(field, table, free)
         by_cells = [place for place in alike if place in free]
         by_word = self._with_word_inside(field, free, self.vocabulary.words_of(field))
@@ -361,8 +363,14 @@ class Reading:
         inside = (place for place in free if words.are_inside(self.table.headings[place], known))
         return [place for place in inside if looks.fits(field, self.table, place)]
 
-    def _is_balance(self, place: int) -> bool:
-        return without_extras(self.table.headings[place]) in words.headings("balance")
+    def _is_amount(self, place: int) -> bool:
+        """Whether a column may be one of amounts: neither its heading nor its values are those of a running balance."""
+        heading = self.table.headings[place]
+        return not words.are_inside(heading, words.headings("balance")) and place not in self._running_sums
+
+    @cached_property
+    def _running_sums(self) -> set[int]:
+        return running_sums(self.table, range(len(self.table.headings)))
 
     @cached_property
     def _empty(self) -> set[int]:

@@ -161,11 +161,11 @@ def _by_evidence(body: bytes, at: int, source: str) -> str:
         raise refusal(f"and no other encoding known here makes words of the text; set {setting('encoding')}")
     ahead = _chance(best) - _chance(readings[1]) if len(readings) > 1 else _CERTAIN
     if ahead < _CLEAR:
-        raise refusal(f"and it could be in several encodings: {_shown(readings)}")
+        likeliest = [reading for reading in readings if _chance(reading) > _chance(best) - _CLEAR * 2]
+        raise refusal(f"and it could be in several encodings: {_shown(likeliest[:_SHOWN_READINGS])}")
     if ahead < _CERTAIN:
         warnings.warn(
-            f"{source}: read as {best.encoding}, which is likely but not certain: check the names, or set"
-            f" {setting('encoding', best.encoding)}",
+            f"{source}: read as {best.encoding}, which is likely but not certain: compare {_shown(readings[:2])}",
             GuessedEncodingWarning,
             stacklevel=2,
         )
@@ -221,15 +221,14 @@ def _is_mixed(lines: Sequence[bytes], best: Reading) -> bool:
 
 
 def _shown(readings: Sequence[Reading]) -> str:
-    """Return one line as the likeliest encodings read it, with the option that chooses each."""
-    likeliest = [one for one in readings if _chance(one) > _chance(readings[0]) - _CLEAR * 2][:_SHOWN_READINGS]
-    columns = [reading.text.split("\n") for reading in likeliest]
+    """Return one line as each encoding reads it, with the option that chooses each."""
+    columns = [reading.text.split("\n") for reading in readings]
     # A line in which they all differ shows most.
     rows = [row for row in zip(*columns, strict=False) if len(set(row)) > 1]
     row = max(rows, key=lambda row: len(set(row)))
     return "; ".join(
         f"{_around_difference(text, row)!r} with {setting('encoding', reading.encoding)}"
-        for text, reading in zip(row, likeliest, strict=True)
+        for text, reading in zip(row, readings, strict=True)
     )
 
 

@@ -17,10 +17,11 @@ from bktools.frames import schema
 from bktools.inputs import amounts, cells, dates, names, signed_amounts, words
 from bktools.inputs.cells import leave_out, option, question, raise_all
 from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
-from bktools.inputs.evidence import contradictions, keep_rows, lone_half, running_balance
+from bktools.inputs.evidence import contradictions, lone_half, running_balance
 from bktools.inputs.formats.registry import refuse_ledgers
 from bktools.inputs.looks import columns_like
 from bktools.inputs.proposals import proposing
+from bktools.inputs.report_rows import keep_rows, leave_reports
 from bktools.inputs.splits import with_splits
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal
@@ -49,6 +50,7 @@ def read_entries(
     sheet: str | int | None = None,
     decimal: str | None = None,
     date_format: str | None = None,
+    report_rows: str | None = None,
     split_lines: bool = False,
     required: Sequence[str] = (),
     money: str = "exact",
@@ -80,6 +82,9 @@ def read_entries(
         The decimal mark of the amounts, `"."` or `","`, where the column alone does not say it.
     date_format : str, optional
         Format of the dates such as `"%d/%m/%Y"`, where the column alone does not say it.
+    report_rows : str, optional
+        `"skip"` or `"keep"`: what is done with rows that hold nothing but a word such as Total, a date and an amount, where
+        the amounts do not show whether they are lines of a report.
     split_lines : bool
         True when lines with one ID, company, date and currency are the parts of one split entry. They are in any case where
         a column numbers them from 1, or where they add up to the total that a column has for their entry.
@@ -140,6 +145,7 @@ def read_entries(
         needed = [field for field in ("id", "date", "amount", "debit", "credit") if field in places]
         neither = np.logical_and.reduce([reading.blank(field) for field in needed])
         reading.skip({"rows skipped that have neither a date nor an amount": neither}, "entries")
+    leave_reports(reading, "entries", report_rows)
     result = reading.result
     result |= {"id": reading.constant(None, schema.TEXT), "company_id": reading.constant(company, schema.TEXT)}
     for field in ("id", "company_id"):

@@ -17,10 +17,11 @@ from bktools.frames import schema
 from bktools.inputs import amounts, cells, dates, sides, signed_amounts, words
 from bktools.inputs.cells import raise_all
 from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
-from bktools.inputs.evidence import contradictions, keep_rows, lone_half
+from bktools.inputs.evidence import contradictions, lone_half
 from bktools.inputs.formats.format import Ledger
 from bktools.inputs.formats.registry import recognised
 from bktools.inputs.proposals import proposing
+from bktools.inputs.report_rows import keep_rows, leave_reports
 from bktools.inputs.signed_amounts import MONEY
 from bktools.inputs.table import Table
 from bktools.inputs.words import without_extras
@@ -45,6 +46,7 @@ def read_general_ledger(
     sheet: str | int | None = None,
     decimal: str | None = None,
     date_format: str | None = None,
+    report_rows: str | None = None,
     verify: str = "strict",
 ) -> pd.DataFrame:
     r"""Read a general ledger: SIE, DATEV, FEC, SAF-T, JPK_KR, GnuCash, or any CSV, Excel or Parquet table.
@@ -70,6 +72,9 @@ def read_general_ledger(
         The decimal mark of a table's amounts, `"."` or `","`, where the columns alone do not say it.
     date_format : str, optional
         Format of a table's dates such as `"%d/%m/%Y"`, where the column alone does not say it.
+    report_rows : str, optional
+        `"skip"` or `"keep"`: what is done with rows that hold nothing but a word such as Total or Opening balance, a date
+        and an amount, where their amounts do not show whether they are lines of a report.
     verify : str
         `"strict"`: an error when a voucher does not balance or a total of the file is not that of its postings.
         `"warn"`: a warning.
@@ -118,7 +123,7 @@ def read_general_ledger(
     vocabulary = Vocabulary("ledger", columns)
     if of_format is None:
         reading = opened(path, vocabulary, delimiter=delimiter, encoding=encoding, sheet=sheet)
-        _find_postings(reading)
+        _find_postings(reading, report_rows)
         ledger = Ledger(reading.table, decimal=decimal, date_format=date_format, is_whole=False)
     else:
         file, form = of_format
@@ -136,7 +141,7 @@ def read_general_ledger(
     return schema.to_pandas(postings, provenance)
 
 
-def _find_postings(reading: Reading) -> None:
+def _find_postings(reading: Reading, report_rows: str | None) -> None:
     """Find the columns of a table, and leave out the rows that are no postings."""
     reading.assign(("account_code", "date"))
     if reading.has("debit", "credit"):
@@ -153,6 +158,7 @@ def _find_postings(reading: Reading) -> None:
         # Rows such as opening balances post nothing, if they are few.
         if neither.mean() <= _FEW:
             reading.skip({"rows skipped that have neither a debit nor a credit": neither}, "postings")
+    leave_reports(reading, "postings", report_rows)
 
 
 def _postings(reading: Reading, ledger: Ledger) -> tuple[pa.Table, dict[str, Decimal]]:
@@ -221,9 +227,10 @@ def _of_pair(reading: Reading, ledger: Ledger, debit: pa.ChunkedArray, credit: p
             rule = f"and {reading.heading('credit')!r} hold an amount in the same rows, as no debit and credit do"
             reading.refuse("debit", both, rule)
         if _sum(debit) and _sum(debit) == -_sum(credit):
-            # Credits are negative and add up to the debits: their column has its sign.
-            credit = pc.negate(credit)
-    return signed_amounts.of_pair(reading, debit, credit)
+            # Credits add up to the debits but for the sign, which only says the side.
+            debit, credit = (pc.negate(side) if _sum(side) < 0 else side for side in (debit, credit))
+    # A single negative amount reverses another one.
+    return signed_amounts.of_pair(reading, debit, credit, least_negative=2)
 
 
 def _exact(table: Table, place: int, decimal: str | None) -> pa.ChunkedArray:

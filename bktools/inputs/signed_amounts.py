@@ -68,8 +68,15 @@ def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedA
     return pc.if_else(pa.array(is_debit), amount, pc.negate(amount))
 
 
-def of_pair(reading: Reading, debit: pa.ChunkedArray, credit: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return debits less credits, null where both are empty; an `InputError` where all come out with one sign."""
+def of_pair(
+    reading: Reading, debit: pa.ChunkedArray, credit: pa.ChunkedArray, *, least_negative: int = 1
+) -> pa.ChunkedArray:
+    """Return debits less credits, null where both are empty; an `InputError` where all come out with one sign.
+
+    Where one of the columns is negative, in so many rows at least, and the other positive, the sign only says the side
+    once more.
+    """
+    debit, credit = _without_signs_of_sides(reading, debit, credit, least_negative)
     scale = max(debit.type.scale, credit.type.scale)
     # Wide enough for a difference of the largest amounts.
     wide_kind = pa.decimal256(amounts.LONGEST + 2, scale)
@@ -85,6 +92,20 @@ def of_pair(reading: Reading, debit: pa.ChunkedArray, credit: pa.ChunkedArray) -
             f" {option('amount')}"
         )
     return result
+
+
+def _without_signs_of_sides(
+    reading: Reading, debit: pa.ChunkedArray, credit: pa.ChunkedArray, least_negative: int
+) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    lowest, highest = zip(*((pc.min(side).as_py() or 0, pc.max(side).as_py() or 0) for side in (debit, credit)), strict=True)
+    for negative, (field, side) in enumerate((("debit", debit), ("credit", credit))):
+        positive = 1 - negative
+        if are_not_zero(side).sum() < least_negative:
+            continue
+        if lowest[negative] < 0 >= highest[negative] and lowest[positive] >= 0 < highest[positive]:
+            reading.notes.append(f"{reading.heading(field)!r} has negative amounts: the sign only says the side")
+            return pc.abs(debit), pc.abs(credit)
+    return debit, credit
 
 
 def are_not_zero(amount: pa.ChunkedArray) -> cells.Mask:

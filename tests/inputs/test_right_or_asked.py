@@ -263,7 +263,10 @@ REFUSED = {
         entries, table("Date,Type,Amount", "2026-10-01,S,5.00", "2026-10-02,E,7.00"), "have one sign, and 'Type' beside them",
     ),
     "debits and credits on one side": (
-        entries, table("Date;Soll;Haben", "2026-10-01;-5,00;", "2026-10-02;;7,00"), "all amounts are on one side",
+        entries,
+        table("Date;Soll;Haben", "2026-10-01;-5,00;", "2026-10-02;;7,00", "2026-10-02;;-4,00", "2026-10-02;2,00;", "2026-10-02;;5,00")
+        .replace(";2,00;", ";-2,00;"),
+        "all amounts are on one side",
     ),
     "words and signs that disagree": (
         ledger, table("Konto;Datum;Betrag;S/H", "1;2026-10-01;5;S", "2;2026-10-01;-5;S", "3;2026-10-01;-5;H"), "do not agree",
