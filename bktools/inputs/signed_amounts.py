@@ -73,8 +73,8 @@ def of_pair(
 ) -> pa.ChunkedArray:
     """Return debits less credits, null where both are empty; an `InputError` where all come out with one sign.
 
-    Where one of the columns is negative, in so many rows at least, and the other positive, the sign only says the side
-    once more.
+    Where one of the columns is negative, in so many rows at least, and most of the other is positive, the sign only says
+    the side once more.
     """
     debit, credit = _without_signs_of_sides(reading, debit, credit, least_negative)
     scale = max(debit.type.scale, credit.type.scale)
@@ -97,15 +97,15 @@ def of_pair(
 def _without_signs_of_sides(
     reading: Reading, debit: pa.ChunkedArray, credit: pa.ChunkedArray, least_negative: int
 ) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    lowest, highest = zip(*((pc.min(side).as_py() or 0, pc.max(side).as_py() or 0) for side in (debit, credit)), strict=True)
-    for negative, (field, side) in enumerate((("debit", debit), ("credit", credit))):
-        positive = 1 - negative
-        if are_not_zero(side).sum() < least_negative:
-            continue
-        if lowest[negative] < 0 >= highest[negative] and lowest[positive] >= 0 < highest[positive]:
-            reading.notes.append(f"{reading.heading(field)!r} has negative amounts: the sign only says the side")
-            return pc.abs(debit), pc.abs(credit)
-    return debit, credit
+    sides_of = {"debit": debit, "credit": credit}
+    negative = {field: int(pc.sum(pc.less(side, pa.scalar(0, side.type))).as_py() or 0) for field, side in sides_of.items()}
+    filled = {field: int(are_not_zero(side).sum()) for field, side in sides_of.items()}
+    for field, other in (("debit", "credit"), ("credit", "debit")):
+        is_negative = negative[field] == filled[field] >= least_negative
+        if is_negative and filled[other] > 2 * negative[other]:
+            reading.notes.append(f"{reading.heading(field)!r} has negative amounts: their sign only says the side")
+            sides_of[field] = pc.negate(sides_of[field])
+    return sides_of["debit"], sides_of["credit"]
 
 
 def are_not_zero(amount: pa.ChunkedArray) -> cells.Mask:

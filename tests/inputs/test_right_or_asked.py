@@ -212,6 +212,15 @@ RIGHT = {
     "days of an approval": (
         entries, table("Datum;Betrag;Freigabe", "2026-10-01;5;03.10.2026"), {"Freigabe": ["03.10.2026"]},
     ),
+    "a debit whose sign says it once more": (
+        entries, table("Date;Soll;Haben", "2026-10-01;-85,60;", "2026-10-02;;1500,00", "2026-10-03;;-4,00", "2026-10-04;;5,00"),
+        {"amount": ["85.60", "-1500.00", "4.00", "-5.00"]},
+    ),
+    "a credit whose sign says it once more": (
+        ledger,
+        table("Konto;Datum;Soll;Haben", "1;2026-10-01;5,00;", "2;2026-10-01;;-3,00", "2;2026-10-01;;-2,00", "3;2026-10-02;1,00;", "2;2026-10-02;;-1,00"),
+        {"amount": ["5.00", "-3.00", "-2.00", "1.00", "-1.00"]},
+    ),
     "the time of a report in the last row": (
         chart, table("Account number,Full name", "10,Cash", "20,Sales", "30,Rent", "TOTAL,", '" Wednesday, February 25, 2026 05:23 PM",'),
         {"code": ["10", "20", "30"]},
@@ -261,12 +270,6 @@ def test_the_sheet_whose_rows_are_whole(tmp_path):
 REFUSED = {
     "letters that may say a side": (
         entries, table("Date,Type,Amount", "2026-10-01,S,5.00", "2026-10-02,E,7.00"), "have one sign, and 'Type' beside them",
-    ),
-    "debits and credits on one side": (
-        entries,
-        table("Date;Soll;Haben", "2026-10-01;-5,00;", "2026-10-02;;7,00", "2026-10-02;;-4,00", "2026-10-02;2,00;", "2026-10-02;;5,00")
-        .replace(";2,00;", ";-2,00;"),
-        "all amounts are on one side",
     ),
     "words and signs that disagree": (
         ledger, table("Konto;Datum;Betrag;S/H", "1;2026-10-01;5;S", "2;2026-10-01;-5;S", "3;2026-10-01;-5;H"), "do not agree",
