@@ -25,11 +25,15 @@ Names are loaded when they are first used, so `import bktools` is quick. `bktool
 from __future__ import annotations
 
 import importlib
+import logging
 from typing import TYPE_CHECKING, Any
 
 from bktools import errors as errors
 
 __version__ = "0.1.0"
+
+# A program that sets up no logging hears nothing of ours.
+logging.getLogger("bktools").addHandler(logging.NullHandler())
 
 if TYPE_CHECKING:
     from bktools.checkup import check

@@ -18,38 +18,24 @@ log = logging.getLogger("bktools")
 
 
 class Bar:
-    """The progress of one step: counts its items, for several threads, and draws them where it is shown."""
+    """The progress of one step, for several threads; it is drawn where it is shown."""
 
-    def __init__(self, label: str, unit: str) -> None:
-        self._label = label
-        self._unit = unit
-        self._count = 0
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self.drawn: Any = None
 
     def update(self, n: int) -> None:
         """Count `n` more items as done."""
-        with self._lock:
-            self._count += n
-            if self.drawn is not None:
+        if self.drawn is not None:
+            with self._lock:
                 self.drawn.update(n)
 
-    def __str__(self) -> str:
-        return f"{self._label}, {self._count:,} {self._unit}s"
 
-
-_running: list[Bar] = []
 # Set for a process that shows neither bars nor notes; notes are still logged.
 hushed = threading.Event()
 
-
-def running() -> list[str]:
-    """Return the steps that are running, each with what it has done, such as "categories, 1,200 rows"."""
-    return [str(step) for step in list(_running)]
-
-
 # Of a step that is part of another one, which is shown.
-SILENT = Bar("", "")
+SILENT = Bar()
 
 
 @contextmanager
@@ -67,10 +53,8 @@ def progress(label: str, *, total: int | None = None, unit: str = "row", shown: 
     shown : bool, optional
         True always shows a bar, False never. Default: a bar in a terminal or in a notebook of Jupyter.
     """
-    bar = Bar(label, unit)
+    bar = Bar()
     with ExitStack() as stack:
-        _running.append(bar)
-        stack.callback(_running.remove, bar)
         if shown or (shown is None and _is_interactive() and not hushed.is_set()):
             from tqdm import tqdm
 

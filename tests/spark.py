@@ -2,7 +2,7 @@
 
 By default the tests run with the installed PySpark and 20,000 rows. Another version is installed in an environment of its own:
 
-    python -m venv spark && spark/bin/pip install -e '.[dev]' 'pyspark[connect]==4.0.1'
+    python -m venv spark && spark/bin/pip install uv && spark/bin/uv pip install --python spark/bin/python -e . --group lowest 'pyspark[connect]==4.0.1'
     BKTOOLS_TEST_SPARK_ROWS=100000 spark/bin/python -m pytest -n 0 -k spark tests/export tests/frames tests/reconcile
 """
 

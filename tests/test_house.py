@@ -22,14 +22,15 @@ ROOT = Path(bktools.__file__).parent
 
 # From the ground up. A room, or a file at the root, imports from lower floors and from itself; those of one floor never meet.
 FLOORS = (
-    {"visible", "caller", "addresses", "release"},
-    {"errors", "consoles", "views"},
+    {"visible", "caller", "addresses", "release", "currencies"},
+    {"errors", "consoles", "views", "wording"},
     {"settings", "disk", "progress"},
-    {"contract"},
+    {"contract", "findings"},
     {"service", "sandbox"},
     {"connection", "frames"},
     {"snapshots", "inputs"},
-    {"journal", "reconcile", "export", "ledger"},
+    {"journal", "reconcile", "ledger"},
+    {"export"},
     {"submit", "spending", "checkup"},
     {"close", "widgets"},
     {"reports"},

@@ -19,9 +19,20 @@ CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
-def test_the_first_lines_run(tmp_path):
-    """The notebook's first lines run as they stand, in a folder with `data`, and make a plan."""
-    code = re.search(r"```python\n(.*?)```", README, re.DOTALL)[1]
+FIRST, PLAN = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+def test_the_first_lines_print_what_the_readme_shows():
+    """The first lines run as they stand, and print the table below them."""
+    *lines, last = FIRST.strip().splitlines()
+    program = "\n".join([*lines, f"print({last})"])
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == re.search(r"```text\n(.*?)```", README, re.DOTALL)[1]
+
+
+def test_a_plan_is_made_as_shown(tmp_path):
+    """The lines that lead to a plan run as they stand, in a folder with `data`."""
+    code = PLAN
     assert len([line for line in code.splitlines() if line]) <= 14
     shutil.copytree(ROOT / "data", tmp_path / "data")
     program = f"{code}\nprint(len(plan.batches), len(created), len(categories), not plan.unchecked)\nservice.close()\n"

@@ -73,7 +73,7 @@ def every_command(
         "--version", "Show version, commit and libraries, and end.", False, callback=_version, is_eager=True
     ),
     verbose: bool = option("--verbose", "Show the whole traceback of an error.", False),
-    quiet: bool = option("--quiet", "Print results, warnings and errors only: no notes, bars and heartbeats.", False),
+    quiet: bool = option("--quiet", "Print results, warnings and errors only: no notes and bars.", False),
     log_format: TextFormat | None = option(
         "--log-format", "Log each step, wait and retry with its time; json: one object a line."
     ),

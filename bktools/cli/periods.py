@@ -25,7 +25,7 @@ def show(context: typer.Context, connection: options.ConnectsToCompany) -> None:
         return
     import pandas as pd
 
-    from bktools.frames.currencies import shown
+    from bktools.wording.numbers import shown
 
     periods = bktools.load_periods(connection.company, service=connection.service)
     if results.is_for_people():

@@ -1,4 +1,4 @@
-"""Commands that run unattended: --quiet, --log-format, --log-level, and a heartbeat in long work. All of it is on standard error."""
+"""Commands that run unattended: --quiet, --log-format and --log-level. All of it is on standard error."""
 
 from __future__ import annotations
 
@@ -19,13 +19,10 @@ from typing import NoReturn, TextIO, TypeVar
 from bktools.cli.exits import LONG_STORIES, described, is_of_the_parser
 from bktools.cli.output import TextFormat
 from bktools.errors import BktoolsError
-from bktools.progress import hushed, note, running
+from bktools.progress import hushed, note
 from bktools.visible import visible, visible_line
 
 log = logging.getLogger("bktools")
-
-# Seconds between two lines that say that the command is still running.
-HEARTBEAT = 30.0
 
 # What commands print before warnings and errors.
 PREFIX = "bktools: "
@@ -65,8 +62,8 @@ def common_first(arguments: Sequence[str]) -> list[str]:
 
 
 @contextmanager
-def unattended(arguments: Sequence[str], *, interval: float = HEARTBEAT) -> Iterator[None]:
-    """Set up the log and the heartbeat of a command, as its arguments ask; those of every command stand first."""
+def unattended(arguments: Sequence[str]) -> Iterator[None]:
+    """Set up the log of a command, as its arguments ask; those of every command stand first."""
     is_quiet, log_format = "--quiet" in arguments, _log_format(arguments)
     level = _value("--log-level", LogLevel, arguments) or ("warning" if is_quiet else "info")
     out, started = sys.stderr, time.monotonic()
@@ -79,9 +76,6 @@ def unattended(arguments: Sequence[str], *, interval: float = HEARTBEAT) -> Iter
         if is_quiet or log_format is not None:
             stack.callback(hushed.clear)
             hushed.set()
-        # On a terminal, a bar shows that work goes on. `sandbox serve` is meant to run without output.
-        if not is_quiet and "serve" not in arguments and (log_format is not None or not out.isatty()):
-            stack.enter_context(_heartbeat(out, interval))
         try:
             yield
         except SystemExit as end:
@@ -137,26 +131,6 @@ def _log_to(out: TextIO, log_format: TextFormat, level: str, stack: ExitStack) -
     log.addHandler(handler)
     log.setLevel(level)
     log.propagate = False
-
-
-@contextmanager
-def _heartbeat(out: TextIO, interval: float) -> Iterator[None]:
-    """Print a line every some seconds, with the steps that are running."""
-    ended, started = threading.Event(), time.monotonic()
-
-    def beat() -> None:
-        while not ended.wait(interval):
-            steps = "; ".join(running())
-            text = f"still running after {time.monotonic() - started:.0f} s{': ' if steps else ''}{steps}"
-            log.info("%s", text)
-            if not hushed.is_set():
-                print(f"{PREFIX}{visible(text)}", file=out, flush=True)
-
-    threading.Thread(target=beat, name="bktools-heartbeat", daemon=True).start()
-    try:
-        yield
-    finally:
-        ended.set()
 
 
 class _Logged(io.TextIOBase):

@@ -18,7 +18,6 @@ from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError, SnapshotNotFoundError
 from bktools.frames.codes import sentence
-from bktools.frames.currencies import shown
 from bktools.frames.engine import described, source_of
 from bktools.frames.names import with_names
 from bktools.frames.schema import COUNT, MONEY, TEXT, to_arrow, to_pandas
@@ -28,6 +27,7 @@ from bktools.journal.journal import Journal
 from bktools.journal.periods import required_company
 from bktools.service import Service
 from bktools.snapshots.tables import load_categories, load_employees
+from bktools.wording.numbers import shown
 
 # The columns of a comparison: names first, then texts or figures before and after, then the identifiers.
 COLUMNS = pa.schema(

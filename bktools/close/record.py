@@ -15,7 +15,6 @@ from bktools.connection import service_or_default
 from bktools.consoles import readable
 from bktools.contract import rules
 from bktools.frames.codes import counted
-from bktools.frames.currencies import shown
 from bktools.frames.engine import source_of
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import Month, to_pandas
@@ -36,6 +35,7 @@ from bktools.journal.periods import (
 )
 from bktools.journal.tables import table_of
 from bktools.service import Service
+from bktools.wording.numbers import shown
 
 
 def frame(name: str) -> cached_property[pd.DataFrame]:

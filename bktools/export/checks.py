@@ -496,7 +496,7 @@ ABOUT = (
 
 MACROS = r"""
 CREATE MACRO one_line(value) AS trim(regexp_replace(value, '[\r\n\t]+', ' ', 'g'));
--- Digits are never rounded away, as in frames.currencies.shown.
+-- Digits are never rounded away, as in wording.numbers.shown.
 CREATE MACRO decimals_of(amount) AS rtrim(split_part(abs(amount)::VARCHAR, '.', 2), '0');
 CREATE MACRO money(amount, units) AS if(amount IS NULL, NULL, concat(
     if(amount < 0, '-', ''), format('{:,}', trunc(abs(amount))::HUGEINT),

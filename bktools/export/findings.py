@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.contract import rules
+from bktools.currencies import MINOR_UNITS
 from bktools.errors import ArgumentError, InputError
 from bktools.export import checks
 from bktools.export.tables import numbered, without_added
 from bktools.frames.columns import amounts_of, days_of, text_of, with_column
-from bktools.frames.currencies import MINOR_UNITS
 from bktools.frames.engine import VERY_FEW_ROWS, are_few, engine, kept
 from bktools.frames.names import FIRST, IDENTIFIERS, last_import
 from bktools.frames.schema import COMPARED, TEXT, Month, split_lines

@@ -21,11 +21,11 @@ from bktools.errors import PlanError
 from bktools.frames.batches import BatchRequest
 from bktools.frames.codes import counted, of_several, short
 from bktools.frames.columns import days_of, with_column
-from bktools.frames.currencies import shown
 from bktools.frames.names import FIRST, in_reading_order
 from bktools.frames.results import Result
 from bktools.frames.schema import COUNT, DATE, TEXT, split_lines, to_pandas
 from bktools.frames.sums import Sum, money_of, number_of_entries, summed, sums_of
+from bktools.wording.numbers import shown
 
 BATCHES = pa.schema({"batch_id": TEXT, "company_id": TEXT, "entries": COUNT, "first_date": DATE, "last_date": DATE})
 

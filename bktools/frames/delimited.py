@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools import disk
+from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.currencies import MINOR_UNITS, USUAL
 from bktools.frames.schema import BYTES, TEXT, TEXTS, dated, to_arrow, wall_times
 from bktools.progress import progress as progress_bar
 

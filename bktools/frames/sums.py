@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 
 from bktools.frames.codes import counted
 from bktools.frames.columns import amounts_of, in_one_scale, text_of, with_column
-from bktools.frames.currencies import shown
 from bktools.frames.schema import COUNT, MONEY, TEXT, split_lines
+from bktools.wording.numbers import shown
 
 NO_CURRENCY = "no currency"
 # Digits of Arrow's widest decimals: no sum of amounts of 38 digits needs more.

@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.frames.currencies import shown
 from bktools.frames.schema import COUNT, IN_DOUBT, TEXT
 from bktools.ledger.checks import CHECKS, DIFFERENCES, STATUSES
 from bktools.ledger.columns import UNKNOWN_CURRENCY, Numbers, Sides
 from bktools.ledger.matches import NOBODY, Matches
 from bktools.ledger.steps import BY, BY_DAY
 from bktools.visible import first_of
+from bktools.wording.numbers import shown
 
 MOST_VOUCHERS = 5
 # How a posting is named, by the columns that the ledger has.

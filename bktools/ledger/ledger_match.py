@@ -12,12 +12,12 @@ import pandas as pd
 from bktools import views
 from bktools.consoles import readable
 from bktools.frames import codes
-from bktools.frames.currencies import shown
 from bktools.frames.findings import as_html, as_lines
 from bktools.frames.results import Result
 from bktools.frames.schema import IN_DOUBT, to_arrow
 from bktools.frames.sums import NOTHING, money_of
 from bktools.ledger.checks import ARRIVED, STATUSES
+from bktools.wording.numbers import shown
 
 # The sums of an open account, with their names.
 TOTALS = {

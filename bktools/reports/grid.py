@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias
 
-from bktools.frames.currencies import MINOR_UNITS, USUAL, shown
+from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.frames.excel import is_exact, write_cell
 from bktools.reports.pictures import DPI
+from bktools.wording.numbers import shown
 
 NAVY, RED, QUIET, PALE, GREY = "#1F3A5F", "#D55E00", "#BBBBBB", "#FFF7D6", "#F2F2F2"
 # Text is at the left whatever its script, so that a column stays a column.

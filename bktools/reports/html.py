@@ -23,9 +23,9 @@ from bktools import views
 from bktools.close.close import Close
 from bktools.close.entries import BEFORE, EXPORTED
 from bktools.frames.codes import capitalized, sentence
-from bktools.frames.currencies import shown
 from bktools.reports.pictures import PICTURES
 from bktools.visible import visible
+from bktools.wording.numbers import shown
 
 MOMENT = "{:%Y-%m-%d %H:%M} UTC"
 

@@ -19,7 +19,6 @@ from bktools.export import ExportPlan
 from bktools.export.plan import as_exported
 from bktools.frames.codes import counted, short
 from bktools.frames.columns import days_of
-from bktools.frames.currencies import shown
 from bktools.frames.names import month_and_company
 from bktools.frames.schema import TEXT, Moment, to_arrow
 from bktools.frames.sums import shares_of, total
@@ -28,6 +27,7 @@ from bktools.ledger.checks import ARRIVED
 from bktools.reports import bars
 from bktools.reports.bars import DONE, INK, NEUTRAL, STRIPES, WAITING, Chart, Look
 from bktools.spending import spend
+from bktools.wording.numbers import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,12 +18,12 @@ from bktools.close.close import Close
 from bktools.close.entries import HELD
 from bktools.close.figures import ALL
 from bktools.frames.codes import sentence
-from bktools.frames.currencies import shown
 from bktools.frames.excel import too_large, width_of
 from bktools.frames.names import IDENTIFIERS
 from bktools.reports import grid
 from bktools.reports.grid import Book, Money, Share, Value
 from bktools.reports.pictures import MONEY
+from bktools.wording.numbers import shown
 
 CLOSE, TO_DO, LINES = "close", "to do", "lines"
 # The other sheets: their tables, and the columns that come first and are printed; of the others all names are.

@@ -109,7 +109,7 @@ class Transport:
         _certificates(settings.ca_bundle)
 
     def send(self, request: httpx.Request, limits: Limits, end: float, *, fresh: bool = False) -> Answer:
-        """Send a request once; return the answer with credentials removed.
+        """Send a request once; return the answer. An answer that is an error, whose text is shown, has no credentials.
 
         It ends at `end` (monotonic seconds), or by the limits before that. A `fresh` connection is for what books
         money, because an older one may already be broken.
@@ -155,7 +155,8 @@ class Transport:
                     f"the connection broke while the service answered ({reason}): the request may have arrived"
                 )
                 raise of_answer(lost, headers) from None
-        return response.status_code, headers, auth.without_secrets(body, self._settings)
+        status = response.status_code
+        return status, headers, body if httpx.codes.is_success(status) else auth.without_secrets(body, self._settings)
 
     def close(self) -> None:
         """Close every connection; those in use close after their request."""

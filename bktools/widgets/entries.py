@@ -17,11 +17,11 @@ from bktools.export import ExportPlan
 from bktools.export.selection import selected_rows
 from bktools.frames.codes import short
 from bktools.frames.columns import amounts_of, days_of, text_of
-from bktools.frames.currencies import shown
 from bktools.frames.names import FIRST, in_reading_order, with_names
 from bktools.frames.schema import TEXT, to_arrow, to_pandas
 from bktools.frames.sums import Sum, by_currency, sums_of
 from bktools.widgets.grid import MAX_ROWS, cell, display_grid, grid_class, grid_of, instead_of
+from bktools.wording.numbers import shown
 
 # Rows of the static table.
 KEPT_ROWS = 200

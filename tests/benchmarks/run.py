@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import argparse
 
-import companies
 import compose
 import ledger
 import loading
 import reconcile
-import sandbox
 
 BENCHMARKS = {
     "loading": loading.run,
     "reconcile": reconcile.run,
     "compose": compose.run,
     "ledger": ledger.run,
-    "sandbox": sandbox.run,
-    "companies": companies.run,
 }
 
 

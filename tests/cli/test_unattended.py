@@ -1,11 +1,9 @@
-"""Commands that run unattended: a log to read by machine, silence when asked, a heartbeat, and exit codes in the help."""
+"""Commands that run unattended: a log to read by machine, silence when asked, and exit codes in the help."""
 
 from __future__ import annotations
 
 import json
 import re
-import threading
-import time
 
 import click
 import pytest
@@ -16,7 +14,7 @@ from bktools.cli.app import app
 from bktools.cli.exits import Exit, exit_codes
 from bktools.cli.unattended import common_first, fail, unattended
 from bktools.errors import ServerError
-from bktools.progress import note, progress
+from bktools.progress import note
 
 TIME = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
@@ -104,39 +102,6 @@ def test_the_exit_codes_are_listed_once():
     for path, command in found:
         text = " ".join(command.get_help(click.Context(command, info_name="bktools")).split())
         assert (exit_codes() in text, "Exit codes" in text) == (path == (), path == ()), path
-
-
-def until(is_true):
-    end = time.monotonic() + 10
-    while not is_true():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
-def test_a_heartbeat_says_what_is_running(capsys):
-    """After some time a line says the step and its count; when the command has ended there is none."""
-    told = []
-    with unattended([], interval=0.1), progress("categories") as bar:
-        bar.update(1_200)
-        until(lambda: told.append(capsys.readouterr().err) or "still running" in "".join(told))
-    assert re.search(r"bktools: still running after 0 s: categories, 1,200 rows\n", "".join(told))
-    threads = [thread for thread in threading.enumerate() if thread.name == "bktools-heartbeat"]
-    for thread in threads:
-        thread.join(5)
-    capsys.readouterr()
-    time.sleep(0.2)
-    assert "still running" not in capsys.readouterr().err
-
-
-def test_a_heartbeat_is_a_line_of_the_log(capsys):
-    """With --log-format json a heartbeat is an object; with --quiet there is none."""
-    told = []
-    with unattended(["--log-format=json"], interval=0.05):
-        until(lambda: told.append(capsys.readouterr().err) or "still running" in "".join(told))
-    assert json.loads("".join(told).splitlines()[0])["level"] == "INFO"
-    with unattended(["--quiet"], interval=0.02):
-        time.sleep(0.2)
-    assert capsys.readouterr().err == ""
 
 
 def test_text_from_outside_stays_one_line(capsys):

@@ -9,7 +9,7 @@ from collections import defaultdict
 from decimal import Decimal
 from typing import Any
 
-from bktools.frames.currencies import MINOR_UNITS
+from bktools.currencies import MINOR_UNITS
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 FINAL = {"no_service_id", "conflicting", "duplicate", "other_company", "exported", "in_doubt", "later_period"}

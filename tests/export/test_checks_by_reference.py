@@ -18,8 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bktools import compose_export_jobs
+from bktools.currencies import MINOR_UNITS
 from bktools.export.checks import CHECKS, MACROS
-from bktools.frames.currencies import MINOR_UNITS, shown
+from bktools.wording.numbers import shown
 
 # Worlds of 300 entries a state, as many as wanted with BKTOOLS_TEST_RUNS.
 WORLDS = int(os.environ.get("BKTOOLS_TEST_RUNS", "1"))

@@ -23,12 +23,12 @@ import bktools
 from bktools.close.close import Close
 from bktools.close.run import Closing
 from bktools.frames.codes import sentence
-from bktools.frames.currencies import shown
 from bktools.reports import html
 from bktools.reports.folder import REPORT
 from bktools.reports.html import notebook, report_of
 from bktools.reports.pictures import PICTURES
 from bktools.views import MARKS
+from bktools.wording.numbers import shown
 
 sys.path.append(str(Path(__file__).parents[1] / "notebooks"))
 from browser import FLAGS, chromium

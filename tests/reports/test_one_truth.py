@@ -19,8 +19,8 @@ from bktools.cli.month_end import _facts_of, _figures
 from bktools.close.actions import IDS
 from bktools.close.close import Close
 from bktools.close.entries import FATES
-from bktools.frames.currencies import shown
 from bktools.reports.folder import MACHINE, MANIFEST, REPORT, TABLES, WORKBOOK
+from bktools.wording.numbers import shown
 
 # By line: number of entries, and amounts by currency that are not zero.
 Figures = dict[str, tuple[int, dict[str, Decimal]]]

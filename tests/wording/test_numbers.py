@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bktools.frames.currencies import MINOR_UNITS, shown
+from bktools.currencies import MINOR_UNITS
+from bktools.wording.numbers import shown
 
 
 def test_the_table_is_iso_4217():

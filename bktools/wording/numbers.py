@@ -1,0 +1,116 @@
+"""Amounts, numbers, days and months as a person reads them, in each language. They are formatted here and nowhere else."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from bktools.currencies import MINOR_UNITS, USUAL
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a language writes numbers and days.
+
+    Parameters
+    ----------
+    thousands, point : str
+        Between groups of three digits, and before the decimals.
+    day, moment : str
+        Formats of `strftime`.
+    months : tuple of str
+        The names of the months.
+    """
+
+    thousands: str
+    point: str
+    day: str
+    moment: str
+    months: tuple[str, ...]
+
+
+_ENGLISH = "January February March April May June July August September October November December"
+_GERMAN = "Januar Februar März April Mai Juni Juli August September Oktober November Dezember"
+
+STYLES: Mapping[str, Style] = {
+    "en": Style(",", ".", "%Y-%m-%d", "%Y-%m-%d %H:%M UTC", tuple(_ENGLISH.split())),
+    "de": Style(".", ",", "%d.%m.%Y", "%d.%m.%Y %H:%M UTC", tuple(_GERMAN.split())),
+}
+
+
+def shown(amount: Any, currency: str | None, language: str = "en") -> str:
+    """Return an amount as text: groups of thousands, and the currency's own decimals.
+
+    Digits are never rounded away: an amount that has more decimals than its currency keeps them. Without an amount the
+    text is empty; without a known currency the amount has at least two decimals.
+
+    Examples
+    --------
+    >>> shown(Decimal("1234567.500"), "EUR"), shown(Decimal("1200.00"), "JPY"), shown("12.345", "EUR", "de")
+    ('1,234,567.50', '1,200', '12,345')
+    """
+    # A missing value of any library is not equal to itself, or has no truth value.
+    if amount is None or (amount != amount) is not False:  # noqa: PLR0124 - not a number
+        return ""
+    whole, _, decimals = f"{Decimal(str(amount)):,f}".partition(".")
+    decimals = decimals.rstrip("0").ljust(MINOR_UNITS.get(currency or "", USUAL), "0")
+    style = STYLES[language]
+    text = style.point.join(filter(None, (whole.replace(",", style.thousands), decimals)))
+    return text.removeprefix("-") if Decimal(str(amount)) == 0 else text
+
+
+def number(value: Any, language: str = "en") -> str:
+    """Return a number with groups of thousands and all its decimals.
+
+    Examples
+    --------
+    >>> number(1234), number(Decimal("-1234.5"), "de")
+    ('1,234', '-1.234,5')
+    """
+    style = STYLES[language]
+    whole, _, decimals = f"{value if isinstance(value, int) else Decimal(str(value)):,}".partition(".")
+    return style.point.join(filter(None, (whole.replace(",", style.thousands), decimals)))
+
+
+def day(value: dt.date | str, language: str = "en") -> str:
+    """Return a day.
+
+    Examples
+    --------
+    >>> day("2026-10-06"), day(dt.date(2026, 10, 6), "de")
+    ('2026-10-06', '06.10.2026')
+    """
+    return _date(value).strftime(STYLES[language].day)
+
+
+def moment(value: dt.datetime | str, language: str = "en") -> str:
+    """Return a time to the minute.
+
+    Examples
+    --------
+    >>> moment("2026-10-06T08:05:00+00:00", "de")
+    '06.10.2026 08:05 UTC'
+    """
+    time = dt.datetime.fromisoformat(value) if isinstance(value, str) else value
+    return time.astimezone(dt.UTC).strftime(STYLES[language].moment)
+
+
+def month(value: dt.date | str, language: str = "en") -> str:
+    """Return a month in words.
+
+    Examples
+    --------
+    >>> month("2026-10"), month(dt.date(2026, 3, 31), "de")
+    ('October 2026', 'März 2026')
+    """
+    date = _date(value)
+    return f"{STYLES[language].months[date.month - 1]} {date.year}"
+
+
+def _date(value: dt.date | str) -> dt.date:
+    if isinstance(value, str):
+        return dt.date.fromisoformat(value[:10] if len(value) > len("2026-10") else f"{value}-01")
+    return value

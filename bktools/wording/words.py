@@ -1,0 +1,179 @@
+"""`Words`: makes the sentences of one language from codes and facts. It is the one function that makes them.
+
+`en.toml` and `de.toml` hold the sentences by section and code, with the facts in braces. What stands behind the colon says
+how a fact is written:
+
+========================  ==================================================================================
+`{name}`                  text as it is
+`{amount:money}`          an amount with its currency, which is the fact `currency`; or amounts by currency
+`{amount:amount}`         the same without the currency
+`{count:number}`          a number
+`{count:entry}`           a number with a noun of the section `noun`
+`{date:day}`              a day; also `month` and `moment`
+`{lines:list}`            the first of a list, and how many more there are
+`{lines:named line}`      the same behind a noun of the section `noun`
+`{code:name SECTION}`     the name of a code of a section
+`{items:each KEY}`        a text for each item of a list, which holds the facts of the text KEY
+`{fact:if KEY}`           the text KEY with the same facts where the fact is known, nothing where it is null
+========================  ==================================================================================
+
+A text may have two voices: `{ python = "…", command = "…" }`.
+"""
+
+from __future__ import annotations
+
+import functools
+import string
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from bktools import caller
+from bktools.visible import visible_line
+from bktools.wording import numbers
+
+LANGUAGES = tuple(numbers.STYLES)
+
+# The things that a list in a sentence names; the others are counted.
+LISTED = 3
+
+# A part of a sentence: a literal text, then a fact with how it is written; None where no fact follows.
+Part = tuple[str, str | None, str]
+
+
+@dataclass(frozen=True)
+class Words:
+    """The sentences of a language.
+
+    Parameters
+    ----------
+    language : str
+        One of LANGUAGES.
+    texts : mapping
+        The sentences by "section.code.form".
+
+    Examples
+    --------
+    >>> words("en")("entry.too_many_decimals.one", currency="JPY", decimals=0)
+    'the amount has more decimals than JPY, which has 0'
+    """
+
+    language: str
+    texts: Mapping[str, str | Mapping[str, str]]
+
+    def __call__(self, key: str, /, **facts: Any) -> str:
+        """Return the sentence of a key with its facts; a fact that the sentence names must be given."""
+        return self._filled(self._template(key), facts)
+
+    def has(self, key: str) -> bool:
+        """Whether there is a sentence of this key."""
+        return key in self.texts
+
+    def name(self, section: str, code: str) -> str:
+        """Return the name of a code; of one that is unknown here, as a service may send it, the code with spaces."""
+        key = f"{section}.{code}.name"
+        return self(key) if key in self.texts else code.replace("_", " ")
+
+    def facts_of(self, key: str) -> frozenset[str]:
+        """Return the names of the facts that a sentence reads."""
+        read: set[str] = set()
+        text = self.texts[key]
+        for template in [text] if isinstance(text, str) else text.values():
+            for _, field, spec in _parts(template):
+                kind, _, argument = spec.partition(" ")
+                read |= {field} if field else set()
+                read |= {"currency"} if kind == "amount" else set()
+                read |= self.facts_of(argument) - {"value"} if kind == "if" else set()
+        return frozenset(read)
+
+    def money(self, amounts: Mapping[str, Any]) -> str:
+        """Return amounts by currency, such as "EUR 1,234.50, JPY 1,200"."""
+        return ", ".join(f"{name} {self.amount(amount, name)}" for name, amount in amounts.items())
+
+    def amount(self, amount: Any, currency: str | None) -> str:
+        """Return an amount without its currency."""
+        return numbers.shown(amount, currency, self.language)
+
+    def counted(self, count: int, noun: str) -> str:
+        """Return a number with a noun of the section `noun`."""
+        return f"{numbers.number(count, self.language)} {self.noun(noun, count)}"
+
+    def noun(self, noun: str, count: int) -> str:
+        """Return a noun of the section `noun`, for one thing or for several."""
+        return self(f"noun.{noun}.{'one' if count == 1 else 'many'}")
+
+    def listed(self, things: Sequence[Any], *, most: int = LISTED, between: str = ", ") -> str:
+        """Return the first things of a list, and how many more there are."""
+        first = between.join(map(str, things[:most]))
+        return self("list.more", first=first, more=len(things) - most) if len(things) > most else first
+
+    def _template(self, key: str) -> str:
+        text = self.texts[key]
+        return text if isinstance(text, str) else text["command" if caller.is_command() else "python"]
+
+    def _filled(self, template: str, facts: Mapping[str, Any]) -> str:
+        return "".join(
+            literal + (self._written(facts[field], spec, facts) if field else "")
+            for literal, field, spec in _parts(template)
+        )
+
+    def _written(self, value: Any, spec: str, facts: Mapping[str, Any]) -> str:
+        kind, _, argument = spec.partition(" ")
+        if kind == "if":
+            return "" if value is None else self(argument, **{**facts, "value": value})
+        if value is None:
+            return ""
+        return _WRITERS.get(kind, _counted)(self, value, argument or kind, facts)
+
+
+def _counted(words: Words, value: Any, noun: str, _: Mapping[str, Any]) -> str:
+    return words.counted(int(value), noun)
+
+
+def _money(words: Words, value: Any, _: str, facts: Mapping[str, Any]) -> str:
+    if isinstance(value, Mapping):
+        return words.money(value)
+    return f"{words.amount(value, facts['currency'])} {facts['currency'] or ''}".strip()
+
+
+def _each(words: Words, value: Any, key: str, _: Mapping[str, Any]) -> str:
+    return words.listed([words(key, **item) for item in value], most=len(value))
+
+
+_WRITERS: Mapping[str, Callable[[Words, Any, str, Mapping[str, Any]], str]] = {
+    # No name breaks a line or turns the direction of a text.
+    "": lambda _, value, __, ___: visible_line(str(value)),
+    "money": _money,
+    "amount": lambda words, value, _, facts: words.amount(value, facts["currency"]),
+    "number": lambda words, value, _, __: numbers.number(value, words.language),
+    "day": lambda words, value, _, __: numbers.day(value, words.language),
+    "month": lambda words, value, _, __: numbers.month(value, words.language),
+    "moment": lambda words, value, _, __: numbers.moment(value, words.language),
+    "list": lambda words, value, _, __: words.listed([visible_line(str(item)) for item in value]),
+    "named": lambda words, value, noun, _: f"{words.noun(noun, len(value))} {words.listed(value)}",
+    "name": lambda words, value, section, _: words.name(section, value),
+    "each": _each,
+}
+
+
+@functools.cache
+def words(language: str) -> Words:
+    """Return the sentences of a language, one of LANGUAGES; the file is read once."""
+    tables = tomllib.loads((files("bktools.wording") / f"{language}.toml").read_text(encoding="utf-8"))
+    return Words(language, dict(_flat(tables)))
+
+
+@functools.cache
+def _parts(template: str) -> tuple[Part, ...]:
+    return tuple((literal, field, spec or "") for literal, field, spec, _ in string.Formatter().parse(template))
+
+
+def _flat(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str | Mapping[str, str]]]:
+    for name, value in tables.items():
+        key = f"{prefix}{name}"
+        if isinstance(value, str) or value.keys() == {"python", "command"}:
+            yield key, value
+        else:
+            yield from _flat(value, f"{key}.")
