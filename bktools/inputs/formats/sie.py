@@ -28,6 +28,9 @@ from bktools.inputs.table import Rows, Table
 
 _FIRST = re.compile(r"\s*#(?:FLAGGA|PROGRAM|FORMAT|GEN|SIETYP)\s", re.IGNORECASE)
 _THIS_YEAR = "0"
+# The objects of a posting are pairs of a dimension and a number; the dimension 1 has cost centres.
+_OBJECT = re.compile(r'"?(\d+)"?\s+("[^"]*"|\S+)')
+_COST_CENTRE = "1"
 # The file's checksum, and balances of objects such as cost centres.
 _UNVERIFIED = ("KSUMMA", "OIB", "OUB")
 _POSTED = ("TRANS", "RTRANS")
@@ -186,6 +189,7 @@ def _posted(records: _Records, postings: Sequence[int], vouchers: Sequence[int],
         "date": whole["date"],
         "text": pc.if_else(pc.equal(own["text"], ""), whole["text"], own["text"]),
         "voucher_id": cells.trimmed(pc.binary_join_element_wise(whole["series"], number, _SPACE)),
+        "cost_centre": _cost_centres(own["objects"]),
         "amount": own["amount"],
     }
     unverified = ", ".join(f"#{label}" for label in _UNVERIFIED if label in records.places)
@@ -205,6 +209,12 @@ def _posted(records: _Records, postings: Sequence[int], vouchers: Sequence[int],
     is_repetition = _repeat(records, postings, vouchers, own)
     notes += cells.counted(table, {remark: apart & ~is_repetition})
     return replace(table, notes=tuple(notes)).rows(~is_repetition)
+
+
+def _cost_centres(objects: Texts) -> Texts:
+    encoded = pc.dictionary_encode(objects)
+    numbers = [dict(_OBJECT.findall(text)).get(_COST_CENTRE, "") for text in encoded.dictionary.to_pylist()]
+    return pa.array([number.strip('"') for number in numbers], schema.TEXT).take(encoded.indices)
 
 
 def _repeat(
