@@ -163,7 +163,9 @@ def _by_evidence(table: Table, place: int, texts: list[str], notes: list[str]) -
 def _order_beside(table: Table, place: int) -> tuple[str, re.Pattern[str]] | None:
     """Return another column of dates that all have one order of day and month, and that order."""
     for beside, column in enumerate(table.columns):
-        texts = pc.unique(cells.trimmed(column.slice(0, _MOST_BESIDE))).drop_null().to_pylist() if beside != place else []
+        texts = (
+            pc.unique(cells.trimmed(column.slice(0, _MOST_BESIDE))).drop_null().to_pylist() if beside != place else []
+        )
         texts = [re.split("[T ]", text)[0] for text in texts if text]
         orders = [order for order in _TWO_ORDERS if texts and all(_in_order(text, order) for text in texts)]
         if len(orders) == 1:
@@ -176,9 +178,9 @@ def _propose(table: Table, place: int, texts: list[str], example: str) -> None:
     readings = {form: days for form in _PROPOSED if all(days := [parsed(text, form) for text in texts])}
     forms = sorted(readings, key=lambda form: _gaps(readings[form]))
     if forms:
-        ways = " or ".join(setting("date_format", form) for form in forms)
-        why = f"{table.headings[place]!r} holds dates such as {example}: set {ways}"
-        raise table.error(why, date_format=forms[0])
+        others = [f"Or: {setting('date_format', form)}" for form in forms[1:]]
+        why = f"{table.headings[place]!r} holds dates such as {example}"
+        raise table.error(why, details=others, date_format=forms[0])
 
 
 def _gaps(days: Sequence[dt.date | None]) -> tuple[int, bool]:

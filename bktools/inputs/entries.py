@@ -176,7 +176,7 @@ def read_entries(
         numbers = cells.trimmed(table.columns[splits["split_line"]]) if "split_line" in splits else None
         totals = amounts.amounts(table, splits["entry_total"], decimal) if "entry_total" in splits else None
         read = with_splits(read, numbers, totals, are_split=split_lines)
-    about = table.provenance(len(table.lines), own_names | places, notes, others="columns kept as text")
+    about = reading.provenance(len(table.lines), own_names | places, others="columns kept as text")
     entries = schema.to_pandas(read, about)
     return entries.astype({"amount": "float64"}) if money == "float" and "amount" in entries else entries
 
@@ -279,9 +279,9 @@ def _amounts(reading: Reading, read: Mapping[str, pa.ChunkedArray]) -> pa.Chunke
         amount = reading.heading("amount")
         raise question(
             reading.table,
-            f"{amount!r} differs from {debit!r} less {credit!r} beside it: take it with"
-            f" {option('amount', amount)}, or take the two with",
+            f"{amount!r} differs from {debit!r} less {credit!r} beside it",
             {"amount": ""},
+            details=[f"Or take {amount!r} alone: {option('amount', amount)}"],
         )
     reading.notes.append(f"one amount of {debit!r} (positive) and {credit!r} (negative)")
     return whole
@@ -299,8 +299,7 @@ def _against(reading: Reading, amount: pa.ChunkedArray) -> Iterator[InputError]:
     if balance is not None and pair and not reading.is_settled(*pair):
         yield question(
             reading.table,
-            f"is a bank statement, as its running balance {balance!r} shows: there a debit is money that leaves the account."
-            " To read debits as positive, name the columns",
+            f"is a bank statement, as its running balance {balance!r} shows: there a debit is money that leaves the account",
             pair,
         )
     elif balance is not None and not pair:

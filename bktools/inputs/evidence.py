@@ -30,9 +30,9 @@ def contradictions(reading: Reading, amount: pa.ChunkedArray, *, side: str) -> I
             heading = table.headings[place]
             yield question(
                 table,
-                f"all amounts of {taken!r} have one sign, and {heading!r} beside them says debit or credit (if it does"
-                f" not, set {leave_out(side)}): name it with",
-                {side: heading},
+                f"all amounts of {taken!r} have one sign, and {heading!r} beside them says debit or credit",
+                {side: cells.heading_of(table, place)},
+                details=[f"If it does not: {leave_out(side)}"],
             )
     head = table.head(_FIRST_ROWS)
     sums = numbers_of(head, reading.places["amount"])
@@ -41,8 +41,8 @@ def contradictions(reading: Reading, amount: pa.ChunkedArray, *, side: str) -> I
         heading = table.headings[place]
         yield question(
             table,
-            f"{taken!r} is the running sum of {heading!r}, not the amount: name the amount with",
-            {"amount": heading},
+            f"{taken!r} is the running sum of {heading!r}, not the amount",
+            {"amount": cells.heading_of(table, place)},
         )
 
 
@@ -57,7 +57,7 @@ def lone_half(reading: Reading) -> Iterator[InputError]:
             yield question(
                 reading.table,
                 f"{heading!r} has amounts where {amount!r} has none ({cells.lines_of(reading.table, rows)}); the two"
-                " could be debit and credit: name them with",
+                " could be debit and credit",
                 {other: amount, side: heading, "amount": ""},
                 int(reading.table.lines[rows][0]),
             )

@@ -135,8 +135,7 @@ def read_general_ledger(
     failed = [*_failed_checks(reading, ledger, postings, sums)]
     if failed:
         _tell(failed, reading, ledger, verify)
-    notes = [*reading.notes, *(failed or _verified(ledger))]
-    provenance = reading.table.provenance(postings.num_rows, reading.places, notes)
+    provenance = reading.provenance(postings.num_rows, reading.places, *(failed or _verified(ledger)))
     # As text: pandas keeps what JSON can hold when a frame is copied or written.
     provenance |= {"format": of_format[1].name if of_format else None}
     provenance |= {side: str(total) for side, total in sums.items()}
@@ -278,10 +277,10 @@ def _tell(failed: list[str], reading: Reading, ledger: Ledger, verify: str) -> N
     if verify == "warn":
         warnings.warn(f"{reading.table.source}: {failed[0]}{more}", UnverifiedTableWarning, stacklevel=4)
         return
-    way_out = f", or read it anyway with {setting('verify', 'warn')}" if can_set("verify") else ""
-    way = "warn" if can_set("verify") and not ledger.is_whole else None
+    way = "warn" if can_set("verify") else None
     raise reading.table.error(
-        f"{failed[0]}{more}: correct it in the accounting system and export again{way_out}", verify=way
+        f"{failed[0]}{more}: correct it in the accounting system and export again{', or' * (way is not None)}",
+        verify=way,
     )
 
 

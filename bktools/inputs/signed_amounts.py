@@ -36,8 +36,8 @@ def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedA
     if is_entry and not is_settled and normal(heading) in words.headings("of_a_bank"):
         raise question(
             table,
-            f"{heading!r} is a column of bank statements, where a debit is money that leaves the account; entries are those"
-            " of the service, of cards and expenses. To read debits as positive, name the column",
+            f"{heading!r} is a column of bank statements, where a debit is money that leaves the account and is read as"
+            " positive",
             {side: heading},
         )
     way_out = f" (or leave it out: {leave_out(side)})" if is_entry else ""
@@ -54,14 +54,14 @@ def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedA
         disagree = f"{heading!r} says debit or credit, and amounts have signs of their own, which do not agree"
         line = int(table.lines[wrong][0])
         if (is_zero | wrong).all():
-            raise question(table, f"{disagree} in any row: keep the signs as they are with", {side: ""}, line)
+            raise question(table, f"{disagree} in any row", {side: ""}, line)
         if not is_settled:
             raise question(
                 table,
-                f"{disagree} ({cells.lines_of(table, wrong)}): keep the signs as they are with {leave_out(side)}, or read"
-                " negative amounts as reversals with",
+                f"{disagree} ({cells.lines_of(table, wrong)}); negative amounts may be reversals",
                 {side: heading},
                 line,
+                details=[f"Or keep the signs as they are: {leave_out(side)}"],
             )
         reading.notes.append(f"negative amounts read as reversals of the side that {heading!r} says")
     reading.notes.append(f"{heading!r} gives amounts their sign: debit is positive, credit negative")
@@ -98,7 +98,9 @@ def _without_signs_of_sides(
     reading: Reading, debit: pa.ChunkedArray, credit: pa.ChunkedArray, least_negative: int
 ) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
     sides_of = {"debit": debit, "credit": credit}
-    negative = {field: int(pc.sum(pc.less(side, pa.scalar(0, side.type))).as_py() or 0) for field, side in sides_of.items()}
+    negative = {
+        field: int(pc.sum(pc.less(side, pa.scalar(0, side.type))).as_py() or 0) for field, side in sides_of.items()
+    }
     filled = {field: int(are_not_zero(side).sum()) for field, side in sides_of.items()}
     for field, other in (("debit", "credit"), ("credit", "debit")):
         is_negative = negative[field] == filled[field] >= least_negative

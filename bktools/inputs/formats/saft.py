@@ -80,7 +80,9 @@ def ledger(file: File) -> Ledger:
             if moved := [sign * record.number(name) for name, sign in _BALANCES.items() if record.text(name)]:
                 movements[code] = sum(moved, Decimal())
     nothing = "is a SAF-T file without postings (GeneralLedgerEntries): export it with the general ledger"
-    of_moved = f"vouchers posted in another month (GLPostingDate) than that of their own date, read there: {in_another_month}"
+    of_moved = (
+        f"vouchers posted in another month (GLPostingDate) than that of their own date, read there: {in_another_month}"
+    )
     table = file.table(rows, nothing, note, *[of_moved] * bool(in_another_month))
     posted = set(pc.unique(table.columns[table.places["account_code"]]).to_pylist())
     # An account that sums up others, as Portugal has them, has no postings of its own.
