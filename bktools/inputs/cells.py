@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
@@ -9,9 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.caller import setting
+from bktools.caller import name_of, setting
 from bktools.contract import rules
-from bktools.errors import InputError
+from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
 from bktools.inputs.refusals import settle
 from bktools.inputs.table import Table
@@ -80,11 +81,19 @@ def quoted(value: object) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 1]}…"
 
 
-def refuse(table: Table, place: int, wrong: Mask, rule: str, *, instead: Mapping[str, str] | None = None) -> None:
+def refuse(
+    table: Table,
+    place: int,
+    wrong: Mask,
+    rule: str,
+    *,
+    instead: Mapping[str, str] | None = None,
+    fill_down: str = "",
+) -> None:
     """Raise an error that names the first wrong cell and how many there are; do nothing when none is wrong.
 
-    `rule` is a phrase that follows the heading, with the way out. `instead` has field to heading, with which the file
-    is read in spite of such cells.
+    `rule` is a phrase that follows the heading, with the way out. `instead` has field to heading, and `fill_down` has
+    fields, with which the file is read in spite of such cells.
     """
     if not wrong.any():
         return
@@ -92,7 +101,7 @@ def refuse(table: Table, place: int, wrong: Mask, rule: str, *, instead: Mapping
     many = f" ({wrong.sum()} such cells: {lines_of(table, wrong)})" if wrong.sum() > 1 else ""
     message = f"{table.headings[place]!r} {rule}, got {quoted(table.columns[place][first].as_py())}{many}"
     line = int(table.lines[first])
-    raise table.error(message, line, columns=instead)
+    raise table.error(message, line, columns=instead, fill_down=fill_down)
 
 
 def uuids(table: Table, place: int, *, required: bool, instead: Mapping[str, str] | None = None) -> pa.ChunkedArray:
@@ -141,6 +150,13 @@ def raise_all(problems: Sequence[InputError], table: Table) -> None:
         error.details += (table.why_not_others,)
     error.sheets = table.other_sheets
     raise error
+
+
+def currency_code(code: str | None) -> str | None:
+    """Return the currency that the caller says, in capitals; anything but a code of three letters is an `ArgumentError`."""
+    if code is not None and not (isinstance(code, str) and re.fullmatch("[A-Za-z]{3}", code)):
+        raise ArgumentError(name_of("currency"), "must be a code of three letters such as EUR", code)
+    return None if code is None else code.upper()
 
 
 def option(field: str, heading: str = "HEADING") -> str:

@@ -18,6 +18,7 @@ from bktools.inputs.cells import question, raise_all
 from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
 from bktools.inputs.formats.registry import recognised
 from bktools.inputs.looks import fits
+from bktools.inputs.prepared_rows import split_accounts
 from bktools.inputs.proposals import proposing
 from bktools.inputs.report_rows import are_headings, says_report
 from bktools.inputs.table import Table
@@ -38,6 +39,7 @@ def read_chart_of_accounts(
     delimiter: str | None = None,
     encoding: str | None = None,
     sheet: str | int | None = None,
+    split_account: bool = False,
 ) -> pd.DataFrame:
     r"""Read a chart of accounts from a CSV, TSV, Excel or Parquet file of an ERP, or from SIE, DATEV, FEC, SAF-T and others.
 
@@ -60,6 +62,8 @@ def read_chart_of_accounts(
         A name such as `"cp1252"`.
     sheet : str or int, optional
         Name of the workbook's sheet, or its position from 0.
+    split_account : bool
+        True when a column holds the code and the name of an account in one cell, such as `466300 Travel`.
 
     Returns
     -------
@@ -99,6 +103,7 @@ def read_chart_of_accounts(
     else:
         file, form = of_format
         reading = Reading(form.chart(file), vocabulary)
+    split_accounts(reading, split_account and of_format is None, "code", "name")
     reading.assign(required=("code", "name"))
     places, problems = reading.places, reading.problems
     reading.skip_broken()

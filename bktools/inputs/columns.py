@@ -109,7 +109,7 @@ class Reading:
         # Of the notes, those of rows that were left out.
         self.skipped: list[str] = []
         # Fields that a check needs and that only look like a column.
-        self.in_question: list[str] = []
+        self.in_question: dict[str, str] = {}
         self.result: dict[str, pa.ChunkedArray] = {}
         # The column of which rows that hold nothing in it are left out.
         self.rows_with: int | None = None
@@ -163,9 +163,14 @@ class Reading:
             with self.trying():
                 self.result[field] = make(self.table, self.places[field], *arguments, **options)
 
-    def refuse(self, field: str, wrong: cells.Mask, rule: str, *, instead: Mapping[str, str] | None = None) -> None:
+    def refuse(self, field: str, wrong: cells.Mask, rule: str, **instead: Any) -> None:
         """Raise an error that names the first wrong cell of a field, as `cells.refuse` does."""
-        cells.refuse(self.table, self.places[field], wrong, rule, instead=instead)
+        cells.refuse(self.table, self.places[field], wrong, rule, **instead)
+
+    def settle(self, **places: int) -> None:
+        """Give columns to fields as the caller's own choice."""
+        self.places |= places
+        self.chosen |= dict.fromkeys(places)
 
     def leave(self, *fields: str) -> None:
         """Take these fields' columns for no field."""
@@ -235,7 +240,7 @@ class Reading:
             elif field not in self.chosen and (candidates := self._candidates(field)):
                 way = option(field, cells.heading_of(self.table, candidates[0]))
                 look = "looks" if len(candidates) == 1 else "look"
-                self.in_question.append(field)
+                self.in_question[field] = cells.heading_of(self.table, candidates[0])
                 self.notes.append(
                     f"no column found for {field!r}, {self._listed(candidates)} {look} like it: choose one with {way}, or"
                     f" leave it out with {leave_out(field)}"
@@ -334,7 +339,13 @@ class Reading:
         """Yield a problem where a heading that tells little was taken and other cells look like the field, too."""
         table = self.table
         for field, place in self.places.items():
-            if field in self.chosen or field not in {*required, "date", "amount"}:
+            if field in self.chosen or field not in {*required, "date", "amount", "account_code"}:
+                continue
+            if field in ("code", "account_code") and looks.hold_codes_and_names(table, place):
+                yield table.error(
+                    f"{table.headings[place]!r} holds the code and the name of an account in one cell",
+                    split_account=True,
+                )
                 continue
             tiers, heading = self.vocabulary.fields[field], table.headings[place]
             read_as = {normal(heading), without_extras(heading)}
@@ -416,9 +427,7 @@ class Reading:
         shown = [f"{cells.quoted(self.table.headings[place])} (column {place + 1})" for place in matches]
         both = first_of(shown, _SHOWN_CANDIDATES, between=" and ")
         columns = {field: cells.heading_of(self.table, matches[0])}
-        return self.table.error(
-            f"{both} could {'both ' * (len(matches) == 2)}be {field!r}", field=field, columns=columns
-        )  # noqa: PLR2004
+        return self.table.error(f"{both} could each be {field!r}", field=field, columns=columns)
 
 
 def opened(path: str | PathLike[str], vocabulary: Vocabulary, **form: Any) -> Reading:

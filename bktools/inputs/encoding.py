@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 from bktools.caller import name_of, setting
 from bktools.errors import ArgumentError, GuessedEncodingWarning, InputError
-from bktools.inputs.refusals import Settings, refusal
 from bktools.inputs.letters import Reading, costs_of_ascii, weighed
+from bktools.inputs.refusals import Settings, refusal
 
 # A longer mark stands before the shorter one that it starts with.
 _MARKS = (

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bktools.errors import InputError
 from bktools.inputs import cells, sides

@@ -171,11 +171,9 @@ def _mark(character: str, before: str, after: str) -> float:
     in_word, at_word = _is_letter(before) and _is_letter(after), _is_letter(before) or _is_letter(after)
     if unicodedata.category(character) in _CONTROL or character == "\ufffd":
         return _IMPOSSIBLE
-    if character == "\xa0" and before.isdigit() and after.isdigit():
-        # Between thousands.
-        return _WHERE_USUAL
     if character in (_APOSTROPHE, "\xa0"):
-        return _USUAL + 1
+        is_between_thousands = character == "\xa0" and before.isdigit() and after.isdigit()
+        return _WHERE_USUAL if is_between_thousands else _USUAL + 1
     if character in _OPENING:
         return _ODD if _is_letter(before) else _USUAL
     if character in _CLOSING:

@@ -6,7 +6,7 @@ What is proposed is tried before it is shown, so that a person who follows it is
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import partial, wraps
 from typing import Any, NamedTuple, ParamSpec

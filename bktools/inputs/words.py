@@ -110,6 +110,13 @@ def in_column(column: pa.ChunkedArray, meanings: Mapping[str, bool]) -> pa.Chunk
     return _each(column, lambda text: meanings.get(normal(text)))
 
 
+def codes(column: pa.ChunkedArray, meanings: Mapping[str, str]) -> pa.ChunkedArray:
+    """Return the code that each cell means; a cell whose word has no meaning is null."""
+    encoded = pc.dictionary_encode(column).combine_chunks()
+    meant = pa.array([meanings.get(normal(text or "")) for text in encoded.dictionary.to_pylist()], schema.TEXT)
+    return pa.chunked_array([meant.take(encoded.indices)], schema.TEXT)
+
+
 def are(column: pa.ChunkedArray, words: frozenset[str]) -> pa.ChunkedArray:
     """Return whether each cell is one of the words."""
     return pc.fill_null(in_column(column, dict.fromkeys(words, True)), False)

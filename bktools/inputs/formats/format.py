@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bktools.contract.accounts import CompanyInFile
-from bktools.errors import InputError
+from bktools.errors import ArgumentError, InputError
 from bktools.frames.unpacking import MIB, UNPACKED
 from bktools.inputs.table import Rows, Table
 
@@ -46,6 +46,10 @@ class File:
     @classmethod
     def at(cls, path: str | PathLike[str], encoding: str | None = None) -> File:
         """Look into a file; one that is not there or cannot be read is an `InputError`."""
+        if not isinstance(path, str | PathLike):
+            raise ArgumentError(
+                "path", "must be the path of one file: read several apart, and join them by pandas.concat", path
+            )
         path = Path(path)
         try:
             # A pipe would be waited for until somebody writes to it, and cannot be looked through first.
