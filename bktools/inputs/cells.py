@@ -141,10 +141,11 @@ def raise_all(problems: Sequence[InputError], table: Table) -> None:
     if len(problems) > 1:
         whys = [f"line {each.line}: {each.why}" if each.line else each.why for each in problems]
         listed = "; ".join(f"({number}) {why}" for number, why in enumerate(whys, 1))
-        error = table.error(
-            f"{len(problems)} problems: {listed}",
-            details=[*dict.fromkeys(one for each in problems for one in each.details)],
-        )
+        unsettled = [f"({number})" for number, each in enumerate(problems, 1) if not each.settings]
+        details = [*dict.fromkeys(one for each in problems for one in each.details)]
+        if unsettled and len(unsettled) < len(problems):
+            details.insert(0, f"No option settles {' and '.join(unsettled)}: correct the file")
+        error = table.error(f"{len(problems)} problems: {listed}", details=details)
         settle(error, [one for each in problems for one in each.settings])
     if table.other_sheets and "columns" in dict(error.settings):
         error.details += (table.why_not_others,)

@@ -245,6 +245,9 @@ class Reading:
                     f"no column found for {field!r}, {self._listed(candidates)} {look} like it: choose one with {way}, or"
                     f" leave it out with {leave_out(field)}"
                 )
+        if any("split_account" in dict(error.settings) for error in self.problems):
+            # The names come with the codes.
+            self.problems = [error for error in self.problems if error.field not in ("name", "account_name")]
         self.rows_with = self.places.pop("rows_with", None)
 
     def missing(self, field: str) -> InputError:
