@@ -25,6 +25,7 @@ def _pattern(decimal: str, thousands: str) -> str:
 
 
 _PATTERNS = {".": _pattern(".", f",{_SPACES}"), ",": _pattern(",", f".{_SPACES}")}
+_OF_ARABIC = (("\N{ARABIC DECIMAL SEPARATOR}", "."), ("\N{ARABIC THOUSANDS SEPARATOR}", ","))
 # Minus signs of typographers, brackets, a sign behind or apart → one minus in front.
 _SIGNS = (
     ("\N{MINUS SIGN}", "-"),
@@ -71,6 +72,8 @@ def _signed(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if not cells.matches(column, _NIL).all():
         # A dash is zero, but only in a column that has other amounts.
         column = pc.replace_substring_regex(column, _NIL, "0")
+    for pattern, instead in _OF_ARABIC:
+        column = pc.replace_substring(column, pattern, instead)
     column = _without_currency(column)
     for pattern, instead in (*_SIDES, *_SIGNS):
         column = pc.replace_substring_regex(column, pattern, instead)

@@ -265,11 +265,13 @@ class Reading:
                 side: cells.heading_of(table, place) for side, place in zip(("debit", "credit"), pair, strict=True)
             }
         else:
-            columns = {field: cells.heading_of(table, candidates[0]) if candidates else "HEADING"}
+            # Entries may have no date at all; that is said, not guessed.
+            nothing = "" if field == "date" and self.vocabulary.kind == "entries" else "HEADING"
+            columns = {field: cells.heading_of(table, candidates[0]) if candidates else nothing}
         details = [f"Its headings: {_listed(table.headings)}"]
         if len(candidates) > 1 and not pair:
             details.append(f"Several columns look like {field!r}: {self._listed(candidates)}")
-        if self.vocabulary.kind == "entries" and field in ("date", "amount"):
+        if self.vocabulary.kind == "entries" and field in ("date", "amount") and "" not in columns.values():
             details.append(f"Without it: {leave_out(field)}")
         return table.error(f"no column found for {field!r}", field=field, details=details, columns=columns)
 
@@ -400,7 +402,7 @@ class Reading:
         named = self.vocabulary.fields[field][0].by_cells if field == "account_code" else frozenset()
         headed = [place for place, heading in enumerate(table.headings) if normal(heading) in named]
         first, second = (by_word, by_cells) if field in looks.FITS else (by_cells, by_word)
-        return [*dict.fromkeys([*headed, *both, *first, *second])]
+        return looks.likeliest_first(field, table, [*dict.fromkeys([*headed, *both, *first, *second])])
 
     def _with_word_inside(self, field: str, free: Sequence[int], known: frozenset[str]) -> list[int]:
         """Return the columns that have one of the words inside of their headings, and cells that the field can have."""

@@ -27,8 +27,10 @@ _ZEROS = r"^0\d"
 _CENTS = r"[.,]\d\d\D*$"
 _FIGURES = r"^[-+]?[1-9][\d ,.]*$"
 _CODE_AND_NAME = r"^\s*\d[\d.-]*[\s:\x{B7}-]+\pL{2}"
+_WITH_TAX = frozenset({"inc", "incl", "including", "gross", "total", "brutto", "ttc", "inkl"})
 _TWO_LETTERS = r"\s*\w{1,2}\s*[/ ]\s*\w{1,2}\s*"
-_NUMBERED = frozenset({"id", "no", "nr", "year", "month"})
+_PERIODS = frozenset({"year", "month", "period", "quarter", "jahr", "monat"})
+_NUMBERED = _PERIODS | {"id", "no", "nr"}
 # The tables of headings of the two sides: an account's, and those of money.
 _SIDES = (("debit", "money_out"), ("credit", "money_in"))
 # A ledger posts to some of its accounts several times.
@@ -61,7 +63,14 @@ def likeliest_first(field: str, table: Table, candidates: Sequence[int], *, besi
         heading = table.headings[place]
         return beside_currency and field == "amount" and words.normal(heading) != words.without_extras(heading)
 
-    return sorted(candidates, key=is_unlikely)
+    def of_tax(place: int) -> int:
+        """Amounts with the tax come first, then those without, then those of the tax alone."""
+        heading = table.headings[place]
+        is_net = words.are_inside(heading, words.headings("without_tax"))
+        is_gross = words.are_inside(heading, _WITH_TAX)
+        return 1 if is_net else 2 if words.are_inside(heading, words.headings("tax")) and not is_gross else 0
+
+    return sorted(candidates, key=lambda place: (of_tax(place) if field == "amount" else 0, is_unlikely(place)))
 
 
 def debit_and_credit(table: Table, free: Collection[int], alike: Collection[int]) -> tuple[int, int] | None:
@@ -208,7 +217,8 @@ def _looks(field: str, table: Table, place: int) -> bool:
 
 
 def _are_like_codes(table: Table, place: int, column: pa.ChunkedArray) -> bool:
-    return _share(column, _CODE) >= _MOST and not dates.are_dates(column) and not count_rows(table, place)
+    is_period = words.are_inside(table.headings[place], _PERIODS) or count_rows(table, place)
+    return _share(column, _CODE) >= _MOST and not dates.are_dates(column) and not is_period
 
 
 def _are_repeated(column: pa.ChunkedArray) -> bool:

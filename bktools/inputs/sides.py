@@ -14,7 +14,7 @@ from bktools.inputs import cells, words
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal
 
-_HALF, _MOST, _LEAST_NEGATIVE = 0.5, 0.8, 3
+_HALF, _MOST, _LEAST_NEGATIVE = 0.5, 0.6, 3
 
 
 class Sides(NamedTuple):

@@ -54,7 +54,9 @@ def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedA
         disagree = f"{heading!r} says debit or credit, and amounts have signs of their own, which do not agree"
         line = int(table.lines[wrong][0])
         if (is_zero | wrong).all():
-            raise question(table, f"{disagree} in any row", {side: ""}, line)
+            # Money that goes out is negative there, as in a bank's own books.
+            spending = "negative" if is_entry else None
+            raise table.error(f"{disagree} in any row", line, columns={side: ""}, spending=spending)
         if not is_settled:
             raise question(
                 table,

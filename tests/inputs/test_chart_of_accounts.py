@@ -308,4 +308,5 @@ def test_columns_and_values_are_in_one_refusal(write):
     assert "(2) line 2: 'Aktiv' must say yes or no" in said
     assert "read it with columns={'name': 'Name'}" in said.splitlines()[0]
     assert "\nThen: " in said
+    with pytest.raises(InputError, match=r"2 problems: .*'Aktiv' must say yes or no.*external ID '0400' is on line 2"):
         read_chart_of_accounts(path, columns={"name": "Name"})

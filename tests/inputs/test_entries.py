@@ -28,7 +28,9 @@ def test_whole_entries(write):
     row = f'{ENTRY.upper()},{COMPANY},2026-10-31,-12.50,eur,,{CATEGORY},Approved,SJ AB,"a\nb",0100,V19\r\n'
     entries = read_entries(write(f"{HEADINGS}\r\n{row}{row}"))
     assert list(entries.columns) == [
-        name for name in schema.ENTRIES.names if not name.startswith(("split_line", "category_name", "employee_name", "export_status"))
+        name
+        for name in schema.ENTRIES.names
+        if not name.startswith(("split_line", "category_name", "employee_name", "export_status"))
     ]
     assert len(entries) == 2
     first = entries.iloc[0]
@@ -58,7 +60,8 @@ def test_approval_words(write):
     assert entries["approved"].tolist() == [True] * 5 + [False] * 4
     assert entries["status"].isna().tolist() == [False] * 8 + [True]
     assert (
-        "taken as not approved: 'not approved' (1), 'draft' (1), 'yes' (1), '' (1) (else set approved_values=)" in entries.attrs["bktools"]["notes"]
+        "taken as not approved: 'not approved' (1), 'draft' (1), 'yes' (1), '' (1) (else set approved_values=)"
+        in entries.attrs["bktools"]["notes"]
     )
 
 
@@ -225,11 +228,15 @@ def test_a_column_is_proposed_by_the_names_in_it(write):
     categories = pd.DataFrame({"id": [CATEGORY, ENTRY], "company_id": [COMPANY] * 2, "name": ["Travel", "Meals"]})
     text = f"id;Wozu;Was\n{ENTRY};travel;x\n{COMPANY};;x\n"
     options = {"company": COMPANY, "categories": categories, "required": ("category_id",)}
-    with pytest.raises(InputError, match=r"no column found for 'category_id': read it with columns=\{'category_id': 'Wozu'\}"):
+    with pytest.raises(
+        InputError, match=r"no column found for 'category_id': read it with columns=\{'category_id': 'Wozu'\}"
+    ):
         read_entries(write(text), **options)
     entries = read_entries(write(text), columns={"category_id": "Wozu"}, **options)
     assert entries["category_id"].fillna("").tolist() == [CATEGORY, ""]
-    with pytest.raises(InputError, match=r"(?s)read it with columns=.*Several columns look like 'category_id': 'Wozu', 'Was'"):
+    with pytest.raises(
+        InputError, match=r"(?s)read it with columns=.*Several columns look like 'category_id': 'Wozu', 'Was'"
+    ):
         read_entries(write(text.replace("x", "Meals")), **options)
 
 
@@ -271,7 +278,9 @@ def test_columns_under_unknown_headings_are_proposed_by_their_values(write):
 def test_two_columns_that_look_alike_are_both_shown(write, field, heading):
     """Where two columns could be a field both are listed, with the option that chooses one."""
     path = write(of_columns(UNKNOWN | {"Jeszcze": UNKNOWN[heading]}))
-    with pytest.raises(InputError, match=rf"(?s){field!r}.*Several columns look like '{field}': '{heading}', 'Jeszcze'"):
+    with pytest.raises(
+        InputError, match=rf"(?s){field!r}.*Several columns look like '{field}': '{heading}', 'Jeszcze'"
+    ):
         read_entries(path, company=COMPANY, employees=EMPLOYEES)
 
 
