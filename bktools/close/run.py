@@ -18,17 +18,20 @@ from bktools.close.changes import as_entries, months_between, threshold_of
 from bktools.close.close import Close, Run
 from bktools.close.entries import HELD, entries_of
 from bktools.close.record import record_in
+from bktools.connection import words_for
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan, compose_export_jobs
-from bktools.frames.engine import described, source_of
+from bktools.findings.check import ERROR
+from bktools.frames.incoming import described, source_of
 from bktools.frames.schema import ACCOUNTS, Month, to_arrow
 from bktools.frames.sums import money_of
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.export_jobs import history_of
-from bktools.journal.journal import THE_OUTCOME, Journal
+from bktools.journal.journal import THE_OUTCOME
 from bktools.journal.periods import approve, record_close, sent_entries
 from bktools.journal.records import this_user
+from bktools.journal.writing import open_for_writing
 from bktools.reconcile import Reconciliation, reconcile_accounts
 from bktools.service import Service
 from bktools.snapshots.tables import load_categories, load_employees
@@ -68,6 +71,7 @@ class Closing:
     before_month_end: bool
     new_chart: bool
     threshold: str | float | Decimal | None
+    language: str | None
     seen: Callable[[str, Any], None] | None
 
     def __post_init__(self) -> None:
@@ -96,10 +100,11 @@ class Closing:
             )
         self.apply = rules.flag("apply", self.apply)
         self.is_large_change = threshold_of(self.threshold)
+        self.words = words_for(self.language, settings)
 
     def run(self) -> Close:
         """Load, reconcile, create accounts, export the entries that are ready, and return the month."""
-        with Journal(self.service.settings) as self._journal:
+        with open_for_writing(self.service.settings) as self._journal:
             if self.apply:
                 self._journal.require_open(self.company_id, [self.period])
             return self._closed()
@@ -141,15 +146,14 @@ class Closing:
         jobs = self._step("jobs", submission.rows)
         persons = {plan.plan_id: self.prepared_by} if self.apply else {}
         sent = sent_entries(journal, company, None if self.apply else history, persons)
-        findings = plan.findings_table.to_pylist()
-        rows = entries_of(plan, month, sent, jobs, findings, frozenset(assumed))
+        rows = entries_of(plan, month, sent, jobs, self.words, frozenset(assumed))
         stays_open = self._recorded(plan, rows) if self.apply else ""
         record = record_in(journal, month, company, settings.environment, sent)
         own = settings.currency or next(iter(money_of(rows)), None)
         coverage = after.table("coverage")
         in_doubt = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
         actions = Actions(
-            rows, findings=_of_month(findings, history, month, compose), coverage=coverage.to_pylist(),
+            rows, findings=_of_month(plan, history, month, compose), coverage=coverage.to_pylist(),
             accounts=after.table("findings").to_pylist(), jobs=jobs if self.apply else [], created=created, own=own,
             unknown_outcomes={batch: journal.command(f"export resolve {batch} {THE_OUTCOME}") for batch in in_doubt},
             import_accounts=journal.command("accounts import FILE"),
@@ -161,17 +165,19 @@ class Closing:
         tables |= {"entries": rows, "coverage": coverage, "last": last}
         if len(last) and len(record.tables["events"]):
             earlier = record_in(journal, last["sent_in"][0].as_py(), company, settings.environment, sent)
-            tables["changes"] = months_between(earlier, record, accounts, service, self.is_large_change)
+            tables["changes"] = months_between(earlier, record, accounts, service, self.is_large_change, self.words)
         name = settings.name_of(company)
+        unchecked = [self.words(f"not_compared.{code}") for code in after.not_compared]
+        unchecked += [self.words.name("unchecked", code) for code in plan.unchecked]
         run = Run(
             applied=self.apply, begun_at=self.begun_at, prepared_by=self.prepared_by, approved_by=self.approved_by,
             stays_open=stays_open, plan=plan, jobs=jobs, created=created, sources=sources,
-            unchecked=(*after.unchecked, *plan.unchecked),
+            unchecked=tuple(unchecked),
         )  # fmt: skip
         return self._step(
             "close", Close, period=month, environment=settings.environment, company=company,
             company_name="" if name == company else name, currency=own, actions=listed,
-            by_role=actions.by_role(listed), record=record, before=before, after=after, run=run, tables=tables,
+            by_role=actions.by_role(listed), words=self.words, record=record, before=before, after=after, run=run, tables=tables,
         )  # fmt: skip
 
     def _step(self, name: str, work: Callable[..., Result], *values: Any, **options: Any) -> Result:
@@ -189,7 +195,7 @@ class Closing:
 
         Which of them have the account of a category is not known before they are created, so a dry run assumes it of all.
         """
-        if self.apply or not created or (before.another_chart and not self.new_chart):
+        if self.apply or not created or (before.doubts and not self.new_chart):
             return {}
         unknown = (row for row in before.table("coverage").to_pylist() if row["state"] == "unknown_account")
         return {row["category_id"]: row["account_id"] for row in unknown}
@@ -206,19 +212,20 @@ class Closing:
 
 
 def _of_month(
-    findings: list[dict[str, Any]], history: pa.Table, month: str, compose: Callable[[pa.Table], ExportPlan]
+    plan: ExportPlan, history: pa.Table, month: str, compose: Callable[[pa.Table], ExportPlan]
 ) -> list[dict[str, Any]]:
     """Return the findings of all entries of the month, also of those that it exported: those of a first run.
 
     In a plan, an entry that was exported has no other findings, so those of this month are checked as if they were not.
     """
+    findings: list[dict[str, Any]] = plan.found.to_pylist()
     is_accepted = pc.and_(pc.equal(history["period"], month), pc.equal(history["state"], "ACCEPTED"))
     is_accepted = pc.fill_null(is_accepted, False)
     if not pc.any(is_accepted).as_py():
         return findings
     exported = {*history.filter(is_accepted)["entry_id"].to_pylist()}
-    again = compose(history.filter(pc.invert(is_accepted))).findings_table.to_pylist()
-    return [*findings, *(row for row in again if row["id"] in exported and row["severity"] != "error")]
+    again = compose(history.filter(pc.invert(is_accepted))).found.to_pylist()
+    return [*findings, *(row for row in again if row["id"] in exported and row["severity"] != ERROR)]
 
 
 def _with_planned(accounts: pa.Table, assumed: Iterable[str]) -> pa.Table:

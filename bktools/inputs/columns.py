@@ -229,6 +229,14 @@ class Reading:
                 self._take(field, is_required=field in required)
         self.problems += self._doubts(required)
         self._refuse_other_kind()
+        self._look_for_others(required)
+        if any("split_account" in dict(error.settings) for error in self.problems):
+            # The names come with the codes.
+            self.problems = [error for error in self.problems if error.field not in ("name", "account_name")]
+        self.rows_with = self.places.pop("rows_with", None)
+
+    def _look_for_others(self, required: Sequence[str]) -> None:
+        """Add a problem for each required field without a column, and a note for others that a column looks like."""
         settled = self.places.keys() | {error.field for error in self.problems}
         for field in dict.fromkeys([*required, *self._looks]):
             if field not in self.vocabulary.fields:
@@ -245,10 +253,6 @@ class Reading:
                     f"no column found for {field!r}, {self._listed(candidates)} {look} like it: choose one with {way}, or"
                     f" leave it out with {leave_out(field)}"
                 )
-        if any("split_account" in dict(error.settings) for error in self.problems):
-            # The names come with the codes.
-            self.problems = [error for error in self.problems if error.field not in ("name", "account_name")]
-        self.rows_with = self.places.pop("rows_with", None)
 
     def missing(self, field: str) -> InputError:
         """Return the problem that a field has no column, with the columns that look like it."""

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, ParamSpec
 import pandas as pd
 
 from bktools.errors import InputError
-from bktools.frames.codes import counted
 from bktools.inputs.cells import quoted
 from bktools.inputs.refusals import Settings, settle
+from bktools.wording.numbers import counted
 
 _MOST_TRIES, _MOST_SHEETS = 8, 2
 _FIRST, _LAST, _ODD = 3, 2, 3

@@ -123,7 +123,11 @@ def _adds_up(columns: Sequence[Sequence[Decimal | None]], rows: cells.Mask, row:
 def _sum(columns: Sequence[Sequence[Decimal | None]], chosen: cells.Mask) -> Decimal:
     """Return the debits less the credits, or the sum of the amounts, of the chosen rows."""
     signs = (1, -1)
-    sums = [sum((column[at] or Decimal() for at in np.flatnonzero(chosen)), Decimal()) for column in columns if column]
+    sums = [
+        sum((column[at] or Decimal() for at in np.flatnonzero(chosen).tolist()), Decimal())
+        for column in columns
+        if column
+    ]
     return sum((sign * amount for sign, amount in zip(signs, sums, strict=False)), Decimal())
 
 

@@ -42,8 +42,10 @@ def running_sums(table: Table, places: Collection[int]) -> set[int]:
         for pair, both in pairs.items()
         if not any(left and right for left, right in both)
     }
-    steps: dict[tuple[int, ...], Sequence[Decimal | None]] = {(place,): own for place, own in numbers.items()}
-    steps |= differences
+    steps: dict[tuple[int, ...], Sequence[Decimal | None]] = {
+        **{(place,): own for place, own in numbers.items()},
+        **differences,
+    }
     return {
         place
         for place in balances

@@ -1,4 +1,4 @@
-"""Amounts, numbers, days and months as a person reads them, in each language. They are formatted here and nowhere else."""
+"""Amounts, numbers, days, months and quotations as a person reads them, in each language. They are formatted here and nowhere else."""
 
 from __future__ import annotations
 
@@ -23,6 +23,12 @@ class Style:
         Formats of `strftime`.
     months : tuple of str
         The names of the months.
+    percent : str
+        The sign of a share, with the space before it.
+    day_in_cells, share_in_cells : str
+        Formats of the cells of a workbook. Thousands and decimals are written as the program of the reader does.
+    quotes : str
+        The two quotation marks.
     """
 
     thousands: str
@@ -30,14 +36,30 @@ class Style:
     day: str
     moment: str
     months: tuple[str, ...]
+    percent: str
+    day_in_cells: str
+    share_in_cells: str
+    quotes: str
 
 
 _ENGLISH = "January February March April May June July August September October November December"
 _GERMAN = "Januar Februar März April Mai Juni Juli August September Oktober November Dezember"
 
 STYLES: Mapping[str, Style] = {
-    "en": Style(",", ".", "%Y-%m-%d", "%Y-%m-%d %H:%M UTC", tuple(_ENGLISH.split())),
-    "de": Style(".", ",", "%d.%m.%Y", "%d.%m.%Y %H:%M UTC", tuple(_GERMAN.split())),
+    "en": Style(
+        ",", ".", "%Y-%m-%d", "%Y-%m-%d %H:%M UTC", tuple(_ENGLISH.split()), "%", "yyyy-mm-dd", "+0.0%;-0.0%;0%", '""'
+    ),
+    "de": Style(
+        ".",
+        ",",
+        "%d.%m.%Y",
+        "%d.%m.%Y %H:%M UTC",
+        tuple(_GERMAN.split()),
+        "\N{NO-BREAK SPACE}%",
+        "dd.mm.yyyy",
+        "+0.0 %;-0.0 %;0 %",
+        "„“",
+    ),
 }
 
 
@@ -62,6 +84,18 @@ def shown(amount: Any, currency: str | None, language: str = "en") -> str:
     return text.removeprefix("-") if Decimal(str(amount)) == 0 else text
 
 
+def quoted(text: str, language: str = "en") -> str:
+    """Return a text in quotation marks.
+
+    Examples
+    --------
+    >>> quoted("0400"), quoted("0400", "de")
+    ('"0400"', '„0400“')
+    """
+    quotes = STYLES[language].quotes
+    return f"{quotes[0]}{text}{quotes[1]}"
+
+
 def number(value: Any, language: str = "en") -> str:
     """Return a number with groups of thousands and all its decimals.
 
@@ -73,6 +107,30 @@ def number(value: Any, language: str = "en") -> str:
     style = STYLES[language]
     whole, _, decimals = f"{value if isinstance(value, int) else Decimal(str(value)):,}".partition(".")
     return style.point.join(filter(None, (whole.replace(",", style.thousands), decimals)))
+
+
+def percent(value: Any, language: str = "en", *, signed: bool = True) -> str:
+    r"""Return a change in percent with its sign, or a share without one; of None the text is empty.
+
+    Examples
+    --------
+    >>> percent(Decimal("-3.2")), percent(Decimal("1234.5"), "de"), percent(None)
+    ('-3.2%', '+1.234,5\xa0%', '')
+    """
+    if value is None:
+        return ""
+    sign = "+" if signed and value > 0 else ""
+    return f"{sign}{number(value, language)}{STYLES[language].percent}"
+
+
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """Return a count with its noun in English, in the plural unless it is one: for messages that have one language."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def capitalized(text: str) -> str:
+    """Return a text whose first letter is a capital, and whose others stay."""
+    return text[:1].upper() + text[1:]
 
 
 def day(value: dt.date | str, language: str = "en") -> str:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -52,7 +52,7 @@ _IN_WINDOWS = tuple(b"\xe5\xe4\xf6\xe9\xc5\xc4\xd6\xc9")
 _IN_PC8 = tuple(b"\x86\x84\x94\x82\x8f\x8e\x99\x90")
 _SPACE = pa.scalar(" ", schema.TEXT)
 
-Texts = pa.Array
+Texts: TypeAlias = pa.Array
 
 
 class _Records(NamedTuple):
@@ -88,8 +88,8 @@ class _Records(NamedTuple):
         parts = pc.extract_regex(texts, rf"^\s*#\S+{fields}(?:{_SPACED}{_ONE_FIELD})*\s*$")
         columns = {name: _bare(pc.struct_field(parts, name)) for name in names}
         # Fields without white space between them, and quotes that are not closed.
-        others = np.flatnonzero(pc.is_null(parts))
-        if len(others):
+        others = np.flatnonzero(pc.is_null(parts)).tolist()
+        if others:
             rows = [[*self.fields(places[row]), *[""] * len(names)] for row in others]
             flags = np.zeros(len(places), dtype=bool)
             flags[others] = True
@@ -105,7 +105,8 @@ class _Records(NamedTuple):
 def _bare(fields: Texts) -> Texts:
     """Return fields without the quotes or braces around them."""
     inside = pc.replace_substring_regex(fields, r'(?s)^["{](.*)["}]$', r"\1")
-    return pc.fill_null(pc.replace_substring(inside, '\\"', '"'), "")
+    bare: Texts = pc.fill_null(pc.replace_substring(inside, '\\"', '"'), "")
+    return bare
 
 
 def recognises(file: File) -> bool:
@@ -174,8 +175,8 @@ def _postings(records: _Records) -> tuple[list[int], list[int]]:
 def _posted(records: _Records, postings: Sequence[int], vouchers: Sequence[int], note: str) -> Table:
     """Return the table of the postings, each with what its voucher says."""
     own = records.columns(postings, _OF_POSTING)
-    for row in np.flatnonzero(~cells.matches(own["amount"], rf"^{NUMBER}\z")):
-        _amount(records, postings[row], own["amount"][row].as_py())
+    for wrong in np.flatnonzero(~cells.matches(own["amount"], rf"^{NUMBER}\z")).tolist():
+        _amount(records, postings[wrong], own["amount"][wrong].as_py())
     of_voucher = [*dict.fromkeys(vouchers)]
     row = np.searchsorted(of_voucher, vouchers)
     whole = {name: column.take(row) for name, column in records.columns(of_voucher, _OF_VOUCHER).items()}
@@ -214,7 +215,8 @@ def _posted(records: _Records, postings: Sequence[int], vouchers: Sequence[int],
 def _cost_centres(objects: Texts) -> Texts:
     encoded = pc.dictionary_encode(objects)
     numbers = [dict(_OBJECT.findall(text)).get(_COST_CENTRE, "") for text in encoded.dictionary.to_pylist()]
-    return pa.array([number.strip('"') for number in numbers], schema.TEXT).take(encoded.indices)
+    centres: Texts = pa.array([number.strip('"') for number in numbers], schema.TEXT).take(encoded.indices)
+    return centres
 
 
 def _repeat(
