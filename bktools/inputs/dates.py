@@ -46,6 +46,10 @@ _ORDERS = [
     )
 ]
 
+# Those that only the dates themselves tell apart.
+_TWO_ORDERS = _ORDERS[-2:]
+_MOST_BESIDE = 10_000
+
 # Forms that are proposed where they fit all cells of a column, and are never taken by themselves.
 _PROPOSED = (
     *("%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y"),
@@ -139,6 +143,11 @@ def _by_evidence(table: Table, place: int, texts: list[str], notes: list[str]) -
         # Where no order reads all, the one that reads most shows which values are wrong.
         return max(readings, key=lambda reading: sum(day is not None for day in reading))
     other = next((reading for reading in whole if reading != whole[0]), None)
+    beside = _order_beside(table, place) if other else None
+    if other and beside:
+        heading, order = beside
+        notes.append(f"{table.headings[place]!r} read in the order of day and month that {heading!r} shows")
+        return [_in_order(text, order) for text in texts]
     if other and table.delimiter == ";":
         # A semicolon stands between cells where the comma is the decimal mark: there the day comes first.
         notes.append(
@@ -151,14 +160,27 @@ def _by_evidence(table: Table, place: int, texts: list[str], notes: list[str]) -
     return whole[0]
 
 
+def _order_beside(table: Table, place: int) -> tuple[str, re.Pattern[str]] | None:
+    """Return another column of dates that all have one order of day and month, and that order."""
+    for beside, column in enumerate(table.columns):
+        texts = (
+            pc.unique(cells.trimmed(column.slice(0, _MOST_BESIDE))).drop_null().to_pylist() if beside != place else []
+        )
+        texts = [re.split("[T ]", text)[0] for text in texts if text]
+        orders = [order for order in _TWO_ORDERS if texts and all(_in_order(text, order) for text in texts)]
+        if len(orders) == 1:
+            return table.headings[beside], orders[0]
+    return None
+
+
 def _propose(table: Table, place: int, texts: list[str], example: str) -> None:
     """Raise an error that names the forms that fit all cells of a column, the likeliest first, if there are any."""
     readings = {form: days for form in _PROPOSED if all(days := [parsed(text, form) for text in texts])}
     forms = sorted(readings, key=lambda form: _gaps(readings[form]))
     if forms:
-        ways = " or ".join(setting("date_format", form) for form in forms)
-        why = f"{table.headings[place]!r} holds dates such as {example}: set {ways}"
-        raise table.error(why, date_format=forms[0])
+        others = [f"Or: {setting('date_format', form)}" for form in forms[1:]]
+        why = f"{table.headings[place]!r} holds dates such as {example}"
+        raise table.error(why, details=others, date_format=forms[0])
 
 
 def _gaps(days: Sequence[dt.date | None]) -> tuple[int, bool]:
