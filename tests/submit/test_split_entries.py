@@ -179,7 +179,7 @@ def test_a_mapping_remembers_that_lines_are_parts(read, run, sandbox):
     """The option is saved, and used for the next file with the same headings."""
     read()
     compose = f"export compose entries.csv --company {sandbox.server.company_id} --out"
-    conflict = "lines with this entry ID have different data"
+    conflict = "have different data"
     assert conflict in run(f"{compose} a.plan")[1]
     assert conflict not in run(f"{compose} b.plan --split-lines --save-mapping card")[1]
     assert conflict not in run(f"{compose} c.plan")[1]
