@@ -37,7 +37,7 @@ def running_sums(table: Table, places: Collection[int]) -> set[int]:
     numbers = {place: own for place in places if (own := numbers_of(head, place)) and any(own)}
     balances = {place for place, own in numbers.items() if None not in own}
     pairs = {pair: [*zip(numbers[pair[0]], numbers[pair[1]], strict=True)] for pair in combinations(numbers, 2)}
-    differences = {
+    differences: dict[tuple[int, ...], Sequence[Decimal | None]] = {
         pair: [(left or Decimal()) - (right or Decimal()) for left, right in both]
         for pair, both in pairs.items()
         if not any(left and right for left, right in both)
