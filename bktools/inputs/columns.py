@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from bktools.caller import is_command, name_of
+from bktools.caller import is_command, name_of, setting
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
 from bktools.inputs import cells, looks, words
@@ -331,14 +331,17 @@ class Reading:
         """Return the column that the caller named."""
         headings = self.table.headings
         exact = [place for place, text in enumerate(headings) if text == heading]
-        matches = exact or [place for place, text in enumerate(headings) if normal(text) == normal(heading)]
+        matches = exact
+        # Punctuation does not count, but a sign would: it is never taken in silence.
+        if not exact and not heading.lstrip().startswith("-"):
+            matches = [place for place, text in enumerate(headings) if normal(text) == normal(heading)]
         number = re.fullmatch(r"column (\d+)", heading.strip(), re.ASCII | re.IGNORECASE)
         if not matches and number and 0 < int(number[1]) <= len(headings):
             return int(number[1]) - 1
         if not matches:
             details = [f"Its headings: {_listed(headings)}"]
             if heading.startswith("-"):
-                details.append("No sign is taken from a heading: of spending that is negative, set spending")
+                details.append(f"A heading has no sign; where spending is negative: {setting('spending', 'negative')}")
             raise self.table.error(f"no column has the heading {heading!r} for {field!r}", field=field, details=details)
         if len(matches) > 1:
             raise self._ambiguous(field, matches)

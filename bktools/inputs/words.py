@@ -171,6 +171,12 @@ def _each(column: pa.ChunkedArray, meaning: Callable[[str], bool | None]) -> pa.
     return pa.chunked_array([pc.take(pa.array(meant, type=schema.FLAG), encoded.indices)])
 
 
+@cache
+def months() -> dict[str, list[str]]:
+    """Return the names of each month in the languages of files, by its short name in English."""
+    return {english: [name.strip() for name in names.split("|")] for english, names in _file()["months"].items()}
+
+
 TOTALS = values("total")
 
 
