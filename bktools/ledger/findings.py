@@ -125,7 +125,7 @@ class _Facts:
         """Return the facts that the sentences of a code name."""
         if code not in self._names:
             forms = (self._words.facts_of(f"ledger.{code}.{form}") for form in ("one", "do"))
-            self._names[code] = sorted(frozenset().union(*forms))
+            self._names[code] = sorted(frozenset({"currency"}).union(*forms))
         return self._names[code]
 
     def _difference(self, number: int, row: Mapping[str, Any], units: int | None) -> str | None:
