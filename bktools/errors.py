@@ -258,6 +258,8 @@ class StatusError(ServiceError):
         The `message` of the body, or the whole body where it is a plain JSON string.
     retry_after : float, optional
         Seconds the service asked to wait.
+    is_service : bool
+        Whether the body has the service's own form: JSON with a `type` or a `message`. A page of a gateway has not.
     """
 
     def __init__(
@@ -269,6 +271,7 @@ class StatusError(ServiceError):
         type: str = "",  # noqa: A002 - the interface's own name
         detail: str = "",
         retry_after: float | None = None,
+        is_service: bool = False,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -276,6 +279,7 @@ class StatusError(ServiceError):
         self.type = type
         self.detail = detail
         self.retry_after = retry_after
+        self.is_service = is_service
 
 
 class AuthenticationError(StatusError, PermissionError):

@@ -34,6 +34,7 @@ from bktools.journal.periods import (
     totals_of,
 )
 from bktools.journal.tables import table_of
+from bktools.journal.writing import open_for_reading
 from bktools.service import Service
 from bktools.wording import words
 
@@ -190,8 +191,7 @@ def record_of(month: Month, company: str | None = None, *, service: Service | No
     month = rules.month("month", month)
     settings = service_or_default(service).settings
     company = required_company(company or settings.company)
-    with Journal(settings) as journal:
-        journal.recover()
+    with open_for_reading(settings) as journal:
         return record_in(journal, month, company, settings.environment)
 
 

@@ -156,7 +156,7 @@ def compose_export_jobs(
     return ExportPlan(
         rows=ready,
         held=held,
-        plan_id=plan_digest(ready.column("batch_id").unique().to_pylist(), options),
+        plan_id=plan_digest(ready.column("batch_id").unique().to_pylist(), options, ready),
         options=options,
         unchecked=unchecked,
         provenance=source_of(entries),

@@ -168,7 +168,8 @@ PERIODS = _schema(
     "company_id text, period text, state text",
     "currency text, exported count, exported_amount money, in_doubt count, in_doubt_amount money, held_back count, "
     "held_back_amount money, open count, open_amount money, prepared_by text, approved_by text, applied_at instant, "
-    "changed_by text, changed_at instant, reason text",
+    "changed_by text, changed_at instant, reason text, verified_by text, verified_at instant, verified_against text, "
+    "verified_result text",
 )
 
 # Changes of the states of batches. `before` is null for a new batch.

@@ -51,9 +51,7 @@ def without_undone(state: Explained) -> tuple[Explained, set[int]]:
 def _alike(state: Explained, ours: list[int], theirs: list[int]) -> set[int]:
     """Return the postings of both sides that undo one another, as many as the shorter side has: those with most words alike."""
     words = state.texts.posting_words
-    pairs = sorted(
-        ((-len(words(one) & words(other)), abs(one - other), one, other) for one in ours for other in theirs)
-    )
+    pairs = sorted((-len(words(one) & words(other)), abs(one - other), one, other) for one in ours for other in theirs)
     taken: set[int] = set()
     for *_, one, other in pairs:
         if not taken & {one, other}:

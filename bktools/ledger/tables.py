@@ -79,7 +79,7 @@ def _owners(verdict: Verdict) -> Numbers:
     first = verdict.members.group_by("gid").agg(pl.min("e"))
     lines = verdict.lines.join(first, on="gid")
     owners[lines["p"].to_numpy()] = lines["e"].to_numpy()
-    judged = np.flatnonzero((verdict.posting >= 0))[::-1]
+    judged = np.flatnonzero(verdict.posting >= 0)[::-1]
     alone = judged[owners[verdict.posting[judged]] < 0]
     owners[verdict.posting[alone]] = alone
     for postings in (verdict.doubles, verdict.reversals):
