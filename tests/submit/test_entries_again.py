@@ -63,8 +63,7 @@ def test_a_changed_entry_is_an_error_with_before_and_after(sandbox, service):
     found = plan.findings.query("check == 'changed_since_export'").set_index("id")
     assert set(found["severity"]) == {"error"}
     assert found["message"].to_dict() == {
-        entries["id"][0]: f"Exported with other data: {said}"
-        for entries, (_, said) in zip(sent, CHANGES, strict=True)
+        entries["id"][0]: f"Exported with other data: {said}" for entries, (_, said) in zip(sent, CHANGES, strict=True)
     }
 
 
