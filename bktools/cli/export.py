@@ -281,8 +281,8 @@ def import_elsewhere(
     rows = files.read_entries(entries.or_sample(service), company, {}, required=())
     known = [name for name in ("date", "amount", "currency", "supplier") if name in rows.columns]
     rows = rows.drop_duplicates("id")[["id", *known]].rename(columns={"id": "entry_id"})
-    listed = [
-        {name: str(value) for name, value in row.items() if not pd.isna(value)} for row in rows.to_dict("records")
+    listed: list[dict[str, Any]] = [
+        {str(name): str(value) for name, value in row.items() if not pd.isna(value)} for row in rows.to_dict("records")
     ]
     with open_for_writing(service.settings) as journal:
         event = record_exported_elsewhere(

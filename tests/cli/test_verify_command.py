@@ -422,3 +422,48 @@ def test_hostile_texts_are_shown_as_text(run, sandbox, entries, tmp_path):
     words = shlex.split(printed(said))
     assert words[words.index("--evidence") + 1].count("$(touch owned) 'x'") == 2
     assert "'=cmd()" in (tmp_path / "proof" / "ledger_entries.csv").read_text(encoding="utf-8-sig")
+
+
+def test_a_verification_is_remembered(run, sandbox, entries, tmp_path):
+    """A month that was verified is in the journal with who did it, and the next verification says what moved since."""
+    export(run, sandbox)
+    write_ledger(tmp_path / "ledger.csv", dict(enumerate(entries, 1)))
+    assert "needs --month and --by" in str(run_error(run, f"{VERIFY} --record"))
+    code, said = run(f"{VERIFY} --month 2026-10 --record --by Ada")
+    assert (code, "Recorded: 2026-10 was verified by Ada" in said) == (Exit.DONE, True)
+    assert "nothing moved" in run(f"{VERIFY} --month 2026-10")[1]
+    write_ledger(tmp_path / "ledger.csv", dict(enumerate([*entries, ("2026-10-20", "99.00", "Late")], 1)))
+    later = run(f"{VERIFY} --month 2026-10")[1]
+    assert re.search(r"Since the verification of .* by Ada:\n(.*\n)*  account 5800: +1 posting more, 99.00", later), (
+        later
+    )
+
+
+def test_what_was_exported_elsewhere_is_not_sent(run, sandbox, entries):
+    """Entries that were exported by hand are recorded once, are not sent, and are sent after that was undone."""
+    code, said = run('export import entries.csv --by Ada --evidence "list of exports"')
+    assert (code, "4 entries recorded as exported elsewhere" in said) == (Exit.DONE, True)
+    run("export compose entries.csv --out none.plan")
+    assert run("export submit none.plan --apply")[0] == Exit.DONE
+    assert sandbox.server.accepted_entries() == {}
+    undo = re.search(r"bktools (export undo-import \d+) ", said)[1]
+    assert run(f'{undo} --by Ada --evidence "it failed"')[0] == Exit.DONE
+    run("export compose entries.csv --out all.plan")
+    assert run("export submit all.plan --apply")[0] == Exit.DONE
+    assert set(sandbox.server.accepted_entries().values()) == {1}
+
+
+def test_the_books_are_asked_before_anything_is_sent(run, sandbox, entries, tmp_path):
+    """Entries that the ledger has are held back with the voucher, and nothing of them is sent."""
+    write_ledger(tmp_path / "ledger.csv", dict(enumerate(entries, 1)))
+    said = run("export compose entries.csv --ledger ledger.csv --out none.plan")[1]
+    assert "already_booked" in said
+    run("export submit none.plan --apply")
+    assert sandbox.server.accepted_entries() == {}
+
+
+def run_error(run, line):
+    """Return the error of a command that is refused."""
+    with pytest.raises(ArgumentError) as caught:
+        run(line)
+    return caught.value
