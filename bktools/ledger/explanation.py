@@ -22,7 +22,9 @@ KNOWN = 0.8
 # The largest tax: what an account has of a whole voucher is at least the gross of its entries without it.
 LARGEST_TAX = 1.35
 # Whole vouchers test the rates of tax, if there are so many, by this share that must agree.
-TESTS, AGREE = 5, 0.95
+TESTS, AGREE = 5, 0.8
+# Sums are dated when so many entries of them are booked on their day.
+ON_THE_DAY = 0.95
 # What is matched entry by entry.
 ONE_TO_ONE = (How.ENTRY_ID, How.DOCUMENT_NUMBER, How.EXACTLY, How.SOME_DAYS_LATER, How.TEXT)
 # A ledger books sums when so many of the explained entries are in one.
@@ -254,7 +256,7 @@ def _are_sums_dated(state: Explained) -> bool:
         sums += members.height
         on_day += int(both.filter(pl.col("when") == pl.col("day"))["len"].sum())
     every = sum(group.members.height for group in state.groups)
-    return long < OF_SUMS * every <= sums and on_day >= AGREE * sums
+    return long < OF_SUMS * every <= sums and on_day >= ON_THE_DAY * sums
 
 
 def _months(state: Explained) -> Explained:
