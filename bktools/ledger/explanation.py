@@ -22,7 +22,9 @@ KNOWN = 0.8
 # The largest tax: what an account has of a whole voucher is at least the gross of its entries without it.
 LARGEST_TAX = 1.35
 # Whole vouchers test the rates of tax, if there are so many, by this share that must agree.
-TESTS, AGREE = 5, 0.95
+TESTS, AGREE = 5, 0.8
+# Sums are dated when so many entries of them are booked on their day.
+ON_THE_DAY = 0.95
 # What is matched entry by entry.
 ONE_TO_ONE = (How.ENTRY_ID, How.DOCUMENT_NUMBER, How.EXACTLY, How.SOME_DAYS_LATER, How.TEXT)
 # A ledger books sums when so many of the explained entries are in one.
@@ -242,19 +244,19 @@ def _are_sums_dated(state: Explained) -> bool:
     if state.share < KNOWN / 2:
         return False
     postings = state.books.postings.select("p", when="day")
-    sums = on_day = 0
+    sums = on_day = long = 0
     for group in state.groups:
-        if group.grain.is_long and group.grain is not Grain.DOCUMENT:
-            return False
         if group.is_alone:
             continue
+        long += group.members.height if group.grain in (Grain.BATCH, Grain.MONTH) else 0
         members = group.members.with_columns(count=pl.len().over("gid")).filter(pl.col("count") > 1)
         days = members.join(state.every_entry.select("e", "day"), on="e")
         booked = group.lines.join(postings, on="p").group_by("gid").agg(pl.min("when"))
         both = days.group_by("gid").agg(pl.max("day"), pl.len()).join(booked, on="gid")
         sums += members.height
         on_day += int(both.filter(pl.col("when") == pl.col("day"))["len"].sum())
-    return sums >= OF_SUMS * sum(group.members.height for group in state.groups) and on_day >= AGREE * sums
+    every = sum(group.members.height for group in state.groups)
+    return long < OF_SUMS * every <= sums and on_day >= ON_THE_DAY * sums
 
 
 def _months(state: Explained) -> Explained:

@@ -23,6 +23,7 @@ LARGEST_TAX = 0.35
 # Amounts above this, in minor units, tell rates of tax apart.
 TELLING = 4_000
 THOUSANDTHS = 1_000
+HUNDREDTHS = 100
 
 
 @dataclass(frozen=True)
@@ -138,14 +139,24 @@ def _roles(postings: pl.DataFrame) -> tuple[list[int], list[int]]:
 
 
 def _with_sides(postings: pl.DataFrame) -> pl.DataFrame:
-    """Add to the postings of vouchers with one account of entries all that they have beside contra accounts, where that is more."""
-    beside = postings.filter(pl.col("voucher").is_not_null(), pl.col("role") != CONTRA)
+    """Add to the postings of vouchers with one account of entries all that they have on it, with the tax beside it.
+
+    Tax is on an account of tax; in a ledger that shows none, beside it at a rate of whole percents.
+    """
+    has_tax = bool((postings["role"] == TAX).any())
+    is_beside = (pl.col("role") == TAX) if has_tax else (pl.col("role") != CONTRA)
+    beside = postings.filter(pl.col("voucher").is_not_null(), pl.col("is_used") | is_beside)
     sides = beside.group_by("voucher").agg(
         side=pl.sum("amount"),
         on_account=pl.col("amount").filter("is_used").sum(),
         accounts=pl.col("account").filter("is_used").n_unique(),
     )
-    sides = sides.filter(pl.col("accounts") == 1, pl.col("side") != pl.col("on_account"), pl.col("side") != 0)
+    side, on_account = pl.col("side"), pl.col("on_account")
+    rate = ((side / on_account - 1) * HUNDREDTHS).round()
+    is_rate = rate.is_between(1, LARGEST_TAX * HUNDREDTHS) & (
+        (on_account * (HUNDREDTHS + rate) / HUNDREDTHS - side).abs() <= 1
+    )
+    sides = sides.filter(pl.col("accounts") == 1, side != on_account, side != 0, is_rate | pl.lit(has_tax))
     joined = postings.join(sides.select("voucher", "side"), on="voucher", how="left", maintain_order="left")
     return joined.with_columns(line_gross=pl.when("is_used").then("side")).drop("side")
 

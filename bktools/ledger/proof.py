@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,8 @@ class Unexplained:
     sums: Mapping[int, set[int] | None]
     # Accounts with open entries of a side: (account, whether it is the debit side).
     sides: frozenset[tuple[int, bool]]
+    # Accounts, by the day of their groups, of which some entries that are not found sum up to zero.
+    nothing: Mapping[int, AbstractSet[int]]
     # Days of postings whose entries are of another day, by account and amount.
     other_days: Mapping[tuple[int, int], Sequence[int]]
 
@@ -48,6 +51,9 @@ def judge_missing(judgement: Judgement, rest: Open) -> None:
             judgement.undecided([entry], Reason.STYLE_UNKNOWN, may_hold)
         elif not _is_covered(judgement, row):
             judgement.undecided([entry], Reason.NOT_COVERED)
+        elif judgement.style.grain is not Grain.ENTRY and row["home"] in unexplained.nothing.get(row["due"], ()):
+            # Entries that sum up to zero have no posting, whether they are booked or not.
+            judgement.undecided([entry], Reason.SEVERAL_FIT)
         elif holds := [*_holds(judgement, unexplained, entry, row)]:
             judgement.undecided([entry], Reason.MAY_BE_IN, holds)
         elif near := [cell for cell in unexplained.cells if _may_hold(judgement, row, cell)]:
@@ -78,8 +84,21 @@ def _unexplained(judgement: Judgement, rest: Open) -> Unexplained:
         rest.entries, rows, frozenset(rest.of_style), by_key, by_amount, by_day, cells,
         {key: _sums(entries) for key, entries in outs.items()},
         frozenset((row["home"], row["gross"] > 0) for row in rest.entries.values()),
+        _sums_of_zero(rest),
         _other_days(judgement),
     )  # fmt: skip
+
+
+def _sums_of_zero(rest: Open) -> dict[int, set[int]]:
+    """Return the accounts, by day, of which two or more entries that are not found sum up to zero."""
+    groups, found = defaultdict(list), defaultdict(set)
+    for entry in rest.out:
+        groups[rest.entries[entry]["due"], rest.entries[entry]["home"]].append(rest.entries[entry])
+    for (day, key), rows in groups.items():
+        sums = _sums(rows)
+        if len(rows) > 1 and (sums is None or 0 in sums):
+            found[day].add(key)
+    return found
 
 
 def _is_covered(judgement: Judgement, row: Mapping[str, Any]) -> bool:

@@ -60,10 +60,12 @@ def _alike(state: Explained, ours: list[int], theirs: list[int]) -> set[int]:
 
 
 def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) -> None:
-    """Say which of the matched entries are booked twice or reversed, by the postings that are free; with those of sums or not."""
+    """Say which of the matched entries are booked twice or reversed, by the postings that are free.
+
+    Of the entries of sums all, or before the sums are judged those that a text names.
+    """
     free = free.select("p", "key", "amount", "gross", when="day")
     matched = _matched(judgement, free)
-    matched = matched if in_sums else matched.filter("is_alone")
     if not (free.height and matched.height):
         return
     # What an open entry may need is left to it.
@@ -95,7 +97,7 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) 
         for entry, posting, delay, is_alone in found.select("e", "p", later.abs(), "is_alone").iter_rows():
             cases[posting].append((entry, delay, is_alone))
         for posting, candidates in cases.items():
-            _judge(judgement, posting, candidates, sign)
+            _judge(judgement, posting, candidates, sign, in_sums=in_sums)
 
 
 def judge_whole_sums(judgement: Judgement, free: pl.DataFrame) -> None:
@@ -139,7 +141,9 @@ def _matched(judgement: Judgement, free: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns(own_amount=pl.when("is_alone").then("own_amount"))
 
 
-def _judge(judgement: Judgement, posting: int, candidates: list[tuple[int, int, bool]], sign: int) -> None:
+def _judge(
+    judgement: Judgement, posting: int, candidates: list[tuple[int, int, bool]], sign: int, *, in_sums: bool
+) -> None:
     """Say of the candidates of a free posting which one it doubles or takes back."""
     agree = judgement.state.texts.agree
     open_to = [
@@ -148,6 +152,7 @@ def _judge(judgement: Judgement, posting: int, candidates: list[tuple[int, int, 
         if judgement.status[case[0]] in (Status.BOOKED, Status.IN_A_SUM, Status.ANOTHER_DATE)
     ]
     said = {case[0]: agree(case[0], posting) for case in open_to}
+    open_to = [case for case in open_to if in_sums or case[2] or said[case[0]]]
     alike = [case for case in open_to if said[case[0]]]
     if not alike:
         # A text of another matter is no double; a reversal may have any text.

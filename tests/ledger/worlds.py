@@ -178,7 +178,7 @@ def october(entries):
             3: {"amount": row["amount"] + 10},
             4: {"account": "4930" if row["account_code"] != "4930" else "5800"},
             5: {"date": row["date"] + pd.Timedelta(days=2)},
-            6: {"tax": "12.00"},
+            6: {"tax": "22.67"},
         }.get(number, {})
         postings += booking(number + 1, row, **changed)
         if number == 2:
