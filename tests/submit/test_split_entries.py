@@ -113,6 +113,8 @@ def test_a_selection_takes_whole_entries(read):
     plan = bktools.compose_export_jobs(entries, selection=entries["amount"] < 7)
     assert plan.entries["id"].to_list() == [ONE, ONE]
     assert reasons(entries[entries["amount"] != Decimal("5.50")]) == ["lines_missing"]
+    # How many lines an entry has says nothing of lines without numbers.
+    assert set(reasons(entries.drop(columns="split_line"))) == {"conflicting"}
     picker = bktools.pick_entries(entries, selection=entries["amount"] < 7)
     assert picker.selection["id"].to_list() == [ONE, ONE]
     assert picker.totals["entries"].to_list() == [1]
