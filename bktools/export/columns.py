@@ -236,7 +236,8 @@ def _changes(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.DataFrame
     before = renamed.join(after, on="id", how="semi").select(
         "id", *_compared(renamed, "split_line"), category_name="category_name"
     )
-    facts = [name for name in (*COMPARED, "lines") if name == "lines" or COMPARED[name] in rows.columns]
+    facts = [name for name, column in COMPARED.items() if column in rows.columns]
+    facts += ["lines"] if {"amount", "category"} <= {*facts} else []
     pairs = before.join(after, on="id", suffix="_after")
     differs = pl.any_horizontal(c(name).is_not_null() & c(name).ne_missing(c(f"{name}_after")) for name in facts)
     suspects = pairs.filter(differs).select("id").unique()
@@ -302,7 +303,7 @@ def _texts(lines: pl.DataFrame, fact: str, names: Mapping[str, str]) -> list[str
     shown = []
     for value, amount, category, own_name in rows:
         name = own_name or names.get(category, category)
-        shown.append({"category": name, "lines": f"{amount} {name}"}.get(fact, value))
+        shown.append({"category": name, "lines": f"{amount or ''} {name}".strip()}.get(fact, value))
     return shown
 
 

@@ -221,7 +221,9 @@ def test_columns_that_cannot_be_read_are_one_line(entries, columns, said):
 
 def test_dates_of_a_history_may_be_text(entries):
     """A history that was kept as CSV is compared by its days; what is no day is refused in one line."""
-    sent = pd.DataFrame({"entry_id": [entry_id(0), entry_id(1)], "state": "ACCEPTED", "date": ["2026-10-01", "2026-10-04"]})
+    sent = pd.DataFrame(
+        {"entry_id": [entry_id(0), entry_id(1)], "state": "ACCEPTED", "date": ["2026-10-01", "2026-10-04"]}
+    )
     plan = compose_export_jobs(entries(3), history=sent)
     assert plan.not_ready["reason"].to_list() == ["exported", "changed_since_export"]
     with pytest.raises(InputError, match="history: column date must be a date, is text"):
