@@ -165,6 +165,16 @@ def test_the_lines_are_compared_when_they_come_again(read, service, change, said
     assert again.not_ready["exported_amount"].sum() == Decimal("22.50")
 
 
+def test_lines_without_amounts_are_not_compared(read, service):
+    """Entries that lack the amounts, or the categories, are no change: which amount has which category is unknown."""
+    entries = read(split_lines=True)
+    bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, service=service)
+    history = bktools.load_export_jobs(entries=True, service=service)
+    for column in ("amount", "category_id"):
+        again = bktools.compose_export_jobs(entries.drop(columns=column), history=history)
+        assert set(again.not_ready["reason"]) == {"exported"}
+
+
 def test_a_plan_of_split_entries_is_saved_and_guarded(read, tmp_path):
     """A plan file keeps the lines; a plan that lost one is refused."""
     from bktools.export.plan_file import read_plan, write_plan
