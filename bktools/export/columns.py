@@ -130,7 +130,9 @@ def _read(entries: pa.Table) -> pl.DataFrame:
     columns |= {name: entries[name] for name in (*_TEXTS, "approved", "amount") if name in names}
     columns |= {"day": days_of(entries)} if "date" in names else {}
     columns |= {"decimals": decimals_of(entries["amount"])} if "amount" in names else {}
-    columns["split_line"], columns["split_lines"] = split_lines(entries), split_lines(entries, "split_lines")
+    columns["split_line"] = split_lines(entries)
+    # How many lines an entry has says nothing where they have no numbers.
+    columns["split_lines"] = split_lines(entries, "split_lines") if "split_line" in names else columns["split_line"]
     rows = polars_of(pa.table(columns)).with_row_index("row")
     rows = rows.with_columns(line=polars_of(entries.select(["line"]))["line"])
     if "category_id" in rows.columns:
@@ -230,13 +232,13 @@ def _changes(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.DataFrame
         "id", *_compared(rows, "split_line"), category_name="category_name"
     )
     renamed = history.filter(c.state == "ACCEPTED").with_columns(
-        id=_lower("entry_id"), day=c.date.cast(pl.Date, strict=False), category_key=_lower("category_id"),
-        split_line=c.split_line.cast(pl.Int64, strict=False).fill_null(0),
+        id=_lower("entry_id"), day=c.date, category_key=_lower("category_id"), split_line=c.split_line.fill_null(0)
     )  # fmt: skip
     before = renamed.join(after, on="id", how="semi").select(
         "id", *_compared(renamed, "split_line"), category_name="category_name"
     )
-    facts = [name for name in (*COMPARED, "lines") if name == "lines" or COMPARED[name] in rows.columns]
+    facts = [name for name, column in COMPARED.items() if column in rows.columns]
+    facts += ["lines"] if {"amount", "category"} <= {*facts} else []
     pairs = before.join(after, on="id", suffix="_after")
     differs = pl.any_horizontal(c(name).is_not_null() & c(name).ne_missing(c(f"{name}_after")) for name in facts)
     suspects = pairs.filter(differs).select("id").unique()
@@ -303,7 +305,7 @@ def _texts(lines: pl.DataFrame, fact: str, names: Mapping[str, str]) -> list[str
     shown = []
     for value, amount, category, own_name in rows:
         name = own_name or names.get(category, category)
-        shown.append({"category": name, "lines": f"{amount_shown(amount, currency)} {name}"}.get(fact, value))
+        shown.append({"category": name, "lines": f"{amount_shown(amount, currency)} {name}".strip()}.get(fact, value))
     return shown
 
 
@@ -403,7 +405,7 @@ def _with_sent_twins(rows: pl.DataFrame, history: pl.DataFrame) -> pl.DataFrame:
     sent = history.filter(
         c.state.is_in(MAYBE_SENT) & ~_lower("entry_id").is_in(rows["id"].drop_nulls().implode())
     ).select(
-        "company_id", "currency", day=c.date.cast(pl.Date, strict=False),
+        "company_id", "currency", day=c.date,
         party=pl.coalesce(pl.when(party != "").then(party), "employee_id").str.to_lowercase(), number=_plain(c.amount),
         sent_party=pl.coalesce(party, "employee_id"), sent_period="period", sent_batch="batch_id",
     ).with_columns(sent_day="day")  # fmt: skip

@@ -269,12 +269,14 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if types.is_dictionary(kind) and not (types.is_string(kind.value_type) or types.is_large_string(kind.value_type)):
         chunks = [chunk.dictionary.take(chunk.indices) for chunk in column.chunks]
         return plain_column(pa.chunked_array(chunks, kind.value_type))
-    if types.is_union(kind):
+    if any(is_kind(kind) for is_kind in _UNSUPPORTED) or (types.is_decimal(kind) and kind.scale > DIGITS):
         raise pa.ArrowTypeError(str(kind))
     wanted = pa.decimal128(DIGITS, kind.scale) if types.is_decimal(kind) else _PLAINER.get(kind, kind)
     return column if wanted == kind else column.cast(wanted)
 
 
+# Types that some engine does not support, and that none replaces.
+_UNSUPPORTED = (pa.types.is_union, pa.types.is_interval, pa.types.is_list_view, pa.types.is_large_list_view)
 # Types that some engine does not support, each with the type that replaces it.
 _PLAINER = {pa.binary_view(): pa.large_binary(), pa.float16(): pa.float32()}
 

@@ -11,11 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.currencies import MINOR_UNITS
-from bktools.frames.columns import amounts_of, require_columns, text_of, with_column, with_missing, wrong_kind
+from bktools.frames.columns import amounts_of, days_of, require_columns, text_of, with_column, with_missing, wrong_kind
 from bktools.frames.incoming import in_memory
-from bktools.frames.schema import FLAG, TEXT
+from bktools.frames.schema import COUNT, DATE, FLAG, TEXT
 
 FLAGS = ("approved", "archived")
+COUNTS = ("split_line", "split_lines")
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,8 @@ def typed(frame: Any, name: str) -> pa.Table:
     table = in_memory(frame, f"the {name}", columns)
     require_columns(name, table.column_names, shape.needed, shape.source)
     if columns is not None:
-        return _typed(with_missing(table, pa.schema(dict.fromkeys(columns, TEXT))).select(columns), name)
+        table = _typed(with_missing(table, pa.schema(dict.fromkeys(columns, TEXT))).select(columns), name)
+        return _dated(table, name) if "date" in columns else table
     return entries_of(table, name)
 
 
@@ -106,9 +108,27 @@ def _typed(table: pa.Table, name: str) -> pa.Table:
             if not (pa.types.is_boolean(field.type) or column.null_count == len(column)):
                 raise wrong_kind(name, field.name, "true or false", field.type)
             table = with_column(table, field.name, pc.cast(column, FLAG))
+        elif field.name in COUNTS:
+            table = with_column(table, field.name, _cast(column, COUNT, name, field, "a whole number"))
         elif field.name in TEXTS or pa.types.is_string(field.type) or pa.types.is_string_view(field.type):
             table = with_column(table, field.name, text_of(table, field.name, name))
     return table
+
+
+def _dated(table: pa.Table, name: str) -> pa.Table:
+    """Return a table with calendar days as `date`; days that are text, as a CSV file has them, are read as ISO 8601."""
+    column = table.column("date")
+    if column.type == TEXT:
+        column = _cast(column, DATE, name, table.schema.field("date"), "a date")
+    return with_column(table, "date", days_of(with_column(table, "date", column), name))
+
+
+def _cast(column: pa.ChunkedArray, kind: pa.DataType, name: str, field: pa.Field, wanted: str) -> pa.ChunkedArray:
+    """Return a column in another type; one whose values do not fit is an error that says what is wanted."""
+    try:
+        return pc.cast(column, kind)
+    except pa.ArrowException:
+        raise wrong_kind(name, field.name, wanted, field.type) from None
 
 
 def numbered(table: pa.Table, name: str, *, first: int = 0) -> pa.Table:

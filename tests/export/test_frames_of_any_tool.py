@@ -182,6 +182,54 @@ def test_more_columns_that_are_not_what_they_must_be(entries, columns, said):
         compose_export_jobs(entries(2, **columns))
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([[1], [1], [2]]),
+        pa.array([[("a", 1)], [("a", 1)], []], pa.map_(pa.string(), pa.int64())),
+        pa.array([{"a": 1}, {"a": 1}, None]),
+        pa.array([1, 1, None], pa.timestamp("s", tz="+02:00")),
+        pa.array([float("nan"), float("nan"), -0.0]),
+    ],
+    ids=str,
+)
+def test_repeated_entries_are_compared_by_columns_of_any_type(entries, values):
+    """A line with the same values in every column is a copy, whatever their type."""
+    frame = in_arrow(entries(3).assign(id=[entry_id(0), entry_id(0), entry_id(1)]))
+    plan = compose_export_jobs(frame.append_column("extra", values))
+    assert (plan.not_ready["reason"].to_list(), len(plan.entries)) == (["duplicate"], 2)
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"extra": pa.array([pa.MonthDayNano([1, 2, 3])] * 2)}, "column extra of the entries holds month_day_nano"),
+        ({"extra": pa.array([[1], [2]], pa.list_view(pa.int64()))}, "column extra of the entries holds list_view"),
+        ({"extra": pa.array([Decimal(0)] * 2, pa.decimal256(76, 40))}, "column extra of the entries holds decimal256"),
+        ({"split_line": pa.array(["1", "first"])}, "entries: column split_line must be a whole number, is text"),
+    ],
+)
+def test_columns_that_cannot_be_read_are_one_line(entries, columns, said):
+    """A column whose type no check can read is refused by its name."""
+    frame = in_arrow(entries(2))
+    for name, values in columns.items():
+        frame = frame.append_column(name, values)
+    with pytest.raises(InputError, match=said) as caught:
+        compose_export_jobs(frame)
+    assert "\n" not in str(caught.value)
+
+
+def test_dates_of_a_history_may_be_text(entries):
+    """A history that was kept as CSV is compared by its days; what is no day is refused in one line."""
+    sent = pd.DataFrame(
+        {"entry_id": [entry_id(0), entry_id(1)], "state": "ACCEPTED", "date": ["2026-10-01", "2026-10-04"]}
+    )
+    plan = compose_export_jobs(entries(3), history=sent)
+    assert plan.not_ready["reason"].to_list() == ["exported", "changed_since_export"]
+    with pytest.raises(InputError, match="history: column date must be a date, is text"):
+        compose_export_jobs(entries(3), history=sent.assign(date="4 October"))
+
+
 def test_columns_of_one_name_are_refused(entries):
     """Which of the two is meant is not guessed."""
     frame = entries(2)

@@ -113,6 +113,8 @@ def test_a_selection_takes_whole_entries(read):
     plan = bktools.compose_export_jobs(entries, selection=entries["amount"] < 7)
     assert plan.entries["id"].to_list() == [ONE, ONE]
     assert reasons(entries[entries["amount"] != Decimal("5.50")]) == ["lines_missing"]
+    # How many lines an entry has says nothing of lines without numbers.
+    assert set(reasons(entries.drop(columns="split_line"))) == {"conflicting"}
     picker = bktools.pick_entries(entries, selection=entries["amount"] < 7)
     assert picker.selection["id"].to_list() == [ONE, ONE]
     assert picker.totals["entries"].to_list() == [1]
@@ -161,6 +163,16 @@ def test_the_lines_are_compared_when_they_come_again(read, service, change, said
     assert all(said in message for message in found["message"])
     assert len(found) == (0 if said is None else 2)
     assert again.not_ready["exported_amount"].sum() == Decimal("22.50")
+
+
+def test_lines_without_amounts_are_not_compared(read, service):
+    """Entries that lack the amounts, or the categories, are no change: which amount has which category is unknown."""
+    entries = read(split_lines=True)
+    bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, service=service)
+    history = bktools.load_export_jobs(entries=True, service=service)
+    for column in ("amount", "category_id"):
+        again = bktools.compose_export_jobs(entries.drop(columns=column), history=history)
+        assert set(again.not_ready["reason"]) == {"exported"}
 
 
 def test_a_plan_of_split_entries_is_saved_and_guarded(read, tmp_path):
