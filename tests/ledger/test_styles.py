@@ -61,17 +61,6 @@ def test_planted_errors(name):
         assert counts["planted right"] >= OF_ENTRIES * counts["planted"] - 1
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("count", [300, 5_000])
-@pytest.mark.parametrize("name", STYLES)
-def test_fifty_seeds(name, count):
-    """The same over fifty companies of each style."""
-    _, wrong = verdicts(name, range(50), count, 0)
-    assert [one for one in wrong if one[-1] == "missing"] == []
-    _, wrong = verdicts(name, range(50), count, 3)
-    assert [one for one in wrong if one[-1] == "missing"] == []
-
-
 def table(seeds, sizes):
     """Yield the lines of the table."""
     yield "| style | entries | falsely missing | falsely booked | otherwise wrong | not decided, nothing planted | planted | exactly | named |"
