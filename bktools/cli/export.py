@@ -61,6 +61,10 @@ class Arguments:
 @results.lists
 def compose(
     entries: files.Entries,
+    ledger: Annotated[
+        files.FileOptions,
+        files.reads("ledger", "--ledger FILE", files.ASKED_LEDGER, prefix="ledger-", beside="entries"),
+    ],
     connection: options.ConnectsToCompany,
     arguments: Annotated[Arguments, options.Group(Arguments)],
     background: bool = option("--background", "The jobs need no user interaction.", False),
@@ -77,7 +81,9 @@ def compose(
     Example: bktools export compose entries.csv --out october.plan
     """
     from bktools.export.plan_file import write_plan
+    from bktools.journal.journal import Journal
     from bktools.journal.records import this_process
+    from bktools.journal.statements import exported_elsewhere, not_booked
 
     is_piped = str(out) == results.STREAM
     if is_piped:
@@ -89,11 +95,16 @@ def compose(
     tables: dict[str, Any] = files.tables_of(service, company, max_age=0) if company else {}
     rows = files.read_entries(entries, company, tables, required=("category_id",))
     results.say(files.recognised(rows.attrs["bktools"]))
+    with Journal(service.settings) as journal:
+        elsewhere, cleared = exported_elsewhere(journal, company), not_booked(journal, company)
     plan = bktools.compose_export_jobs(
         rows,
         **(tables or files.tables_of(service, rows["company_id"].dropna().unique().tolist(), max_age=0)),
         # Of all companies: an entry that went out for another one is not sent again.
         history=bktools.load_export_jobs(entries=True, service=service),
+        ledger=None if ledger.path is None else ledger.read(bktools.read_general_ledger),
+        exported_elsewhere=[*elsewhere],
+        not_booked=[*cleared],
         company=company,
         is_interactive=not background,
         **vars(arguments),
@@ -246,6 +257,85 @@ def resolve(
         batches=batches,
         outcome=outcome,
         by=by,
+    )
+
+
+@app.command("import")
+@results.text
+def import_elsewhere(
+    entries: files.Entries,
+    connection: options.ConnectsToCompany,
+    by: str = option("--by NAME", "Name of the person who knows it.", REQUIRED),
+    evidence: str = option("--evidence TEXT", "Where it is seen; kept permanently.", REQUIRED),
+) -> None:
+    """Record entries that were exported outside of this journal: they are not sent from here.
+
+    Example: bktools export import exported.csv --by Ada --evidence "list of exports in the service, 31 Oct"
+    """
+    import pandas as pd
+
+    from bktools.journal.statements import record_exported_elsewhere
+    from bktools.journal.writing import open_for_writing
+
+    service, company = connection.service, connection.company_id
+    rows = files.read_entries(entries.or_sample(service), company, {}, required=())
+    known = [name for name in ("date", "amount", "currency", "supplier") if name in rows.columns]
+    rows = rows.drop_duplicates("id")[["id", *known]].rename(columns={"id": "entry_id"})
+    listed: list[dict[str, Any]] = [
+        {str(name): str(value) for name, value in row.items() if not pd.isna(value)} for row in rows.to_dict("records")
+    ]
+    with open_for_writing(service.settings) as journal:
+        event = record_exported_elsewhere(
+            journal, company, listed, by=by, evidence=evidence, source=str(entries.path or "")
+        )
+    results.report(
+        f"{counted(len(listed), 'entry', 'entries')} recorded as exported elsewhere, by {by}",
+        f"If that was wrong: bktools export undo-import {event} --by NAME --evidence TEXT{connection.same}",
+        event=event,
+        entries=len(listed),
+        by=by,
+    )
+
+
+@app.command("undo-import")
+@results.text
+def undo_import(
+    connection: options.ConnectsToCompany,
+    event: int = argument("EVENT", "The number that import printed.", REQUIRED),
+    by: str = option("--by NAME", "Name of the person who knows it.", REQUIRED),
+    evidence: str = option("--evidence TEXT", "What was found; kept permanently.", REQUIRED),
+) -> None:
+    """Record that entries were not exported elsewhere after all: they may be sent from here.
+
+    Example: bktools export undo-import 42 --by Ada --evidence "the export was rejected"
+    """
+    from bktools.journal.statements import undo_exported_elsewhere
+    from bktools.journal.writing import open_for_writing
+
+    with open_for_writing(connection.service.settings) as journal:
+        undo_exported_elsewhere(journal, event, by=by, evidence=evidence)
+    results.report(f"event {event} is undone, by {by}: its entries may be sent", event=event, by=by)
+
+
+@app.command("not-booked")
+@results.text
+def not_booked_entries(
+    connection: options.ConnectsToCompany,
+    by: str = option("--by NAME", "Name of the person who looked.", REQUIRED),
+    evidence: str = option("--evidence TEXT", "What was checked and found; kept permanently.", REQUIRED),
+    entries: list[str] = argument("ENTRY...", "IDs of the entries.", REQUIRED),
+) -> None:
+    """Record that entries are not booked, which a posting of the ledger may be of: they are sent with the next export.
+
+    Example: bktools export not-booked 123e4567-e89b-42d3-a456-426614174000 --by Ada --evidence "voucher 12 is rent"
+    """
+    from bktools.journal.statements import record_not_booked
+    from bktools.journal.writing import open_for_writing
+
+    with open_for_writing(connection.service.settings) as journal:
+        record_not_booked(journal, connection.company_id, entries, by=by, evidence=evidence)
+    results.report(
+        f"{counted(len(entries), 'entry', 'entries')} recorded as not booked, by {by}", entries=entries, by=by
     )
 
 

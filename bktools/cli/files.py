@@ -161,6 +161,8 @@ def reads(kind: str, path: str, text: str, *, prefix: str = "", beside: str = ""
 _TABLE = "CSV, TSV, Excel or Parquet; - is standard input."
 LEDGER_HELP = f"The general ledger: SIE, DATEV, FEC, SAF-T, JPK_KR, GnuCash, {_TABLE}"
 
+ASKED_LEDGER = "The general ledger: what it holds already, or may hold, is not sent."
+
 Chart = Annotated[FileOptions, reads("chart", "--chart FILE", f"The ERP's chart: {_TABLE}")]
 EntriesBesideChart = Annotated[
     FileOptions, reads("entries", "--entries FILE", f"The entries: {_TABLE}", prefix="entry-", beside="chart")

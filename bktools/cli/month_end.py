@@ -56,6 +56,10 @@ class Arguments:
 def month_end(
     chart: files.Chart,
     entries: files.EntriesBesideChart,
+    ledger: Annotated[
+        files.FileOptions,
+        files.reads("ledger", "--ledger FILE", files.ASKED_LEDGER, prefix="ledger-", beside="entries"),
+    ],
     connection: options.ConnectsToCompany,
     arguments: Annotated[Arguments, options.Group(Arguments)],
     fail_on: str | None = options.fail_on_option(
@@ -88,8 +92,9 @@ def month_end(
     results.say(_line(texts, "entries", files.recognised(rows.attrs["bktools"])))
     if arguments.apply:
         files.refuse_in_question(entries, rows)
+    postings = None if ledger.path is None else ledger.read(bktools.read_general_ledger)
     close = bktools.close_month(
-        accounts, rows, company=company, categories=tables["categories"], employees=tables["employees"],
+        accounts, rows, ledger=postings, company=company, categories=tables["categories"], employees=tables["employees"],
         **vars(arguments), seen=partial(_say_step, texts), service=service,
     )  # fmt: skip
     _say_to_do(close)

@@ -65,6 +65,11 @@ def verify(
         "--explained VOUCHER",
         "A voucher or document that you looked up: it holds none of the entries. May be repeated.",
     ),
+    record: bool = option(
+        "--record", "Keep in the journal that the month was verified; needs --month and --by.", False
+    ),
+    by: str | None = option("--by NAME", "With --record: name of the person who verified it."),
+    reason: str | None = option("--reason TEXT", "With --record: why the differences that are left are known."),
     profile: str = options.PROFILE,
 ) -> Exit:
     """Check that exported entries arrived in the general ledger.
@@ -77,6 +82,8 @@ def verify(
     For a batch with an unknown outcome, the command that settles it is printed where the ledger proves the outcome.
     Otherwise the postings to look at are printed.
 
+    With --record, the journal keeps the result; the next verification of the month says what moved in the ledger since.
+
     Example: bktools verify --ledger bookkeeping.se --month 2026-10
     """
     from bktools.frames.schema import MAYBE_SENT
@@ -84,6 +91,8 @@ def verify(
     from bktools.ledger.exported import entries_of_months
     from bktools.ledger.settlements import Sending, as_frame, settlements
 
+    if record and (month is None or by is None):
+        raise ArgumentError("--record", "needs --month and --by: what was verified, and who did it")
     service, company = connection.service, connection.company_id
     postings = ledger.read(bktools.read_general_ledger)
     note(files.recognised(postings.attrs["bktools"]))
@@ -113,6 +122,9 @@ def verify(
     results.say("\n  ".join([match.headline, *map(visible_line, lines)]))
     if not results.is_part():
         results.show_list("Findings", match.findings[COLUMNS], whole="--out FOLDER")
+    since = _since(service, company, month, postings)
+    for line in since:
+        results.say(line)
     for settlement in settled:
         _say(settlement, connection.same)
     if out is not None:
@@ -120,11 +132,70 @@ def verify(
         # Without rows, too: one of an earlier run would tell of batches that are settled by now.
         bktools.to_csv(as_frame(settled), out / "ledger_settlements.csv", profile)
         results.say(f"\nWritten to {out}/")
+    if record and month is not None and by is not None:
+        _record(service, company, month, match, postings, by, reason)
+        results.say(f"\nRecorded: {month} was verified by {by}")
     results.report(
         has_arrived=has_arrived, entries=match.counts, habits=match.habits, remarks=match.remarks, findings=match.findings,
-        open_accounts=match.open_accounts, not_compared=match.unchecked, settlements=settled, written_to=out,
+        open_accounts=match.open_accounts, not_compared=match.unchecked, settlements=settled, moved=since,
+        recorded=record, written_to=out,
     )  # fmt: skip
     return Exit.DONE if has_arrived else Exit.INCOMPLETE
+
+
+def _since(service: bktools.Service, company: str, month: str | None, postings: pd.DataFrame) -> list[str]:
+    """Return what moved in the ledger of a month since it was verified last, a line an account."""
+    from bktools.journal.journal import Journal
+    from bktools.journal.statements import verifications_of
+    from bktools.ledger.remembered import moved, remembered
+    from bktools.wording.numbers import counted, day, shown
+
+    if month is None:
+        return []
+    with Journal(service.settings) as journal:
+        verified = verifications_of(journal, company, month)
+    if not verified:
+        return []
+    last = verified[-1]
+    changes = moved(last.facts["entries"], remembered(postings, month))
+    lines = [
+        f"  account {change.account}: {counted(change.postings, 'posting'):>12} more, {shown(change.amount, None)}"
+        for change in changes
+    ]
+    head = f"Since the verification of {day(last.at)} by {last.person}: {'' if lines else 'nothing moved'}"
+    return [f"\n{head}".rstrip(), *lines]
+
+
+def _record(
+    service: bktools.Service,
+    company: str,
+    month: str,
+    match: bktools.LedgerMatch,
+    postings: pd.DataFrame,
+    by: str,
+    reason: str | None,
+) -> None:
+    """Keep in the journal that a month was verified; differences that are left are carried with their reason."""
+    from bktools.journal.statements import record_verification
+    from bktools.journal.writing import open_for_writing
+    from bktools.ledger.remembered import remembered
+
+    if len(match.findings) and not reason:
+        raise ArgumentError(
+            "--reason",
+            f"must say why {len(match.findings)} differences are left, or correct them first: nothing was recorded",
+        )
+    about = postings.attrs["bktools"]
+    days = postings["date"].dropna()
+    span = {"begins": f"{days.min():%Y-%m-%d}", "ends": f"{days.max():%Y-%m-%d}"} if len(days) else {}
+    differences = [
+        {"check": row["check"], "about": row["about"], "reason": reason} for row in match.findings.to_dict("records")
+    ]
+    with open_for_writing(service.settings) as journal:
+        record_verification(
+            journal, company, month, by=by, ledger={"name": Path(str(about["source"])).name, "sha256": about["sha256"], **span},
+            result=match.counts, entries=remembered(postings, month), differences=differences,
+        )  # fmt: skip
 
 
 def _say(settlement: Settlement, same: str) -> None:

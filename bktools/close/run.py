@@ -31,6 +31,7 @@ from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import THE_OUTCOME
 from bktools.journal.periods import approve, record_close, sent_entries
 from bktools.journal.records import this_user
+from bktools.journal.statements import exported_elsewhere, not_booked
 from bktools.journal.writing import open_for_writing
 from bktools.reconcile import Reconciliation, reconcile_accounts
 from bktools.service import Service
@@ -62,6 +63,7 @@ class Closing:
     company: str | None
     categories: pd.DataFrame | None
     employees: pd.DataFrame | None
+    ledger: pd.DataFrame | None
     apply: bool
     max_entries: SupportsIndex
     wait: float | dt.timedelta
@@ -131,12 +133,14 @@ class Closing:
         assumed = self._assumed(before, created)
         # Of all companies: an entry sent for another company is not sent again.
         history = history_of(journal, "sent")
+        elsewhere, cleared = exported_elsewhere(journal, company), not_booked(journal, company)
 
         def compose(sent: pa.Table) -> ExportPlan:
             return compose_export_jobs(
                 entries, categories=categories, accounts=_with_planned(accounts, assumed.values()), employees=employees,
                 history=described(sent, {"journal": journal.id}), company=company, period=month,
-                currency=settings.currency, max_entries=self.max_entries,
+                currency=settings.currency, max_entries=self.max_entries, ledger=self.ledger,
+                exported_elsewhere=[*elsewhere], not_booked=[*cleared],
             )  # fmt: skip
 
         plan = self._step("plan", compose, history)

@@ -30,6 +30,7 @@ def close_month(
     company: str | None = None,
     categories: pd.DataFrame | None = None,
     employees: pd.DataFrame | None = None,
+    ledger: pd.DataFrame | None = None,
     folder: str | Path | None = None,
     apply: bool = False,
     max_entries: SupportsIndex = 500,
@@ -61,6 +62,9 @@ def close_month(
         UUID of the company; the configured one by default.
     categories, employees : DataFrame, optional
         As `load_categories` and `load_employees` return them for the company with `refresh=True`; loaded so by default.
+    ledger : DataFrame, optional
+        The company's general ledger, as `read_general_ledger` returns it: what it holds already is held back, and so is what
+        a posting of it may be of, until somebody recorded that it is not booked.
     folder : str or Path, optional
         Folder for the report, the tables, the workbook, the pictures, the files that were read and the manifest;
         `month-end-2026-10` by default. An earlier close in this folder is kept beside it. A dry run is written beside a

@@ -50,9 +50,7 @@ def test_one_prepares_and_another_approves(sandbox, run, coded):
     assert (code, "3 batches,         10 entries  ACCEPTED" in said) == (Exit.DONE, True), said
     assert run("export submit october.plan --apply")[0] == Exit.DONE
     assert set(sandbox.server.accepted_entries().values()) == {1}
-    assert re.search(
-        r" 10 exported: .*they were exported already", run("export compose entries.csv --out later.plan")[1]
-    )
+    assert re.search(r" 10 +exported ", run("export compose entries.csv --out later.plan")[1])
 
 
 def test_doubt_is_settled_by_what_the_messages_say(sandbox, run, coded):
