@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.caller import setting
+from bktools.caller import is_command, setting
 from bktools.contract.rules import flag
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import days_of, with_column
@@ -136,7 +136,9 @@ def _rows(entries: Any, keys: Sequence[str]) -> pa.Table:
     rows = in_memory(entries, "the entries", wanted)
     for name in MONEY:
         if name not in rows.column_names:
-            advice = "" if name == "amount" else f"; if all are in one, read the file with {setting('currency', 'EUR')}"
+            way = f"read the file with {setting('currency', 'EUR')}"
+            way = way if is_command() else 'add it: entries.assign(currency="EUR")'
+            advice = "" if name == "amount" else f"; if all are in one, {way}"
             raise InputError(f"the entries have no column {name}, without which nothing can be added up{advice}")
     return rows
 

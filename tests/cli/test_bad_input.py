@@ -21,7 +21,7 @@ ENTRY = "123e4567-e89b-42d3-a456-426614174000,9b48711b-7e43-4f5c-8a36-341a503771
 CHARTS = [
     ("Konto;Bezeichnung\n0400;Bank\n0400;Kasse\n", "0400"),
     ("Konto;Bezeichnung;ID\n0400;Bank;\n0500;Cash;7\n", "line 2"),
-    ("Farbe;Form\nrot;rund\n", "Farbe.*Form.*--column code=HEADING"),
+    ("Farbe;Form\nrot;rund\n", "--column code=HEADING --column name=HEADING"),
     ("Konto;Farbe\n0400;rot\n", "--column name=HEADING"),
     ("", "empty"),
     ("Konto;Bezeichnung\n", "headings but no rows"),

@@ -40,10 +40,10 @@ def test_a_terminal_is_not_steered(tmp_path, monkeypatch, chart):
 
 
 def test_an_error_is_not_steered(run, tmp_path):
-    """A path and a heading with escapes are shown in the one line of the error, before the page of the guide."""
+    """A path and a heading with escapes are shown in the line of the error and the one of the headings, before the page of the guide."""
     path = tmp_path / "a\x1b[31m.csv"
     path.write_text(f"{HOSTILE};x\n1;2\n", encoding="utf-8")
     done = run("reconcile", "--sandbox", "--chart", path)
     assert "\x1b" not in done.stderr
-    assert done.stderr.count("\n") == 2
-    assert r"a\x1b[31m.csv: no column" in done.stderr
+    assert done.stderr.count("\n") == 3
+    assert r"a\x1b[31m.csv: 2 problems: (1) no column" in done.stderr
