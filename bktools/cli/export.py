@@ -268,7 +268,9 @@ def import_elsewhere(
     by: str = option("--by NAME", "Name of the person who knows it.", REQUIRED),
     evidence: str = option("--evidence TEXT", "Where it is seen; kept permanently.", REQUIRED),
 ) -> None:
-    """Record entries that were exported outside of this journal: they are not sent from here.
+    """Record entries that were exported elsewhere.
+
+    They are not sent from here, until that is undone.
 
     Example: bktools export import exported.csv --by Ada --evidence "list of exports in the service, 31 Oct"
     """
@@ -305,7 +307,9 @@ def undo_import(
     by: str = option("--by NAME", "Name of the person who knows it.", REQUIRED),
     evidence: str = option("--evidence TEXT", "What was found; kept permanently.", REQUIRED),
 ) -> None:
-    """Record that entries were not exported elsewhere after all: they may be sent from here.
+    """Take back what import recorded.
+
+    The entries may be sent from here again.
 
     Example: bktools export undo-import 42 --by Ada --evidence "the export was rejected"
     """
@@ -325,7 +329,9 @@ def not_booked_entries(
     evidence: str = option("--evidence TEXT", "What was checked and found; kept permanently.", REQUIRED),
     entries: list[str] = argument("ENTRY...", "IDs of the entries.", REQUIRED),
 ) -> None:
-    """Record that entries are not booked, which a posting of the ledger may be of: they are sent with the next export.
+    """Record that entries are not booked.
+
+    A posting of the ledger may be of them; they are sent with the next export all the same.
 
     Example: bktools export not-booked 123e4567-e89b-42d3-a456-426614174000 --by Ada --evidence "voucher 12 is rent"
     """

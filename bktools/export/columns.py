@@ -240,7 +240,10 @@ def _changes(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.DataFrame
     facts = [name for name, column in COMPARED.items() if column in rows.columns]
     facts += ["lines"] if {"amount", "category"} <= {*facts} else []
     pairs = before.join(after, on="id", suffix="_after")
-    differs = pl.any_horizontal(c(name).is_not_null() & c(name).ne_missing(c(f"{name}_after")) for name in facts)
+    # Entries with none of the columns have nothing that could differ.
+    differs = pl.any_horizontal(
+        pl.lit(value=False), *(c(name).is_not_null() & c(name).ne_missing(c(f"{name}_after")) for name in facts)
+    )
     suspects = pairs.filter(differs).select("id").unique()
     if suspects.is_empty():
         return pl.DataFrame(schema={"id": pl.String, "changes": _CHANGES})

@@ -30,7 +30,7 @@ def test_summaries_fit_and_values_have_names():
     command = get_command(app)
     for path in commands_of(command):
         text = help_of(*path).partition("\n")[2]
-        assert "..." not in re.sub(r"(MACHINE|BATCH)\.\.\.", "", text), path
+        assert "..." not in re.sub(r"(MACHINE|BATCH|ENTRY)\.\.\.", "", text), path
     found = [help_of(*name.split()) for name in ("month-end", "categories", "export compose", "sandbox serve")]
     assert not re.findall(r"--[\w-]+ <(?:str|int|float|path|list)\b.*", "".join(found))
     assert "--column FIELD=HEADING" in found[0]
@@ -45,7 +45,7 @@ def test_options_are_in_sections():
         assert headings == sorted(headings, key=order.index), path
     text = help_of("month-end")
     assert re.findall(r"^(\w[\w ]+):$", text, re.MULTILINE) == [
-        "Options", "Service", "Reading the chart", "Reading the entries", "Output",
+        "Options", "Service", "Reading the chart", "Reading the ledger", "Reading the entries", "Output",
     ]  # fmt: skip
     assert "Also, in any place: --quiet" in text
 

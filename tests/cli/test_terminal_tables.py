@@ -81,7 +81,7 @@ def test_counts_have_their_noun():
 def test_commands_are_offered_by_the_shell():
     """Completion offers the commands and the options that begin as typed."""
     for typed, offered in (
-        ("export ", ["compose", "history", "resolve", "status", "submit"]),
+        ("export ", ["compose", "history", "import", "not-booked", "resolve", "status", "submit", "undo-import"]),
         ("check --comp", ["--company"]),
     ):
         variables = {"_TYPER_COMPLETE_ARGS": f"bktools {typed}", "_BKTOOLS_COMPLETE": "complete_zsh"}

@@ -275,7 +275,7 @@ def texts(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) 
                 ("apply", "others_export", "before_month_end", "new_chart"), False
             )
             closing = Closing(
-                service, entries=frames[0], categories=frames[1], employees=frames[2], chart=frames[3], month="2026-10",
+                service, entries=frames[0], categories=frames[1], employees=frames[2], ledger=None, chart=frames[3], month="2026-10",
                 by=names[0], approved_by=names[1], max_entries=500, wait=1, **options,
             )  # fmt: skip
             return replace(closing.run(), company_name=names[2])
