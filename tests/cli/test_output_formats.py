@@ -10,6 +10,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import uuid
 from collections import Counter, defaultdict
 from decimal import Decimal
 from pathlib import Path
@@ -46,6 +47,9 @@ MAIN_PATHS = {
     "export status": ("", None),
     "export history": ("--entries", None),
     "export resolve": ("{waiting} --outcome released --evidence 'not in the ERP' --by Ada", None),
+    "export import": ("{elsewhere} --by Ada --evidence 'list of exports'", None),
+    "export undo-import": ("{event} --by Ada --evidence 'it failed'", None),
+    "export not-booked": ("123e4567-e89b-42d3-a456-426614174000 --by Ada --evidence 'looked it up'", None),
     "journal": ("", None),
     "journal backup": ("another.sqlite", None),
     "journal restore": ("copy.sqlite --by Ada", None),
@@ -121,6 +125,13 @@ def served(tmp_path_factory, samples):
         invoke("journal backup copy.sqlite")
         invoke("ledger ledger.csv --delimiter ';' --save-mapping erp")
         history = json.loads(invoke("export history --format json").stdout)
+        for name in ("elsewhere", "undone"):
+            words[name] = folder / f"{name}.csv"
+            words[name].write_text(
+                f"id,company_id,date,amount,currency\n{uuid.uuid4()},{settings.company},2026-10-01,1.00,EUR\n"
+            )
+        imported = invoke(f"export import {words['undone']} --by Ada --evidence list --format json").stdout
+        words["event"] = json.loads(imported)["event"]
         words["own"] = settings.base_url
         words["waiting"] = next(row["batch_id"] for row in history if row["state"] == "PLANNED")
         words["key"] = json.loads(invoke("snapshots list --format json").stdout)[0]["key"]
@@ -186,7 +197,7 @@ def served_until_it_answers(line: str) -> str:
 
 def test_an_error_of_every_command_is_read_by_a_program(run):
     """With --format json an error is one object on standard output: kind, message, what to do, page of the guide, fields."""
-    unknown = defaultdict(lambda: "x.csv", key="0123")
+    unknown = defaultdict(lambda: "x.csv", key="0123", event="1")
     for path, command in commands_of(get_command(app)):
         line = f"{path} {MAIN_PATHS[path][0].format_map(unknown)}"
         options = {name for parameter in command.params for name in parameter.opts}
