@@ -102,7 +102,7 @@ def test_the_story_of_a_wheel(tmp_path):
     ]
     version, first, second, rows, missing = told
     assert version.startswith(f"bktools {bktools.__version__} ({release.commit()}), Python 3.")
-    assert "1 ACCEPTED" in first
+    assert "1 accepted" in first
     assert "exported: 225 entries" in first
     assert "nothing to send" in second
     assert "exported: 225 entries" in second

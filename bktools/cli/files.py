@@ -132,14 +132,17 @@ def _by_field(settings: list[str] | None, option_name: str) -> dict[str, str] | 
     return headings or None
 
 
-def reads(kind: str, path: str, text: str, *, prefix: str = "", beside: str = "", is_required: bool = False) -> Group:
+def reads(
+    kind: str, path: str, text: str, *, prefix: str = "", beside: str | tuple[str, ...] = (), is_required: bool = False
+) -> Group:
     """Return the options of a file of one of KINDS.
 
     These are the one that names it, such as "--chart FILE", and those of its reader. In a command that reads two files,
-    a prefix stands before their names; `beside` is the kind of the other file.
+    a prefix stands before their names; `beside` names the kinds of the others.
     """
     section, arguments = KINDS[kind]
-    own_names = {name for name in _UNPREFIXED if not (beside and name in KINDS[beside][1])}
+    others = (beside,) if isinstance(beside, str) else beside
+    own_names = {name for name in _UNPREFIXED if not any(name in KINDS[other][1] for other in others)}
     default = REQUIRED if is_required else None
     declared = option(path, text, default, section=section) if "--" in path else argument(path, text, default)
     names, declarations = {"path": path.split(maxsplit=1)[0]}, {f"{kind}_path": (Path | None, declared)}

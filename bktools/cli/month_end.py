@@ -58,7 +58,7 @@ def month_end(
     entries: files.EntriesBesideChart,
     ledger: Annotated[
         files.FileOptions,
-        files.reads("ledger", "--ledger FILE", files.ASKED_LEDGER, prefix="ledger-", beside="entries"),
+        files.reads("ledger", "--ledger FILE", files.ASKED_LEDGER, prefix="ledger-", beside=("chart", "entries")),
     ],
     connection: options.ConnectsToCompany,
     arguments: Annotated[Arguments, options.Group(Arguments)],
