@@ -72,7 +72,7 @@ def verify(
     from bktools.ledger.settlements import Sending, as_frame, settlements
 
     service, company = connection.service, connection.company_id
-    postings = ledger.read(bktools.read_general_ledger)
+    postings = ledger.read(bktools.read_general_ledger, money="decimal")
     note(files.recognised(postings.attrs["bktools"]))
     exported = bktools.load_export_jobs(company, entries=True, service=service)
     exported = exported[exported["state"].isin(MAYBE_SENT)]

@@ -86,7 +86,7 @@ def summed(rows: pa.Table, *keys: str) -> pa.Table:
     Raises
     ------
     InputError
-        When the amounts are floats, whose sums are not exact.
+        When the amounts are no numbers.
     """
     amounts = amounts_of(rows)
     exact = pc.cast(amounts, pa.decimal256(DIGITS, getattr(amounts.type, "scale", 0)))

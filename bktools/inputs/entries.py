@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
+from bktools.frames.money import check_form
 from bktools.inputs import amounts, cells, dates, names, signed_amounts, words
 from bktools.inputs.cells import leave_out, option, question, raise_all
 from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
@@ -51,7 +52,7 @@ def read_entries(
     date_format: str | None = None,
     split_lines: bool = False,
     required: Sequence[str] = (),
-    money: str = "exact",
+    money: str = "float",
 ) -> pd.DataFrame:
     r"""Read accounting entries from a CSV, TSV, Excel or Parquet file.
 
@@ -86,15 +87,14 @@ def read_entries(
     required : sequence of str
         Fields that the file must have a column for.
     money : str
-        "exact": amounts as decimals, which can be added, grouped, compared and exported. "float": amounts as floats, for
-        `describe`, `nlargest`, `cumsum` and `plot`; they are near the amounts, not equal, so they cannot be exported.
+        "float": amounts as float64, each exactly the amount of the file; one of more than 15 digits is refused.
+        "decimal": amounts as Arrow decimals of any length, with which some operations of pandas fail.
 
     Returns
     -------
     pandas.DataFrame
         One row per row of the file, in its order, with those columns of `bktools.frames.schema.ENTRIES` that the file
-        has, `line`, and the columns that are no field as text under their own headings. Amounts are exact, with the
-        largest scale in the file. The same entry twice stays twice. A file with split entries has a row for each of their
+        has, `line`, and the columns that are no field as text under their own headings. The same entry twice stays twice. A file with split entries has a row for each of their
         lines, with `split_line` (its number from 1; 0 for an entry of one line) and `split_lines` (their count). `id` is null where the file has no entry IDs: such
         entries can be analysed, and are not ready for export.
 
@@ -120,10 +120,9 @@ def read_entries(
     ...     _ = path.write_text(f"entry_id,company_id,amount\n{entry}\n", encoding="utf-8")
     ...     entries = read_entries(path)
     >>> entries["amount"].tolist()
-    [Decimal('12.50')]
+    [12.5]
     """
-    if money not in {"exact", "float"}:
-        raise ArgumentError("money", "must be 'exact' or 'float'", money)
+    check_form(money)
     company = None if company is None else rules.uuid_text("company", company)
     vocabulary = Vocabulary("entries", columns)
     refuse_ledgers(path, encoding)
@@ -171,8 +170,7 @@ def read_entries(
         totals = amounts.amounts(table, splits["entry_total"], decimal) if "entry_total" in splits else None
         read = with_splits(read, numbers, totals, are_split=split_lines)
     about = table.provenance(len(table.lines), own_names | places, notes, others="columns kept as text")
-    entries = schema.to_pandas(read, about)
-    return entries.astype({"amount": "float64"}) if money == "float" and "amount" in entries else entries
+    return schema.to_pandas(read, about, money=money)
 
 
 def _find_columns(reading: Reading, frames: Frames, company: str | None, required: Sequence[str]) -> dict[str, int]:

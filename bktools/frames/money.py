@@ -1,0 +1,129 @@
+"""Money at the edge of pandas: decimals inside, float64 in a frame, and each float is the decimal that was read.
+
+A float64 keeps 15 digits, so the shortest text of a float is the decimal that it was made of. An amount that comes back
+is the nearest whole number of its currency's units (such as cents) when it is less than a millionth of a unit off, so
+that 0.1 + 0.2 is 0.30. Any other amount keeps its digits, and has too many decimals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from decimal import Decimal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.currencies import MINOR_UNITS, USUAL
+from bktools.errors import ArgumentError, InputError
+
+# The digits that a float64 keeps, and the digits of Arrow's decimals.
+FLOAT_DIGITS, DIGITS = 15, 38
+# Part of a unit that sums of floats may be off, and the decimals beyond the unit that are read of other amounts.
+TOLERANCE, BEYOND = 1e-6, 6
+# What a reader makes of amounts.
+FORMS = ("float", "decimal")
+
+# Columns of money whose name does not say "amount".
+_NAMES = {"this", "that", "difference", "current", "available"}
+
+
+def check_form(money: str) -> None:
+    """Refuse a form of amounts that is none of FORMS."""
+    if money not in FORMS:
+        raise ArgumentError("money", "must be 'float' or 'decimal'", money)
+
+
+def is_money(name: str) -> bool:
+    """Whether floats of a column with this name are amounts."""
+    return "amount" in name or name in _NAMES
+
+
+def currency_column(name: str, columns: Collection[str]) -> str | None:
+    """Return the column with the currencies of a column of amounts; None where there is none."""
+    own = name.replace("amount", "currency")
+    return next((column for column in (own, "currency") if column != name and column in columns), None)
+
+
+def units_of(currencies: pa.ChunkedArray | None, rows: int) -> npt.NDArray[np.int64]:
+    """Return the number of decimals of each row's currency, the usual two where it is unknown."""
+    if currencies is None:
+        return np.full(rows, USUAL)
+    codes = pc.dictionary_encode(currencies, null_encoding="encode").combine_chunks()
+    units = np.array([MINOR_UNITS.get(str(code).upper(), USUAL) for code in codes.dictionary.to_pylist()], np.int64)
+    return units[codes.indices.to_numpy()]
+
+
+def floats(amounts: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Return decimals as float64, each exactly its decimal; None where one has more than 15 digits."""
+    # By their text: Arrow's own cast of a decimal is not always the nearest float.
+    return None if longest(amounts) is not None else pc.cast(pc.cast(amounts, pa.string()), pa.float64())
+
+
+def longest(amounts: pa.ChunkedArray) -> Decimal | None:
+    """Return the first amount with more digits than a float64 keeps, None without one."""
+    limit = Decimal(10) ** (FLOAT_DIGITS - amounts.type.scale)
+    ends = pc.min_max(amounts).as_py()
+    if ends["max"] is None or max(abs(ends["min"]), abs(ends["max"])) < limit:
+        return None
+    return next((amount for amount in amounts.to_pylist() if amount is not None and _digits(amount) > FLOAT_DIGITS), None)
+
+
+def decimals(amounts: pa.ChunkedArray, currencies: pa.ChunkedArray | None, name: str = "amount") -> pa.ChunkedArray:
+    """Return floats as decimals by the digits of their currencies; the scale is that of the finest amount.
+
+    Raises
+    ------
+    InputError
+        When a number is infinite, or has more than 15 digits, which a float does not keep.
+    """
+    if amounts.type != pa.float64():
+        # The digits of a smaller float are those of its own text.
+        amounts = pc.cast(pc.cast(amounts, pa.float32()), pa.string()).cast(pa.float64())
+    values = np.asarray(pc.fill_null(amounts, np.nan).to_numpy())
+    units = units_of(currencies, len(values))
+    powers = 10.0**units
+    with np.errstate(invalid="ignore", over="ignore"):
+        whole = np.rint(values * powers)
+        is_long = np.abs(whole) >= 10.0**FLOAT_DIGITS
+        # Whole numbers of this size are exact, so the quotient is the float nearest to the decimal.
+        is_whole = np.abs(values - whole / powers) < TOLERANCE / powers
+    if is_long.any():
+        raise InputError(
+            f"{name} {float(values[is_long][0])!r} has more digits than the {FLOAT_DIGITS} that a float keeps: give"
+            ' decimals, such as read_entries(path, money="decimal") returns them'
+        )
+    is_odd = ~is_whole & ~np.isnan(values)
+    digits = [round(Decimal(repr(value)), int(places) + BEYOND).normalize()
+              for value, places in zip(values[is_odd].tolist(), units[is_odd], strict=True)]  # fmt: skip
+    used = np.unique(units[is_whole]).tolist() or ([] if digits else [USUAL])
+    scale = max([*used, *(-int(value.as_tuple().exponent) for value in digits)])
+    exact = pa.nulls(len(values), pa.decimal128(DIGITS, scale))
+    for places in used:
+        is_of_places = is_whole & (units == places)
+        exact = pc.if_else(pa.array(is_of_places), _of_units(whole, is_of_places, places).cast(exact.type), exact)
+    if digits:
+        exact = pc.replace_with_mask(exact, pa.array(is_odd), pa.array(digits, exact.type))
+    return pa.chunked_array([exact])
+
+
+def with_decimals(table: pa.Table) -> pa.Table:
+    """Return a table whose amounts are decimals; columns that are no money stay."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_floating(field.type) and is_money(field.name):
+            currency = currency_column(field.name, table.column_names)
+            exact = decimals(table.column(place), None if currency is None else table.column(currency), field.name)
+            table = table.set_column(place, field.name, exact)
+    return table
+
+
+def _of_units(whole: npt.NDArray[np.float64], is_used: npt.NDArray[np.bool_], places: int) -> pa.Array:
+    """Return whole numbers of units as decimals with so many places: the two halves of Arrow's 128 bits."""
+    low = np.where(is_used, whole, 0).astype(np.int64)
+    halves = np.stack([low, low >> 63], axis=1)
+    return pa.Array.from_buffers(pa.decimal128(DIGITS, places), len(low), [None, pa.py_buffer(halves)])
+
+
+def _digits(amount: Decimal) -> int:
+    return len(amount.normalize().as_tuple().digits)
