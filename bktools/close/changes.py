@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 import pandas as pd
@@ -21,7 +21,7 @@ from bktools.frames.codes import sentence
 from bktools.frames.engine import described, source_of
 from bktools.frames.names import with_names
 from bktools.frames.schema import COUNT, MONEY, TEXT, to_arrow, to_pandas
-from bktools.frames.sums import NO_CURRENCY, NOTHING, Money, change_of, currencies_of, sums_of
+from bktools.frames.sums import NO_CURRENCY, NOTHING, Money, change_of, currencies_of, sums_of, threshold_of
 from bktools.journal.accounts import accounts_in
 from bktools.journal.journal import Journal
 from bktools.journal.periods import required_company
@@ -55,23 +55,6 @@ CATEGORIES = {
 EMPLOYEES = {
     "name": "renamed", "email": "e-mail", "code": "code", "job_title": "job title", "role": "role", "phone": "phone",
 }  # fmt: skip
-
-
-def threshold_of(value: str | float | Decimal | None) -> Callable[[Mapping[str, Any]], bool]:
-    """Return whether a difference is worth a row: from 500 or "5%" on, every one without a threshold.
-
-    Of a share, a difference in a group that had nothing before always is.
-    """
-    text = "0" if value is None else str(value).strip()
-    try:
-        least = Decimal(text.removesuffix("%"))
-    except InvalidOperation:
-        least = Decimal(-1)
-    if not least.is_finite() or least < 0:
-        raise ArgumentError(name_of("threshold"), "must be an amount such as 500, or a share such as 5%", value)
-    if text.endswith("%"):
-        return lambda row: row["share"] is None or bool(abs(row["share"]) >= least)
-    return lambda row: bool(abs(row["difference"]) >= least)
 
 
 def compare(

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from bktools.caller import name_of, setting
 from bktools.close.actions import Actions
-from bktools.close.changes import as_entries, months_between, threshold_of
+from bktools.close.changes import as_entries, months_between
 from bktools.close.close import Close, Run
 from bktools.close.entries import HELD, entries_of
 from bktools.close.record import record_in
@@ -23,7 +23,7 @@ from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan, compose_export_jobs
 from bktools.frames.engine import described, source_of
 from bktools.frames.schema import ACCOUNTS, Month, to_arrow
-from bktools.frames.sums import money_of
+from bktools.frames.sums import money_of, threshold_of
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import THE_OUTCOME, Journal

@@ -22,6 +22,8 @@ from bktools.errors import ArgumentError, InputError
 FLOAT_DIGITS, DIGITS = 15, 38
 # Part of a unit that sums of floats may be off, and the decimals beyond the unit that are read of other amounts.
 TOLERANCE, BEYOND = 1e-6, 6
+# No amount is as large.
+LARGEST = 10.0**27
 # What a reader makes of amounts.
 FORMS = ("float", "decimal")
 
@@ -67,7 +69,8 @@ def longest(amounts: pa.ChunkedArray) -> Decimal | None:
     ends = pc.min_max(amounts).as_py()
     if ends["max"] is None or max(abs(ends["min"]), abs(ends["max"])) < limit:
         return None
-    return next((amount for amount in amounts.to_pylist() if amount is not None and _digits(amount) > FLOAT_DIGITS), None)
+    known = (amount for amount in amounts.to_pylist() if amount is not None)
+    return next((amount for amount in known if _digits(amount) > FLOAT_DIGITS or abs(amount) >= LARGEST), None)
 
 
 def decimals(amounts: pa.ChunkedArray, currencies: pa.ChunkedArray | None, name: str = "amount") -> pa.ChunkedArray:
@@ -86,17 +89,20 @@ def decimals(amounts: pa.ChunkedArray, currencies: pa.ChunkedArray | None, name:
     powers = 10.0**units
     with np.errstate(invalid="ignore", over="ignore"):
         whole = np.rint(values * powers)
-        is_long = np.abs(whole) >= 10.0**FLOAT_DIGITS
         # Whole numbers of this size are exact, so the quotient is the float nearest to the decimal.
-        is_whole = np.abs(values - whole / powers) < TOLERANCE / powers
-    if is_long.any():
-        raise InputError(
-            f"{name} {float(values[is_long][0])!r} has more digits than the {FLOAT_DIGITS} that a float keeps: give"
-            ' decimals, such as read_entries(path, money="decimal") returns them'
-        )
+        is_small = np.abs(whole) < 10.0**FLOAT_DIGITS
+        is_whole = is_small & (np.abs(values - whole / powers) < TOLERANCE / powers)
     is_odd = ~is_whole & ~np.isnan(values)
-    digits = [round(Decimal(repr(value)), int(places) + BEYOND).normalize()
-              for value, places in zip(values[is_odd].tolist(), units[is_odd], strict=True)]  # fmt: skip
+    for value in values[~is_small & ~np.isnan(values)].tolist():
+        if abs(value) >= LARGEST or _digits(Decimal(repr(value))) > FLOAT_DIGITS:
+            raise InputError(
+                f"{name} {value!r} has more digits than the {FLOAT_DIGITS} that a float keeps: give decimals, such as"
+                ' read_entries(path, money="decimal") returns them'
+            )
+    digits = [
+        round(Decimal(repr(value)), int(places) + BEYOND).normalize()
+        for value, places in zip(values[is_odd].tolist(), units[is_odd], strict=True)
+    ]
     used = np.unique(units[is_whole]).tolist() or ([] if digits else [USUAL])
     scale = max([*used, *(-int(value.as_tuple().exponent) for value in digits)])
     exact = pa.nulls(len(values), pa.decimal128(DIGITS, scale))
