@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import bktools
 from bktools.cli import files, options, results
 from bktools.cli.options import option
 from bktools.progress import note
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 # Keys whose names and accounts are known to the service.
 OF_THE_SERVICE = {"category", "account", "employee"}
@@ -37,7 +33,7 @@ def spend(
     """
     keys = by or ["category"]
     company = connection.company
-    names: dict[str, pd.DataFrame] = {}
+    names: dict[str, Any] = {}
     if entries.path is None or connection.environment or connection.sandbox or OF_THE_SERVICE & {*keys}:
         company = connection.company_id
         names = files.tables_of(connection.service, company)

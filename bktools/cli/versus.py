@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import bktools
 from bktools.cli import files, options, results
@@ -12,9 +12,6 @@ from bktools.cli.options import REQUIRED, argument, option
 from bktools.cli.spend import OF_THE_SERVICE
 from bktools.frames.codes import counted
 from bktools.progress import note
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @results.table
@@ -33,14 +30,14 @@ def versus(
     """
     keys = by or ["category"]
     company = connection.company
-    names: dict[str, pd.DataFrame] = {}
+    names: dict[str, Any] = {}
     if connection.environment or connection.sandbox or OF_THE_SERVICE & {*keys}:
         company = connection.company_id
         names = files.tables_of(connection.service, company)
     sides = [files.read_entries(file, company, names) for file in (entries, replace(entries, path=that))]
     for side in sides:
         note(files.recognised(side.attrs["bktools"]))
-    changes = bktools.versus(*sides, by=keys, threshold=threshold, **names)
+    changes = bktools.versus(sides[0], sides[1], by=keys, threshold=threshold, **names)
     smaller = changes.attrs["bktools"]["below_threshold"]
     left = f", {counted(smaller, 'smaller one', 'smaller ones')} left out" if smaller else ""
     note(f"{counted(len(changes), 'difference')}{left}")

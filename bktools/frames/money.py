@@ -28,6 +28,7 @@ LARGEST = 10.0**27
 FORMS = ("float", "decimal")
 
 # Columns of money whose name does not say "amount".
+_TEXT = pa.large_string()
 _NAMES = {"this", "that", "difference", "current", "available"}
 
 
@@ -50,11 +51,15 @@ def currency_column(name: str, columns: Collection[str]) -> str | None:
 
 def units_of(currencies: pa.ChunkedArray | None, rows: int) -> npt.NDArray[np.int64]:
     """Return the number of decimals of each row's currency, the usual two where it is unknown."""
-    if currencies is None:
-        return np.full(rows, USUAL)
-    codes = pc.dictionary_encode(currencies, null_encoding="encode").combine_chunks()
-    units = np.array([MINOR_UNITS.get(str(code).upper(), USUAL) for code in codes.dictionary.to_pylist()], np.int64)
-    return units[codes.indices.to_numpy()]
+    try:
+        texts = pa.nulls(rows, _TEXT) if currencies is None else pc.cast(currencies, _TEXT)
+    except pa.ArrowException:  # no text, which the function that needs currencies refuses
+        texts = pa.nulls(rows, _TEXT)
+    codes = pa.chunked_array([texts] if isinstance(texts, pa.Array) else texts.chunks, _TEXT).combine_chunks()
+    codes = codes.dictionary_encode("encode")
+    units = [MINOR_UNITS.get(str(code).upper(), USUAL) for code in codes.dictionary.to_pylist()]
+    of_rows: npt.NDArray[np.int64] = np.array(units, np.int64)[codes.indices.to_numpy()]
+    return of_rows
 
 
 def floats(amounts: pa.ChunkedArray) -> pa.ChunkedArray | None:

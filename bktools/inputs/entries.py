@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.contract import rules
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import amounts, cells, dates, names, signed_amounts, words

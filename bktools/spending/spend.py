@@ -112,7 +112,7 @@ def spend(
     """
     grouped = grouped_by(entries, by, categories=categories, accounts=accounts, employees=employees)
     sums = _in_order(grouped.summed(), grouped, is_largest_first=flag("largest_first", largest_first))
-    for name, text in (grouped.missing | {"currency": NO_CURRENCY}).items():
+    for name, text in {**grouped.missing, "currency": NO_CURRENCY}.items():
         sums = with_column(sums, name, pc.fill_null(sums.column(name), text))
     names = [*grouped.missing, *RESULTS[: len(RESULTS) - (not flag("shares", shares))]]
     ids = [name for name in grouped.keys if name not in grouped.missing]
@@ -138,7 +138,9 @@ class Grouped:
         """Return number and exact amount by the keys and by currency; nulls where a key or the currency is missing."""
         # A heading of the file may be a name that the sums have.
         keys = {f"key {place}": column for place, column in enumerate(self.keys.values())}
-        of_entries = {name: self.rows[name] for name in ("id", "split_line", "amount") if name in self.rows.column_names}
+        of_entries = {
+            name: self.rows[name] for name in ("id", "split_line", "amount") if name in self.rows.column_names
+        }
         sums = summed(pa.table(of_entries | keys | {"currency": _text(self.rows["currency"])}), *keys, "currency")
         return sums.rename_columns([*self.keys, "currency", "entries", "amount"])
 

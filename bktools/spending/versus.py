@@ -91,7 +91,7 @@ def versus(
     joined = _joined_by(sides)
     labels: dict[Group, dict[str, str | None]] = {}
     now, before = (_sums(side, joined, labels) for side in sides)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for group in {**now, **before}:
         of_this, of_that = now.get(group, {}), before.get(group, {})
         for currency in {**of_this, **of_that}:
@@ -107,8 +107,8 @@ def versus(
     signs = [sign if "entries" not in rows.column_names else 0 for sign, rows in ((1, this), (-1, that))]
     drivers = _drivers(sides, signs, joined)
     for row in large:
-        row |= labels[row["group"]]
-        row["drivers"] = _largest(drivers.get((*row["group"], row["currency"]), ()), row["difference"], row["currency"])
+        entries = drivers.get((*row["group"], row["currency"]), ())
+        row.update(labels[row["group"]], drivers=_largest(entries, row["difference"], row["currency"]))
     about = source_of(this) | {"below_threshold": len(rows) - len(large)}
     return to_pandas(_table(large, sides[0]), about)
 
@@ -123,7 +123,8 @@ def _in_currency_of(this: pa.Table, that: pa.Table) -> pa.Table:
     currencies = pc.drop_null(pc.unique(this["currency"])).to_pylist()
     if len(currencies) != 1:
         raise InputError(
-            f"has no column currency, and this has {', '.join(sorted(map(str, currencies))) or 'none'}: add one", source="that"
+            f"has no column currency, and this has {', '.join(sorted(map(str, currencies))) or 'none'}: add one",
+            source="that",
         )
     return with_column(that, "currency", pa.repeat(pa.scalar(currencies[0], TEXT), len(that)))
 
@@ -141,7 +142,10 @@ def _sums(side: Grouped, joined: Sequence[str], labels: dict[Group, dict[str, st
     amounts: dict[Group, dict[str, list[Decimal]]] = defaultdict(lambda: defaultdict(list))
     counts: dict[tuple[Group, str], int] = defaultdict(int)
     for row in side.summed().to_pylist():
-        group, currency = tuple(_same(row[name], side.missing.get(name)) for name in joined), row["currency"] or NO_CURRENCY
+        group, currency = (
+            tuple(_same(row[name], side.missing.get(name)) for name in joined),
+            row["currency"] or NO_CURRENCY,
+        )
         labels.setdefault(group, {name: row[name] for name in side.keys})
         counts[group, currency] += row["entries"]
         amounts[group][currency] += [] if row["amount"] is None else [row["amount"]]
@@ -208,7 +212,9 @@ def _table(rows: Sequence[Mapping[str, Any]], side: Grouped) -> pa.Table:
     columns["currency"] = pa.array([row["currency"] for row in rows], TEXT)
     money = [pa.chunked_array([pa.array([row[name] for row in rows], _kind(rows, name))]) for name in FIGURES[1:4]]
     columns |= dict(zip(FIGURES[1:4], in_one_scale(*money), strict=True))
-    columns["percent"] = pa.array([None if row["percent"] is None else float(row["percent"]) for row in rows], pa.float64())
+    columns["percent"] = pa.array(
+        [None if row["percent"] is None else float(row["percent"]) for row in rows], pa.float64()
+    )
     columns["drivers"] = pa.array([row["drivers"] for row in rows], TEXT)
     columns |= {name: pa.array([row.get(name) for row in rows], TEXT) for name in side.keys if name not in names}
     return pa.table(columns)

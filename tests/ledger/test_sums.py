@@ -148,5 +148,5 @@ def test_the_evidence_names_group_and_posting():
         f"booked in EUR {total:,.2f} (sum of account and day, 12 entries): voucher {row['booked_voucher_id']}, "
         f'document {row["booked_document_number"]}, "Import"'
     )
-    assert row["booked_amount"] == total
+    assert row["booked_amount"] == float(total)
     assert "12 booked in a sum, 12 missing" in match.headline

@@ -44,9 +44,7 @@ def test_differences_are_those_of_a_plain_loop(this, that):
     now, before = _plainly(this), _plainly(that)
     changes = versus(_frame(this), _frame(that), by="supplier")
     expected = {
-        key: (now.get(key, 0), before.get(key, 0))
-        for key in {**now, **before}
-        if now.get(key, 0) != before.get(key, 0)
+        key: (now.get(key, 0), before.get(key, 0)) for key in {**now, **before} if now.get(key, 0) != before.get(key, 0)
     }
     got = {(row.supplier, row.currency): row for row in changes.itertuples()}
     assert got.keys() == expected.keys()
@@ -103,7 +101,7 @@ def test_a_budget_is_compared_by_name(tmp_path: Path):
     file = tmp_path / "budget.csv"
     file.write_text("Category;Amount\nrent;1.000,50\nTRIPS;2.080,20\nGifts;50,00\n", encoding="utf-8")
     changes = versus(NOVEMBER, bktools.read_entries(file))
-    assert changes[["category_name", "difference", "percent"]].values.tolist() == [
+    assert changes[["category_name", "difference", "percent"]].to_numpy().tolist() == [
         ["Rent", -100.5, -10.0], ["Gifts", -50.0, -100.0],
     ]  # fmt: skip
     assert versus(NOVEMBER, bktools.read_entries(file), by=[])["that"].to_list() == [3130.7]

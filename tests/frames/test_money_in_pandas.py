@@ -54,7 +54,9 @@ def test_amounts_survive_the_way_through_pandas_and_a_plan(tmp_path_factory, row
     """From a file through filter, sort, concat, merge and groupby to the plan and its CSV, amounts are the same decimals."""
     folder = tmp_path_factory.mktemp("amounts")
     file = folder / "entries.csv"
-    lines = [f"{IDS[place]},{COMPANY},2026-10-01,{amount:f},{currency}" for place, (currency, amount) in enumerate(rows)]
+    lines = [
+        f"{IDS[place]},{COMPANY},2026-10-01,{amount:f},{currency}" for place, (currency, amount) in enumerate(rows)
+    ]
     file.write_text("\n".join(["id,company_id,date,amount,currency", *lines]), encoding="utf-8")
     expected = {IDS[place]: amount for place, (_, amount) in enumerate(rows)}
     entries = bktools.read_entries(file, decimal=".")
@@ -177,7 +179,7 @@ def test_pandas_works_on_money(service: Service, samples: tuple[Path, Path]):
         for operation, calculate in OPERATIONS.items():
             try:
                 calculate(frame)
-            except Exception as error:  # each failure is listed
+            except Exception as error:  # noqa: BLE001 - each failure is listed
                 failed[name, operation] = repr(error)
     assert not failed
 
@@ -188,7 +190,12 @@ def test_files_have_the_decimals_of_each_currency(tmp_path: Path):
     for profile in ("machine", "excel"):
         buffer = io.StringIO()
         to_csv(frame, buffer, profile)
-        assert [line.split(",")[0].strip('="') for line in buffer.getvalue().split()[1:]] == ["12.50", "3590", "1.500", "1.005"]
+        assert [line.split(",")[0].strip('="') for line in buffer.getvalue().split()[1:]] == [
+            "12.50",
+            "3590",
+            "1.500",
+            "1.005",
+        ]
     assert bktools.to_arrow(frame)["amount"].type == pa.decimal128(38, 3)
     assert bktools.to_arrow(frame[:2])["amount"].type == pa.decimal128(38, 2)
     with zipfile.ZipFile(to_excel(frame, tmp_path / "amounts.xlsx")) as book:
@@ -203,7 +210,9 @@ def test_files_have_the_decimals_of_each_currency(tmp_path: Path):
 
 def test_results_are_float_where_they_can_be():
     """A result is float64; one with a longer amount keeps all of its digits as decimals."""
-    short, long = (pa.table({"amount": pa.array([Decimal(text)], pa.decimal128(38, 2))}) for text in ("1.50", "12345678901234.56"))
+    short, long = (
+        pa.table({"amount": pa.array([Decimal(text)], pa.decimal128(38, 2))}) for text in ("1.50", "12345678901234.56")
+    )
     assert to_pandas(short)["amount"].to_list() == [1.5]
     assert to_pandas(long)["amount"].to_list() == [Decimal("12345678901234.56")]
     assert to_pandas(short, money="decimal")["amount"].to_list() == [Decimal("1.50")]
