@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from bktools import disk
+from bktools.caller import name_of
 from bktools.errors import ArgumentError, ConfigurationError, StorageError
 from bktools.service import Service
 from bktools.settings import SANDBOX, Overrides, Secret, Settings, load_settings
+from bktools.wording import LANGUAGES, Words, words
 
 # The sandbox imports a web server, so it is imported only where one is started.
 if TYPE_CHECKING:
@@ -68,6 +70,19 @@ def open_service(settings: Settings) -> Service:
 
     server = Server(settings.state_dir).start()
     return Service(_at(server, settings), on_close=server.stop)
+
+
+def words_for(language: str | None, settings: Settings) -> Words:
+    """Return the sentences of a language, by default of the configured one.
+
+    Raises
+    ------
+    ArgumentError
+        When bktools has no sentences of it.
+    """
+    if language is not None and language not in LANGUAGES:
+        raise ArgumentError(name_of("language"), f"must be one of {', '.join(LANGUAGES)}", language)
+    return words(language or settings.language)
 
 
 class SandboxOptions(TypedDict, total=False):

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import accumulate
 
 from bktools.caller import is_command
-from bktools.visible import printable, width, width_of
+from bktools.visible import printable, visible_line, width
 
 GAP = "  "
-CUT = "…"
+INDENT = "  "
 # Columns of a console whose width is not known.
 USUAL_WIDTH = 80
-# The narrowest width that a column of text is cut to, and the fewest columns that lines are folded to.
+# The narrowest width of a column of text, and of a terminal.
 LEAST_WIDTH = 14
 LEAST_ROOM = 40
+# The longest word that is never broken: an identifier with a comma.
+LONGEST_WORD = 38
 
 
 def in_notebook() -> bool:
@@ -27,12 +30,7 @@ def in_notebook() -> bool:
 
 
 def room() -> int | None:
-    """Return how many columns a line may have: those of a terminal, 80 in a notebook; None for files, logs and commands.
-
-    Commands fit their own tables.
-    """
-    if is_command():
-        return None
+    """Return how many columns a line may have: those of a terminal, 80 in a notebook; None for files and logs."""
     # A program without a console has no standard output.
     if sys.stdout is not None and sys.stdout.isatty():
         return max(shutil.get_terminal_size((USUAL_WIDTH, 24)).columns, LEAST_ROOM)
@@ -40,47 +38,110 @@ def room() -> int | None:
 
 
 def readable(text: str) -> str:
-    """Return lines that are safe to print; where they would be too long, they go on in the next line, indented."""
-    columns = room()
+    """Return lines that are safe to print; where they would be too long, they go on in the next line, indented.
+
+    Lines of a command stay whole, because they may be copied.
+    """
+    columns = None if is_command() else room()
     lines = text.split("\n")
     return printable("\n".join(lines if columns is None else (_folded(line, columns) for line in lines)))
 
 
 def laid_out(
-    cells: Sequence[Sequence[str]], columns: int | None, *, prose: Collection[int], to_the_right: Collection[int]
-) -> tuple[list[str], dict[int, int]]:
-    """Return the lines of a table, given by column with its heading first, and the width of each column that is shown.
+    rows: Sequence[Sequence[str]],
+    columns: int | None,
+    *,
+    headings: Sequence[str] = (),
+    whole: Collection[int] = (),
+    to_the_right: Collection[int] = (),
+) -> tuple[list[str], int]:
+    """Return the lines of a table, and how many columns it has: nothing is cut.
 
-    Where lines are too long, texts of the columns `prose` are cut, the widest first; then the last column is left out.
+    Where lines are too long, texts go on in the next line of their column, but not those of the columns `whole` and
+    `to_the_right`. Where this is not enough, the last columns are left out.
+
+    Parameters
+    ----------
+    rows : sequence of sequences of str
+        The cells.
+    columns : int or None
+        Width of the terminal; None for lines of any width.
+    headings : sequence of str
+        One a column; empty for a table without headings.
+    whole : collection of int
+        Places of columns whose texts are codes or identifiers to copy.
+    to_the_right : collection of int
+        Places of columns of numbers.
     """
-    needed = {place: max(map(width, texts)) for place, texts in enumerate(cells)}
-    widths = needed if columns is None else _fitting(needed, prose, columns)
-    padded = [
-        [_cell(text, wide, at_the_end=place in to_the_right) for text in cells[place]] for place, wide in widths.items()
-    ]
-    return [GAP.join(row).rstrip() for row in zip(*padded, strict=True)], widths
+    lines = [*([headings] if headings else []), *rows]
+    if not lines:
+        return [], 0
+    texts_of = [*zip(*lines, strict=True)]
+    needed = [max(map(width, texts)) for texts in texts_of]
+    kept = {*whole, *to_the_right}
+    least = [wide if place in kept else _least(texts_of[place]) for place, wide in enumerate(needed)]
+    ends = [end + len(GAP) * place for place, end in enumerate(accumulate(least))]
+    # The first column stays in any case: a terminal that is narrower breaks its lines.
+    shown = sum(columns is None or end <= columns for end in ends[1:]) + 1
+    widths = needed if columns is None else _widths(least[:shown], needed, columns - ends[shown - 1])
+    return _drawn([line[:shown] for line in lines], widths, to_the_right), shown
 
 
-def _cell(text: str, columns: int, *, at_the_end: bool) -> str:
-    """Return a text that is as wide as its column: cut, or with spaces."""
-    if width(text) > columns:
-        text = text[: sum(end < columns for end in accumulate(map(width_of, text)))] + CUT
-    spaces = " " * (columns - width(text))
-    return spaces + text if at_the_end else text + spaces
+def _least(texts: Collection[str]) -> int:
+    """Return the least width of a column of texts: words stay whole, such as an identifier to copy, but for very long ones."""
+    longest = max((width(word) for text in texts for word in text.split()), default=0)
+    return min(max(map(width, texts)), max(LEAST_WIDTH, min(longest, LONGEST_WORD)))
 
 
-def _fitting(needed: Mapping[int, int], prose: Collection[int], columns: int) -> dict[int, int]:
-    widths = dict(needed)
-    while sum(widths.values()) + len(GAP) * (len(widths) - 1) > columns:
-        widest = max((place for place in reversed(widths) if place in prose), key=widths.__getitem__, default=None)
-        if widest is not None and widths[widest] > LEAST_WIDTH:
-            widths[widest] -= 1
-        elif len(widths) > 1:
-            # Start again: the other columns may use its room.
-            return _fitting(dict(list(needed.items())[:-1]), prose, columns)
-        else:
-            break
+def _widths(least: Sequence[int], needed: Sequence[int], spare: int) -> list[int]:
+    """Return the widths of columns, each at most as wide as needed; the spare room is divided equally."""
+    widths = list(least)
+    for turn, place in enumerate(sorted(range(len(least)), key=lambda place: needed[place] - least[place])):
+        more = max(min(needed[place] - least[place], spare // (len(least) - turn)), 0)
+        widths[place] += more
+        spare -= more
     return widths
+
+
+def _drawn(lines: Iterable[Sequence[str]], widths: Sequence[int], to_the_right: Collection[int]) -> list[str]:
+    """Return the lines of a table whose columns have these widths; longer texts go on in the next line."""
+    # Most programs print no table.
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, len(GAP), 0, 0), show_header=False)
+    for place, wide in enumerate(widths):
+        table.add_column(justify="right" if place in to_the_right else "left", width=wide, overflow="fold")
+    for line in lines:
+        table.add_row(*map(Text, line))
+    console = Console(
+        width=sum(widths) + len(GAP) * len(widths), file=io.StringIO(),
+        color_system=None, force_terminal=False, legacy_windows=False,
+    )  # fmt: skip
+    with console.capture() as capture:
+        console.print(table)
+    return [line.rstrip() for line in capture.get().removesuffix("\n").split("\n")]
+
+
+def listed(
+    rows: Iterable[Sequence[object]],
+    columns: int | None = None,
+    *,
+    indent: str = "",
+    to_the_right: Collection[int] = (),
+) -> list[str]:
+    """Return rows as lines with their columns below each other; texts of the last one go on in the next line."""
+    cells = [[visible_line(str(value)) for value in row] for row in rows]
+    if not cells:
+        return []
+    last = len(cells[0]) - 1
+    own = None if columns is None else columns - len(indent)
+    lines, shown = laid_out(cells, own, whole=range(last), to_the_right=to_the_right)
+    if shown <= last:
+        # Too narrow for columns.
+        lines, _ = laid_out(cells, None, to_the_right=to_the_right)
+    return [indent + line for line in lines]
 
 
 def _folded(line: str, columns: int) -> str:

@@ -6,6 +6,7 @@
     ├── ConfigurationError (ValueError)       a setting is missing or contradicts another
     ├── ArgumentError (ValueError)            an argument breaks a rule of the contract; nothing was sent
     ├── InputError (ValueError)               a file or frame cannot be read
+    │   └── SheetNotFoundError (LookupError)  the workbook has no sheet of this name
     ├── StorageError (OSError)                a file of bktools cannot be written or read back
     ├── OutOfMemoryError (RuntimeError)       the tables are larger than the memory of this machine
     ├── SnapshotNotFoundError (LookupError)   no snapshot matches the query
@@ -153,6 +154,10 @@ class InputError(BktoolsError, ValueError):
         super().__init__(f"{where}{message}")
         self.source = source
         self.line = line
+
+
+class SheetNotFoundError(InputError, LookupError):
+    """A workbook has no sheet of the name or number that was asked for."""
 
 
 class StorageError(BktoolsError, OSError):

@@ -27,8 +27,9 @@ import platformdirs
 
 from bktools import views
 from bktools.addresses import is_loopback, normalised, normalised_host
-from bktools.consoles import readable
+from bktools.consoles import listed, readable
 from bktools.errors import ConfigurationError
+from bktools.wording import LANGUAGES
 
 SANDBOX = "sandbox"
 COMPANIES = "companies"
@@ -75,6 +76,13 @@ def _kind(name: str, value: object) -> str:
     """Return the `type` of an answer in capitals; "none" for no answer."""
     text = _text(name, value)
     return text.lower() if text.lower() == "none" else text.upper()
+
+
+def _language(name: str, value: object) -> str:
+    text = _text(name, value).lower()
+    if text not in LANGUAGES:
+        raise ConfigurationError(f"{name} must be one of {', '.join(LANGUAGES)}, is {text!r}")
+    return text
 
 
 def _currency(name: str, value: object) -> str:
@@ -229,6 +237,8 @@ class Settings:
         A file of certificates to trust instead of the usual ones.
     keep_days : int
         Days for which every snapshot of the cache is kept; later only the last one of each month. 0 for all of them.
+    language : str
+        Of reports, workbooks and their pictures: "en" or "de".
     companies : tuple of (str, str)
         Short name and UUID of each company in `[production.companies]` of the config file.
     sources : mapping
@@ -249,6 +259,7 @@ class Settings:
     requests_per_minute: int = _setting(_count("no limit"), default=500)
     # ASSUMED: the interface shows neither a rate limit nor its answer.
     rate_limit_type: str = _setting(_kind, default="RATE_LIMITED")
+    language: str = _setting(_language, default="en")
     timeout: float = _setting(_seconds, default=60.0)
     retries: int = _setting(_count("none"), default=4)
     proxy: Secret | None = _setting(_proxy)
@@ -299,12 +310,14 @@ class Settings:
         return [*rows, *((f"companies.{name}", company_id, source) for name, company_id in self.companies)]
 
     def __repr__(self) -> str:
-        lines = ["Settings", *(f"  {name:<20} {value}  ({source})" for name, value, source in self.rows())]
-        return readable("\n".join(lines))
+        rows = [(name, "  ".join(filter(None, [value, f"({source})"]))) for name, value, source in self.rows()]
+        return readable("\n".join(["Settings", *listed(rows, indent="  ")]))
 
     def _repr_html_(self) -> str:
         rows = self.rows()
-        return views.heading("Settings") + views.table(["setting", "value", "from"], rows, total=len(rows))
+        return views.heading("Settings") + views.table(
+            ["setting", "value", "from"], rows, total=len(rows), shown=len(rows)
+        )
 
 
 def _shown(value: object) -> str:
@@ -326,6 +339,7 @@ class Overrides(TypedDict, total=False):
     journal: str | Secret | None
     requests_per_minute: int | None
     rate_limit_type: str | None
+    language: str | None
     timeout: float | dt.timedelta | None
     retries: int | None
     proxy: str | Secret | None

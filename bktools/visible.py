@@ -6,14 +6,12 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
-from unicodedata import category, east_asian_width
 
 # Control characters (C0, DEL, C1) except tab and line feed, Unicode's other line ends, direction marks and overrides, and
 # lone surrogates. Letters of every script stay, and so do joiners.
 _UNSAFE = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 # Signs of this project, for consoles that lack them.
 _PLAIN = str.maketrans({"✖": "x", "▲": "!", "●": "o", "→": "->"})
-_WITHOUT_WIDTH = {"Mn", "Me", "Cf"}
 _IN_LINES = re.compile(f"[{_UNSAFE}]")
 _IN_ONE_LINE = re.compile(rf"[\t\n{_UNSAFE}]")
 
@@ -51,12 +49,12 @@ def _escape(match: re.Match[str]) -> str:
 
 def width(text: str) -> int:
     """Return the width of a text on a terminal, in cells."""
-    return len(text) if text.isascii() else sum(map(width_of, text))
+    if text.isascii():
+        return len(text)
+    # Most programs print no table.
+    from rich.cells import cell_len
 
-
-def width_of(character: str) -> int:
-    """Return the width of a character on a terminal, in cells."""
-    return 0 if category(character) in _WITHOUT_WIDTH else 2 if east_asian_width(character) in "WF" else 1
+    return cell_len(text)
 
 
 def first_of(

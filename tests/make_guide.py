@@ -19,7 +19,10 @@ from bktools.ledger.checks import STATUSES
 from bktools.reconcile.checks import CHECKS as OF_ACCOUNTS
 from bktools.reports.folder import TABLES
 from bktools.submit import outcomes
+from bktools.wording import words
+from bktools.wording.numbers import capitalized
 
+ENGLISH = words("en")
 GUIDE = Path(bktools.__file__).parent / "guide"
 BLOCK = re.compile(r"(<!-- made from the code: ([a-z ]+) -->\n\n).*?(<!-- end -->\n)", re.DOTALL)
 
@@ -36,14 +39,15 @@ OF_A_LEDGER = VALUES | {
     "account": "its account", "booked_account": "an account", "money": "the amount", "booked_money": "an amount",
     "expected": "its own", "ledger_until": "an earlier day", "booked_date": "another day", "date": "its day",
 }  # fmt: skip
+NOUNS = {"account": "an account", "accounts": "accounts"}
 # Meanings of fates, which the code has as names alone.
 MEANING_OF_FATE = {
     "exported": "accepted by the service in an export job of this month",
-    "exported before": "accepted in the close of an earlier month, and in the file again",
-    "in doubt": "sent, and nobody knows whether it arrived: see the page after-export",
+    "exported_before": "accepted in the close of an earlier month, and in the file again",
+    "in_doubt": "sent, and nobody knows whether it arrived: see the page after-export",
     "ready": "would be sent, or was tried and not sent; the reason says which",
-    "held back": "not sent, because a check failed; the reason says which",
-    "left out": "not of this close: dated after the month, of another company, or a copy of a line",
+    "held_back": "not sent, because a check failed; the reason says which",
+    "left_out": "not of this close: dated after the month, of another company, or a copy of a line",
 }
 MEANING_OF_STATUS = {
     "booked": "booked once, as exported",
@@ -75,10 +79,24 @@ def _entries(severities: str) -> Callable[[], str]:
 
 def _accounts() -> str:
     rows = (
-        (f"`{check.name}`", re.sub(r"\{.*'(\w+)'\)\}", r"\1", check.severity), plain(check.message), check.who)
-        for check in OF_ACCOUNTS
+        (f"`{check.code}`", check.severity, *worded(f"account.{check.code}"), ENGLISH.name("role", check.who))
+        for check in {check.code: check for check in OF_ACCOUNTS}.values()
     )
-    return table("finding, severity, what is the case: what to do, who", rows)
+    return table("finding, severity, what is the case, what to do, who", rows)
+
+
+def worded(key: str) -> tuple[str, str]:
+    """Return the fact and the step of a code without their values, for a command."""
+    texts = [ENGLISH.texts[f"{key}.{form}"] for form in ("one", "do")]
+    fact, step = (text if isinstance(text, str) else text["command"] for text in texts)
+    return without_values(fact), without_values(step)
+
+
+def without_values(text: str) -> str:
+    """Return a text in which a noun stands for an account or a category, and a dot-dot-dot for any other value."""
+    without_parts = re.sub(r"\{\w+:if [^}]*\}", "", text)
+    filled = re.sub(r"\{(\w+)(?::[^}]*)?\}", lambda fact: NOUNS.get(fact[1], "…"), without_parts)
+    return capitalized(filled).replace("account an account", "account").replace("|", "\\|")
 
 
 def _ledger() -> str:
@@ -111,7 +129,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "outcomes of export jobs": lambda: _outcomes(outcomes.MEANINGS, (*BATCH_STATES, "BLOCKED")),
     "outcomes of accounts": lambda: _outcomes(outcomes.OF_ACCOUNTS, ACCOUNT_STATES),
     "files of the folder": lambda: table(
-        "file, what it is", ((f"`{name}`", text) for name, (text, _) in TABLES.items())
+        "file, what it is",
+        ((f"`{name}`", ENGLISH(f"report.readme.{name.replace('.', '_')}")) for name in TABLES),
     ),
     "exit codes": lambda: table("code, meaning, what to do", ((f"{code:d}", code.text, code.to_do) for code in Exit)),
 }

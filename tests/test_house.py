@@ -45,7 +45,8 @@ ONLY_IN = {
     "apsw": ("journal/",),
     "psycopg": ("journal/",),
     "matplotlib": ("reports/",),
-    "jinja2": ("reports/",),
+    "jinja2": ("views/", "reports/"),
+    "rich": ("consoles.py", "visible.py", "cli/"),
 }
 
 

@@ -6,6 +6,7 @@ import warnings
 
 import bktools
 from bktools.cli import options, results
+from bktools.consoles import listed
 
 
 @results.text
@@ -19,4 +20,4 @@ def balance(connection: options.Connects) -> None:
     """
     warnings.simplefilter("always", DeprecationWarning)
     amounts = {str(name): value for name, value in bktools.get_balance(service=connection.service).items()}
-    results.report(*(f"{name:<10} {value}" for name, value in amounts.items()), **amounts)
+    results.report(*listed(amounts.items()), **amounts)

@@ -6,8 +6,8 @@ import bktools
 from bktools.cli import options, results
 from bktools.cli.options import REQUIRED, argument
 from bktools.cli.output import tell
-from bktools.frames.codes import counted
 from bktools.progress import note
+from bktools.wording.numbers import counted
 
 
 @results.table

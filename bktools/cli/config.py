@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bktools.cli import options, results
+from bktools.consoles import listed
 
 
 @results.table
@@ -23,4 +24,8 @@ def config(connection: options.Connects) -> None:
     ]
     rows = [*settings.rows(), *((name, value, "") for name, value in used)]
     frame = pd.DataFrame(rows, columns=["setting", "value", "source"]).replace("", None)
-    results.hand_over(frame, text="\n".join([str(settings), *(f"  {name:<20} {value}" for name, value in used)]))
+    lines = [
+        *((name, "  ".join(filter(None, [value, f"({source})"]))) for name, value, source in settings.rows()),
+        *used,
+    ]
+    results.hand_over(frame, text="\n".join(["Settings", *listed(lines, indent="  ")]))

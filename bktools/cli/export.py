@@ -15,9 +15,8 @@ from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import REQUIRED, argument, option
 from bktools.cli.output import tell
-from bktools.cli.tables import show
 from bktools.errors import ArgumentError, PlanError
-from bktools.frames.codes import counted
+from bktools.wording.numbers import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -205,7 +204,7 @@ def history(
     jobs = bktools.load_export_jobs(company, entries=entries, events=events, batch=batch, service=service)
     # An open question tells the user to list the entries, so it is not repeated in that list.
     questions = [] if entries else open_questions(company, batch=batch, service=service)
-    results.hand_over(jobs, COLUMNS["entries" if entries else "events" if events else "batches"], most=100_000)
+    results.hand_over(jobs, COLUMNS["entries" if entries else "events" if events else "batches"], most=1_000)
     for question in questions:
         # On standard error, apart from the rows that a program reads.
         tell(f"\noutcome unknown: {question}")
@@ -266,10 +265,8 @@ def _say_plan(plan: bktools.ExportPlan) -> None:
 
     # The next step is that of the command, not of Python.
     results.say(repr(plan).partition("\n  next:")[0])
-    if len(plan.not_ready) and results.is_for_people():
-        typer.echo(f"\nNot ready (the first {min(len(plan.not_ready), SHOWN_NOT_READY)} of {len(plan.not_ready):,}):")
-        held = plan.not_ready[[name for name in (*FIRST, "reason") if name in plan.not_ready.columns]]
-        show(held.dropna(axis="columns", how="all").head(SHOWN_NOT_READY), whole="--csv FOLDER")
+    held = plan.not_ready[[name for name in (*FIRST, "reason") if name in plan.not_ready.columns]]
+    results.show_list("Not ready", held, most=SHOWN_NOT_READY, whole="--csv FOLDER")
 
 
 def _facts_of(plan: bktools.ExportPlan) -> dict[str, Any]:

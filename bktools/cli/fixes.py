@@ -12,6 +12,7 @@ from bktools.cli.output import tell
 from bktools.cli.tables import counts, in_order
 from bktools.errors import InputError
 from bktools.progress import note
+from bktools.wording import words
 
 COLUMNS = ("outcome", "about", "account_now", "new_account", "note", "message", "period", "line")
 
@@ -49,7 +50,8 @@ def fixes(
     results.hand_over(
         in_order(checked[valid], "outcome", (sheet.OPEN, sheet.DIFFERENT, sheet.NOTED, sheet.DONE)), list(COLUMNS)
     )
-    note(counts(checked["outcome"]) or "nothing is filled in")
+    names = words("en")
+    note(counts(names.name("fix_outcome", outcome) for outcome in checked["outcome"]) or "nothing is filled in")
     if kept is not None:
         note(f"Kept in {kept}. Change the open ones in the service, then run: bktools fixes")
     return Exit.DONE if valid.all() else Exit.INCOMPLETE

@@ -11,6 +11,7 @@ import typer
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import REQUIRED, argument, option
+from bktools.consoles import listed
 from bktools.errors import ArgumentError, ConfigurationError
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def show(context: typer.Context, connection: options.Connects) -> None:
             *(("other", f"{other['name']}: {other['relation'] or 'unknown'}") for other in others),
         ]
         results.report(
-            *(f"{name:<10} {value}" for name, value in rows), journal=journal.id, place=journal.location,
+            *listed(rows), journal=journal.id, place=journal.location,
             sent_log=journal.sent_log.folders, addresses=own, events=events,
             batches={row["state"]: row["batches"] for row in states}, others=others,
         )  # fmt: skip
@@ -87,8 +88,8 @@ def restore(
 
     Example: bktools journal restore bktools-journal-20261031T180000Z.sqlite --by Ada
     """
-    from bktools.frames.codes import counted
     from bktools.journal.backups import restore as put_back
+    from bktools.wording.numbers import counted
 
     done = put_back(connection.settings, source, by=by, evidence=evidence)
     status, others = f"bktools export status{connection.same}", ", ".join(done.unconfirmed)

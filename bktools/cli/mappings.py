@@ -19,8 +19,8 @@ def list_mappings() -> None:
 
     Example: bktools mappings list
     """
-    from bktools.frames.codes import counted
     from bktools.inputs.mappings import all_mappings, folder
+    from bktools.wording.numbers import counted
 
     rows = []
     for one in all_mappings():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,8 +13,8 @@ import bktools
 from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import option
-from bktools.cli.tables import counts
-from bktools.frames.codes import counted
+from bktools.wording import Words
+from bktools.wording.numbers import number
 
 if TYPE_CHECKING:
     from bktools.close.close import Close
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 # By the word of --fail-on.
 FAIL_ON: dict[str, Callable[[Close], bool]] = {
-    "held": lambda close: any(line["fate"] == "held back" for line in close.statement),
+    "held": lambda close: any(line["fate"] == "held_back" for line in close.statement),
     "error": lambda close: close.severities["error"] > 0,
     "warning": lambda close: any(close.severities.values()),
 }
@@ -45,6 +47,7 @@ class Arguments:
     )
     new_chart: bool = options.NEW_CHART
     threshold: str | None = options.CHANGES_FROM
+    language: str | None = options.LANGUAGE
     folder: Path | None = OUT
     profile: str = options.PROFILE
 
@@ -66,37 +69,44 @@ def month_end(
 
     Example: bktools month-end --sandbox --apply
     """
+    from bktools.connection import words_for
     from bktools.journal.export_jobs import open_questions
+    from bktools.settings import config_path
 
     service, company = connection.service, connection.company_id
     for question in open_questions(company, service=service):
         results.say(f"outcome unknown: {question}\n")
-    note = " (embedded service: not real books)" if service.settings.is_sandbox else ""
-    results.say(f"Month-end of company {company} · {service.settings.environment}{note}\n")
+    texts = words_for(arguments.language, service.settings)
+    place = texts("report.sandbox") if service.settings.is_sandbox else service.settings.environment
+    results.say(f"{texts('report.terminal.head', name=service.settings.name_of(company), place=place)}\n")
     chart, entries = (file.or_sample(service, "--chart and --entries") for file in (chart, entries))
     accounts = chart.read(bktools.read_chart_of_accounts, company=company)
-    results.say(_line("chart", files.recognised(accounts.attrs["bktools"])))
+    results.say(_line(texts, "chart", files.recognised(accounts.attrs["bktools"])))
     # Loaded once: names in the entries are looked up in them, and the close is made from them.
     tables = files.tables_of(service, company, refresh=True)
     rows = files.read_entries(entries, company, tables, required=("category_id",))
-    results.say(_line("entries", files.recognised(rows.attrs["bktools"])))
+    results.say(_line(texts, "entries", files.recognised(rows.attrs["bktools"])))
     close = bktools.close_month(
         accounts, rows, company=company, categories=tables["categories"], employees=tables["employees"],
-        **vars(arguments), seen=_say_step, service=service,
+        **vars(arguments), seen=partial(_say_step, texts), service=service,
     )  # fmt: skip
     _say_to_do(close)
     _say_persons(close, is_named=arguments.by is not None)
+    # The config file has a table of companies for each environment that has a name.
+    if not close.company_name and not close.is_sandbox and close.environment != service.settings.base_url:
+        results.say(
+            texts("report.terminal.no_name", environment=close.environment, company=company, path=config_path())
+        )
     questions = [
-        f"{action.about}: {action.to_do}: {action.command}" for action in close.actions if action.cause == "in_doubt"
+        f"{told.about}: {told.to_do}: {action.command}"
+        for action, told in zip(close.actions, close.told, strict=True)
+        if action.code == "in_doubt"
     ]
-    is_closed = close.record.state == "CLOSED"
-    again = f"bktools periods reopen {close.period} comes first, because the period is closed"
+    planned = "planned_closed" if close.record.state == "CLOSED" else "planned"
     results.report(
-        f"\nWritten to {close.folder}/",
-        f"The earlier close is kept as {close.earlier_folder}/" if close.earlier_folder else "",
-        ""
-        if arguments.apply
-        else f"Nothing was written to the service: {again if is_closed else 'run again with --apply to do it'}.",
+        f"\n{texts('report.terminal.written', folder=close.folder)}",
+        texts("report.terminal.earlier", folder=close.earlier_folder) if close.earlier_folder else "",
+        "" if arguments.apply else texts(f"report.terminal.{planned}", period=close.period),
         **_facts_of(close),
         outcome_unknown=questions,
     )
@@ -106,58 +116,66 @@ def month_end(
 
 
 def _say_persons(close: Close, *, is_named: bool) -> None:
-    run = close.run
-    prepared = f"Prepared by {run.prepared_by}" + ("" if is_named else " (the system's user; --by names a person)")
-    same = ", the person who prepared it" if run.approved_by == run.prepared_by else ""
-    approved = f", approved by {run.approved_by}{same}" if run.approved_by else ""
-    state = ""
+    run, texts = close.run, close.words
+    line = texts(f"report.terminal.{'prepared' if is_named else 'prepared_by_user'}", by=run.prepared_by)
+    if run.approved_by:
+        key = "approved_by_same" if run.approved_by == run.prepared_by else "approved"
+        line = texts(f"report.terminal.{key}", prepared=line, by=run.approved_by)
     if run.applied and run.approved_by:
-        state = f"; {run.stays_open}" if run.stays_open else f"; the period {close.period} is closed"
-    results.say(f"\n{prepared}{approved}{state}")
+        line = f"{line}; {run.stays_open or texts('report.terminal.closed', month=close.period)}"
+    results.say(f"\n{line}")
 
 
-def _plan(plan: ExportPlan) -> str:
+def _plan(plan: ExportPlan, texts: Words) -> str:
     from bktools.frames.sums import number_of_entries
 
-    count, jobs = number_of_entries(plan.rows), counted(len(plan.batches), "job")
-    return f"{counted(count, 'entry', 'entries')} to send in {jobs}" if count else "nothing to send"
+    count = number_of_entries(plan.rows)
+    if not count:
+        return texts("report.terminal.nothing_to_send")
+    return texts("report.terminal.to_send", entries=count, jobs=len(plan.batches))
 
 
-def _figures(close: Close) -> str:
+def _figures(close: Close, texts: Words) -> str:
     first, *others = close.lines
-    return "\n".join([first, *(_line("", line) for line in others)])
+    return "\n".join([first, *(_line(texts, "", line) for line in others)])
 
 
-def _actions(reconciliation: Reconciliation) -> str:
-    actions = reconciliation.table("actions")["action"].to_pylist()
-    return counts("unchanged" if action == "none" else f"to {action}" for action in actions) or "no accounts"
+def _actions(reconciliation: Reconciliation, texts: Words) -> str:
+    counts = Counter(reconciliation.table("actions")["action"].to_pylist())
+    parts = [texts(f"report.account_action.{action}", count=count) for action, count in counts.most_common()]
+    return ", ".join(parts) or texts("report.none")
 
 
-def _outcomes(rows: list[dict[str, Any]]) -> str:
-    return counts(row["outcome"] for row in rows) or "none"
+def _outcomes(rows: list[dict[str, Any]], texts: Words) -> str:
+    counts = Counter(row["outcome"].lower() for row in rows).most_common()
+    parts = [f"{number(count, texts.language)} {texts.name('outcome', outcome)}" for outcome, count in counts]
+    return ", ".join(parts) or texts("report.none")
 
 
-# By step of a close: its name, and a function that formats its result.
-STEPS: dict[str, tuple[str, Callable[[Any], str]]] = {
-    "month": ("month", str),
-    "categories": ("categories", lambda frame: f"{len(frame)} rows"),
-    "employees": ("employees", lambda frame: f"{len(frame)} rows"),
-    "reconciled": ("reconcile", _actions),
-    "created": ("accounts", _outcomes),
-    "plan": ("export plan", _plan),
-    "jobs": ("export jobs", _outcomes),
-    "close": ("figures", _figures),
+def _rows(frame: Any, texts: Words) -> str:
+    return texts.counted(len(frame), "row")
+
+
+# By step of a close: the function that formats its result.
+STEPS: dict[str, Callable[[Any, Words], str]] = {
+    "month": lambda text, _: str(text),
+    "categories": _rows,
+    "employees": _rows,
+    "reconciled": _actions,
+    "created": _outcomes,
+    "plan": _plan,
+    "jobs": _outcomes,
+    "close": _figures,
 }
 
 
-def _say_step(step: str, result: Any) -> None:
+def _say_step(texts: Words, step: str, result: Any) -> None:
     if step in STEPS:
-        name, text = STEPS[step]
-        results.say(_line(name, text(result)))
+        results.say(_line(texts, step, STEPS[step](result, texts)))
 
 
-def _line(step: str, text: str) -> str:
-    return f"  {step:<12} {text}"
+def _line(texts: Words, step: str, text: str) -> str:
+    return f"  {texts(f'report.terminal.{step}') if step else '':<12} {text}"
 
 
 # Things to do in a terminal, at most; the report has all of them.
@@ -165,24 +183,30 @@ SHOWN_ACTIONS = 8
 
 
 def _say_to_do(close: Close) -> None:
-    errors, warnings = close.severities["error"], close.severities["warning"]
-    lines = [f"\nTo do: {counted(errors, 'error')}, {counted(warnings, 'warning')}"]
-    if close.before.another_chart and not close.run.applied:
-        lines.append(f"  {close.before.another_chart}")
-    for action in close.actions[:SHOWN_ACTIONS]:
-        lines.append(f"  {action.who}: {action.to_do}: {action.about}: {action.why}")
-        lines += [f"      {', '.join(action.texts)}"] if action.entries else []
-        lines += [f"      {action.command}"] if action.command else []
-    more = len(close.actions) - SHOWN_ACTIONS
-    lines += [f"  and {more:,} more: {close.folder}/report.html has all of them"] if more > 0 else []
-    lines += [f"  not checked: {phrase}" for phrase in close.run.unchecked]
+    from bktools.close.sentences import valued
+    from bktools.reconcile.reconciliation import doubt_in_words
+
+    texts, report = close.words, f"{close.folder}/report.html"
+    lines = [
+        f"\n{texts('report.terminal.to_do', errors=close.severities['error'], warnings=close.severities['warning'])}"
+    ]
+    if close.before.doubts and not close.run.applied:
+        lines.append(f"  {doubt_in_words(close.before.doubts, texts)}")
+    own = [pair for pair in zip(close.actions, close.told, strict=True) if not pair[0].is_apart]
+    for action, told in own[:SHOWN_ACTIONS]:
+        lines.append(f"  {texts('report.terminal.action', who=told.who, to_do=told.to_do)} ({valued(texts, action)})")
+        lines += [f"      {text}" for text in (told.about, told.why, action.command) if text]
+    more, apart = len(own) - SHOWN_ACTIONS, len(close.actions) - len(own)
+    lines += [f"  {texts('report.terminal.more', count=more, file=report)}"] if more > 0 else []
+    lines += [f"  {texts('report.terminal.apart', count=apart, file=report)}"] if apart else []
+    lines += [f"  {texts('report.terminal.not_checked', phrase=phrase)}" for phrase in close.run.unchecked]
     if len(lines) > 1:
         results.say("\n".join(lines))
     if close.changed:
-        lines = [*close.changed["headline"], *(f"not compared: {phrase}" for phrase in close.changed["not_compared"])]
-        results.say(
-            "\n".join([f"\nSince {close.last_month}:", *(f"  {line}" for line in lines or ["nothing changed"])])
-        )
+        not_compared = [texts("report.terminal.not_compared", phrase=one) for one in close.changed["not_compared"]]
+        lines = [*close.changed["headline"], *not_compared] or [texts("report.terminal.nothing_changed")]
+        head = texts("report.terminal.since", month=close.last_month)
+        results.say("\n".join([f"\n{head}", *(f"  {line}" for line in lines)]))
 
 
 def _facts_of(close: Close) -> Mapping[str, Any]:
@@ -192,6 +216,7 @@ def _facts_of(close: Close) -> Mapping[str, Any]:
         "environment": close.environment,
         "company": close.company,
         "company_name": close.company_name or None,
+        "language": close.words.language,
         "state": close.state,
         "approved_by": close.approved_by,
         **close.for_programs,

@@ -14,6 +14,7 @@ import typer
 from bktools.caller import command, in_shell
 from bktools.contract import rules
 from bktools.errors import ArgumentError
+from bktools.wording import LANGUAGES
 
 if TYPE_CHECKING:
     from bktools.service import Service
@@ -119,6 +120,11 @@ def _check_profile(flag: str, name: str) -> None:
         profile_named(name)
 
 
+def _check_language(flag: str, value: str) -> None:
+    if value not in LANGUAGES:
+        raise ArgumentError(flag, f"must be one of {', '.join(LANGUAGES)}", value)
+
+
 def _check_threshold(flag: str, value: str) -> None:
     from bktools.frames.sums import threshold_of
 
@@ -151,6 +157,12 @@ PROFILE = profile_option("excel")
 APPLY = option("--apply", "Write to the service (default: dry run).", False)
 NEW_CHART = option(
     "--new-chart", "Create the accounts even if the chart looks like another company's.", False, section=CHART
+)
+LANGUAGE = option(
+    "--language CODE",
+    "Of the report, the workbook and what is printed: en or de; by default the configured one.",
+    section=OUTPUT,
+    check=_check_language,
 )
 CHANGES_FROM = option(
     "--from AMOUNT|SHARE",

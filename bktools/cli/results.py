@@ -159,6 +159,27 @@ def report(*lines: str, **values: Any) -> None:
         say(line)
     if _output.get().format == TextFormat.JSON:
         write_json({name: _part(value) for name, value in values.items()})
+    elif is_part():
+        for name, value in values.items():
+            if _is_list(value):
+                show_list(name.replace("_", " ").capitalize(), value)
+
+
+def is_part() -> bool:
+    """Whether --limit or --summary is given: lists are shown as these ask, and in no other way."""
+    return _output.get().limit is not None or _output.get().summary
+
+
+def show_list(title: str, rows: Any, *, most: int | None = None, whole: str = "--format json") -> None:
+    """Print a list for people as --limit and --summary ask, by default its first rows; `whole` shows all of it."""
+    from bktools.cli.tables import show
+
+    if not is_for_people() or not len(rows):
+        return
+    part = _frame(_part(rows) if is_part() else rows[:most])
+    first = "" if _output.get().summary or len(part) == len(rows) else f" (the first {len(part):,} of {len(rows):,})"
+    typer.echo(f"\n{title}{first}:")
+    show(part.dropna(axis="columns", how="all"), whole=whole)
 
 
 def write_json(value: Any) -> None:
@@ -170,19 +191,25 @@ def write_json(value: Any) -> None:
 
 def _part(value: Any) -> Any:
     """Return what --limit and --summary leave of a table or a list of rows; other values stay as they are."""
-    output = _output.get()
-    if output.limit is None and not output.summary:
+    if not is_part() or not _is_list(value):
         return value
-    is_frame = hasattr(value, "itertuples")
-    if not is_frame and not (isinstance(value, list) and value and all(isinstance(row, dict) for row in value)):
-        return value
-    if output.summary:
-        import pandas as pd
-
+    if _output.get().summary:
         from bktools.cli.summary import summary_of
 
-        value = summary_of(value if is_frame else pd.DataFrame(value))
-    return value[: output.limit]
+        value = summary_of(_frame(value))
+    return value[: _output.get().limit]
+
+
+def _is_list(value: Any) -> bool:
+    """Whether a value is a table or a list of rows."""
+    is_rows = isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
+    return is_rows or hasattr(value, "itertuples")
+
+
+def _frame(rows: Any) -> pd.DataFrame:
+    import pandas as pd
+
+    return rows if hasattr(rows, "itertuples") else pd.DataFrame(rows)
 
 
 def hand_over(
@@ -194,15 +221,15 @@ def hand_over(
     CSV and JSON have all rows and columns.
     """
     from bktools.cli.tables import show
-    from bktools.frames.codes import counted
+    from bktools.wording.numbers import counted
 
     output, rows = _output.get(), len(frame)
-    is_part, frame = output.summary or output.limit is not None, _part(frame)
+    frame = _part(frame)
     shown = frame if columns is None or output.summary else frame[columns]
     if len(frame) < rows and not output.summary:
         note(f"the first {len(frame):,} of {counted(rows, 'row')} (--limit {output.limit})")
     if not output.suffix:
-        if text is None or is_part:
+        if text is None or is_part():
             show(shown, most=most, whole="--output FILE")
         else:
             typer.echo(text)

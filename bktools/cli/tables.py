@@ -1,8 +1,7 @@
-"""Frames on a screen: one line a row, cut to the terminal's width with a note. A pipe gets the whole frame."""
+"""Frames on a screen: columns as wide as the terminal allows, and a note of the others. A pipe gets the whole frame."""
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -11,9 +10,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from bktools.cli.formats import is_number, texts_of
-from bktools.consoles import laid_out
-from bktools.frames.codes import counted
-from bktools.visible import width
+from bktools.consoles import laid_out, room
+from bktools.wording.numbers import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,27 +39,24 @@ def show(frame: pd.DataFrame, *, most: int = 50, whole: str = "| cat") -> None:
         if frame.empty:
             typer.echo("none")
         else:
-            _show_fitted(frame, most, shutil.get_terminal_size((120, 24)).columns, whole)
+            _show_fitted(frame, most, room(), whole)
     else:
         cells = [[name, *texts_of(frame[name], "")] for name in frame.columns]
         typer.echo("\n".join("\t".join(row) for row in zip(*cells, strict=True)))
 
 
-def _show_fitted(frame: pd.DataFrame, most: int, room: int, whole: str) -> None:
+def _show_fitted(frame: pd.DataFrame, most: int, columns: int | None, whole: str) -> None:
     names = list(frame.columns)
     texts = [texts_of(frame[name].head(most), ",") for name in names]
     # A value without spaces is a word, a code or an ID to copy: it is shown whole or not at all.
-    prose = [place for place, values in enumerate(texts) if any(" " in text for text in values)]
+    words = [place for place, values in enumerate(texts) if not any(" " in text for text in values)]
     numbers = [place for place, name in enumerate(names) if is_number(frame[name])]
-    cells = [[name, *values] for name, values in zip(names, texts, strict=True)]
-    lines, widths = laid_out(cells, room, prose=prose, to_the_right=numbers)
+    rows = list(zip(*texts, strict=True))
+    lines, shown = laid_out(rows, columns, headings=names, whole=words, to_the_right=numbers)
     typer.echo("\n".join(lines))
-    left_out = ", ".join(name for place, name in enumerate(names) if place not in widths)
-    shortened = ", ".join(names[place] for place in widths if max(map(width, texts[place])) > widths[place])
     notes = [
         f"… and {counted(len(frame) - most, 'more row')}" if len(frame) > most else "",
-        f"left out: {left_out}" if left_out else "",
-        f"cut: {shortened}" if shortened else "",
+        f"left out: {', '.join(names[shown:])}" if names[shown:] else "",
     ]
     if any(notes):
         typer.echo(f"{'; '.join(filter(None, notes))} (all of it: {whole})")

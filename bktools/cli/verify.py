@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-
-import typer
 
 import bktools
 from bktools.caller import in_shell
 from bktools.cli import files, options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import option
-from bktools.cli.tables import show
 from bktools.errors import ArgumentError
 from bktools.progress import note
 from bktools.visible import visible_line
+from bktools.wording import words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,16 +47,29 @@ def verify(
     out: Path | None = option(
         "--out FOLDER", "Write everything as CSV to this folder; see --profile.", section=options.OUTPUT
     ),
-    days: int = option("--days DAYS", "The most days between an entry and its posting.", 7, min=0, max=366),
+    style: str | None = option(
+        "--style STYLE",
+        "What has one posting in the ledger, where it does not show it: entry, supplier_day, account_day, document, batch"
+        " or month.",
+    ),
+    reverse_sign: bool | None = option(
+        "--reverse-sign/--keep-sign", "Credits of the ledger are costs. By default the ledger shows it."
+    ),
+    exported_at: dt.datetime | None = option(
+        "--exported-at DATE",
+        "The day on which the ledger was exported, by default today: later postings are planned, and prove nothing.",
+        formats=["%Y-%m-%d"],
+    ),
     explained: list[str] | None = option(
         "--explained VOUCHER",
-        "A voucher or document that you looked up: it holds no entry of unknown outcome. May be repeated.",
+        "A voucher or document that you looked up: it holds none of the entries. May be repeated.",
     ),
     profile: str = options.PROFILE,
 ) -> Exit:
     """Check that exported entries arrived in the general ledger.
 
-    Each is booked once, missing, booked twice, or different.
+    Each is booked once, alone or in a sum, missing, reversed, booked twice, different, or not decided: then the postings to
+    look at are named. The first line says how the ledger books.
 
     Control totals list the accounts that are open. Without --month, the months of the ledger are compared.
 
@@ -82,22 +94,24 @@ def verify(
         raise ArgumentError(
             "--entries", "must name the file of the entries: the journal kept no amounts when they were sent"
         )
-    of_months, left_out = entries_of_months(exported, postings, month)
-    match = bktools.match_ledger(of_months, postings, days=days)
+    english = words("en")
+    of_months, left_out = entries_of_months(exported, postings, english, month)
+    looked_up = explained or ()
+    match = bktools.match_ledger(of_months, postings, style=style, reverse_sign=reverse_sign, explained=looked_up)
     # Every exported entry is needed: a sum in the ledger has all entries of its group.
     sendings = {
         batch: Sending(*sending)
         for batch, sending in sendings_in_doubt(company, service=service).items()
         if month is None or batch in {*of_months["batch_id"]}
     }
-    settled = settlements(exported, postings, sendings, explained=explained or (), days=days)
+    until = exported_at.date() if exported_at else None
+    settled = settlements(exported, postings, sendings, explained=looked_up, exported_at=until)
     match = replace(match, unchecked=(*left_out, *match.unchecked))
     has_arrived = match.has_arrived and (len(of_months) > 0 or exported.empty)
     lines = [*match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out FOLDER)")]
     results.say("\n  ".join([match.headline, *map(visible_line, lines)]))
-    if len(match.findings) and results.is_for_people():
-        typer.echo("")
-        show(match.findings[COLUMNS], whole="--out FOLDER")
+    if not results.is_part():
+        results.show_list("Findings", match.findings[COLUMNS], whole="--out FOLDER")
     for settlement in settled:
         _say(settlement, connection.same)
     if out is not None:
@@ -106,7 +120,7 @@ def verify(
         bktools.to_csv(as_frame(settled), out / "ledger_settlements.csv", profile)
         results.say(f"\nWritten to {out}/")
     results.report(
-        has_arrived=has_arrived, entries=match.counts, remarks=match.remarks, findings=match.findings,
+        has_arrived=has_arrived, entries=match.counts, habits=match.habits, remarks=match.remarks, findings=match.findings,
         open_accounts=match.open_accounts, not_compared=match.unchecked, settlements=settled, written_to=out,
     )  # fmt: skip
     return Exit.DONE if has_arrived else Exit.INCOMPLETE
@@ -141,4 +155,4 @@ def _with_file(
 
     tables = files.tables_of(service, company, max_age=0)
     named = with_names(to_arrow(files.read_entries(entries, company, tables)), **tables)
-    return with_file(exported, named)
+    return with_file(exported, named, words("en"))

@@ -10,8 +10,8 @@ import bktools
 from bktools.cli import files, options, results
 from bktools.cli.options import REQUIRED, argument, option
 from bktools.cli.spend import OF_THE_SERVICE
-from bktools.frames.codes import counted
 from bktools.progress import note
+from bktools.wording.numbers import counted
 
 
 @results.table

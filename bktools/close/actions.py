@@ -1,4 +1,7 @@
-"""What is to be done after a close: each cause once, with the entries and categories that wait for it, and who acts."""
+"""What is to be done after a close: each step once, with the things that it concerns, their money, and who does it.
+
+Actions are facts. `sentences.py` makes the words of them in a language.
+"""
 
 from __future__ import annotations
 
@@ -6,115 +9,143 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from bktools.close.entries import AGAIN, BLOCKED, CHANGED, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT, REFUSED, STEPS
-from bktools.frames.codes import counted, of_several
-from bktools.frames.roles import EMPLOYEE, ERP, PREPARER, ROLES, SERVICE
-from bktools.frames.schema import COUNT
-from bktools.frames.sums import NOTHING, Money, Sum, Valued, by_currency, largest_first, money_of
-from bktools.visible import first_of, visible_line
+from bktools.close.entries import BLOCKED, CHANGED, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT
+from bktools.findings.check import EMPLOYEE, ERP, ERROR, PREPARER, ROLES, SERVICE, WARNING
+from bktools.frames.schema import split_lines
+from bktools.frames.sums import NO_CURRENCY, Money, Valued, largest_first, money_of, total
+from bktools.wording import words
 
-SEVERITIES = ("error", "warning")
+SEVERITIES = (ERROR, WARNING)
+# The sections of the wording that have the sentences of an action.
+OF_ENTRIES, OF_ACCOUNTS, OF_STEPS = "entry", "account", "step"
+# The kinds of things that an action concerns.
+ENTRY, CATEGORY, ACCOUNT, EXPORT_JOB = "entry", "category", "account", "export_job"
 
-# The states of a category whose account a person has to choose: what to do, and why.
-MAPPINGS = {
-    "no_account": ("give the category an account in the service", "it has no account"),
-    "archived_account": (
-        "give the category another account in the service", "its account {account} is archived in the service",
-    ),
-    "to_be_archived_account": (
-        "give the category another account in the service", "its account {account} is not in the active chart",
-    ),
-}  # fmt: skip
-# Checks of entries whose cause is their category, and those that the mapping of a category or a list of accounts solves.
-OF_A_CATEGORY = ("archived_category", "unknown_category", "category_of_other_company")
+# The states of a category whose account a person has to choose.
+MAPPINGS = ("no_account", "archived_account", "to_be_archived_account")
 UNKNOWN = "unknown_account"
-SOLVED_BY_OTHERS = ("no_account", "archived_account", UNKNOWN, "exported", "in_doubt")
-
-# Findings of accounts and categories with an action of their own here.
+# Checks of entries whose cause is their category, and those that another action solves.
+OF_A_CATEGORY = ("archived_category", "unknown_category", "category_of_other_company")
+SOLVED_BY_OTHERS = (*MAPPINGS, UNKNOWN, "exported", "in_doubt")
+# Checks of accounts that become one action, and those that another action solves.
 OF_UNKNOWN = ("category_on_unknown_account", "account_id_unknown")
+UPDATES = ("name_differs", "code_differs", "tax_code_differs")
 TOLD_ELSEWHERE = (
     *OF_UNKNOWN, "category_without_account", "category_on_archived_account", "category_on_account_to_be_archived",
     "missing_in_service",
 )  # fmt: skip
-UPDATES = ("name_differs", "code_differs", "tax_code_differs")
 
-# The outcomes of export jobs and accounts of a run that ask for a step: why, and what to do.
-OF_JOBS = {
-    "REJECTED": ("the service refused the export job; nothing was booked", STEPS[REFUSED]),
-    "BLOCKED": ("the export job waits for an earlier one", STEPS[BLOCKED]),
-    "PLANNED": ("the export job was not sent", AGAIN),
-    "SENDING": ("another process is sending the export job", f"wait for that process, then {AGAIN}"),
-}
-OF_ACCOUNTS = {
-    "REJECTED": ("the service refused the account; it was not created", ERP, "correct the account in the chart"),
-    "UNKNOWN": ("the answer of the service was lost", PREPARER, f"{AGAIN}: no account is created twice"),
-}
+# The outcomes of the export jobs and accounts of a run that ask for a step: its code, and who does it.
+OF_JOB_OUTCOMES = {
+    "REJECTED": "job_refused", "BLOCKED": "job_blocked", "PLANNED": "job_not_sent", "SENDING": "job_being_sent",
+}  # fmt: skip
+OF_ACCOUNT_OUTCOMES = {"REJECTED": ("account_refused", ERP), "UNKNOWN": ("account_in_doubt", PREPARER)}
 
 IDS = ("category_id", "account_id", "external_id", "entry_id", "batch_id")
-SHOWN_ENTRIES = 2
 FIRST = ("in_doubt", CHANGED)
-# The row of an action without entries.
-NO_ENTRIES: Mapping[Any, Money] = {None: NOTHING}
+NO_VALUE = "\N{EN DASH}"
+
+Rows = Sequence[Mapping[str, Any]]
+Facts = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Thing(Valued):
+    """One thing that an action concerns.
+
+    Parameters
+    ----------
+    kind : str
+        ENTRY, CATEGORY, ACCOUNT or EXPORT_JOB.
+    name : mapping
+        What its name is made from: the `name` of a category or account; of an entry its day, party, amount, currency and
+        line; of an export job its entries.
+    ids : mapping of str to str
+        Its identifiers, by the names `IDS`; `account_id` is the account at present.
+    facts : mapping
+        What is known of it alone.
+    money : mapping of str to Money
+        The entries that wait for it: number and exact amount by currency.
+    entry_ids : tuple of str
+        Those entries.
+    """
+
+    kind: str
+    name: Facts
+    ids: Mapping[str, str]
+    facts: Facts = field(default_factory=dict)
+    money: Mapping[str, Money] = field(default_factory=dict)
+    entry_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Action(Valued):
-    """One thing that a person does.
+    """One step that a person takes, with all things that it concerns.
 
     Parameters
     ----------
-    cause : str
-        Name of the check or the state that asks for it.
+    section, code : str
+        The section of the wording, and the code of the check, state or outcome that asks for the step.
     severity : str
         error: entries wait for it, or will; warning: somebody should look.
     role : str
-        Who does it, one of `roles.ROLES`.
-    to_do, about, why : str
-        The step, the thing by its name, and the fact.
-    person : str
-        The employee by name, where the entries name one.
+        Who does it, one of `findings.check.ROLES`.
+    facts : mapping
+        What is known of all its things; `person` is the employee by name, where the entries name one.
+    things : tuple of Thing
+        What it concerns, most money first.
     money : mapping of str to Money
         The entries that wait for it: number and exact amount by currency.
-    entry_ids, category_ids : tuple of str
-        The entries and categories that it concerns.
+    entry_ids : tuple of str
+        Those entries.
     command : str
         The command to copy, "" for none.
-    ids : mapping of str to str
-        Identifiers of a single thing, by the names `IDS`; `account_id` is the account at present.
     """
 
-    cause: str
+    section: str
+    code: str
     severity: str
     role: str
-    to_do: str
-    about: str
-    why: str
-    person: str = ""
+    facts: Facts = field(default_factory=dict)
+    things: tuple[Thing, ...] = ()
     money: Mapping[str, Money] = field(default_factory=dict)
     entry_ids: tuple[str, ...] = ()
-    category_ids: tuple[str, ...] = ()
     command: str = ""
-    ids: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
-    def who(self) -> str:
-        """The role, with the person where the entries name one."""
-        return f"{self.role} ({self.person})" if self.person else self.role
+    def key(self) -> str:
+        """The key of its sentences."""
+        return f"{self.section}.{self.code}"
+
+    @property
+    def person(self) -> str:
+        """The employee by name, "" where the entries name none."""
+        return str(self.facts.get("person", ""))
+
+    @property
+    def ids(self) -> Mapping[str, str]:
+        """The identifiers of its only thing."""
+        return self.things[0].ids if len(self.things) == 1 else {}
+
+    @property
+    def category_ids(self) -> tuple[str, ...]:
+        """The categories that it concerns."""
+        return tuple(thing.ids["category_id"] for thing in self.things if thing.kind == CATEGORY)
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether no entry of the month waits for it."""
+        return not self.entries
 
     @property
     def wants_account(self) -> bool:
-        """Whether a person answers it with an account."""
-        return self.cause in MAPPINGS
-
-    def key(self, company: str, period: str) -> str:
-        """Return the identity of the action in the close of a month."""
-        return key_of(company, period, self.cause, self.to_do, self.about, self.ids)
+        """Whether a person answers it with an account for each category."""
+        return self.section == OF_STEPS and self.code in MAPPINGS
 
 
 @dataclass(frozen=True)
@@ -127,23 +158,43 @@ class Waiting(Valued):
     money: Mapping[str, Money]
 
 
-def key_of(company: str, period: str, cause: str, to_do: str, about: str, ids: Mapping[str, str | None]) -> str:
-    """Return the identity of an action: other words, another thing or another month give another one."""
+def key_of(company: str, period: str, code: str, facts: str, ids: Mapping[str, str | None]) -> str:
+    """Return the identity of an action or of one of its things in the close of a month, from codes and identifiers.
+
+    `facts` are as `facts_text` returns them.
+    """
     # Spreadsheet programs keep the letters of a text, and not always its spaces.
-    words = [" ".join(text.split()) for text in (cause, to_do, about)]
-    said = [company, period, *words, *sorted((name, value) for name, value in ids.items() if value)]
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:12]
+    known = [company, period, code, "".join(facts.split()), *sorted((name, one) for name, one in ids.items() if one)]
+    return hashlib.sha256(json.dumps(known).encode()).hexdigest()[:12]
 
 
-Rows = Sequence[Mapping[str, Any]]
+def facts_text(facts: Facts) -> str:
+    """Return facts as JSON, the same text for the same facts."""
+    return json.dumps(facts, sort_keys=True, ensure_ascii=False, default=str) if facts else ""
+
+
+@dataclass(frozen=True)
+class _Case:
+    """One thing that asks for a step; those that ask for the same become one action. A case may have no thing."""
+
+    section: str
+    code: str
+    severity: str
+    role: str
+    facts: Facts
+    thing: Thing | None = None
+    keys: tuple[Any, ...] = ()
+    command: str = ""
+    person: str = ""
 
 
 @dataclass(eq=False)
 class Actions:
     """Makes the actions of a close from what its steps have found.
 
-    Accounts are the findings of accounts and categories; jobs and created the outcomes of this run, of a dry run those
-    that are planned; unknown_outcomes the command that settles each batch whose outcome is unknown.
+    Findings are those of entries, and accounts those of accounts and categories; jobs and created are the outcomes of this
+    run, of a dry run those that are planned; unknown_outcomes has the command that settles each batch whose outcome is
+    unknown.
     """
 
     entries: pa.Table
@@ -157,78 +208,105 @@ class Actions:
     import_accounts: str
 
     def __post_init__(self) -> None:
-        self._rows: dict[Any, list[int]] = defaultdict(list)
-        columns = (self.entries[name].to_pylist() for name in ("id", "line", "fate"))
-        for place, (entry, line, fate) in enumerate(zip(*columns, strict=True)):
-            if fate != LEFT_OUT:
-                self._rows[entry or line].append(place)
+        self._places: dict[Any, list[int]] = defaultdict(list)
+        names = ("id", "line", "fate", "reason", "batch_id", "currency", "amount")
+        self._rows = self.entries.select(names).to_pylist()
+        self._category_names = {row["category_id"]: row["name"] for row in self.coverage}
+        self._currencies = list(money_of(self.entries, self.own))
+        self._lines = split_lines(self.entries).to_pylist()
+        for place, row in enumerate(self._rows):
+            if row["fate"] != LEFT_OUT:
+                self._places[_key(row)].append(place)
         self.findings = [row for row in self.findings if row["severity"] in SEVERITIES]
         self.accounts = [row for row in self.accounts if row["severity"] in SEVERITIES]
 
     def all(self) -> tuple[Action, ...]:
-        """Return the actions: in doubt first, then those that free most money."""
-        made = [*self._of_jobs(), *self._of_categories(), *self._of_entries(), *self._of_accounts()]
-        return tuple(sorted([*made, *self._of_findings()], key=self._urgency))
+        """Return the actions: in doubt first, then those that free most money; last those that no entry waits for."""
+        cases = [*self._of_jobs(), *self._of_categories(), *self._of_entries(), *self._of_accounts()]
+        return tuple(sorted(self._grouped([*cases, *self._of_findings()]), key=self._urgency))
 
     def by_role(self, actions: Sequence[Action]) -> tuple[Waiting, ...]:
         """Return how much waits for each role that has something to do; an entry that waits for two actions counts once."""
         waiting = []
         for role in ROLES:
             own = [action for action in actions if action.role == role]
-            errors = [action for action in own if action.severity == "error"]
-            money, _ = self._waiting({entry for action in errors for entry in action.entry_ids})
+            errors = [action for action in own if action.severity == ERROR]
+            money, _ = self._waiting(entry for action in errors for entry in action.entry_ids)
             waiting += [Waiting(role, len(errors), len(own) - len(errors), money)] if own else []
         return tuple(waiting)
 
     def _urgency(self, action: Action) -> tuple[Any, ...]:
         # First what may be booked, then what is booked otherwise than the service says.
-        first = FIRST.index(action.cause) if action.cause in FIRST else len(FIRST)
-        return first, SEVERITIES.index(action.severity), *largest_first(action.money, self.own)
+        first = FIRST.index(action.code) if action.code in FIRST else len(FIRST)
+        return first, action.is_apart, SEVERITIES.index(action.severity), *largest_first(action.money, self.own)
+
+    def _grouped(self, cases: Iterable[_Case]) -> Iterator[Action]:
+        """Yield an action for all cases that have one step and the same facts in its sentence."""
+        groups: dict[tuple[Any, ...], list[_Case]] = defaultdict(list)
+        for case in cases:
+            names = _shared(f"{case.section}.{case.code}")
+            shared = {name: case.facts[name] for name in names & case.facts.keys()}
+            shared |= {"person": case.person} if case.person else {}
+            # A category without an account stands apart until an entry of a month has it.
+            is_used = bool(self._waiting(case.keys)[0]) if case.code in MAPPINGS else None
+            step = (case.section, case.code, case.severity, case.role, case.command, is_used)
+            groups[*step, facts_text(shared)].append(case)
+        for (section, code, severity, role, command, _, shared), group in groups.items():
+            things = sorted(self._things(group), key=lambda thing: largest_first(thing.money, self.own))
+            money, ids = self._waiting(key for case in group for key in case.keys)
+            facts = json.loads(shared or "{}")
+            yield Action(section, code, severity, role, facts, tuple(things), money, ids, command)
+
+    def _things(self, cases: Iterable[_Case]) -> Iterator[Thing]:
+        """Yield each thing of some cases once, with the entries that wait for it."""
+        of_things: dict[Any, list[_Case]] = defaultdict(list)
+        for case in cases:
+            if case.thing is not None:
+                known = case.thing.ids or case.thing.name
+                of_things[case.thing.kind, facts_text(known)].append(case)
+        for group in of_things.values():
+            money, ids = self._waiting(key for case in group for key in case.keys)
+            thing = group[0].thing
+            assert thing is not None
+            yield Thing(thing.kind, thing.name, thing.ids, group[0].facts, money, ids)
 
     def _waiting(self, keys: Iterable[Any]) -> tuple[dict[str, Money], tuple[str, ...]]:
         """Return the money and the IDs of entries, by their IDs, or by their lines where they have none."""
-        places = sorted({place for key in keys for place in self._rows.get(key, ())})
-        if not places:
-            return {}, ()
-        rows = self.entries.take(pa.array(places, COUNT))
-        return money_of(rows, self.own), tuple(dict.fromkeys(filter(None, rows["id"].to_pylist())))
+        places = sorted({place for key in keys for place in self._places.get(key, ())})
+        rows = [self._rows[place] for place in places]
+        amounts, entries = defaultdict(list), defaultdict(set)
+        for place, row in zip(places, rows, strict=True):
+            currency = row["currency"] or NO_CURRENCY
+            amounts[currency].append(row["amount"])
+            # The lines of a split entry are one.
+            entries[currency].add(row["id"] if self._lines[place] else place)
+        money = {
+            name: Money(len(entries[name]), None if all(one is None for one in values) else total(values))
+            for name, values in amounts.items()
+        }
+        ordered = {name: money[name] for name in self._currencies if name in money}
+        return ordered, tuple(dict.fromkeys(row["id"] for row in rows if row["id"]))
 
-    def _action(
-        self, cause: str, severity: str, role: str, to_do: str, about: str, why: str, keys: Iterable[Any], **more: Any
-    ) -> Action:
-        """Return an action that the entries with these keys wait for."""
-        money, ids = self._waiting(keys)
-        # No name breaks a line or turns the direction of a text.
-        about, why = visible_line(about), visible_line(why)
-        return Action(cause, severity, role, to_do, about, why, money=money, entry_ids=ids, **more)
+    def _with(self, column: str, value: str) -> tuple[Any, ...]:
+        return tuple(dict.fromkeys(_key(row) for row in self._rows if row[column] == value))
 
-    def _ids_with(self, column: str, value: str) -> list[str]:
-        ids: list[str] = self.entries.filter(pc.equal(self.entries[column], value))["id"].to_pylist()
-        return ids
-
-    def _of_jobs(self) -> Iterator[Action]:
+    def _of_jobs(self) -> Iterator[_Case]:
         for batch, command in self.unknown_outcomes.items():
-            own, later = self._ids_with("batch_id", batch), self._ids_with("reason", BLOCKED)
-            also = f"; {len({*later}):,} entries of later export jobs wait for it" if later else ""
-            yield self._action(
-                "in_doubt", "error", PREPARER, "look its entries up in the accounting system, then record the outcome",
-                f"export job of {len({*own}):,} entries", f"the answer of the service was lost, so it may be booked{also}",
-                [*own, *later], command=command, ids={"batch_id": batch},
-            )  # fmt: skip
-        for job in self.jobs:
-            batch, outcome = job["batch_id"], job["outcome"]
+            own, later = self._with("batch_id", batch), self._with("reason", BLOCKED)
+            job = Thing(EXPORT_JOB, {"entries": len(own)}, {"batch_id": batch})
+            facts = {"waiting": len(later) or None}
+            yield _Case(OF_STEPS, "in_doubt", ERROR, PREPARER, facts, job, (*own, *later), command)
+        for row in self.jobs:
+            batch, outcome = row["batch_id"], row["outcome"]
             is_told = batch in self.unknown_outcomes or (outcome == "BLOCKED" and self.unknown_outcomes)
-            if outcome in OF_JOBS and not is_told:
-                why, to_do = OF_JOBS[outcome]
-                yield self._action(
-                    "export_job", "error", PREPARER, to_do,
-                    f"export job of {counted(job['entries'], 'entry', 'entries')}",
-                    f"{why}: {job['message']}" if job["message"] else why,
-                    self._ids_with("batch_id", batch), ids={"batch_id": batch},
-                )  # fmt: skip
+            if outcome in OF_JOB_OUTCOMES and not is_told:
+                job = Thing(EXPORT_JOB, {"entries": row["entries"]}, {"batch_id": batch})
+                facts = {"answer": row["message"] or None}
+                keys = self._with("batch_id", batch)
+                yield _Case(OF_STEPS, OF_JOB_OUTCOMES[outcome], ERROR, PREPARER, facts, job, keys)
 
-    def _of_categories(self) -> Iterator[Action]:
-        """Yield an action for each category whose account a person has to choose."""
+    def _of_categories(self) -> Iterator[_Case]:
+        """Yield a case for each category whose account a person has to choose."""
         entries = defaultdict(list)
         for row in self.findings:
             if row["check"] in MAPPINGS:
@@ -236,119 +314,93 @@ class Actions:
         for row in self.coverage:
             # An archived category is no longer used: its entries get another one.
             if row["state"] in MAPPINGS and not row["archived"]:
-                to_do, why = MAPPINGS[row["state"]]
-                account = " ".join(filter(None, (row["external_id"], row["account_name"]))) or "at present"
-                yield self._action(
-                    row["state"], "error", SERVICE, to_do, f"category {row['name']}", why.format(account=account),
-                    entries[row["category_id"]], category_ids=(row["category_id"],),
-                    ids={name: row[name] for name in ("category_id", "account_id")},
-                )  # fmt: skip
+                account = " ".join(filter(None, (row["external_id"], row["account_name"]))) or None
+                ids = {name: row[name] for name in ("category_id", "account_id") if row[name]}
+                category = Thing(CATEGORY, {"name": row["name"] or row["category_id"]}, ids)
+                keys = tuple(entries[row["category_id"]])
+                yield _Case(OF_STEPS, row["state"], ERROR, SERVICE, {"account": account}, category, keys)
 
-    def _of_entries(self) -> Iterator[Action]:
-        """Yield an action for the entries that have one thing to correct, by person where the entries name one."""
-        names = {row["category_id"]: row["name"] for row in self.coverage}
-        groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = defaultdict(list)
+    def _of_entries(self) -> Iterator[_Case]:
+        """Yield a case for each entry that has something to correct; where its category is the cause, for the category."""
         for row in self.findings:
             check = row["check"]
-            if check in SOLVED_BY_OTHERS or OF_REASON.get(check) == LEFT_OUT or row["to_do"].startswith("nothing"):
+            if check in SOLVED_BY_OTHERS or OF_REASON.get(check) == LEFT_OUT:
                 continue
             person = (row.get("employee_name") or "") if row["who"] == EMPLOYEE else ""
-            category = row["category_id"] if check in OF_A_CATEGORY else None
-            groups[check, row["severity"], row["who"], person, category, row["message"], row["to_do"]].append(row)
-        for (check, severity, role, person, category, *_), rows in groups.items():
-            words = _worded(rows, f"category {names.get(category) or 'unknown'}" if category else None)
-            made = self._action(check, severity, role, *words, map(_key, rows), person=person)
-            entry = made.entry_ids[0] if len(made.entry_ids) == 1 and not category else None
-            categories = (category,) if category else ()
-            yield replace(made, category_ids=categories, ids={"entry_id": entry, "category_id": category})
+            of_category = check in OF_A_CATEGORY
+            section, thing = (OF_STEPS, self._category(row)) if of_category else (OF_ENTRIES, _entry(row))
+            facts = {} if of_category else json.loads(row["facts"])
+            yield _Case(section, check, row["severity"], row["who"], facts, thing, (_key(row),), person=person)
 
-    def _of_accounts(self) -> Iterator[Action]:
+    def _of_accounts(self) -> Iterator[_Case]:
         planned = [row for row in self.created if row["outcome"] == "PLANNED"]
         unknown = [row for row in self.accounts if row["check"] in OF_UNKNOWN]
-        categories = tuple(row["category_id"] for row in unknown if row["category_id"])
         if planned:
-            yield self._action(
-                "planned_accounts", "error", PREPARER, AGAIN, f"{len(planned):,} accounts of the chart",
-                "they are not created yet; which categories they belong to is known then",
-                self._ids_with("reason", PLANNED_ACCOUNT), category_ids=categories,
-            )  # fmt: skip
+            facts = {"accounts": len(planned)}
+            keys = self._with("reason", PLANNED_ACCOUNT)
+            yield _Case(OF_STEPS, "planned_accounts", ERROR, PREPARER, facts, None, keys)
         elif unknown:
-            codes = [row["external_id"] for row in unknown if row["check"] == "account_id_unknown"]
-            entries = [_key(row) for row in self.findings if row["check"] == UNKNOWN]
-            parts = [f"the accounts of {len(categories):,} categories"] if categories else []
-            parts += (
-                [f"{len(codes):,} accounts that exist in the service ({first_of(codes, SHOWN_ENTRIES)})"]
-                if codes
-                else []
-            )
-            severity = "error" if categories or self._waiting(entries)[1] else "warning"
-            yield self._action(
-                UNKNOWN, severity, PREPARER, "import the account list of the service",
-                " and ".join(parts), "bktools does not know their IDs", entries,
-                category_ids=categories, command=self.import_accounts,
-            )  # fmt: skip
+            entries = [row for row in self.findings if row["check"] == UNKNOWN]
+            things: list[tuple[Thing, tuple[Any, ...]]] = [(self._category(row), (_key(row),)) for row in entries]
+            things += [(self._category(row) if row["category_id"] else self._account(row), ()) for row in unknown]
+            is_error = any(thing.kind == CATEGORY for thing, _ in things)
+            for thing, keys in things:
+                severity = ERROR if is_error else WARNING
+                yield _Case(OF_STEPS, UNKNOWN, severity, PREPARER, {}, thing, keys, self.import_accounts)
         for row in self.created:
-            if row["outcome"] in OF_ACCOUNTS:
-                why, role, to_do = OF_ACCOUNTS[row["outcome"]]
-                about = f"account {row['code'] or row['external_id']} {row['name'] or ''}".strip()
-                yield self._action(
-                    "account_not_created", "error", role, to_do, about, f"{why}: {row['message']}", (),
-                    ids={"external_id": row["external_id"]},
-                )  # fmt: skip
+            if row["outcome"] in OF_ACCOUNT_OUTCOMES:
+                code, role = OF_ACCOUNT_OUTCOMES[row["outcome"]]
+                name = " ".join(filter(None, (row["code"] or row["external_id"], row["name"])))
+                account = Thing(ACCOUNT, {"name": name}, {"external_id": row["external_id"]})
+                yield _Case(OF_STEPS, code, ERROR, role, {"answer": row["message"] or None}, account)
 
-    def _of_findings(self) -> Iterator[Action]:
-        """Yield an action for each other finding of accounts and categories; the differences of an account are one."""
-        groups = defaultdict(list)
-        for place, row in enumerate(sorted(self.accounts, key=lambda row: row["check"] in UPDATES)):
-            if row["check"] not in TOLD_ELSEWHERE:
-                groups[row["external_id"] if row["check"] in UPDATES else place].append(row)
-        for row, *others in groups.values():
-            severity = min((one["severity"] for one in (row, *others)), key=SEVERITIES.index)
-            noun = "category" if row["category_id"] else "account" if row["external_id"] else ""
-            about, why = f"{noun} {row['about']}".strip(), "; ".join(map(_fact, (row, *others)))
-            # The fact stands beside the name.
-            subject = next((name for name in (about, row["about"]) if why.startswith(f"{name} ")), None)
-            yield self._action(
-                "update_account" if row["check"] in UPDATES else row["check"], severity, row["who"], row["to_do"], about,
-                why if subject is None else f"it{why.removeprefix(subject)}", (),
-                category_ids=(row["category_id"],) if row["category_id"] else (),
-                ids={name: row[name] or None for name in ("category_id", "account_id", "external_id")},
-            )  # fmt: skip
+    def _of_findings(self) -> Iterator[_Case]:
+        """Yield a case for each other finding of accounts and categories; the differences of an account are one."""
+        differences: dict[Any, list[Mapping[str, Any]]] = defaultdict(list)
+        for row in self.accounts:
+            if row["check"] in UPDATES:
+                differences[row["external_id"]].append(row)
+            elif row["check"] not in TOLD_ELSEWHERE:
+                of_category, of_account = row["category_id"], row["external_id"] or row["account_id"]
+                thing = self._category(row) if of_category else self._account(row) if of_account else None
+                yield _Case(OF_ACCOUNTS, row["check"], row["severity"], row["who"], json.loads(row["facts"]), thing)
+        for rows in differences.values():
+            severity = min((row["severity"] for row in rows), key=SEVERITIES.index)
+            changes = [
+                {
+                    "field": row["field"],
+                    "before": [row["service_value"] or NO_VALUE],
+                    "after": [row["erp_value"] or NO_VALUE],
+                }
+                for row in rows
+            ]
+            account = self._account(rows[0])
+            yield _Case(OF_STEPS, "update_account", severity, rows[0]["who"], {"changes": changes}, account)
+
+    def _category(self, row: Mapping[str, Any]) -> Thing:
+        """Return the category of a finding; one that the service does not have is named as the file names it."""
+        category = row["category_id"]
+        name = self._category_names.get(category) or row.get("category_name") or category
+        return Thing(CATEGORY, {"name": name}, {"category_id": category})
+
+    def _account(self, row: Mapping[str, Any]) -> Thing:
+        ids = {name: row[name] for name in ("external_id", "account_id") if row[name]}
+        return Thing(ACCOUNT, {"name": row["about"] or row["external_id"] or row["account_id"]}, ids)
 
 
-def _fact(row: Mapping[str, Any]) -> str:
-    # The step stands beside it.
-    return str(row["message"]).removesuffix(f": {row['to_do']}")
+def _entry(row: Mapping[str, Any]) -> Thing:
+    name = {
+        "day": row.get("date"), "party": row.get("supplier") or row.get("description"), "amount": row.get("amount"),
+        "currency": row.get("currency"), "line": row.get("line"),
+    }  # fmt: skip
+    return Thing(ENTRY, name, {"entry_id": row["id"]} if row["id"] else {})
 
 
 def _key(row: Mapping[str, Any]) -> Any:
     return row["id"] or row.get("line")
 
 
-def _worded(rows: Rows, category: str | None) -> tuple[str, str, str]:
-    """Return the step, its subject and the fact, from the words of a check, which are about one entry."""
-    to_do, why = rows[0]["to_do"], rows[0]["message"]
-    if category:
-        return to_do, category, why.replace("its category", "it", 1)
-    names = list(dict.fromkeys(str(row["about"]) for row in rows))
-    if len(rows) == 1:
-        return to_do, names[0], why
-    to_do, why = of_several(to_do, why)
-    return to_do, f"{len(rows):,} entries: {first_of(names, SHOWN_ENTRIES, between='; ')}", why
-
-
-def table_of(actions: Iterable[Action]) -> pa.Table:
-    """Return actions as a table: one row per action and currency, because amounts are never added over currencies."""
-    texts = ("severity", "role", "person", "to_do", "about", "why", "cause", "command")
-    lists = ("entry_ids", "category_ids")
-    rows = (
-        Sum(
-            {name: getattr(action, name) for name in texts}
-            | {name: action.ids.get(name) for name in IDS}
-            | {name: " ".join(getattr(action, name)) for name in lists},
-            action.money or NO_ENTRIES,
-        )
-        for action in actions
-    )
-    order = (*texts[:6], "entries", "amount", "currency", *texts[6:], *IDS, *lists)
-    return by_currency((*texts, *IDS, *lists), rows).select(order)
+def _shared(key: str) -> frozenset[str]:
+    """Return the facts that the sentence of several things names: they are the same for all of them."""
+    texts = words("en")
+    return texts.facts_of(f"{key}.many") | texts.facts_of(f"{key}.do_many")

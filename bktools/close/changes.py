@@ -14,10 +14,9 @@ import pyarrow.compute as pc
 
 from bktools.caller import name_of
 from bktools.close.record import PeriodRecord, record_in
-from bktools.connection import service_or_default
+from bktools.connection import service_or_default, words_for
 from bktools.contract import rules
 from bktools.errors import ArgumentError, SnapshotNotFoundError
-from bktools.frames.codes import sentence
 from bktools.frames.engine import described, source_of
 from bktools.frames.names import with_names
 from bktools.frames.schema import COUNT, MONEY, TEXT, to_arrow, to_pandas
@@ -27,7 +26,7 @@ from bktools.journal.journal import Journal
 from bktools.journal.periods import required_company
 from bktools.service import Service
 from bktools.snapshots.tables import load_categories, load_employees
-from bktools.wording.numbers import shown
+from bktools.wording import Words
 
 # The columns of a comparison: names first, then texts or figures before and after, then the identifiers.
 COLUMNS = pa.schema(
@@ -40,20 +39,20 @@ FIGURES = ("amount_before", "amount_after", "difference")
 # What the exported entries of two months are summed by: the key of a group, if any, and its names.
 SUMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "exported": ((), ()),
-    "exported by category": (("category_id",), ("category_name",)),
-    "exported by account": (("account_code",), ("account_code", "account_name")),
-    "exported by employee": (("employee_id",), ("employee_name",)),
+    "exported_by_category": (("category_id",), ("category_name",)),
+    "exported_by_account": (("account_code",), ("account_code", "account_name")),
+    "exported_by_employee": (("employee_id",), ("employee_name",)),
 }
-HELD_BACK = "held back"
+EXPORTED, HELD_BACK = "exported", "held_back"
 SHOWN_DRIVERS = 3
 
-# The fields of a table that are compared, and the word for a change of each.
+# The fields of a table that are compared, and the code of a change of each.
 CATEGORIES = {
-    "name": "renamed", "archived": "archived", "account_id": "mapped", "tax_code_id": "tax code",
+    "name": "renamed", "archived": "archived", "account_id": "mapped", "tax_code_id": "tax_code",
     "category_group_id": "regrouped", "metadata": "metadata",
 }  # fmt: skip
 EMPLOYEES = {
-    "name": "renamed", "email": "e-mail", "code": "code", "job_title": "job title", "role": "role", "phone": "phone",
+    "name": "renamed", "email": "email", "code": "code", "job_title": "job_title", "role": "role", "phone": "phone",
 }  # fmt: skip
 
 
@@ -63,6 +62,7 @@ def compare(
     *,
     company: str | None = None,
     threshold: str | float | Decimal | None = None,
+    language: str | None = None,
     service: Service | None = None,
 ) -> pd.DataFrame:
     """Return what changed between two months or two moments.
@@ -78,13 +78,15 @@ def compare(
     threshold : str, float or Decimal, optional
         Of two months: the least difference of a category, account, employee or reason that has a row: an amount such as
         500, or a share of the amount before such as "5%". The totals by currency always have one.
+    language : str, optional
+        Of the sentences: "en" or "de"; the configured one by default.
     service : Service, optional
         Default: the configured one. Nothing is written to it.
 
     Returns
     -------
     DataFrame
-        One row per difference: table, change (added, removed, more, less, or the word for the field), about (by name),
+        One row per difference: table, change (added, removed, more, less, or the code for the field), about (by name),
         field, before, after (texts; null for none); of months also currency, amount_before, amount_after, difference
         (exact), share (percent of the amount before), entries_before, entries_after, and drivers: the entries that make
         most of the difference, without those that come each month; company_id, id. `frame.attrs["bktools"]` has the
@@ -111,6 +113,7 @@ def compare(
     0
     """
     is_large, service = threshold_of(threshold), service_or_default(service)
+    words = words_for(language, service.settings)
     company = company or service.settings.company
     company = None if company is None else rules.uuid_text("company", company)
     # A period of pandas is a month or a day.
@@ -129,7 +132,7 @@ def compare(
             journal.recover()
             old, new = (record_in(journal, rules.month("month", one), company, environment) for one in (before, after))
             accounts = accounts_in(journal, company)
-        changes = months_between(old, new, accounts, service, is_large)
+        changes = months_between(old, new, accounts, service, is_large, words)
     else:
         with Journal(service.settings) as journal:
             accounts = accounts_in(journal, company)
@@ -138,7 +141,12 @@ def compare(
 
 
 def months_between(
-    before: PeriodRecord, after: PeriodRecord, accounts: pa.Table, service: Service, is_large: Callable[[Any], bool]
+    before: PeriodRecord,
+    after: PeriodRecord,
+    accounts: pa.Table,
+    service: Service,
+    is_large: Callable[[Any], bool],
+    words: Words,
 ) -> pa.Table:
     """Return what changed between two months: exported and held-back entries, categories and employees.
 
@@ -147,41 +155,45 @@ def months_between(
     sent = [as_entries(record.tables["exported"]) for record in (before, after)]
     old, new = (rows.filter(pc.equal(rows["state"], "ACCEPTED")) for rows in sent)
     not_compared = [
-        f"nothing was exported in {record.period}, according to the journal"
+        words("change.nothing_exported", month=record.period)
         for record, rows in ((before, old), (after, new))
         if not len(rows)
     ]
-    rows = [row for name in SUMS for row in _exported(name, old, new)]
-    rows += _held_back(before, after)
-    large = [row for row in rows if row["table"] == "exported" or is_large(row)]
+    rows = [row for name in SUMS for row in _exported(name, old, new, words)]
+    rows += _held_back(before, after, words)
+    large = [row for row in rows if row["table"] == EXPORTED or is_large(row)]
     moments = [pc.max(rows["sent_at"]).as_py() for rows in (old, new)]
     changes = []
     if None not in moments:
         try:
             changes = [*between_moments(moments[0], moments[1], after.company, accounts, service)]
         except SnapshotNotFoundError as error:
-            not_compared.append(f"categories and employees: {error}")
+            not_compared.append(words("change.no_copies", error=error))
     table = _table([*large, *changes])
     about: dict[str, Any] = {"before": before.period, "after": after.period, "not_compared": not_compared}
-    about |= {"headline": headline_of(table, before.period), "below_threshold": len(rows) - len(large)}
+    about |= {"headline": headline_of(table, before.period, words), "below_threshold": len(rows) - len(large)}
     return described(table, about)
 
 
-def headline_of(table: pa.Table, before: str) -> list[str]:
+def headline_of(table: pa.Table, before: str, words: Words) -> list[str]:
     """Return the changes in few lines: what was exported by currency, then how many of each kind."""
     rows = table.to_pylist()
-    lines = []
-    for row in (row for row in rows if row["table"] == "exported" and row["difference"]):
-        now, change = (shown(amount, row["currency"]) for amount in (row["amount_after"], abs(row["difference"])))
-        share = "" if row["share"] is None else f" ({row['share']:+}%)"
-        lines.append(f"exported {row['currency']} {now}, {change} {row['change']} than {before}{share}")
+    lines = [
+        words(
+            f"change.headline_{row['change']}", currency=row["currency"], now=row["amount_after"],
+            by=abs(row["difference"]), before=before, share=row["share"],
+        )
+        for row in rows
+        if row["table"] == EXPORTED and row["difference"]
+    ]  # fmt: skip
     for name in (HELD_BACK, "categories", "employees"):
         counts: Counter[str] = Counter()
         for row in rows:
             if row["table"] == name:
                 counts[row["change"]] += (row["entries_before"] or row["entries_after"]) if name == HELD_BACK else 1
         if counts:
-            lines.append(f"{name}: {', '.join(f'{count:,} {change}' for change, count in counts.most_common())}")
+            parts = [words("change.count", count=count, change=change) for change, count in counts.most_common()]
+            lines.append(words("change.headline", table=name, counts=", ".join(parts)))
     return lines
 
 
@@ -191,26 +203,26 @@ def as_entries(sent: pa.Table) -> pa.Table:
     return sent.rename_columns([names.get(name, name) for name in sent.column_names])
 
 
-def _exported(table: str, old: pa.Table, new: pa.Table) -> Iterator[dict[str, Any]]:
+def _exported(table: str, old: pa.Table, new: pa.Table, words: Words) -> Iterator[dict[str, Any]]:
     """Yield a row for each group and currency whose number or amount of entries differs, with what drives it."""
     keys, names = SUMS[table]
     was, now = ({tuple(part.keys.values()): part.money for part in sums_of(rows, *keys)} for rows in (old, new))
     labels = {}
     for row in (row for rows in (old, new) for row in rows.select([*{*keys, *names}]).to_pylist()):
         labels[tuple(row[key] for key in keys)] = " ".join(row[name] for name in names if row[name])
-    drivers = _drivers(old, new, keys)
+    drivers = _drivers(old, new, keys, words)
     for group in {**now, **was}:
         before, after = was.get(group, {}), now.get(group, {})
         for currency in currencies_of([before, after], None):
             row = _figures(before.get(currency, NOTHING), after.get(currency, NOTHING))
             difference = row["difference"]
             if difference or row["entries_before"] != row["entries_after"]:
-                about = labels.get(group) or (f"no {names[0].replace('_', ' ')}" if names else currency)
+                about = labels.get(group) or (words(f"change.without_{names[0]}") if names else currency)
                 yield row | {
                     "table": table,
-                    "change": "less" if difference < 0 else "more" if difference else "other entries",
+                    "change": "less" if difference < 0 else "more" if difference else "other_entries",
                     "about": about, "currency": currency, "id": next(iter(group), None) or None,
-                    "drivers": _largest(drivers[*group, currency], difference, currency),
+                    "drivers": _largest(drivers[*group, currency], difference, currency, words),
                 }  # fmt: skip
 
 
@@ -222,7 +234,9 @@ def _figures(was: Money, now: Money) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _drivers(old: pa.Table, new: pa.Table, keys: tuple[str, ...]) -> dict[tuple[Any, ...], list[tuple[Decimal, str]]]:
+def _drivers(
+    old: pa.Table, new: pa.Table, keys: tuple[str, ...], words: Words
+) -> dict[tuple[Any, ...], list[tuple[Decimal, str]]]:
     """Return the entries that are in one of two months alone, by group and currency: what each adds, and its name.
 
     An entry that comes each month with the same supplier and amount drives nothing.
@@ -233,10 +247,13 @@ def _drivers(old: pa.Table, new: pa.Table, keys: tuple[str, ...]) -> dict[tuple[
     for rows, sign in ((old, -1), (new, 1)):
         for row in rows.select(columns).to_pylist():
             if row["amount"] is not None:
-                supplier, day = row["supplier"] or row["description"], row["date"] and f"{row['date']:%Y-%m-%d}"
+                supplier, day = (
+                    row["supplier"] or row["description"],
+                    row["date"] and words("thing.day", day=row["date"]),
+                )
                 alike = (*(row[key] for key in keys), row["currency"] or NO_CURRENCY, supplier, row["amount"])
                 left[alike] += sign
-                named[*alike, sign] = " ".join(filter(None, (day, supplier))) or "an entry"
+                named[*alike, sign] = " ".join(filter(None, (day, supplier))) or words("change.an_entry")
     drivers: dict[tuple[Any, ...], list[tuple[Decimal, str]]] = defaultdict(list)
     for (*group, supplier, amount), count in left.items():
         sign = 1 if count > 0 else -1
@@ -244,22 +261,22 @@ def _drivers(old: pa.Table, new: pa.Table, keys: tuple[str, ...]) -> dict[tuple[
     return drivers
 
 
-def _largest(entries: Sequence[tuple[Decimal, str]], difference: Decimal, currency: str) -> str:
+def _largest(entries: Sequence[tuple[Decimal, str]], difference: Decimal, currency: str, words: Words) -> str:
     """Return the entries that add most to a difference, by name, with what each of them adds."""
     same_way = [entry for entry in entries if entry[0] * difference > 0]
     largest = sorted(same_way, key=lambda entry: (-abs(entry[0]), entry[1]))[:SHOWN_DRIVERS]
-    return "; ".join(f"{name} {'+' if amount > 0 else ''}{shown(amount, currency)}" for amount, name in largest)
+    return "; ".join(f"{name} {'+' if amount > 0 else ''}{words.amount(amount, currency)}" for amount, name in largest)
 
 
-def _held_back(before: PeriodRecord, after: PeriodRecord) -> Iterator[dict[str, Any]]:
+def _held_back(before: PeriodRecord, after: PeriodRecord, words: Words) -> Iterator[dict[str, Any]]:
     """Yield what became of the entries that the first month held back, and those new in the second, by reason."""
     for record, is_earlier in ((before, True), (after, False)):
         for part in sums_of(as_entries(record.tables["held_back"]), "outcome", "reason"):
-            became = "resolved" if part["outcome"] == "resolved" else "still open"
+            became = "resolved" if part["outcome"] == "resolved" else "still_open"
             for currency, money in part.money.items():
                 yield _figures(*((money, NOTHING) if is_earlier else (NOTHING, money))) | {
-                    "table": HELD_BACK, "change": became if is_earlier else "new", "about": sentence(part["reason"]),
-                    "field": part["reason"], "currency": currency,
+                    "table": HELD_BACK, "change": became if is_earlier else "new", "field": part["reason"], "currency": currency,
+                    "about": words.name("entry", part["reason"]),
                 }  # fmt: skip
 
 

@@ -16,13 +16,15 @@ import pyarrow as pa
 from bktools.close.actions import Action, Waiting
 from bktools.close.figures import Figures
 from bktools.close.record import PeriodRecord, frame
+from bktools.close.sentences import Said, label_of, said, table_of, valued
 from bktools.consoles import readable
 from bktools.export import ExportPlan
-from bktools.frames.codes import counted
 from bktools.frames.engine import source_of
 from bktools.frames.schema import to_pandas
 from bktools.frames.sums import Sum
 from bktools.reconcile import Reconciliation
+from bktools.settings import SANDBOX
+from bktools.wording import Words
 
 PLANNED, APPLIED, APPROVED = "planned", "applied", "approved"
 
@@ -85,6 +87,8 @@ class Close:
         What is to be done: in doubt first, then what frees most money.
     by_role : tuple of Waiting
         How much waits for each role.
+    words : Words
+        The language of its sentences.
     record : PeriodRecord
         What all closes of the month did, from the journal.
     before, after : Reconciliation
@@ -107,6 +111,7 @@ class Close:
     currency: str | None
     actions: tuple[Action, ...]
     by_role: tuple[Waiting, ...]
+    words: Words
     record: PeriodRecord
     before: Reconciliation
     after: Reconciliation
@@ -165,22 +170,28 @@ class Close:
     @property
     def title_state(self) -> str:
         """The state in a phrase."""
-        return {
-            PLANNED: "planned, nothing was sent",
-            APPLIED: "applied, not approved",
-            APPROVED: f"approved by {self.approved_by}",
-        }[self.state]
+        return self.words(f"report.is_{self.state}", by=self.approved_by)
 
     @property
     def name(self) -> str:
         """The company by its short name, or by the start of its UUID where it has none."""
-        return self.company_name or f"company {self.company[:8]}"
+        return self.company_name or self.words("report.company", id=self.company[:8])
 
     @property
     def title(self) -> str:
         """Month, company and state in a line, and whether the books are real: the head of every page."""
-        sandbox = f" · {where(self.environment)}" if self.environment == "sandbox" else ""
-        return f"Month-end {self.period} · {self.name} · {self.title_state}{sandbox}"
+        parts = [self.words("report.title", month=self.period), self.name, self.title_state]
+        return " · ".join([*parts, self.place] if self.is_sandbox else parts)
+
+    @property
+    def is_sandbox(self) -> bool:
+        """Whether the books are invented."""
+        return self.environment == SANDBOX
+
+    @property
+    def place(self) -> str:
+        """The name of the environment; of the sandbox, that its books are not real."""
+        return self.words("report.sandbox") if self.is_sandbox else self.environment
 
     @property
     def for_programs(self) -> dict[str, Any]:
@@ -214,18 +225,27 @@ class Close:
     @property
     def lines(self) -> list[str]:
         """What became of the entries, in a line each fate and reason."""
-        return [f"{'  ' * bool(line['reason'])}{line.label}: {', '.join(line.texts)}" for line in self.statement]
+        return [
+            f"{'  ' * bool(line['reason'])}{label_of(self.words, line)}: {valued(self.words, line)}"
+            for line in self.statement
+        ]
+
+    @property
+    def told(self) -> list[Said]:
+        """Who does each action, the step, the things that it concerns, and the reason, in words."""
+        return [said(self.words, action) for action in self.actions]
+
+    @cached_property
+    def to_do(self) -> pd.DataFrame:
+        """What is to be done, with figures and identifiers: one row per action and currency."""
+        return to_pandas(table_of(self.words, self.actions))
 
     def __repr__(self) -> str:
-        head = f"Month-end {self.period} of {self.name}, {where(self.environment)}: {self.title_state}"
-        to_do = ", ".join(counted(count, name) for name, count in self.severities.items())
-        last = [f"written to {self.folder}"] if self.folder else []
-        return readable("\n  ".join([head, *self.lines, f"to do: {to_do}", *last]))
+        to_do = ", ".join(self.words.counted(count, name) for name, count in self.severities.items())
+        last = [self.words("report.written_to", folder=self.folder)] if self.folder else []
+        # The title names the sandbox alone.
+        head = self.title if self.is_sandbox else f"{self.title} · {self.place}"
+        return readable("\n  ".join([head, *self.lines, self.words("report.to_do_counts", counts=to_do), *last]))
 
     def _repr_html_(self) -> str:
         return self.html
-
-
-def where(environment: str) -> str:
-    """Return the name of the environment, where invented books are told from real ones."""
-    return "sandbox (not real books)" if environment == "sandbox" else environment

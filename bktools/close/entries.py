@@ -6,6 +6,7 @@ A second run therefore gives the same table.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,9 +17,10 @@ from bktools.export.plan import ExportPlan
 from bktools.frames.columns import amounts_of, in_one_scale, tables_in_one_scale, with_column, with_missing
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, INSTANT, MONEY, TEXT, days, split_lines
+from bktools.wording import Words
 
 EXPORTED, BEFORE, IN_DOUBT, READY, HELD, LEFT_OUT = FATES = (
-    "exported", "exported before", "in doubt", "ready", "held back", "left out",
+    "exported", "exported_before", "in_doubt", "ready", "held_back", "left_out",
 )  # fmt: skip
 
 # Why an entry is ready and not sent.
@@ -31,15 +33,17 @@ OF_REASON = {
     "later_period": LEFT_OUT, PLANNED: READY, PLANNED_ACCOUNT: READY, REFUSED: READY, BLOCKED: READY,
 }  # fmt: skip
 OF_OUTCOME = {"REJECTED": REFUSED, "BLOCKED": BLOCKED}
-AGAIN = "run month-end again with --apply"
-STEPS = {REFUSED: f"remove the cause, then {AGAIN}", BLOCKED: f"settle the earlier export job, then {AGAIN}"}
+# Reasons whose entries have nothing to say before the close is applied.
+SILENT = (PLANNED, PLANNED_ACCOUNT)
 
 # The columns that every table of entries has; others of the file follow.
 COLUMNS = pa.schema(
-    {"fate": TEXT, "reason": TEXT, "message": TEXT, "to_do": TEXT, "id": TEXT, "split_line": COUNT, "line": COUNT}
+    dict.fromkeys(("fate", "reason", "message", "to_do", "id"), TEXT)
+    | {"split_line": COUNT, "line": COUNT}
     | ENTRY_DATA
     | {"cost_centre": TEXT, "batch_id": TEXT, "job_id": TEXT, "sent_at": INSTANT, "sent_by": TEXT, "sent_in": TEXT}
     | {f"file_{name}": ENTRY_DATA[name] for name in ("date", "amount", "currency", "category_name", "supplier", "tax_code")}
+    | {"facts": TEXT}
 )  # fmt: skip
 
 
@@ -48,51 +52,63 @@ def entries_of(
     month: str,
     sent: pa.Table,
     jobs: Sequence[Mapping[str, Any]],
-    findings: Sequence[Mapping[str, Any]],
+    words: Words,
     assumed: frozenset[str] = frozenset(),
 ) -> pa.Table:
     """Return the entries of a month, one row a line of an entry, with the columns `COLUMNS` and the others of the file.
 
     They are in the order of FATES, then by date and ID. What was sent has the data that was sent; `file_…` columns have
-    the data of the file where the entry was changed since. `sent_in` is the month of the close that sent it. Of the
-    categories `assumed`, the account becomes known when the planned accounts are created.
+    the data of the file where the entry was changed since. `sent_in` is the month of the close that sent it. `message` and
+    `to_do` are the sentences of the reason, in a language, and `facts` are what they tell (JSON). Of the categories
+    `assumed`, the account becomes known when the planned accounts are created.
     """
-    rows = _of_file(plan, jobs, findings, assumed)
+    rows = _of_file(plan, jobs, assumed)
     ids = pc.if_else(pc.equal(rows["reason"], "duplicate"), pa.scalar(None, TEXT), rows["id"])
     is_repeated = pc.is_in(sent["entry_id"], pc.drop_null(ids).combine_chunks())
     journal = _of_journal(sent.filter(pc.or_kleene(pc.equal(sent["period"], month), is_repeated)), rows, ids, month)
     rest = rows.filter(pc.invert(pc.is_in(ids, pc.drop_null(journal["id"]).combine_chunks(), skip_nulls=True)))
     parts = tables_in_one_scale(*tables_in_one_scale(journal, rest), column="file_amount")
     table = pa.concat_tables(parts, promote_options="permissive")
-    order = ["fate", *in_reading_order(name for name in table.column_names if name != "fate")]
+    table = _with_sentences(table, words)
+    order = ["fate", *in_reading_order(name for name in table.column_names if name not in {"fate", "facts"}), "facts"]
     table = table.append_column("fate_order", pc.index_in(table["fate"], pa.array(FATES, TEXT)))
     keys = [(name, "ascending") for name in ("fate_order", "date", "id", "split_line", "line")]
     return table.sort_by(keys).select(order)
 
 
-def _of_file(
-    plan: ExportPlan, jobs: Sequence[Mapping[str, Any]], findings: Sequence[Mapping[str, Any]], assumed: frozenset[str]
-) -> pa.Table:
-    """Return all entries of the file with fate, reason, message and to_do, as far as the file and this run tell them."""
+def _of_file(plan: ExportPlan, jobs: Sequence[Mapping[str, Any]], assumed: frozenset[str]) -> pa.Table:
+    """Return all entries of the file with fate, reason and facts, as far as the file and this run tell them."""
     ready, waiting = plan.rows, plan.held
     waiting = waiting.drop_columns([name for name in waiting.column_names if name.startswith("exported_")])
     outcome = {job["batch_id"]: job for job in jobs}
-    reasons, messages = [], []
+    reasons, known = [], []
     for batch, category in zip(*(ready[name].to_pylist() for name in ("batch_id", "category_id")), strict=True):
         job = outcome[batch]
         reasons.append(OF_OUTCOME.get(job["outcome"], PLANNED_ACCOUNT if category in assumed else PLANNED))
-        # What an export job waits for is said where that is settled.
-        messages.append(job["message"] if reasons[-1] == REFUSED else "")
-    ready = _with(ready, reason=reasons, message=messages, to_do=[STEPS.get(reason, "") for reason in reasons])
-    texts = {(row["check"], row["id"], row.get("line")): (row["message"], row["to_do"]) for row in findings}
-    lines = waiting["line"].to_pylist() if "line" in waiting.column_names else [None] * len(waiting)
-    keys = zip(waiting["reason"].to_pylist(), waiting["id"].to_pylist(), lines, strict=True)
-    pairs = [texts.get(key, (text, "")) for key, text in zip(keys, waiting["message"].to_pylist(), strict=True)]
-    waiting = _with(waiting, message=[message for message, _ in pairs], to_do=[step for _, step in pairs])
+        known.append(_facts_of(reasons[-1], job))
+    ready = _with(ready, reason=reasons, facts=known)
     rows = pa.concat_tables(tables_in_one_scale(ready, waiting), promote_options="permissive")
     fates = [OF_REASON.get(reason, HELD) for reason in rows["reason"].to_pylist()]
     rows = _complete(_with(rows, fate=fates))
     return with_column(rows, "split_line", split_lines(rows))
+
+
+def _facts_of(reason: str, job: Mapping[str, Any]) -> str | None:
+    """Return what is known of an entry that was not sent; nothing before the close is applied."""
+    if reason in SILENT:
+        return None
+    # What an export job waits for is said where that is settled.
+    return json.dumps({"answer": job["message"] or None} if reason == REFUSED else {})
+
+
+def _with_sentences(table: pa.Table, words: Words) -> pa.Table:
+    """Return entries with the message and the step of their reason; without facts there is nothing to tell."""
+    pairs = list(zip(table["reason"].to_pylist(), table["facts"].to_pylist(), strict=True))
+    told = {(reason, facts): json.loads(facts) for reason, facts in {*pairs} if facts is not None}
+    for column, form in (("message", "one"), ("to_do", "do")):
+        texts = {pair: words(f"entry.{pair[0]}.{form}", **facts) for pair, facts in told.items()}
+        table = _with(table, **{column: [texts.get(pair, "") for pair in pairs]})
+    return table
 
 
 def _of_journal(sent: pa.Table, rows: pa.Table, ids: pa.ChunkedArray, month: str) -> pa.Table:
@@ -109,13 +125,10 @@ def _of_journal(sent: pa.Table, rows: pa.Table, ids: pa.ChunkedArray, month: str
     is_other = pc.fill_null(pc.equal(file["reason"], CHANGED), False)
     reasons = pc.if_else(is_later, "later_period", pc.if_else(is_other, CHANGED, ""))
     is_changed = pc.and_(is_accepted, pc.equal(reasons, CHANGED))
-    told = {name: pc.if_else(is_changed, file[name], "") for name in ("message", "to_do")}
-    doubt = "it may have been exported: the answer of the service was lost"
     columns = {name: file[name] for name in file.column_names} | {
         "fate": pc.if_else(is_accepted, fates, IN_DOUBT),
         "reason": pc.if_else(is_accepted, reasons, "in_doubt"),
-        "message": pc.if_else(is_accepted, pc.fill_null(told["message"], ""), doubt),
-        "to_do": pc.if_else(is_accepted, pc.fill_null(told["to_do"], ""), "resolve its export job first"),
+        "facts": pc.if_else(is_accepted, pc.if_else(is_changed, file["facts"], pa.scalar(None, TEXT)), "{}"),
         "id": sent["entry_id"], "split_line": sent["split_line"], "sent_in": sent["period"],
         **{name: sent[name] for name in ("batch_id", "job_id", "sent_at", "sent_by")},
     }  # fmt: skip

@@ -10,11 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.close.entries import EXPORTED, FATES, HELD, IN_DOUBT, LEFT_OUT, READY
-from bktools.frames.codes import sentence
 from bktools.frames.schema import TEXT
 from bktools.frames.sums import NOTHING, Sum, by_currency, change_of, currencies_of, money_of, sums_of
 
-ALL = "all"
+ALL, NO_REASON = "all", ""
 
 # Fates whose reasons have lines of their own.
 WITH_REASONS = (READY, HELD, LEFT_OUT)
@@ -59,17 +58,16 @@ class Figures:
         lines = []
         for whole in sorted(self.by("fate"), key=_place):
             fate = whole["fate"]
-            lines.append(Sum({"fate": fate, "reason": ""}, whole.money, fate))
+            lines.append(Sum({"fate": fate, "reason": NO_REASON}, whole.money))
             own = [part for part in reasons if part["fate"] == fate and part["reason"]]
             if fate in WITH_REASONS or len(own) > 1 or (own and own[0].money != whole.money):
-                lines += [Sum(part.keys, part.money, sentence(part["reason"])) for part in own]
-        total = money_of(self._entries, self._own)
-        return (*lines, Sum({"fate": ALL, "reason": ""}, total, "all entries"))
+                lines += own
+        return (*lines, Sum({"fate": ALL, "reason": NO_REASON}, money_of(self._entries, self._own)))
 
     def of_fate(self, *fates: str) -> Sum:
         """Return the sum of the entries with one of these fates."""
         rows = self._entries.filter(pc.is_in(self._entries["fate"], pa.array(fates, TEXT)))
-        return Sum({"fate": fates[0]}, money_of(rows, self._own), fates[0])
+        return Sum({"fate": fates[0]}, money_of(rows, self._own))
 
     @cached_property
     def against(self) -> tuple[Difference, ...]:

@@ -14,10 +14,10 @@ from bktools import views
 from bktools.connection import service_or_default
 from bktools.consoles import readable
 from bktools.contract import rules
-from bktools.frames.codes import counted
 from bktools.frames.engine import source_of
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import Month, to_pandas
+from bktools.frames.sums import NO_CURRENCY
 from bktools.journal.journal import Journal
 from bktools.journal.periods import (
     CLOSED,
@@ -35,7 +35,9 @@ from bktools.journal.periods import (
 )
 from bktools.journal.tables import table_of
 from bktools.service import Service
-from bktools.wording.numbers import shown
+from bktools.wording import words
+
+TEXTS = words("en")
 
 
 def frame(name: str) -> cached_property[pd.DataFrame]:
@@ -103,48 +105,50 @@ class PeriodRecord:
         lines = []
         if count["exported"]:
             sent = self.exported[self.exported["state"] == "ACCEPTED"]
-            jobs, days = sent["job_id"].nunique(), sent["sent_at"].dropna().dt.strftime("%Y-%m-%d")
-            when = days.min() if days.min() == days.max() else f"{days.min()} to {days.max()}"
-            by = ", ".join(map(str, sorted(sent["sent_by"].dropna().unique())))
-            lines.append(f"exported {_entries(count['exported'])} in {counted(jobs, 'job')}, {when}, by {by}")
+            days = sent["sent_at"].dropna().dt.strftime("%Y-%m-%d")
+            first, last = days.min(), days.max()
+            lines.append(
+                TEXTS(
+                    "record.exported" if first == last else "record.exported_on_days", count=count["exported"],
+                    jobs=sent["job_id"].nunique(), first=first, last=last,
+                    by=", ".join(map(str, sorted(sent["sent_by"].dropna().unique()))),
+                )
+            )  # fmt: skip
             lines += self._amounts("exported")
         if count["in_doubt"]:
-            lines += [f"in doubt {_entries(count['in_doubt'])}", *self._amounts("in_doubt")]
-        if held := count["held_back"]:
-            lines.append(
-                f"held back {_entries(held)}: {count['resolved']:,} resolved since, {count['open']:,} still open"
-            )
-            lines += self._amounts("held_back")
+            lines += [TEXTS("record.in_doubt", count=count["in_doubt"]), *self._amounts("in_doubt")]
+        if count["held_back"]:
+            facts = {"count": count["held_back"], "resolved": count["resolved"], "open": count["open"]}
+            lines += [TEXTS("record.held_back", **facts), *self._amounts("held_back")]
         if self.not_kept:
-            reason = "sent after the restored copy of the journal was made: it has no data of them"
-            lines.append(f"not included: {_entries(self.not_kept)} {reason}")
+            lines.append(TEXTS("record.not_kept", count=self.not_kept))
         return lines
 
     def _amounts(self, name: str) -> list[str]:
         lines = []
         for row in self.totals[self.totals[name] > 0].to_dict("records"):
             currency, amount = row["currency"], row[f"{name}_amount"]
-            text = "no amount" if pd.isna(amount) else shown(amount, currency)
-            lines.append(f"  {'no currency' if pd.isna(currency) else currency} {text}")
+            text = TEXTS("record.no_amount") if pd.isna(amount) else TEXTS.amount(amount, currency)
+            lines.append(f"  {NO_CURRENCY if pd.isna(currency) else currency} {text}")
         return lines
 
+    @property
+    def _head(self) -> str:
+        key = f"record.head_{self.state.lower()}"
+        return TEXTS(key, month=self.period, company=self.company, environment=self.environment)
+
     def __repr__(self) -> str:
-        head = f"Record of {self.period}, {self.state.lower()}, company {self.company}, {self.environment}"
-        return readable("\n".join([head, *(f"  {line}" for line in self.lines or ["nothing was sent or held back"])]))
+        return readable("\n".join([self._head, *(f"  {line}" for line in self.lines or [TEXTS("record.nothing")])]))
 
     def _repr_html_(self) -> str:
         shown_totals = self.totals.astype("object").where(self.totals.notna(), None)
         return "".join(
             [
-                views.heading(f"Record of {self.period}, {self.state.lower()}"),
+                views.heading(self._head),
                 views.table(list(shown_totals.columns), shown_totals.itertuples(index=False), total=len(shown_totals)),
                 views.table([""], [[line] for line in self.lines], total=len(self.lines)),
             ]
         )
-
-
-def _entries(count: int) -> str:
-    return counted(count, "entry", "entries")
 
 
 def record_of(month: Month, company: str | None = None, *, service: Service | None = None) -> PeriodRecord:

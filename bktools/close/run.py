@@ -18,6 +18,7 @@ from bktools.close.changes import as_entries, months_between
 from bktools.close.close import Close, Run
 from bktools.close.entries import HELD, entries_of
 from bktools.close.record import record_in
+from bktools.connection import words_for
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan, compose_export_jobs
@@ -68,6 +69,7 @@ class Closing:
     before_month_end: bool
     new_chart: bool
     threshold: str | float | Decimal | None
+    language: str | None
     seen: Callable[[str, Any], None] | None
 
     def __post_init__(self) -> None:
@@ -96,6 +98,7 @@ class Closing:
             )
         self.apply = rules.flag("apply", self.apply)
         self.is_large_change = threshold_of(self.threshold)
+        self.words = words_for(self.language, settings)
 
     def run(self) -> Close:
         """Load, reconcile, create accounts, export the entries that are ready, and return the month."""
@@ -141,8 +144,8 @@ class Closing:
         jobs = self._step("jobs", submission.rows)
         persons = {plan.plan_id: self.prepared_by} if self.apply else {}
         sent = sent_entries(journal, company, None if self.apply else history, persons)
-        findings = plan.findings_table.to_pylist()
-        rows = entries_of(plan, month, sent, jobs, findings, frozenset(assumed))
+        findings = plan.found.to_pylist()
+        rows = entries_of(plan, month, sent, jobs, self.words, frozenset(assumed))
         stays_open = self._recorded(plan, rows) if self.apply else ""
         record = record_in(journal, month, company, settings.environment, sent)
         own = settings.currency or next(iter(money_of(rows)), None)
@@ -161,17 +164,18 @@ class Closing:
         tables |= {"entries": rows, "coverage": coverage, "last": last}
         if len(last) and len(record.tables["events"]):
             earlier = record_in(journal, last["sent_in"][0].as_py(), company, settings.environment, sent)
-            tables["changes"] = months_between(earlier, record, accounts, service, self.is_large_change)
+            tables["changes"] = months_between(earlier, record, accounts, service, self.is_large_change, self.words)
         name = settings.name_of(company)
+        not_compared = [self.words(f"not_compared.{code}") for code in after.not_compared]
         run = Run(
             applied=self.apply, begun_at=self.begun_at, prepared_by=self.prepared_by, approved_by=self.approved_by,
             stays_open=stays_open, plan=plan, jobs=jobs, created=created, sources=sources,
-            unchecked=(*after.unchecked, *plan.unchecked),
+            unchecked=(*not_compared, *(self.words.name("unchecked", code) for code in plan.unchecked)),
         )  # fmt: skip
         return self._step(
             "close", Close, period=month, environment=settings.environment, company=company,
             company_name="" if name == company else name, currency=own, actions=listed,
-            by_role=actions.by_role(listed), record=record, before=before, after=after, run=run, tables=tables,
+            by_role=actions.by_role(listed), words=self.words, record=record, before=before, after=after, run=run, tables=tables,
         )  # fmt: skip
 
     def _step(self, name: str, work: Callable[..., Result], *values: Any, **options: Any) -> Result:
@@ -189,7 +193,7 @@ class Closing:
 
         Which of them have the account of a category is not known before they are created, so a dry run assumes it of all.
         """
-        if self.apply or not created or (before.another_chart and not self.new_chart):
+        if self.apply or not created or (before.doubts and not self.new_chart):
             return {}
         unknown = (row for row in before.table("coverage").to_pylist() if row["state"] == "unknown_account")
         return {row["category_id"]: row["account_id"] for row in unknown}
@@ -206,7 +210,10 @@ class Closing:
 
 
 def _of_month(
-    findings: list[dict[str, Any]], history: pa.Table, month: str, compose: Callable[[pa.Table], ExportPlan]
+    findings: list[dict[str, Any]],
+    history: pa.Table,
+    month: str,
+    compose: Callable[[pa.Table], ExportPlan],
 ) -> list[dict[str, Any]]:
     """Return the findings of all entries of the month, also of those that it exported: those of a first run.
 
@@ -217,7 +224,7 @@ def _of_month(
     if not pc.any(is_accepted).as_py():
         return findings
     exported = {*history.filter(is_accepted)["entry_id"].to_pylist()}
-    again = compose(history.filter(pc.invert(is_accepted))).findings_table.to_pylist()
+    again = compose(history.filter(pc.invert(is_accepted))).found.to_pylist()
     return [*findings, *(row for row in again if row["id"] in exported and row["severity"] != "error")]
 
 

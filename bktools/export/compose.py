@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, SupportsIndex
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.export import spark
-from bktools.export.findings import Checker, arguments_of
+from bktools.export.findings import Checked, Checker, arguments_of
 from bktools.export.plan import SENT_BEFORE, ExportOptions, ExportPlan, batch_digest, plan_digest
 from bktools.export.selection import selected
-from bktools.export.tables import ADDED, arrow_of, with_lines
 from bktools.frames.columns import amounts_of, text_of
 from bktools.frames.engine import is_spark, source_of
 from bktools.frames.names import in_reading_order, with_names
 from bktools.frames.schema import MAYBE_SENT, TEXT, Month
+from bktools.frames.typed import typed
+
+# The frames that name what entries have IDs of.
+NAMING = ("categories", "accounts", "employees")
 
 
 def compose_export_jobs(
@@ -30,6 +35,9 @@ def compose_export_jobs(
     accounts: Any = None,
     employees: Any = None,
     history: Any = None,
+    ledger: Any = None,
+    exported_elsewhere: Iterable[str] = (),
+    not_booked: Iterable[str] = (),
     company: str | None = None,
     period: Month | None = None,
     currency: str | None = None,
@@ -55,6 +63,14 @@ def compose_export_jobs(
         As `load_employees` returns it.
     history : DataFrame, optional
         As `load_export_jobs(entries=True)` returns it. The plan can then be submitted only with that journal.
+    ledger : DataFrame, optional
+        The company's general ledger, as `read_general_ledger` returns it: entries that it holds already are held back, and so
+        are those that a free posting may be of. A ledger that does not show how it books holds nothing back, and
+        `plan.unchecked` says so.
+    exported_elsewhere : iterable of str
+        IDs of entries that are known to be exported outside of this journal; they are held back.
+    not_booked : iterable of str
+        IDs of entries that a person found not to be booked: what a posting of the ledger may be of is sent all the same.
     company : str, optional
         UUID of the only company to export. Default: all companies of the entries.
     period : str, Period, date or datetime, optional
@@ -85,8 +101,6 @@ def compose_export_jobs(
     ------
     ArgumentError, InputError
         When an argument breaks a rule, a column is missing, or the selection names unknown entries.
-    OutOfMemoryError, StorageError
-        When the entries need more memory or more temporary disk space than there is.
 
     Notes
     -----
@@ -113,62 +127,63 @@ def compose_export_jobs(
     )
     arguments = arguments_of(company=company, period=period, currency=currency)
     beside = {"categories": categories, "accounts": accounts, "employees": employees, "history": history}
-    frames = {name: arrow_of(frame, name) for name, frame in beside.items() if frame is not None}
+    frames = {name: typed(frame, name) for name, frame in beside.items() if frame is not None}
+    if elsewhere := [*rules.unique_uuids("exported_elsewhere", exported_elsewhere)]:
+        frames["elsewhere"] = pa.table({"id": pa.array(elsewhere, TEXT)})
+    cleared = rules.unique_uuids("not_booked", not_booked)
     checker = Checker(frames, arguments)
-    provenance = source_of(entries)
+    checked: Checked | None = None
     if is_spark(entries):
         if selection is not None:
             raise ArgumentError("selection", "cannot select from a PySpark frame: filter the frame instead")
-        rows, errors = spark.checked(entries, checker)
+        if ledger is not None:
+            raise ArgumentError("ledger", "cannot be asked about a PySpark frame: collect the entries first")
+        rows, order = spark.checked(entries, checker)
+        find: Callable[[pa.Table], pa.Table] = partial(_found, checker, rows)
     else:
-        rows = selected(with_lines(arrow_of(entries, "entries")), selection, entries)
-        errors = checker.first_errors(rows)
-    composed = _composed(rows, errors, size, options, frames.get("history"))
-    composed = with_names(composed, **{name: frame for name, frame in frames.items() if name != "history"})
-    composed = composed.select(in_reading_order(composed.column_names))
-    ready, held = _split(composed)
+        rows = selected(typed(entries, "entries"), selection, entries)
+        checked = checker.check(rows)
+        order, find = checked.order, checked.find
+    named = with_names(rows, **{name: frame for name, frame in frames.items() if name in NAMING})
+    unchecked = checker.unchecked(rows)
+    if checked is not None and ledger is not None:
+        asked = checked.asked(named, ledger, history, cleared)
+        unchecked += () if asked else ("ledger_style",)
+        order, find = (asked or checked).order, (asked or checked).find
+    ready, held = _composed(named, order, size, options)
+    held = held if history is None else _with_exported(held, frames["history"])
+    ready, held = (part.select(in_reading_order(part.column_names)) for part in (ready, held))
     return ExportPlan(
         rows=ready,
         held=held,
         plan_id=plan_digest(ready.column("batch_id").unique().to_pylist(), options),
         options=options,
-        unchecked=checker.unchecked(rows),
-        provenance=provenance,
+        unchecked=unchecked,
+        provenance=source_of(entries),
         journal=str(source_of(history).get("journal", "")),
-        _find=partial(checker.findings, composed),
+        _find=partial(find, named),
     )
 
 
-def _split(composed: pa.Table) -> tuple[pa.Table, pa.Table]:
-    """Return the ready entries, and those that are not."""
-    count = composed.column("reason").null_count
-    of_others = [name for name in ADDED if name != "batch_id" and name in composed.column_names]
-    return composed.slice(0, count).drop_columns(of_others), composed.slice(count).drop_columns(["batch_id"])
+def _found(checker: Checker, rows: pa.Table, named: pa.Table) -> pa.Table:
+    return checker.check(rows).find(named)
 
 
-def _composed(
-    rows: pa.Table, errors: pa.Table, size: int, options: ExportOptions, history: pa.Table | None
-) -> pa.Table:
-    """Return the entries in the order of sending, each with its batch_id, or with reason and message at the end.
+def _composed(rows: pa.Table, order: pl.DataFrame, size: int, options: ExportOptions) -> tuple[pa.Table, pa.Table]:
+    """Return the ready entries in the order of sending, with their batch_id, and the others with reason and facts.
 
-    `errors` is the first error of each, as `Checker.first_errors` returns it.
+    `order` is as `Checked.order` has it. Entries that are not ready are in the order of
+    company, date, ID and line.
     """
-    is_ready = pc.is_null(errors.column("reason"))
-    ready = rows.take(errors.column("row").filter(is_ready).combine_chunks())
+    is_ready = order["reason"].is_null()
+    ready = rows.take(order["row"].filter(is_ready).to_arrow())
     ready = ready.append_column("batch_id", _batch_ids(ready, size, options))
-    held = _not_ready(rows, errors.filter(pc.invert(is_ready)))
-    held = held if history is None else _with_exported(held, history)
-    return pa.concat_tables([ready, held], promote_options="default")
-
-
-def _not_ready(rows: pa.Table, errors: pa.Table) -> pa.Table:
-    """Return the entries that are not ready with reason and message, by company, date and ID."""
-    errors = errors.sort_by("row")  # the next sort keeps this order where its keys are equal
-    held = rows.take(errors.column("row"))
-    for name in ("reason", "message"):
-        held = held.append_column(name, pc.cast(errors.column(name), TEXT))
+    reasons = order.filter(~is_ready).sort("row")
+    held = rows.take(reasons["row"].to_arrow())
+    for name in ("reason", "facts"):
+        held = held.append_column(name, pc.cast(reasons[name].to_arrow(), TEXT))
     keys = [name for name in ("company_id", "date", "id", "line") if name in rows.column_names]
-    return held.sort_by([(name, "ascending") for name in keys])
+    return ready, held.sort_by([(name, "ascending") for name in keys])
 
 
 def _with_exported(held: pa.Table, history: pa.Table) -> pa.Table:

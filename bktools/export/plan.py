@@ -15,17 +15,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools import views
-from bktools.consoles import readable
+from bktools.consoles import INDENT, listed, readable, room
 from bktools.contract import export_jobs
 from bktools.errors import PlanError
+from bktools.export.rendered import findings_in, not_ready_in, sentences_by_check
+from bktools.findings.check import ERROR, SEVERITIES
 from bktools.frames.batches import BatchRequest
-from bktools.frames.codes import counted, of_several, short
 from bktools.frames.columns import days_of, with_column
 from bktools.frames.names import FIRST, in_reading_order
 from bktools.frames.results import Result
 from bktools.frames.schema import COUNT, DATE, TEXT, split_lines, to_pandas
 from bktools.frames.sums import Sum, money_of, number_of_entries, summed, sums_of
-from bktools.wording.numbers import shown
+from bktools.wording import words
+from bktools.wording.numbers import counted, shown
 
 BATCHES = pa.schema({"batch_id": TEXT, "company_id": TEXT, "entries": COUNT, "first_date": DATE, "last_date": DATE})
 
@@ -63,12 +65,12 @@ class ExportPlan(Result):
     rows : pyarrow.Table
         One row per ready entry, or per line of a split one, with its batch_id, in the order of sending.
     held : pyarrow.Table
-        One row per entry that is not ready, with reason and message; with a history also exported_amount and
-        exported_currency: what the journal has for an entry that was sent before, or may have been.
+        One row per entry that is not ready, with its reason (a code) and the facts of it as JSON; with a history also
+        exported_amount and exported_currency: what the journal has for an entry that was sent before, or may have been.
     options : ExportOptions
         Options of the jobs.
     unchecked : tuple of str
-        The checks that were skipped because a frame was not given.
+        Codes of the checks that were skipped because a frame or a column was not given.
     plan_id : str
         Digest of batches and options; the same entries give the same ID.
     provenance : dict
@@ -77,7 +79,7 @@ class ExportPlan(Result):
         Identity of the journal whose history it was composed with, the only one that accepts it. "" without a history.
     findings : DataFrame
         One row per finding of an entry, most severe first: check, severity (error: it is not ready; warning: look at it
-        before the plan is submitted; info), about, message, to_do, who, names and money, identifiers.
+        before the plan is submitted; info), about, message, to_do, who, names and money, identifiers, facts (JSON).
 
     Examples
     --------
@@ -125,8 +127,8 @@ class ExportPlan(Result):
 
     @cached_property
     def not_ready(self) -> pd.DataFrame:
-        """`held` as a DataFrame."""
-        return to_pandas(self.held, self.provenance)
+        """`held` as a DataFrame, with the reason and the next step as a message."""
+        return to_pandas(not_ready_in(words("en"), self.held), self.provenance)
 
     @cached_property
     def totals(self) -> pd.DataFrame:
@@ -140,16 +142,16 @@ class ExportPlan(Result):
     @cached_property
     def findings(self) -> pd.DataFrame:
         """What the checks found in the entries; computed on first use."""
-        return to_pandas(self.findings_table, self.provenance)
+        return to_pandas(findings_in(words("en"), self.found), self.provenance)
 
     @cached_property
-    def findings_table(self) -> pa.Table:
-        """`findings` as an Arrow table."""
+    def found(self) -> pa.Table:
+        """What the checks found, as facts: check, severity, who (codes), facts (JSON), then names, money and identifiers."""
         return self._find()
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the plan for pickle and copy with its findings, computed now, without the frames they come from."""
-        return self.__dict__ | {"findings_table": self.findings_table, "_find": None}
+        return self.__dict__ | {"found": self.found, "_find": None}
 
     def request(self, batch_id: str) -> BatchRequest:
         """Check a batch and return its request: `body` is what is sent, `entry_ids` has the entries in their order.
@@ -224,11 +226,12 @@ class ExportPlan(Result):
         lines = [f"ExportPlan {self.plan_id}: {self._headline()}"]
         lines += [f"  ready: {currency} {shown(amount, currency)}" for currency, amount in self.amounts.items()]
         rows: list[Any] = list(self.needs_action.itertuples())
-        lines += [
-            f"  {row.severity:<8}{row.entries:>7,} {row.check}: {': '.join(filter(None, [row.value, row.message, row.to_do]))}"
+        reasons = [
+            (row.severity, f"{row.entries:,}", row.check, ": ".join(filter(None, [row.value, _told(row)])))
             for row in rows
         ]
-        lines += [f"  not checked: {phrase}" for phrase in self.unchecked]
+        lines += listed(reasons, room(), indent=INDENT, to_the_right=[1])
+        lines += [f"  not checked: {words('en').name('unchecked', code)}" for code in self.unchecked]
         lines += [f"  next: {step}" for step in self._next_steps()]
         return readable("\n".join(lines))
 
@@ -237,11 +240,11 @@ class ExportPlan(Result):
         rows: list[Any] = list(needs_action.itertuples())
         reasons = pd.DataFrame(
             {
-                "reason": [f"{views.MARKS[row.severity]} {short(row.check)}" for row in rows],
+                "reason": [f"{views.MARKS[row.severity]} {words('en').name('entry', row.check)}" for row in rows],
                 # A currency stays beside its amount.
                 "value": [row.value.replace(" ", "\u00a0").replace(",\u00a0", ", ") for row in rows],
                 "entries": needs_action["entries"],
-                "message": [f"{row.message}: {row.to_do}" for row in rows],
+                "message": [_told(row) for row in rows],
                 "who": needs_action["who"],
             }
         )
@@ -259,7 +262,11 @@ class ExportPlan(Result):
                 _html(reasons, ".findings"),
                 _html(held, ".not_ready", len(self.held)),
                 _html(batches, ".batches"),
-                views.table([""], [[f"not checked: {phrase}"] for phrase in self.unchecked], total=len(self.unchecked)),
+                views.table(
+                    [""],
+                    [[f"not checked: {words('en').name('unchecked', code)}"] for code in self.unchecked],
+                    total=len(self.unchecked),
+                ),
                 views.next_steps(self._next_steps()),
             ]
         )
@@ -276,28 +283,22 @@ class ExportPlan(Result):
 
     @cached_property
     def _summary(self) -> pd.DataFrame:
-        held, found = as_exported(self.held), self.findings_table
+        held, found = as_exported(self.held), self.found
         # The currency with most entries: amounts of two currencies cannot be compared.
         main = next(iter(money_of(held)), None)
         # A column of the file may have one of these names.
         errors = with_column(held, "check", held["reason"])
-        errors = with_column(errors, "severity", pa.repeat("error", len(held)))
-        others = found.filter(pc.not_equal(found["severity"], "error"))
+        errors = with_column(errors, "severity", pa.repeat(ERROR, len(held)))
+        others = found.filter(pc.not_equal(found["severity"], ERROR))
         sums = [part for rows in (errors, others) for part in sums_of(rows, "severity", "check", own=main)]
-        sums.sort(key=lambda part: list(views.MARKS).index(part["severity"]))
-        said = {}
-        for key, rows in self.findings.groupby(["severity", "check"], sort=False):
-            first = dict(rows[["message", "to_do", "who"]].iloc[0])
-            # Other entries may have other facts; the same one is told of all of them.
-            if len(rows) > 1 and len({*rows["message"]}) == 1:
-                first["to_do"], first["message"] = of_several(first["to_do"], first["message"])
-            said[key] = first
+        sums.sort(key=lambda part: SEVERITIES.index(part["severity"]))
+        told = sentences_by_check(words("en"), found)
         summary = [
             {
                 **part.keys,
                 "entries": part.entries,
                 "value": ", ".join(part.texts[1:]),
-                **said[tuple(part.keys.values())],
+                **told[tuple(part.keys.values())],
             }
             for part in sums
         ]
@@ -316,6 +317,11 @@ class ExportPlan(Result):
             return ["submit_export_jobs(plan) is a dry run; with apply=True it sends each batch once"]
         nothing = "nothing to submit: correct the entries that are not ready, then compose the plan again"
         return [nothing] if len(self.held) else []
+
+
+def _told(row: Any) -> str:
+    """Return the fact and the next step of a row of `needs_action`."""
+    return words("en")("sentence.fact_and_step", fact=row.message, step=row.to_do)
 
 
 def _html(frame: pd.DataFrame, where: str, count: int | None = None) -> str:

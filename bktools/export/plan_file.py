@@ -52,7 +52,7 @@ class PlanFile:
 def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> Path:
     """Write a plan to a new file that only you can read, completely or not at all."""
     plan.verify()
-    tables = plan.rows, plan.held, plan.findings_table
+    tables = plan.rows, plan.held, plan.found
     members = {f"{name}.parquet": _parquet(table) for name, table in zip(FRAMES, tables, strict=True)}
     head = {
         "plan_id": plan.plan_id,
@@ -137,7 +137,7 @@ def _plan(head: dict[str, Any], rows: pa.Table, held: pa.Table, findings: pa.Tab
         column = rows.column(name)
         if column.null_count or column.type != TEXT:
             raise TypeError(f"the column {name} of its entries holds {column.type}, or gaps")
-    held.select(["reason", "message"])
+    held.select(["reason", "facts"])
     findings.select(COLUMNS)
     return ExportPlan(
         rows=rows,

@@ -11,11 +11,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from duckdb import DuckDBPyRelation
 
 from bktools.contract.rules import UUID_PATTERN
 from bktools.errors import InputError
-from bktools.export.tables import typed
+from bktools.frames.columns import text_of
 from bktools.frames.engine import in_memory
 from bktools.frames.schema import TEXT, split_lines
 from bktools.inputs import cells
@@ -66,7 +65,7 @@ def _as_mask(selection: Any, entries: Any) -> np.ndarray[Any, Any] | None:
     if values is None:
         return None
     # Paths, lazy frames and relations have rows in no certain order.
-    if not hasattr(entries, "__len__") or not hasattr(entries, "columns") or isinstance(entries, DuckDBPyRelation):
+    if not hasattr(entries, "__len__") or not hasattr(entries, "columns") or hasattr(entries, "to_arrow_table"):
         raise InputError(
             f"a mask cannot select from a {type(entries).__name__}, because its rows have no order: filter it instead"
         )
@@ -115,7 +114,7 @@ def _as_ids(selection: Any) -> pa.Array:
         table = in_memory(selection, "the selection", ("id",))
         if "id" not in table.column_names:
             raise InputError(f"the selection has no column id: give {KINDS}")
-        ids = typed(table, "selection").column("id")
+        ids = text_of(table, "id", "selection")
     else:
         try:
             ids = pa.chunked_array([pa.array([str(value) for value in selection], pa.large_string())])

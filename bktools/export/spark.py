@@ -5,41 +5,42 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.export.findings import Checker
-from bktools.export.tables import arrow_of, numbered, with_lines
+from bktools.export.columns import polars_of
+from bktools.export.findings import Checker, in_order_of_sending
 from bktools.frames.columns import days_of
-from bktools.frames.engine import engine
 from bktools.frames.schema import TEXT
+from bktools.frames.typed import entries_of, typed
 from bktools.frames.workers import Tables, in_order, on_workers
 
 # The number of an entry's row in its frame. No column of a person has this name.
 ROW_NUMBER = "row number of bktools"
+FIRST_ERROR = ("reason", "facts")
 
 
-def checked(entries: Any, checker: Checker) -> tuple[pa.Table, pa.Table]:
-    """Return the entries of a PySpark frame as `arrow_of` does, and the first errors as `Checker.first_errors` does.
+def checked(entries: Any, checker: Checker) -> tuple[pa.Table, pl.DataFrame]:
+    """Return the entries of a PySpark frame as `typed` does, and their order as `Checked.order` has it.
 
     Whether an entry is ready depends on all lines with its ID, of whatever company, so that these come together.
     """
     checks = partial(_checked, checker=checker)
-    checked_rows = on_workers(checks, {"entries": in_order(entries, ROW_NUMBER)}, by="id")["entries"].sort_by(
-        ROW_NUMBER
-    )
-    rows = with_lines(checked_rows.drop_columns([ROW_NUMBER, "reason", "message"]))
-    errors = numbered(checked_rows.select(["company_id", "id", "reason", "message"]), "row")
-    with engine("compose_export_jobs", errors=errors.append_column("day", days_of(rows))) as connection:
-        query = "SELECT row, reason, message FROM errors ORDER BY company_id, day, id, row"
-        return rows, connection.sql(query).to_arrow_table()
+    rows = on_workers(checks, {"entries": in_order(entries, ROW_NUMBER)}, by="id")["entries"].sort_by(ROW_NUMBER)
+    reasons = {name: rows[name] for name in FIRST_ERROR}
+    rows = entries_of(rows.drop_columns([ROW_NUMBER, *FIRST_ERROR]))
+    keys = pa.table({"company_id": rows["company_id"], "day": days_of(rows), "id": rows["id"]} | reasons)
+    return rows, in_order_of_sending(polars_of(keys).with_row_index("row"))
 
 
 def _checked(frames: Tables, checker: Checker) -> Tables:
     """Return entries with the first error of each. Runs on a worker."""
     entries = frames["entries"].sort_by(ROW_NUMBER)
-    rows = arrow_of(entries.drop_columns([ROW_NUMBER]), "entries")
-    errors = checker.first_errors(rows).sort_by("row")
-    for name in ("reason", "message"):
-        rows = rows.append_column(name, pc.cast(errors.column(name), TEXT))
+    rows = typed(entries.drop_columns([ROW_NUMBER]), "entries")
+    first_errors = checker.check(rows).rows
+    has_lines = "line" in entries.column_names
+    rows = rows if has_lines else rows.drop_columns(["line"])
+    for name in FIRST_ERROR:
+        rows = rows.append_column(name, pc.cast(first_errors[name].to_arrow(), TEXT))
     return {"entries": rows.append_column(ROW_NUMBER, entries.column(ROW_NUMBER))}

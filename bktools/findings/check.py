@@ -89,14 +89,14 @@ def find(rows: pl.DataFrame, checks: Sequence[Check]) -> pl.DataFrame:
         places = (fails & ~hidden).arg_true()
         if check.ends:
             hidden |= fails
-        facts = rows[list(check.facts)][places] if check.facts else None
         parts.append(
-            pl.DataFrame({"row": places.cast(pl.UInt32)}).with_columns(
+            pl.DataFrame({"row": places.cast(pl.UInt32), "facts": facts_of(rows, places, check)}).select(
+                "row",
                 number=pl.lit(number, pl.UInt32),
                 check=pl.lit(check.code),
                 severity=pl.lit(check.severity),
                 who=pl.lit(check.who),
-                facts=pl.lit("{}") if facts is None else facts.select(_json()).to_series(),
+                facts="facts",
             )
         )
     found = pl.concat(parts)
@@ -104,8 +104,11 @@ def find(rows: pl.DataFrame, checks: Sequence[Check]) -> pl.DataFrame:
     return found.sort(order, "number", "row", maintain_order=True)
 
 
-def _json() -> pl.Expr:
-    return pl.struct(pl.all()).struct.json_encode()
+def facts_of(rows: pl.DataFrame, places: pl.Series, check: Check) -> pl.Series:
+    """Return the facts that a check knows of some rows as JSON, in which decimals are text and days ISO 8601."""
+    if not check.facts:
+        return pl.repeat("{}", len(places), dtype=pl.String, eager=True)
+    return rows.select(check.facts)[places].select(pl.struct(pl.all()).struct.json_encode()).to_series()
 
 
 _NONE = pl.DataFrame(

@@ -3,36 +3,58 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import polars as pl
 
 from bktools.wording import Words
 
 
-def with_sentences(findings: pl.DataFrame, words: Words, section: str, **forms: str) -> pl.DataFrame:
+def with_sentences(
+    findings: pl.DataFrame, words: Words, section: str, *, code: str = "check", **forms: str | tuple[str, str]
+) -> pl.DataFrame:
     """Return findings with sentences from their code and facts.
 
     Parameters
     ----------
     findings : DataFrame
-        With the columns check (code) and facts (JSON).
+        With a column of codes, and facts (JSON).
     words : Words
         The language.
     section : str
         The section of the codes, such as "entry".
-    **forms : str
-        The form of a sentence by the column that it is put in, such as `message="one"`.
+    code : str
+        The column of the codes.
+    **forms : str or tuple of two str
+        The form of a sentence by the column that it is put in, such as `to_do="do"`; or the forms of a fact and of a step
+        that are put together, such as `message=("one", "do")`.
     """
-    distinct = findings.select("check", "facts").unique(maintain_order=True)
-    known = [(code, json.loads(facts)) for code, facts in distinct.iter_rows()]
+    distinct = findings.select(code, "facts").unique(maintain_order=True)
+    known = [(f"{section}.{name}", json.loads(facts)) for name, facts in distinct.iter_rows()]
+
+    def made(key: str, facts: dict[str, object], form: str | tuple[str, str]) -> str:
+        if isinstance(form, str):
+            return words(f"{key}.{form}", **facts)
+        fact, step = (words(f"{key}.{part}", **facts) for part in form)
+        return words("sentence.fact_and_step", fact=fact, step=step)
+
     texts = {
-        column: pl.Series([words(f"{section}.{code}.{form}", **facts) for code, facts in known], dtype=pl.String)
+        column: pl.Series([made(key, facts, form) for key, facts in known], dtype=pl.String)
         for column, form in forms.items()
     }
-    return findings.join(distinct.with_columns(**texts), on=["check", "facts"], how="left", maintain_order="left")
+    return findings.join(distinct.with_columns(**texts), on=[code, "facts"], how="left", maintain_order="left")
 
 
-def facts_of(row: Mapping[str, str]) -> dict[str, object]:
-    """Return the facts of a row of findings."""
-    return dict(json.loads(row["facts"]))
+def facts_of_all(words: Words, facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the facts of several findings of one check for a sentence about all of them.
+
+    What they have in common stays as it is; texts that differ become a list of the first of them; other facts are unknown.
+    """
+    rows = list(facts)
+    merged = {}
+    for name in rows[0]:
+        values = list({json.dumps(row[name]): row[name] for row in rows}.values())
+        texts = [value for value in values if isinstance(value, str)]
+        merged[name] = values[0] if len(values) == 1 else words.listed(texts) if texts else None
+    return merged

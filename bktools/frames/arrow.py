@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from bktools.frames.engine import described, in_memory, source_of
+from bktools.frames.incoming import described, in_memory, source_of
 from bktools.frames.schema import DATE, TEXT, TEXTS, dated
 
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.errors import InputError
-from bktools.frames.codes import counted
 from bktools.frames.schema import DATE, DIGITS, MONEY, TEXT, TEXTS, days
+from bktools.wording.numbers import counted
 
 # What a column must be, in words, and the types that fit.
 KINDS: Mapping[str, Callable[[pa.DataType], bool]] = {

@@ -5,25 +5,24 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-import json
 import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import duckdb
 import numpy as np
-import pandas as pd
 import pyarrow as pa
-import pyarrow.dataset as ds
 
-from bktools.errors import ArgumentError, InputError, OutOfMemoryError, StorageError
-from bktools.frames import schema
+from bktools.errors import OutOfMemoryError, StorageError
+from bktools.frames.incoming import described, in_memory, is_spark, parquet, source_of
 
-SUPPORTED = "a pandas, pyarrow, Polars, DuckDB or PySpark frame, or the path of a Parquet file"
+__all__ = [
+    "VERY_FEW_ROWS", "are_few", "described", "engine", "engine_errors", "in_memory", "is_spark", "kept", "parquet",
+    "repeated_digests", "source_of",
+]  # fmt: skip
 
 # Converting large_string to pandas `str` takes a third of the time of string.
 SETTINGS: Mapping[str, Any] = {"arrow_large_buffer_size": True}
@@ -34,72 +33,10 @@ FEW_ROWS = 100_000
 # keeping its rows.
 VERY_FEW_ROWS = 20_000
 
-# The metadata of an Arrow table that say where its rows came from.
-SOURCE = b"bktools"
-
 # The schema of a task's functions.
 FUNCTIONS = "functions"
 
 _NUMBERS = itertools.count()
-
-
-def in_memory(frame: Any, name: str = "frame", columns: Collection[str] | None = None) -> pa.Table:
-    """Return a frame, or the rows of a Parquet file, as an Arrow table, which DuckDB scans without a copy.
-
-    `columns` are kept where the frame has them, by default all; others are neither copied, computed nor read. An index
-    is left out. Text of pandas, Arrow and Polars is not copied. Lazy frames of Polars and relations of DuckDB are run
-    once, frames of PySpark are collected. `name` is that of the frame in messages.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> with engine("example", accounts=in_memory(pd.DataFrame({"code": ["0400", None]}))) as connection:
-    ...     connection.execute("SELECT code FROM accounts WHERE code IS NOT NULL").fetchall()
-    [('0400',)]
-    """
-    if frame is None:
-        raise ArgumentError(name, "must be a frame: give an empty one if there are no rows")
-    source = frame
-    if isinstance(source, str | Path):
-        file = parquet(source, name)
-        with _parquet_errors(source, name):
-            source = file.to_table(_wanted(file.schema.names, columns))
-    elif is_spark(source):
-        quoted = [f"`{column.replace('`', '``')}`" for column in _wanted(source.columns, columns)]
-        source = source.select(*quoted).toArrow()
-    elif hasattr(source, "collect_schema"):
-        source = source.lazy().select(_wanted(source.collect_schema().names(), columns)).collect()
-    elif isinstance(source, duckdb.DuckDBPyRelation):
-        with engine_errors(name):
-            source = source.select(*map(duckdb.ColumnExpression, _wanted(source.columns, columns))).to_arrow_table()
-    elif isinstance(source, pd.DataFrame) and columns is not None:
-        source = source.loc[:, source.columns.isin(list(columns))]
-    if not isinstance(source, pd.DataFrame | pa.Table):
-        if not hasattr(source, "__arrow_c_stream__") or isinstance(source, pd.Series):
-            raise ArgumentError(name, f"must be {SUPPORTED}, is a {type(source).__name__}")
-        source = pa.table(source)
-    if isinstance(source, pa.Table) and columns is not None:
-        source = source.select([place for place, name in enumerate(source.column_names) if name in columns])
-    return schema.to_arrow(source, name)
-
-
-def parquet(path: str | Path, name: str = "frame") -> ds.Dataset:
-    """Return a Parquet file whose rows are not read yet."""
-    with _parquet_errors(path, name):
-        return ds.dataset(path, format="parquet")
-
-
-@contextlib.contextmanager
-def _parquet_errors(path: str | Path, name: str) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"cannot be read as Parquet ({_first_line(error)})", source=f"{name} {path}") from None
-
-
-def is_spark(frame: Any) -> bool:
-    """Whether a frame is of PySpark, classic or of Spark Connect, which has an attribute of every name."""
-    return type(frame).__module__.startswith("pyspark.sql.")
 
 
 @contextlib.contextmanager
@@ -195,22 +132,6 @@ def engine_errors(task: str) -> Iterator[None]:
             f"{task} could not use the disk ({_first_line(error)}): nothing was changed; free some space in "
             f"{tempfile.gettempdir()} and run it again"
         ) from None
-
-
-def source_of(frame: Any) -> dict[str, Any]:
-    """Return where the rows of a frame came from, as `described` or `attrs` of pandas say; empty where nothing is known."""
-    if isinstance(frame, pa.Table):
-        return dict(json.loads((frame.schema.metadata or {}).get(SOURCE, b"{}")))
-    return dict(frame.attrs.get("bktools", {})) if isinstance(frame, pd.DataFrame) else {}
-
-
-def described(table: pa.Table, source: Mapping[str, Any]) -> pa.Table:
-    """Return an Arrow table that says where its rows came from, as `attrs` of a DataFrame does."""
-    return table.replace_schema_metadata({SOURCE: json.dumps(source, default=str)})
-
-
-def _wanted(has: Collection[str], columns: Collection[str] | None) -> list[str]:
-    return [name for name in has if columns is None or name in columns]
 
 
 def _first_line(error: Exception) -> str:

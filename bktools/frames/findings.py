@@ -1,33 +1,78 @@
-"""Findings by check, as every result shows them: how many there are, and the first one."""
+"""Findings by check, as every result shows them: how many there are, what was found, and of which things."""
 
 from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import pandas as pd
 
 from bktools import views
+from bktools.consoles import INDENT, listed, room
+from bktools.wording import Words
 
 
-def by_check(findings: pd.DataFrame) -> list[tuple[str, str, int, str]]:
-    """Return severity, check, how many findings, and the message of the first; in the order of the findings."""
-    groups = findings.groupby(["severity", "check"], sort=False, observed=True)["message"]
-    counts = groups.agg(["size", "first"]).reset_index()
-    return [(str(severity), str(check), int(size), str(first)) for severity, check, size, first in counts.to_numpy()]
+@dataclass
+class _Group:
+    """The findings that one sentence is about."""
+
+    facts: dict[str, object]
+    count: int = 0
+    about: list[str] = field(default_factory=list)
 
 
-def as_lines(findings: pd.DataFrame) -> list[str]:
-    """Return a line a check, and one that says where all findings are."""
-    lines = [
-        f"{severity:<8}{count:>7,} {check}: {views.short(message)}"
-        for severity, check, count, message in by_check(findings)
-    ]
-    return [*lines, "each with its first finding; all of them are in .findings"] if lines else []
+def by_check(findings: pd.DataFrame, words: Words, section: str) -> Iterator[tuple[str, int, str, str]]:
+    """Yield severity, how many findings, check and sentence: one for one finding, another for several.
+
+    Findings of a check whose sentence would differ, as by their currency, are apart.
+
+    Parameters
+    ----------
+    findings : DataFrame
+        severity, check (code), facts (JSON); about, where it is there, names the things.
+    words : Words
+        The language.
+    section : str
+        The section of the codes in the files of `wording`, such as "account".
+    """
+    if "facts" not in findings.columns:
+        yield from _by_message(findings)
+        return
+    groups: dict[tuple[str, str, str], _Group] = {}
+    abouts = findings["about"] if "about" in findings.columns else [""] * len(findings)
+    for severity, check, facts, about in zip(
+        findings["severity"], findings["check"], findings["facts"], abouts, strict=True
+    ):
+        known = json.loads(facts)
+        said = {name: known[name] for name in sorted(words.facts_of(f"{section}.{check}.many") & known.keys())}
+        group = groups.setdefault((severity, check, json.dumps(said)), _Group(known))
+        group.count += 1
+        group.about += [about] if about else []
+    for (severity, check, _), group in groups.items():
+        form = "one" if group.count == 1 else "many"
+        sentence = words(f"{section}.{check}.{form}", **{**group.facts, "count": group.count})
+        yield severity, group.count, check, ": ".join(filter(None, [sentence, words.listed(group.about)]))
 
 
-def as_html(findings: pd.DataFrame, noun: str, where: str) -> str:
+def _by_message(findings: pd.DataFrame) -> Iterator[tuple[str, int, str, str]]:
+    """Yield the same of findings that have no facts, with the message of the first one."""
+    for (severity, check), messages in findings.groupby(["severity", "check"], sort=False, observed=True)["message"]:
+        yield str(severity), len(messages), str(check), views.short(messages.iloc[0])
+
+
+def as_lines(findings: pd.DataFrame, words: Words, section: str) -> list[str]:
+    """Return a line a check, and one that says where all findings are; they are indented."""
+    rows = [(severity, f"{count:,}", *told) for severity, count, *told in by_check(findings, words, section)]
+    lines = listed(rows, room(), indent=INDENT, to_the_right=[1])
+    return [*lines, f"{INDENT}all of them are in .findings"] if lines else []
+
+
+def as_html(findings: pd.DataFrame, words: Words, section: str, noun: str, where: str) -> str:
     """Return a table with a row a check; `noun` is what is counted, and `where` names the place of the others."""
     rows = [
-        (f"{views.MARKS[severity]} {severity}", count, check, message)
-        for severity, check, count, message in by_check(findings)
+        (f"{views.MARKS[severity]} {severity}", count, check, sentence)
+        for severity, count, check, sentence in by_check(findings, words, section)
     ]
-    headings = ["severity", noun, "check", "the first of them"]
+    headings = ["severity", noun, "check", "finding"]
     return views.table(headings, rows, total=len(rows), where=where, looks=[views.ON_ONE_LINE, "", "", ""])

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.frames.columns import text_of, with_column
-from bktools.frames.engine import in_memory
+from bktools.frames.incoming import in_memory
 from bktools.frames.schema import TEXT
+from bktools.wording import words
+from bktools.wording.numbers import month
 
 # What a person reads first, in this order; then come all other columns, what is to be done, and the identifiers.
 FIRST = (
@@ -18,9 +20,6 @@ FIRST = (
     "employee_name", "cost_centre", "tax_code",
 )  # fmt: skip
 TO_DO = ("severity", "check", "reason", "message", "to_do", "who")
-MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
 IDENTIFIERS = (
     "line", "id", "entry_id", "batch_id", "job_id", "company_id", "category_id", "account_id", "external_id", "employee_id",
 )  # fmt: skip
@@ -51,6 +50,25 @@ def with_names(entries: pa.Table, *, categories: Any = None, accounts: Any = Non
     return entries
 
 
+class Import(NamedTuple):
+    """When a list of accounts was last imported; both are None where nothing says it."""
+
+    # The day, in ISO 8601.
+    day: str | None = None
+    never: bool | None = None
+
+
+def import_of(accounts: pa.Table) -> Import:
+    """Return when a list of accounts was last imported."""
+    if not {"state", "updated_at"} <= {*accounts.column_names}:
+        return Import()
+    states = pc.cast(accounts.column("state"), TEXT)
+    if len(states) and states.null_count == len(states):
+        return Import()
+    last = pc.max(accounts.column("updated_at").filter(pc.equal(states, "IMPORTED"))).as_py()
+    return Import(never=True) if last is None else Import(str(last)[:10])
+
+
 def last_import(accounts: pa.Table | None) -> str:
     """Return when a list of accounts was last imported, in brackets, for messages; empty where the table does not say."""
     if accounts is None or not {"state", "updated_at"} <= {*accounts.column_names}:
@@ -62,29 +80,22 @@ def last_import(accounts: pa.Table | None) -> str:
     return " (no list was imported)" if last is None else f" (last list imported {str(last)[:10]})"
 
 
-def month_and_company(entries: pa.Table) -> str:
+def month_and_company(entries: pa.Table, language: str = "en") -> str:
     """Return the months and the company of entries for a heading, such as "October 2026, company 9b48711b"."""
-    parts = []
+    texts, parts = words(language), []
     if "date" in entries.column_names and pa.types.is_temporal(entries.column("date").type):
         dates = pc.min_max(entries.column("date")).as_py()
-        months = [month_name(f"{date:%Y-%m}") for date in dates.values() if date is not None]
-        parts.append(" to ".join(dict.fromkeys(months)))
+        months = list(dict.fromkeys(f"{date:%Y-%m}" for date in dates.values() if date is not None))
+        if len(months) > 1:
+            parts.append(texts("report.picture.to", first=months[0], last=months[1]))
+        parts += [month(one, language) for one in months] if len(months) == 1 else []
     if "company_id" in entries.column_names:
         companies = [str(company) for company in pc.unique(entries.column("company_id")).to_pylist() if company]
-        parts.append(f"company {companies[0][:8]}" if len(companies) == 1 else f"{len(companies):,} companies")
+        is_one = len(companies) == 1
+        parts.append(
+            texts("report.company", id=companies[0][:8]) if is_one else texts.counted(len(companies), "company")
+        )
     return ", ".join(filter(None, parts))
-
-
-def month_name(month: str) -> str:
-    """Return a month in words.
-
-    Examples
-    --------
-    >>> month_name("2026-10")
-    'October 2026'
-    """
-    year, number = month.split("-")
-    return f"{MONTHS[int(number) - 1]} {year}"
 
 
 def in_reading_order(columns: Iterable[str]) -> list[str]:

@@ -131,7 +131,8 @@ ENTRIES = _schema(
 # Postings of a general ledger as read from a file: debit is positive.
 LEDGER = _schema(
     "account_code text, date date, amount money",
-    "account_name text, currency text, text text, document_number text, voucher_id text, tax_code text, line count",
+    "account_name text, currency text, foreign_amount money, foreign_currency text, text text, document_number text, "
+    "voucher_id text, tax_code text, cost_centre text, line count",
 )
 
 EXPORT_JOBS = _schema(

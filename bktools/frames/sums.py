@@ -16,10 +16,9 @@ import pyarrow.compute as pc
 
 from bktools.caller import name_of
 from bktools.errors import ArgumentError
-from bktools.frames.codes import counted
 from bktools.frames.columns import amounts_of, in_one_scale, text_of, with_column
 from bktools.frames.schema import COUNT, MONEY, TEXT, split_lines
-from bktools.wording.numbers import shown
+from bktools.wording.numbers import counted, shown
 
 NO_CURRENCY = "no currency"
 # Digits of Arrow's widest decimals: no sum of amounts of 38 digits needs more.
@@ -66,7 +65,7 @@ class Valued:
 
 @dataclass(frozen=True)
 class Sum(Valued):
-    """What some entries sum up to, with the words that a person reads.
+    """What some entries sum up to.
 
     `sum["fate"]` is what the entries have in common, one of the `keys`. Of the currencies the company's own is the
     first, then the one with most entries.
@@ -74,7 +73,6 @@ class Sum(Valued):
 
     keys: Mapping[str, Any]
     money: Mapping[str, Money]
-    label: str = ""
 
     def __getitem__(self, name: str) -> Any:
         return self.keys[name]

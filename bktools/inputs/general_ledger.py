@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.caller import can_set, name_of, setting
-from bktools.errors import ArgumentError, UnverifiedTableWarning
+from bktools.errors import ArgumentError, InputError, UnverifiedTableWarning
 from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import amounts, cells, dates, sides, signed_amounts, words
@@ -34,6 +34,8 @@ _LONG = rf"[.,]\d{{{_DECIMALS + 1},}}\D*$"
 # Rows without amounts that a ledger may have, as a share.
 _FEW, _MOST = 0.1, 0.5
 _TEXTS = ("account_code", "account_name", "text", "document_number", "voucher_id", "tax_code")
+# What few ledgers have: a column that is empty is left out.
+_SELDOM = ("cost_centre", "foreign_currency")
 
 
 @proposing("postings")
@@ -60,8 +62,8 @@ def read_general_ledger(
         The file.
     columns : mapping, optional
         Field to heading, for what is not recognised in a table: `account_code`, `account_name`, `date`, `debit`,
-        `credit`, `amount`, `side`, `currency`, `text`, `document_number`, `voucher_id`, `tax_code`, and `rows_with` for a
-        column of which rows that hold nothing in it are left out. An empty heading leaves the field out.
+        `credit`, `amount`, `side`, `currency`, `text`, `document_number`, `voucher_id`, `tax_code`, `cost_centre`, and
+        `rows_with` for a column of which rows that hold nothing in it are left out. An empty heading leaves the field out.
     delimiter : str, optional
         One character, of a table.
     encoding : str, optional
@@ -175,6 +177,9 @@ def _postings(reading: Reading, ledger: Ledger) -> tuple[pa.Table, dict[str, Dec
         reading.problems += contradictions(reading, result["amount"], side="side")
     raise_all(reading.problems, table)
     result |= {field: reading.or_null(field) for field in _TEXTS if field in places}
+    result |= {field: reading.or_null(field) for field in _SELDOM if field in places and not reading.blank(field).all()}
+    if "foreign_currency" in result and "foreign_amount" in places:
+        _read_foreign(reading, ledger)
     if "currency" in places:
         result["currency"] = cells.or_null(cells.trimmed(reading.column("currency")))
     if ledger.currency:
@@ -205,6 +210,22 @@ def _read_amounts(reading: Reading, ledger: Ledger) -> dict[str, Decimal]:
             reading.result["amount"] = amount.cast(pa.decimal128(_DIGITS + 10, amount.type.scale))
             sums = {side: _sum(column) for side, column in zip(("debit", "credit"), both, strict=True)}
     return sums
+
+
+def _read_foreign(reading: Reading, ledger: Ledger) -> None:
+    """Read the amounts in other currencies, which some files write without a sign: it is that of the amount."""
+    result = reading.result
+    try:
+        foreign = pc.abs(_exact(reading.table, reading.places["foreign_amount"], ledger.decimal))
+    except InputError as error:
+        # The amounts in the currency of the books are whole without them.
+        del result["foreign_currency"]
+        reading.notes.append(f"amounts in other currencies are not read: {error}")
+        return
+    is_credit = pc.less(result["amount"], pa.scalar(Decimal(), result["amount"].type))
+    is_there = pa.array(signed_amounts.are_not_zero(foreign) & cells.mask(pc.is_valid(result["foreign_currency"])))
+    signed = pc.if_else(is_credit, pc.negate(foreign), foreign)
+    result["foreign_amount"] = pc.if_else(is_there, signed, pa.scalar(None, foreign.type))
 
 
 def _with_side(reading: Reading, ledger: Ledger, amount: pa.ChunkedArray) -> pa.ChunkedArray:

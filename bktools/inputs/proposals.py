@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, ParamSpec
 import pandas as pd
 
 from bktools.errors import InputError
-from bktools.frames.codes import counted
 from bktools.inputs.cells import as_options, quoted
+from bktools.wording.numbers import counted
 
 _MOST_TRIES, _MOST_SHEETS = 4, 2
 _FIRST, _LAST, _ODD = 3, 2, 3

@@ -12,7 +12,7 @@ from typing import Any
 
 from bktools.caller import setting
 from bktools.contract import rules
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import ArgumentError, InputError, SheetNotFoundError
 from bktools.frames.unpacking import MIB, archive_size
 from bktools.inputs import workbook_process
 from bktools.inputs.heading_row import Head, Row, head_of
@@ -127,9 +127,9 @@ def _parsed(data: bytes, sheet: str | int | None, source: str) -> dict[str, Any]
 
 def _refuse_missing(names: Sequence[str], sheet: str | int | None, source: str) -> None:
     if isinstance(sheet, int) and not 0 <= sheet < len(names):
-        raise InputError(f"there is no sheet {sheet}, positions are 0 to {len(names) - 1}", source=source)
+        raise SheetNotFoundError(f"there is no sheet {sheet}, positions are 0 to {len(names) - 1}", source=source)
     if isinstance(sheet, str) and sheet not in names:
-        raise InputError(f"there is no sheet {sheet!r}; found: {', '.join(map(repr, names))}", source=source)
+        raise SheetNotFoundError(f"there is no sheet {sheet!r}; found: {', '.join(map(repr, names))}", source=source)
 
 
 def _broken(sheet: str, row: int, place: int, what: str) -> Broken:

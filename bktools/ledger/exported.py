@@ -5,81 +5,110 @@ from __future__ import annotations
 from typing import Any
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 
 from bktools.errors import InputError
-from bktools.frames.codes import counted
 from bktools.frames.columns import tables_in_one_scale, with_column, with_missing
-from bktools.frames.engine import engine, in_memory, kept
-from bktools.frames.schema import ENTRY_DATA, split_lines, to_pandas
+from bktools.frames.engine import in_memory
+from bktools.frames.schema import ENTRY_DATA, TEXT, split_lines, to_pandas
+from bktools.wording import Words
 
-# The columns that are compared, each with its noun, what is compared, and the text that is shown.
+# The columns of the file beside those of the journal.
+OF_FILE = "_of_file"
+
+# The columns that are compared, each with the code of its name and the columns whose text is shown, the first that is there.
 COMPARED = {
-    "amount": ("amount", "{}.amount", "{}.amount"),
-    "currency": ("currency", "{}.currency", "{}.currency"),
-    "date": ("date", "{}.date", "{}.date"),
-    "category_id": ("category", "lower({}.category_id)", "coalesce({0}.category_name, {0}.category_id)"),
-    "tax_code": ("tax code", "{}.tax_code", "{}.tax_code"),
-    "supplier": ("supplier", "{}.supplier", "{}.supplier"),
+    "amount": ("amount", ("amount",)),
+    "currency": ("currency", ("currency",)),
+    "date": ("date", ("date",)),
+    "category_id": ("category", ("category_name", "category_id")),
+    "tax_code": ("tax_code", ("tax_code",)),
+    "supplier": ("supplier", ("supplier",)),
 }
-
-# An entry that was sent before the journal kept amounts has all lines of the file.
-JOINED = """
-SELECT {columns}, coalesce(theirs.split_line, ours.split_line) AS split_line,
-    nullif(concat_ws('; ', {changes}), '') AS changed_since_export
-FROM ours LEFT JOIN file_rows AS theirs ON lower(ours.entry_id) = lower(theirs.id)
-    AND (ours.split_line = theirs.split_line OR ours.split_line = 0 AND ours.amount IS NULL)
-ORDER BY ours.no, theirs.split_line
-"""
 
 
 def entries_of_months(
-    exported: pd.DataFrame, postings: pd.DataFrame, month: str | None = None
+    exported: pd.DataFrame, postings: pd.DataFrame, words: Words, month: str | None = None
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the entries of a month, or of the months in the ledger, and a phrase about the others that are left out.
+    """Return the entries of a month, or of the months in the ledger, and a sentence about the others that are left out.
 
     The month of an entry is that of its close, or of its date where the journal has no close.
     """
     months: pd.Series = exported["period"].fillna(exported["date"].dt.strftime("%Y-%m"))
     if month is not None:
         unknown = int(months.isna().sum())
-        phrases = (
-            (f"{counted(unknown, 'entry', 'entries')} without a month: give their file with --entries",)
-            if unknown
-            else ()
-        )
-        return exported[(months == month).fillna(value=False)], phrases
+        without = (words("match.no_month", count=unknown),) if unknown else ()
+        return exported[(months == month).fillna(value=False)], without
     days = postings["date"].dt.strftime("%Y-%m")
     is_covered = months.between(days.min(), days.max()) if len(days) else months.isna()
     is_covered = is_covered.fillna(value=False) | months.isna()
     others = months[~is_covered].value_counts().sort_index()
-    span = f"which has postings of {days.min()} to {days.max()}" if len(days) else "which has no postings"
+    span = {"first": days.min(), "last": days.max()} if len(days) else None
     return exported[is_covered], tuple(
-        f"{count:,} entries of {other}, a month that is not in the ledger, {span}" for other, count in others.items()
+        words(
+            "match.other_month",
+            count=int(count),
+            month=other,
+            span=[f"{span['first']} – {span['last']}"] if span else None,
+        )
+        for other, count in others.items()
     )
 
 
-def with_file(exported: pd.DataFrame, entries: Any) -> pd.DataFrame:
+def with_file(exported: pd.DataFrame, entries: Any, words: Words) -> pd.DataFrame:
     """Return exported entries with the values that the journal lacks, from the file of the entries, by ID and line.
 
     An entry that the journal has without an amount gets all its lines of the file; `document_number` is added where the
     file has one, and `changed_since_export` has each value of the journal beside another one of the file.
     """
     ours, theirs = _numbered(in_memory(exported, "exported")), _numbered(in_memory(entries, "entries"))
-    # The engine would round the finest amount to the decimals of the coarsest.
+    # Decimals are compared in one scale.
     ours, theirs = tables_in_one_scale(_complete(ours), _complete(theirs))
-    columns = [f"ours.{name}" for name in exported.columns if name not in {*ENTRY_DATA, "split_line"}]
-    columns += [f"coalesce(ours.{name}, theirs.{name}) AS {name}" for name in ENTRY_DATA]
-    columns += ["theirs.document_number"] * ("document_number" in theirs.column_names)
-    changes = [
-        f"if({value.format('ours')} <> {value.format('theirs')},"
-        f" concat('{noun} ', {text.format('ours')}, ' → ', {text.format('theirs')}), NULL)"
-        for noun, value, text in COMPARED.values()
-    ]
-    with engine("verify", ours=ours, theirs=theirs) as connection:
-        _refuse_repeated(connection)
-        query = JOINED.format(columns=", ".join(columns), changes=", ".join(changes))
-        return to_pandas(kept(connection, "joined", query))
+    has_documents = "document_number" in theirs.column_names
+    journal, file = (pl.DataFrame(pl.from_arrow(table)) for table in (ours, theirs))
+    key = pl.col("id").str.to_lowercase()
+    file = file.select(
+        "id", "split_line", "no", *ENTRY_DATA, *(["document_number"] if has_documents else []), key=key
+    ).unique(["key", "split_line", *COMPARED], keep="first", maintain_order=True)
+    journal = journal.with_columns(key=pl.col("entry_id").str.to_lowercase())
+    _refuse_repeated(file, journal)
+    # An entry that was sent before the journal kept amounts has all lines of the file.
+    is_bare = pl.col("amount").is_null() & (pl.col("split_line") == 0)
+    by_line = journal.filter(~is_bare).join(
+        file.with_columns(line=pl.col("split_line")), on=["key", "split_line"], how="left", suffix=OF_FILE
+    )
+    by_entry = journal.filter(is_bare).join(
+        file.with_columns(line=pl.col("split_line")), on="key", how="left", suffix=OF_FILE
+    )
+    joined = pl.concat([by_line, by_entry], how="diagonal").sort("no", "line", nulls_last=False)
+    filled = [pl.coalesce(name, f"{name}{OF_FILE}").alias(name) for name in ENTRY_DATA]
+    changes = [_change(words, name) for name in COMPARED]
+    changed = pl.concat_str(changes, separator="; ", ignore_nulls=True)
+    kept = [name for name in exported.columns if name not in {*ENTRY_DATA, "split_line"}]
+    table = joined.select(
+        *kept,
+        *filled,
+        *(["document_number"] if has_documents else []),
+        split_line=pl.coalesce("line", "split_line"),
+        changed_since_export=pl.when(changed.str.len_bytes() > 0).then(changed),
+    ).to_arrow()
+    kinds = {field.name: field.type for field in ours.schema}
+    schema = pa.schema([(name, kinds.get(name, TEXT)) for name in table.column_names])
+    return to_pandas(table.cast(schema))
+
+
+def _change(words: Words, name: str) -> pl.Expr:
+    """Return both values of an entry in words where they differ, null where they do not."""
+    noun, shown = COMPARED[name]
+    before, after = (
+        pl.coalesce(*(pl.col(f"{column}{suffix}").cast(pl.String) for column in shown)) for suffix in ("", OF_FILE)
+    )
+    value, other = pl.col(name), pl.col(f"{name}{OF_FILE}")
+    if name == "category_id":
+        value, other = value.str.to_lowercase(), other.str.to_lowercase()
+    text = pl.format(f"{words.name('field', noun)} {{}} → {{}}", before, after)
+    return pl.when(value != other).then(text)
 
 
 def _numbered(table: pa.Table) -> pa.Table:
@@ -96,20 +125,13 @@ def _complete(table: pa.Table) -> pa.Table:
     return table
 
 
-def _refuse_repeated(connection: Any) -> None:
-    values = ", ".join(COMPARED)
-    rows = connection.execute(
-        f"""
-        CREATE TABLE file_rows AS FROM theirs
-        QUALIFY row_number() OVER (PARTITION BY lower(id), split_line, {values} ORDER BY no) = 1;
-        SELECT id FROM file_rows SEMI JOIN ours ON lower(file_rows.id) = lower(ours.entry_id)
-        GROUP BY lower(id), id, split_line HAVING count(*) > 1 ORDER BY id
-        """
-    ).fetchall()
-    if rows:
-        count = counted(len(rows), "exported entry is", "exported entries are")
+def _refuse_repeated(file: pl.DataFrame, journal: pl.DataFrame) -> None:
+    own = file.join(journal.select("key").unique(), on="key", how="semi")
+    repeated = own.filter(pl.struct("key", "split_line").is_duplicated())["id"].unique().sort()
+    if len(repeated):
+        count = f"{len(repeated):,} exported {'entry is' if len(repeated) == 1 else 'entries are'}"
         raise InputError(
-            f"{count} on several lines with different data, such as {rows[0][0]}: give --split-lines where the lines are"
+            f"{count} on several lines with different data, such as {repeated[0]}: give --split-lines where the lines are"
             " the parts of one entry, otherwise keep the line that was exported",
             source="entries",
         )

@@ -1,215 +1,171 @@
-"""The entries that are not plainly booked: status, differences, and the words of their findings."""
+"""What is found of entries that are not plainly booked: codes with facts, and the sentences that wording makes of them."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
-from decimal import Decimal
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from bktools.frames.schema import COUNT, IN_DOUBT, TEXT
-from bktools.ledger.checks import CHECKS, DIFFERENCES, STATUSES
-from bktools.ledger.columns import UNKNOWN_CURRENCY, Numbers, Sides
-from bktools.ledger.matches import NOBODY, Matches
-from bktools.ledger.steps import BY, BY_DAY
-from bktools.visible import first_of
-from bktools.wording.numbers import shown
+from bktools.findings.check import SEVERITIES
+from bktools.frames.schema import IN_DOUBT, TEXT
+from bktools.ledger.checks import FINDINGS
+from bktools.ledger.inputs import Inputs
+from bktools.ledger.statuses import Reason, Status
+from bktools.ledger.verdict import Verdict
+from bktools.wording import Words
 
-MOST_VOUCHERS = 5
+# Postings that a finding names; the others are counted.
+MOST_POSTINGS = 5
 # How a posting is named, by the columns that the ledger has.
-VOUCHER = {"voucher_id": "voucher {}", "document_number": "document {}", "text": '"{}"', "line": "line {}"}
-NAMELESS = "a posting without voucher, document and text"
-# The columns of an entry that messages name, and its posting's columns in the same row.
+NAMES = ("voucher_id", "document_number", "text", "line")
+# The columns of an entry that sentences name, and those of its posting in the same row.
 NAMED = (
-    "date", "supplier", "description", "account_code", "account_name", "amount", "currency", "state", "batch_id",
-    "job_id", "matched_by", "booked_date", "booked_account_code", "booked_account_name", "booked_amount", "booked_currency",
+    "date", "supplier", "description", "account_code", "account_name", "amount", "currency", "state", "batch_id", "job_id",
+    "cost_centre", "booked_date", "booked_account_code", "booked_account_name", "booked_amount", "booked_currency",
 )  # fmt: skip
-COMPARED = ("account", "amount", "currency", "date")
-# What is said of an entry that is not plainly booked.
-OUTCOME = pa.schema(dict.fromkeys(("status", "differences", "severity", "about", "message", "to_do", "who"), TEXT))
+# What is known of a finding; the sentences stand beside it.
+OUTCOME = pa.schema(dict.fromkeys(("check", "reason", "severity", "who", "facts", "about", "message", "to_do"), TEXT))
 
 
-@dataclass(frozen=True)
-class Equals:
-    """Entries that nothing tells apart, of which some are booked: all of them, and the postings."""
+def found(
+    inputs: Inputs, verdict: Verdict, entries: pa.Table, numbers: np.ndarray, words: Words
+) -> tuple[pa.Table, np.ndarray]:
+    """Return what is found of some entries, by their rows, and their rows: the most severe first.
 
-    entries: list[int]
-    postings: list[int]
+    `entries` are all entries with the columns of their postings.
+    """
+    names = [name for name in NAMED if name in entries.column_names]
+    rows = entries.select(names).take(pa.array(numbers)).to_pylist()
+    cases = [case for number, row in zip(numbers.tolist(), rows, strict=True) for case in _cases(verdict, number, row)]
+    facts = _Facts(inputs, verdict, words)
+    findings = [facts.finding(number, code, row) for number, code, row in cases]
+    order = sorted(
+        range(len(findings)), key=lambda at: (SEVERITIES.index(findings[at]["severity"]), findings[at]["check"], at)
+    )
+    return (
+        pa.Table.from_pylist([findings[at] for at in order], OUTCOME),
+        np.array([cases[at][0] for at in order], dtype=np.int64),
+    )
 
 
-class Evidence:
-    """Everything that a match knows of its entries, for the words of their findings."""
+def _cases(verdict: Verdict, number: int, row: Mapping[str, Any]) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    """Yield the codes of what is found of an entry."""
+    status = Status(int(verdict.status[number]))
+    note = verdict.notes.get(number)
+    if status in (Status.NOT_DECIDED, Status.NOT_COMPARABLE):
+        yield number, note.reason.code if note else Reason.STYLE_UNKNOWN.code, row
+    elif status is Status.MISSING:
+        yield number, "missing_in_doubt" if row.get("state") in IN_DOUBT else "missing", row
+    elif status is Status.ANOTHER_DATE:
+        yield number, "another_date" if _month(row["booked_date"]) == _month(row["date"]) else "another_month", row
+    elif status not in (Status.BOOKED, Status.IN_A_SUM):
+        yield number, status.code, row
+    if number in verdict.other_cost_centres:
+        yield number, "another_cost_centre", row
 
-    def __init__(
-        self,
-        sides: Sides,
-        matched: Matches,
-        ambiguous: Mapping[int, Equals],
-        days: int,
-    ) -> None:
-        self._sides = sides
-        self._matched, self._ambiguous, self._days = matched, ambiguous, days
-        self.first = matched.first()
-        self._sizes = np.bincount(self.first, minlength=1)
-        self._doubles: dict[int, list[int]] = defaultdict(list)
-        for posting in np.flatnonzero(matched.is_double & (matched.entry != NOBODY)).tolist():
-            self._doubles[int(matched.entry[posting])].append(posting)
-        self.first_day, self.last_day = pc.min_max(sides.ledger.column("date")).as_py().values()
-        self._currencies = {*pc.unique(self._sides.postings.column("currency")).to_pylist()}
 
-    def outcomes(self, numbers: Numbers, shown_entries: pa.Table) -> pa.Table:
-        """Return what is said of some entries; `shown_entries` are all entries with the columns of their postings."""
-        names = [name for name in NAMED if name in shown_entries.column_names]
-        rows = shown_entries.select(names).take(pa.array(numbers)).to_pylist()
-        ours = self._sides.entries.select(COMPARED).take(pa.array(numbers)).to_pylist()
-        theirs = self._sides.postings.select(COMPARED).take(or_null(self._matched.posting[numbers])).to_pylist()
-        postings = [self._postings_of(number) for number in numbers.tolist()]
-        vouchers = self._vouchers(dict(zip(self.first[numbers].tolist(), postings, strict=True)))
-        of_entries = [vouchers[first] for first in self.first[numbers].tolist()]
-        cases = zip(numbers.tolist(), of_entries, postings, rows, ours, theirs, strict=True)
-        texts = [_texts(self._words(*case)) for case in cases]
-        return pa.Table.from_pylist([{"status": "booked"}, *texts], OUTCOME)
+def _month(day: Any) -> str:
+    return str(day)[:7]
 
-    def _postings_of(self, number: int) -> list[int]:
-        """Return the posting of an entry and its doubles; of an ambiguous one those of all its equals."""
-        if number in self._ambiguous:
-            return self._ambiguous[number].postings
-        first = int(self.first[number])
-        posting = int(self._matched.posting[first])
-        return [] if posting == NOBODY else [posting, *self._doubles.get(first, [])]
 
-    def _vouchers(self, postings_of: Mapping[int, list[int]]) -> dict[int, str]:
-        """Return where postings are in the ledger, by the first entry of their sum: the same for all its entries."""
-        wanted = sorted({posting for postings in postings_of.values() for posting in postings[:MOST_VOUCHERS]})
-        columns = [name for name in VOUCHER if name in self._sides.ledger.column_names]
-        rows = self._sides.ledger.select(columns).take(pa.array(wanted, COUNT)).to_pylist() if columns else ()
-        named = dict(zip(wanted, map(posting_of, rows), strict=False))
-        vouchers = {}
-        for first, postings in postings_of.items():
-            texts = [named.get(posting, NAMELESS) for posting in postings[:MOST_VOUCHERS]]
-            places = first_of(texts, MOST_VOUCHERS, between="; ", of=len(postings))
-            of_sum = (
-                " (the sum of the voucher's postings, such as net and tax)" if first in self._matched.amount else ""
-            )
-            vouchers[first] = f"{places}{of_sum}"
-        return vouchers
+class _Facts:
+    """The facts of findings, with the places of postings."""
 
-    def _words(
-        self,
-        number: int,
-        vouchers: str,
-        postings: list[int],
-        row: Mapping[str, Any],
-        ours: Mapping[str, Any],
-        theirs: Mapping[str, Any],
-    ) -> dict[str, Any]:
-        """Return the words of an entry by name, and which statuses fit.
+    def __init__(self, inputs: Inputs, verdict: Verdict, words: Words) -> None:
+        self._inputs, self._verdict, self._words = inputs, verdict, words
+        self._names: dict[str, list[str]] = {}
 
-        `row` has the entry and its posting as people see them; `ours` and `theirs` have the columns that are compared.
-        """
-        first, equals = int(self.first[number]), self._ambiguous.get(number, Equals([], []))
-        bookings = 0 if equals.entries else len(postings)
-        total = self._matched.total.get(first) if bookings else None
-        is_sum = total is not None
-        has_amounts = ours["amount"] is not None and ours["currency"] == theirs["currency"]
-        is_elsewhere = first in self._matched.elsewhere if is_sum else ours["account"] != theirs["account"]
-        has_days = None not in (ours["date"], theirs["date"]) and (not is_sum or BY[self._matched.by[number]] == BY_DAY)
-        booked = self._matched.amount.get(first, theirs["amount"])
-        why = "" if bookings else self._why(ours)
-        differs = {
-            "another_amount": has_amounts and booked != (total if is_sum else ours["amount"]),
-            "another_account": bookings > 0 and is_elsewhere,
-            "another_date": has_days and ours["date"] != theirs["date"],
-            "booked_twice": bookings > 1,
-        }
-        fits = differs | {
-            "booked": True,
-            "in_a_sum": is_sum and not any(differs.values()),
-            "not_comparable": why != "",
-            "ambiguous": len(equals.entries) > 0,
-            "missing": not (bookings or why or equals.entries),
-            "has_other_currency": row["booked_amount"] is not None and not has_amounts,
-        }
-        currency, day, job = (row.get(name) for name in ("currency", "date", "job_id"))
-        of_sum = f"{money_of(total, currency)} ({row['matched_by']}, {self._sizes[first]} entries)"
-        if fits["in_a_sum"]:
-            # These may be nearly all entries, and nothing else is said of them.
-            return fits | {"expected": of_sum, "vouchers": vouchers}
-        batch, money = row.get("batch_id") or "unknown", money_of(row.get("amount"), currency)
-        missing_equal = len(equals.entries) - len(equals.postings)
-        return fits | {
-            "about": ", ".join(
-                filter(None, [str(day or ""), _line(row.get("supplier") or row.get("description")), money])
-            ),
-            "account": account_of(row) if "account_code" in self._sides.compared else "any account",
-            "batch": batch,
+    def finding(self, number: int, code: str, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a finding with its sentences."""
+        verdict, words = self._verdict, self._words
+        severity, who = FINDINGS[code]
+        note = verdict.notes.get(number)
+        own = int(verdict.posting[number])
+        postings = [*([own] if own >= 0 else []), *(note.postings if note else ())]
+        facts = {
+            "amount": _text(row.get("amount")),
+            "currency": row.get("currency"),
+            "date": _text(row.get("date")),
+            "account": account_of(row),
+            "booked_amount": _text(row.get("booked_amount")),
+            "booked_date": _text(row.get("booked_date")),
             "booked_account": account_of(row, "booked_"),
-            "booked_date": str(row["booked_date"]),
-            "booked_equal": len(postings),
-            "booked_money": money_of(row["booked_amount"], row.get("booked_currency")),
-            "bookings": bookings,
-            "date": str(day or "an unknown day"),
-            "days": self._days,
-            "equal": len(equals.entries),
-            "expected": of_sum if is_sum else money,
-            "is_early": self.last_day is None or (day is not None and self.last_day < day),
-            "is_in_another_month": str(row["booked_date"])[:7] != str(day)[:7],
-            "is_in_doubt": row.get("state") in IN_DOUBT,
-            "job": f"job {job}" if job else f"the job of batch {batch}",
-            "ledger_until": str(self.last_day or "no day"),
-            "missing_equal": f"{missing_equal} of them {'is' if missing_equal == 1 else 'are'} missing",
-            "money": money,
-            "vouchers": vouchers,
-            "why": why,
+            "job": row.get("job_id"),
+            "batch": row.get("batch_id"),
+            "of_batch": None if row.get("job_id") else row.get("batch_id"),
+            "cost_centre": row.get("cost_centre"),
+            "booked_cost_centre": verdict.other_cost_centres.get(number),
+            "difference": self._difference(number, row, note.difference if note else None),
+            "places": places_of(self._inputs.ledger, postings, words) or None,
+        }
+        own_facts = {name: facts[name] for name in self._named_by(code)}
+        return {
+            "check": Status(int(verdict.status[number])).code if code != "another_cost_centre" else code,
+            "reason": code,
+            "severity": severity,
+            "who": who,
+            "facts": json.dumps(own_facts, ensure_ascii=False),
+            "about": about(row, words),
+            "message": words(f"ledger.{code}.one", **facts),
+            "to_do": words(f"ledger.{code}.do", **facts),
         }
 
-    def _why(self, ours: Mapping[str, Any]) -> str:
-        """Return why an entry without a posting cannot be compared, "" where it can."""
-        unknown = next((name for name in ("amount", "date") if ours[name] is None), None)
-        if unknown:
-            return f"its {unknown} is unknown here"
-        is_foreign = self._currencies and ours["currency"] not in self._currencies
-        return f"the ledger is in {', '.join(sorted(self._currencies - {UNKNOWN_CURRENCY}))}" if is_foreign else ""
+    def _named_by(self, code: str) -> list[str]:
+        """Return the facts that the sentences of a code name."""
+        if code not in self._names:
+            forms = (self._words.facts_of(f"ledger.{code}.{form}") for form in ("one", "do"))
+            self._names[code] = sorted(frozenset().union(*forms))
+        return self._names[code]
+
+    def _difference(self, number: int, row: Mapping[str, Any], units: int | None) -> str | None:
+        """Return how far a group, or a posting, is off, with the sign of the entries."""
+        if units is not None:
+            return self._verdict.money(units)
+        if Status(int(self._verdict.status[number])) is Status.ANOTHER_AMOUNT and row.get("amount") is not None:
+            return str(row["booked_amount"] - row["amount"])
+        return None
 
 
-def _texts(words: Mapping[str, Any]) -> dict[str, str | None]:
-    """Return the outcome of an entry, with the columns of OUTCOME, by its words."""
-    status = next(status for status in reversed(STATUSES) if words[status])
-    differences = "; ".join(text.format_map(words) for name, text in DIFFERENCES.items() if words[name])
-    outcome = {"status": status, "differences": differences or None}
-    check = next((check for check in CHECKS if check.status == status and words[check.where]), None)
-    if check is None:
-        return outcome
-    said = {name: getattr(check, name).format_map(words) for name in ("message", "to_do")}
-    return outcome | said | {"about": words["about"], "severity": check.severity, "who": check.who}
+def places_of(
+    ledger: pa.Table, postings: Sequence[int], words: Words, *, most: int = MOST_POSTINGS, names: int = len(NAMES)
+) -> list[str]:
+    """Return where the first of some postings are in the ledger, in words, by the first names that each has."""
+    columns = [name for name in NAMES if name in ledger.column_names]
+    first = pa.array(postings[:most], pa.int64())
+    rows = ledger.select(columns).take(first).to_pylist() if columns else [{}] * len(first)
+    return [place_of(row, words, names) for row in rows]
 
 
-def or_null(numbers: Numbers) -> pa.Array:
-    """Return numbers of rows for Arrow's `take`: null for NOBODY."""
-    return pa.array(numbers, COUNT, mask=numbers == NOBODY)
+def place_of(row: Mapping[str, Any], words: Words, names: int = len(NAMES)) -> str:
+    """Return where a posting is in the ledger, by the first names that it has."""
+    named = [words(f"posting.{name}", value=_line(row[name])) for name in NAMES if row.get(name) not in (None, "")]
+    return ", ".join(named[:names]) or words("posting.nameless")
 
 
-def posting_of(row: Mapping[str, Any]) -> str:
-    """Return where a posting is in the ledger."""
-    named = [form.format(_line(row[name])) for name, form in VOUCHER.items() if row.get(name) not in (None, "")]
-    return ", ".join(named) or NAMELESS
+def about(row: Mapping[str, Any], words: Words) -> str:
+    """Return the entry in a few words: its day, its supplier or text, its amount."""
+    money = (
+        words("posting.money", amount=row["amount"], currency=row.get("currency"))
+        if row.get("amount") is not None
+        else ""
+    )
+    return ", ".join(
+        filter(None, [_text(row.get("date")), _line(row.get("supplier") or row.get("description")), money])
+    )
+
+
+def account_of(row: Mapping[str, Any], prefix: str = "") -> str | None:
+    """Return the code and name of an account; a prefix is that of their columns."""
+    names = [_line(row.get(f"{prefix}{name}")) for name in ("account_code", "account_name")]
+    return " ".join(filter(None, names)) or None
 
 
 def _line(value: object) -> str:
     return "" if value is None else " ".join(str(value).split())
 
 
-def money_of(amount: Decimal | int | None, currency: str | None) -> str:
-    """Return an amount with its currency, in words where it is unknown."""
-    return "an unknown amount" if amount is None else f"{_line(currency)} {shown(amount, currency)}".strip()
-
-
-def account_of(row: Mapping[str, Any], prefix: str = "") -> str:
-    """Return the code and name of an account; a prefix is that of their columns."""
-    names = [_line(row.get(f"{prefix}{name}")) for name in ("account_code", "account_name")]
-    return " ".join(filter(None, names)) or "no account"
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)

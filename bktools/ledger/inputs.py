@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.caller import name_of
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
 from bktools.frames.columns import (
@@ -22,10 +23,13 @@ from bktools.frames.engine import in_memory
 
 # What each column that is used must be, by frame, in the words of `frames.columns.KINDS`.
 TEXTS = ("entry_id", "batch_id", "company_id", "state", "account_code", "currency", "supplier", "description")
+POSTING_TEXTS = (
+    "account_code", "currency", "text", "document_number", "voucher_id", "foreign_currency", "cost_centre",
+)  # fmt: skip
+DATE_AND_AMOUNT = {"date": "a date", "amount": "an exact number"}
 USED: Mapping[str, Mapping[str, str]] = {
-    "exported": dict.fromkeys((*TEXTS, "document_number"), "text") | {"date": "a date", "amount": "an exact number"},
-    "ledger": dict.fromkeys(("account_code", "currency", "text", "document_number", "voucher_id"), "text")
-    | {"date": "a date", "amount": "an exact number"},
+    "exported": dict.fromkeys((*TEXTS, "document_number", "tax_code", "cost_centre"), "text") | DATE_AND_AMOUNT,
+    "ledger": dict.fromkeys(POSTING_TEXTS, "text") | DATE_AND_AMOUNT | {"foreign_amount": "an exact number"},
 }
 # The columns that each frame must have, without gaps, and the function that returns such a frame.
 REQUIRED = {
@@ -35,7 +39,7 @@ REQUIRED = {
 
 # The columns that a match adds to the entries, besides those of the posting: of these names an entry has no others.
 ADDED = (
-    "matched_by", "score", "status", "bookings", "differences", "check", "severity", "about", "message", "to_do", "who",
+    "matched_by", "status", "bookings", "differences", "check", "reason", "severity", "about", "message", "to_do", "who", "facts",
 )  # fmt: skip
 OF_POSTING = "booked_"
 
@@ -58,8 +62,11 @@ class Inputs:
         return self.ledger.schema.field("amount").type
 
 
-def read(exported: Any, ledger: Any) -> Inputs:
-    """Return both frames as Arrow tables; raise when one cannot be matched."""
+def read(exported: Any, ledger: Any, *, are_sent: bool = True) -> Inputs:
+    """Return both frames as Arrow tables; raise when one cannot be matched.
+
+    Of entries that `are_sent` those of batches that were not sent are left out.
+    """
     entries, postings = _table(exported, "exported"), _table(ledger, "ledger")
     if "entry_id" not in entries.column_names and "id" in entries.column_names:
         names = ["entry_id" if name == "id" else name for name in entries.column_names]
@@ -71,7 +78,7 @@ def read(exported: Any, ledger: Any) -> Inputs:
     entries, postings = tables_in_one_scale(_checked(entries, "exported"), _checked(postings, "ledger"))
     if postings.schema.field("amount").type.bit_width > schema.MONEY.bit_width:
         raise InputError(f"the amounts need more than {schema.DIGITS} digits", source="exported and ledger")
-    entries, left_out = _sent(entries)
+    entries, left_out = _sent(entries) if are_sent else (entries, [])
     _refuse_companies(entries)
     compared = frozenset(
         name for name in postings.column_names if has_values(entries, name) and has_values(postings, name)
@@ -145,3 +152,19 @@ def _not_compared(entries: pa.Table, postings: pa.Table) -> list[str]:
 def has_values(table: pa.Table, name: str) -> bool:
     """Whether a table has a column with a value; the journal has all columns, empty ones, too."""
     return name in table.column_names and (not len(table) or table.column(name).null_count < len(table))
+
+
+def explained_rows(inputs: Inputs, explained: Sequence[str]) -> list[int]:
+    """Return the rows of the postings of vouchers, or documents, that a person has looked up."""
+    wanted = {" ".join(name.split()): name for name in explained}
+    rows: set[int] = set()
+    for number, name in wanted.items():
+        own = {
+            row
+            for column in ("voucher_id", "document_number") if has_values(inputs.ledger, column)
+            for row, value in enumerate(inputs.ledger.column(column).to_pylist()) if value and " ".join(value.split()) == number
+        }  # fmt: skip
+        if not own:
+            raise ArgumentError(name_of("explained"), "must name a voucher or a document of the ledger", name)
+        rows |= own
+    return sorted(rows)

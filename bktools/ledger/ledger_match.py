@@ -6,18 +6,18 @@ import dataclasses
 import datetime as dt
 import functools
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import pandas as pd
 
 from bktools import views
-from bktools.consoles import readable
-from bktools.frames import codes
+from bktools.consoles import INDENT, readable
 from bktools.frames.findings import as_html, as_lines
 from bktools.frames.results import Result
 from bktools.frames.schema import IN_DOUBT, to_arrow
 from bktools.frames.sums import NOTHING, money_of
 from bktools.ledger.checks import ARRIVED, STATUSES
-from bktools.wording.numbers import shown
+from bktools.wording import Words
 
 # The sums of an open account, with their names.
 TOTALS = {
@@ -37,20 +37,22 @@ class LedgerMatch(Result):
     Attributes
     ----------
     entries : DataFrame
-        One row per entry: its own columns; `status` (booked, in_a_sum, missing, booked_twice, another_amount,
-        another_account, another_date, ambiguous, not_comparable); its posting as
-        booked_date, booked_account_code, booked_amount, booked_text, booked_document_number, booked_voucher_id, booked_line
-        and so on, for each entry of a sum the same; `bookings` (how often it is booked); `matched_by`; `score` (similarity of the texts, 0 to 100, where they were compared);
+        One row per entry: its own columns; `status` (booked, in_a_sum, another_date, not_comparable, another_account,
+        another_amount, booked_twice, reversed, not_decided, missing); its posting as booked_date, booked_account_code,
+        booked_amount (with its tax), booked_text, booked_document_number, booked_voucher_id, booked_line and so on, for each
+        entry of a sum the first one; `bookings` (how often it is booked, after what takes it back); `matched_by`;
         `differences`; to_do and who.
     findings : DataFrame
         One row per entry that is not plainly booked, most severe first: check (its status), severity (error, warning,
-        info), about, message, to_do, who, and the columns of `entries`.
+        info), about, message, to_do, who, reason (why it has the status), the columns of `entries`, and facts.
     unchecked : tuple of str
         What was not compared, and why.
     not_from_export : int
-        How many postings on the entries' accounts, in their months, are matched with no entry.
+        How many postings on the entries' accounts, in their months, are of no entry.
     ledger_from, ledger_until : date
         First and last day of the postings; None for an empty ledger.
+    habits : dict
+        How the ledger books: style, lag (days), explained (percent), is_known, is_net, tax_rates, sign, currency.
 
     Notes
     -----
@@ -75,6 +77,8 @@ class LedgerMatch(Result):
     not_from_export: int
     ledger_from: dt.date | None
     ledger_until: dt.date | None
+    habits: Mapping[str, Any]
+    words: Words
     # Tables that are computed on first use.
     _listed: Mapping[str, Callable[[], pd.DataFrame]]
 
@@ -114,8 +118,10 @@ class LedgerMatch(Result):
         return set(self.counts) <= ARRIVED
 
     def __repr__(self) -> str:
-        lines = [*self.sums, *as_lines(self._named), *self.remarks, *self.account_lines(".open_accounts")]
-        return readable("\n  ".join([self.headline, *lines]))
+        others = [*self.remarks, *self.account_lines(".open_accounts")]
+        findings = as_lines(self._named, self.words, "ledger")
+        sums, others = ([INDENT + line for line in lines] for lines in (self.sums, others))
+        return readable("\n".join([self.headline, *sums, *findings, *others]))
 
     def _repr_html_(self) -> str:
         money, rows, right = self._money(), self._open_rows(), views.TO_THE_RIGHT
@@ -124,7 +130,7 @@ class LedgerMatch(Result):
         parts = [
             views.heading(self.headline),
             views.table(["currency", "exported", "booked once", "missing"], money, total=len(money), looks=of_money),
-            as_html(self._named, "entries", ".findings"),
+            as_html(self._named, self.words, "ledger", "entries", ".findings"),
             views.table(headings, rows, total=len(rows), where=".open_accounts", looks=of_totals),
             views.table([""], [[line] for line in self.remarks], total=len(self.remarks)),
         ]
@@ -133,16 +139,29 @@ class LedgerMatch(Result):
     @property
     def headline(self) -> str:
         """One line: the days of the ledger, and how many entries have each status."""
-        counts = self.counts
-        numbers = ", ".join(
-            f"{counts[status]:,} {codes.sentence(status)}" for status in codes.WORDS if status in counts
+        parts = [self.words("match.count", count=count, status=status) for status, count in self.counts.items()]
+        return self.words(
+            "match.headline",
+            span=f"{self.ledger_from} – {self.ledger_until}" if self.ledger_from else None,
+            entries=len(self.entries),
+            counts=", ".join(parts) or self.words("match.none"),
+            others=self.not_from_export or None,
         )
-        period = f", {self.ledger_from} to {self.ledger_until}" if self.ledger_from else " without postings"
-        others = (
-            f"; {codes.counted(self.not_from_export, 'posting')} not from an export" if self.not_from_export else ""
+
+    @property
+    def style(self) -> str:
+        """One line: how the ledger books entries, such as sums by account and day, net of tax; or that it is not known."""
+        habits = self.habits
+        if not habits["is_known"]:
+            return self.words("match.unknown", explained=habits["explained"])
+        return self.words(
+            "match.style",
+            style=habits["style"],
+            explained=habits["explained"],
+            net=habits["tax_rates"] if habits["is_net"] else None,
+            lag=habits["lag"] or None,
+            reversed=True if habits["sign"] < 0 else None,
         )
-        entries = codes.counted(len(self.entries), "exported entry", "exported entries")
-        return f"Ledger{period}: {entries}: {numbers or 'none'}{others}"
 
     def _money(self) -> list[tuple[str, ...]]:
         """Return by currency the amounts that were exported, booked once, and missing."""
@@ -152,42 +171,42 @@ class LedgerMatch(Result):
         frames = (self.entries, self.entries[status.isin(ARRIVED)], self.entries[status == "missing"])
         exported, *others = (money_of(to_arrow(frame[["amount", "currency"]])) for frame in frames)
         return [
-            (currency, *(shown(sums.get(currency, NOTHING).amount or 0, currency) for sums in (exported, *others)))
+            (
+                currency,
+                *(self.words.amount(sums.get(currency, NOTHING).amount or 0, currency) for sums in (exported, *others)),
+            )
             for currency in sorted(exported)
         ]
 
     @property
     def sums(self) -> list[str]:
         """A line for each currency: the amounts exported, booked once, and missing."""
-        return [
-            f"{currency}: {exported} exported, {booked} booked once, {missing} missing"
-            for currency, exported, booked, missing in self._money()
-        ]
+        names = ("currency", "exported", "booked", "missing")
+        return [self.words("match.money", **dict(zip(names, row, strict=True))) for row in self._money()]
 
     @property
     def remarks(self) -> list[str]:
-        """A line for sums, split entries, entries that changed, batches in doubt, and columns that are not compared."""
-        entries = self.entries
-        lines = []
+        """A line for the style, sums, split entries, entries that changed, batches in doubt, and what is not compared."""
+        entries, words = self.entries, self.words
+        lines = [self.style] if len(entries) else []
         in_sums = entries[entries["status"] == "in_a_sum"]
         if len(in_sums):
             kinds = in_sums["matched_by"].value_counts().sort_index()
-            lines.append("in a sum: " + ", ".join(f"{count:,} entries by {kind}" for kind, count in kinds.items()))
+            parts = [words("match.in_sum", count=int(count), how=kind) for kind, count in kinds.items()]
+            lines.append(words("match.in_sums", sums=", ".join(parts)))
         split = entries[entries["split_line"].fillna(0) > 0] if "split_line" in entries else entries[:0]
         if len(split):
-            split_entries = codes.counted(split["entry_id"].nunique(), "entry", "entries")
-            lines.append(f"split: {split_entries} with {len(split):,} lines; each line is compared by itself")
+            lines.append(words("match.split", entries=split["entry_id"].nunique(), count=len(split)))
         if "changed_since_export" in entries:
             changed = entries.dropna(subset="changed_since_export")
-            lines += [f"changed since export: {entry}: {change}" for entry, change in _changes(changed.head(SHOWN))]
-            lines += [f"changed since export: {len(changed) - SHOWN:,} more"] if len(changed) > SHOWN else []
+            lines += [
+                words("match.changed", about=entry, change=change) for entry, change in _changes(changed.head(SHOWN))
+            ]
+            lines += [words("match.more_changed", count=len(changed) - SHOWN)] if len(changed) > SHOWN else []
         if {"state", "batch_id"} <= {*entries}:
             counts = entries.loc[entries["state"].isin(IN_DOUBT), "batch_id"].value_counts(sort=False)
-            proof = "bktools verify says whether the ledger proves it"
-            lines += [
-                f"outcome unknown: batch {batch} with {count:,} entries: {proof}" for batch, count in counts.items()
-            ]
-        return [*lines, *(f"not compared: {phrase}" for phrase in self.unchecked)]
+            lines += [words("match.in_doubt", batch=batch, count=int(count)) for batch, count in counts.items()]
+        return [*lines, *(words("match.not_compared", what=phrase) for phrase in self.unchecked)]
 
     def _open_rows(self) -> list[tuple[str, ...]]:
         """Return the open accounts as text: account, month and currency, then the sums of TOTALS, "" for zero."""
@@ -197,7 +216,10 @@ class LedgerMatch(Result):
                 " ".join(str(row[name]) for name in names if not pd.isna(row[name]))
                 for names in (("account_code", "account_name"), ("month",), ("currency",))
             )
-            sums = ["" if pd.isna(row[name]) or not row[name] else shown(row[name], currency) for name in TOTALS]
+            sums = [
+                "" if pd.isna(row[name]) or not row[name] else self.words.amount(row[name], currency or None)
+                for name in TOTALS
+            ]
             rows.append((account or "no account", month, currency, *sums[:-1], sums[-1] or "an unknown amount"))
         return rows
 

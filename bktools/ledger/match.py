@@ -2,44 +2,59 @@
 
 from __future__ import annotations
 
-from typing import Any, SupportsIndex
+from collections.abc import Sequence
+from typing import Any
 
 from bktools.caller import name_of
-from bktools.contract import rules
-from bktools.frames.engine import engine
-from bktools.ledger.columns import comparable
-from bktools.ledger.inputs import read
+from bktools.errors import ArgumentError
+from bktools.ledger.inputs import explained_rows, read
 from bktools.ledger.ledger_match import LedgerMatch
-from bktools.ledger.matches import matches
+from bktools.ledger.sides import refuse_repeated, sides_of
+from bktools.ledger.steps import Grain
 from bktools.ledger.tables import result
+from bktools.ledger.verdict import verdict_of
+from bktools.wording import words
 
-# Days between an entry and its posting: an ERP books what it received within a week.
-DAYS = 7
-MOST_DAYS = 366
+STYLES = tuple(grain.code for grain in Grain)
 
 
-def match_ledger(exported: Any, ledger: Any, *, days: SupportsIndex = DAYS) -> LedgerMatch:
+def match_ledger(
+    exported: Any,
+    ledger: Any,
+    *,
+    style: str | None = None,
+    reverse_sign: bool | None = None,
+    explained: Sequence[str] = (),
+    language: str = "en",
+) -> LedgerMatch:
     """Compare every exported entry with the postings of the accounting system's general ledger.
 
-    Entries are matched one to one, exact matches first: a posting that names the entry's ID in its document number or
-    text, whatever else differs; the entry's document number; account, amount and date; the sum of a voucher (net and
-    tax, or several cost centres); sums of whole groups of entries (a document, account and day, batch and account,
-    account and month), with everything that was exported under that key; another date within some days; then one
-    difference in account or amount on the same day, where the texts are similar. Equal entries of which only some are booked are ambiguous: nothing is guessed.
+    The ledger is explained from the top down: its habits first (which side costs are on, its currency, the accounts of
+    tax and of creditors, and whether it has one posting for each entry, or sums by supplier, day, document, batch or month),
+    then totals that agree to the cent, then groups that are off, then single entries. A difference is explained only
+    where one explanation is possible, and `missing` is a proof: the style is known, the ledger covers the days, and no
+    free posting could hold the entry. What is neither shown nor disproved is `not_decided`, with the postings to look at.
 
     Parameters
     ----------
     exported : DataFrame
         One row per entry, and per line of a split one, as `load_export_jobs(entries=True)` returns it: entry_id or id;
         optional split_line, batch_id, state, date, amount (exact, a refund is negative), currency, account_code, supplier,
-        description, document_number, and names. Entries of batches that were not sent are left out. A column that is
-        missing is not compared. A column named as one of the result's, such as status, is replaced.
+        description, document_number, tax_code, cost_centre, and names. Entries of batches that were not sent are left
+        out. A column that is missing is not compared. A column named as one of the result's, such as status, is replaced.
     ledger : DataFrame
         One row per posting, as `read_general_ledger` returns it: account_code, date, amount (exact, debit is positive);
-        optional currency, text, document_number, voucher_id, account_name, line.
-    days : int
-        How many days a posting may be dated before or after its entry, 0 to 366. Default: 7. A posting that names the
-        entry may have any date.
+        optional currency, foreign_amount and foreign_currency, text, document_number, voucher_id, account_name,
+        cost_centre, line.
+    style : str, optional
+        What has one posting, where the ledger does not show it: "entry", "supplier_day", "account_day", "document",
+        "batch" or "month".
+    reverse_sign : bool, optional
+        Whether credits of the ledger are costs. By default the side on which the entries' accounts have most.
+    explained : sequence of str
+        Vouchers, or documents, that a person has looked up: they hold none of the entries that are not found.
+    language : str
+        Of the sentences: "en" or "de".
 
     Each frame is a pandas, pyarrow, Polars or DuckDB frame, or the path of a Parquet file. None is changed.
 
@@ -51,18 +66,15 @@ def match_ledger(exported: Any, ledger: Any, *, days: SupportsIndex = DAYS) -> L
     Raises
     ------
     ArgumentError
-        When a frame is of another kind or of several companies, or `days` is out of range.
+        When a frame is of another kind or of several companies, or an argument is not what it must be.
     InputError
         When a column is missing, of a wrong type or has gaps, an entry is there twice, or a file cannot be read.
-    OutOfMemoryError, StorageError
-        When the frames need more memory, or more disk space, than there is.
 
     Notes
     -----
-    An amount in a currency that no posting has cannot be compared with the books' own currency: such an entry is
-    "not_comparable" unless a posting names it. A voucher's sum is that of one side, when one account of it is one that
-    entries have. Texts are similar from 70 of 100 (rapidfuzz, token set ratio), and tell equal entries apart when one
-    is 10 above the other. Interface, sections 3 and 4.2: the service cannot say what became of a job.
+    A text orders equal candidates and refuses none on the same account. Amounts in a currency that the ledger does not
+    have are compared at the rates at which it books several of them, closer than chance. Interface, sections 3 and 4.2:
+    the service cannot say what became of a job.
 
     Examples
     --------
@@ -73,12 +85,20 @@ def match_ledger(exported: Any, ledger: Any, *, days: SupportsIndex = DAYS) -> L
     >>> entries["date"] = pd.to_datetime(["2026-10-03", "2026-10-05"])
     >>> entries["amount"] = pd.array([Decimal("800.00"), Decimal("42.50")], dtype=money)
     >>> postings = entries.rename(columns={"description": "text"}).head(1).assign(voucher_id="A 1")
-    >>> match = match_ledger(entries, postings)
+    >>> later = postings.assign(date=pd.Timestamp("2026-11-30"), account_code="1930", voucher_id="A 2")
+    >>> match = match_ledger(entries, pd.concat([postings, later]))
     >>> match.entries[["entry_id", "status", "booked_voucher_id"]].fillna("").values.tolist()
     [['e1', 'booked', 'A 1'], ['e2', 'missing', '']]
     """
-    days = rules.whole_number(name_of("days"), days, largest=MOST_DAYS)
-    frames = read(exported, ledger)
-    with engine("match_ledger", exported=frames.exported, ledger=frames.ledger) as connection:
-        sides = comparable(connection, frames)
-        return result(connection, sides, matches(connection, sides, days), days)
+    if style is not None and style not in STYLES:
+        raise ArgumentError(name_of("style"), f"must be one of {', '.join(STYLES)}", style)
+    inputs = read(exported, ledger)
+    refuse_repeated(inputs.exported)
+    sides = sides_of(inputs)
+    verdict = verdict_of(
+        sides,
+        grain=None if style is None else Grain[style.upper()],
+        sign=None if reverse_sign is None else (-1 if reverse_sign else 1),
+        explained=explained_rows(inputs, explained),
+    )
+    return result(inputs, sides, verdict, words(language))

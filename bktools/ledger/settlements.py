@@ -1,36 +1,38 @@
 """The evidence of a ledger about batches with an unknown outcome, for the person who records the outcome.
 
-Each batch is matched twice, as if it was booked and as if it was not. An outcome is proposed only when one of the two
-fits and the other does not.
+The verdict is made with a batch and without it. An outcome is proposed only when one of the two fits and the other does
+not, in a ledger that is whole for the question and shows an earlier batch that was accepted.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
+import polars as pl
 
-from bktools.caller import name_of
-from bktools.errors import ArgumentError
-from bktools.frames.codes import counted, sentence
 from bktools.frames.schema import IN_DOUBT
-from bktools.ledger.findings import account_of, money_of, posting_of
-from bktools.ledger.ledger_match import LedgerMatch
-from bktools.ledger.match import DAYS, match_ledger
-from bktools.ledger.steps import BY_DAY
-from bktools.visible import first_of
+from bktools.ledger.findings import account_of, place_of, places_of
+from bktools.ledger.inputs import Inputs, explained_rows, read
+from bktools.ledger.sides import Sides, sides_of
+from bktools.ledger.statuses import Status
+from bktools.ledger.steps import Grain
+from bktools.ledger.verdict import FOUND, Verdict, verdict_of
+from bktools.wording import Words, words
 
 # An entry with one of these is booked once.
-ARRIVED = {"booked", "another_date", "in_a_sum"}
-# Columns of the groups in which accounting systems sum entries up.
-GROUPS = (("batch",), ("batch", "account"), ("document",), ("account", "date"), ("account", "month"))
+ARRIVED = (Status.BOOKED, Status.ANOTHER_DATE, Status.IN_A_SUM)
+# Columns of the groups in which accounting systems sum entries up: entries of a batch that sum up to zero show nothing.
+GROUPS = (("batch",), ("batch", "home"), ("document", "home"), ("day", "home"), ("month", "home"))
 # An accounting system may date its postings before the entries, by so many days.
-EARLIER = dt.timedelta(days=31)
-# With more other batches in doubt nothing is decided: each one doubles the number of comparisons.
+EARLIER = 31
+# With more other batches in doubt nothing is decided: each one doubles the number of verdicts.
 MOST_UNRESOLVED = 3
 SHOWN = 10
 
@@ -52,7 +54,9 @@ class Settlement:
     # "accepted" where each of its entries is booked once, alone or in a sum; "released" where it is proven that none
     # is; None where the ledger does not decide it.
     outcome: str | None
-    # The evidence, for a journal that keeps it; where nothing is decided, the reason and what to do.
+    # Why, as a code with facts, and in words for a journal that keeps them.
+    reason: str
+    facts: Mapping[str, Any]
     text: str
     # The postings to look at, where nothing is decided.
     postings: tuple[str, ...] = ()
@@ -64,271 +68,340 @@ def settlements(
     sendings: Mapping[str, Sending],
     *,
     explained: Sequence[str] = (),
-    days: int = DAYS,
+    exported_at: dt.date | None = None,
+    language: str = "en",
 ) -> list[Settlement]:
     """Return the evidence of a ledger about each batch with an unknown outcome: those of `sendings`.
 
     `exported` has every exported entry of the company; `explained` names vouchers, or documents, that a person has
-    looked up: they hold no entry of a batch in doubt.
+    looked up: they hold no entry of a batch in doubt. `exported_at` is the day on which the ledger was exported, by
+    default today: postings of later days are planned, and show nothing.
     """
     batches = sorted(set(sendings) & set(exported["batch_id"]))
     if not batches:
         return []
-    evidence = _Evidence(exported, ledger, explained, days)
+    evidence = _Evidence(exported, ledger, explained, exported_at, words(language))
     return [evidence.settlement(batch, sendings[batch]) for batch in batches]
 
 
 def as_frame(settled: Sequence[Settlement]) -> pd.DataFrame:
     """Return settlements as a table, one row per batch."""
-    rows = [(one.batch_id, one.outcome, one.text, "; ".join(one.postings)) for one in settled]
-    return pd.DataFrame(rows, columns=["batch_id", "outcome", "evidence", "postings"])
+    rows = [(one.batch_id, one.outcome, one.reason, one.text, "; ".join(one.postings)) for one in settled]
+    return pd.DataFrame(rows, columns=["batch_id", "outcome", "reason", "evidence", "postings"])
 
 
-class _Verdict(NamedTuple):
-    """The outcome, or None; the evidence, or why nothing is decided; and the row numbers of the postings to look at."""
+@dataclass(frozen=True)
+class _Finding:
+    """An outcome, or None, why, and the rows of the postings to look at."""
 
     outcome: str | None
-    text: str
-    row_numbers: tuple[int, ...] = ()
+    reason: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    rows: tuple[int, ...] = ()
 
 
-def _not_decided(why: str, row_numbers: Iterable[int] = ()) -> _Verdict:
-    return _Verdict(None, why, tuple(sorted({*row_numbers})))
+def _open(reason: str, rows: Collection[int] = (), **facts: Any) -> _Finding:
+    return _Finding(None, reason, facts, tuple(sorted(rows)))
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A verdict about some of the entries."""
+
+    inputs: Inputs
+    sides: Sides
+    verdict: Verdict
+
+    def rows_of(self, batch: str) -> npt.NDArray[np.bool_]:
+        """Return which of the entries are of a batch."""
+        mask: npt.NDArray[np.bool_] = (self.sides.entries["batch"] == batch).fill_null(value=False).to_numpy()
+        return mask
+
+    def postings_of(self, entries: npt.NDArray[np.bool_]) -> set[int]:
+        """Return all postings in which some entries are."""
+        numbers = np.flatnonzero(entries)
+        groups = self.verdict.members.filter(pl.col("e").is_in(numbers))
+        lines = self.verdict.lines.join(groups.select("gid").unique(), on="gid")["p"].to_list()
+        return {*lines, *self.verdict.posting[numbers].tolist()} - {-1}
+
+    @property
+    def arrived(self) -> npt.NDArray[np.bool_]:
+        """Which of the entries are booked once."""
+        return np.isin(self.verdict.status, ARRIVED)
+
+    @property
+    def explained(self) -> set[int]:
+        """The postings in which entries are."""
+        return self.postings_of(np.isin(self.verdict.status, FOUND))
 
 
 class _Evidence:
     """The entries and postings, and their evidence about a batch."""
 
-    def __init__(self, exported: pd.DataFrame, ledger: pd.DataFrame, explained: Sequence[str], days: int) -> None:
-        self._exported, self._days = exported, days
-        # The number of a posting is its `line` here, so that both matches name it.
-        self._ledger = ledger.reset_index(drop=True)
-        numbers = pd.DataFrame(
-            {
-                name: self._ledger[name].str.split().str.join(" ")
-                for name in ("voucher_id", "document_number")
-                if name in self._ledger
-            },
-            index=self._ledger.index,
-        )
-        named = {" ".join(voucher.split()): voucher for voucher in explained}
-        for number, voucher in named.items():
-            if not numbers.isin([number]).any(axis=None):
-                raise ArgumentError(name_of("explained"), "must name a voucher or a document of the ledger", voucher)
-        self._explained = ", ".join(named)
-        self._open = self._ledger.assign(line=self._ledger.index)[~numbers.isin([*named]).any(axis="columns")]
-        days_of = self._ledger["date"].dropna()
-        self._first: Any
-        self._last: Any
-        self._first, self._last = (days_of.min().date(), days_of.max().date()) if len(days_of) else (None, None)
-        self._months = set(days_of.dt.strftime("%Y-%m"))
-        self._span = f"the ledger of {self._first} to {self._last}" if len(days_of) else "the ledger"
+    def __init__(
+        self,
+        exported: pd.DataFrame,
+        ledger: pd.DataFrame,
+        explained: Sequence[str],
+        exported_at: dt.date | None,
+        words: Words,
+    ) -> None:
+        self._exported, self._ledger, self._words = exported, ledger, words
+        everything = read(exported, ledger)
+        self._inputs = everything
+        self._explained, self._explained_rows = explained, explained_rows(everything, explained)
+        self._is_dated = exported_at is not None
+        self._exported_at = exported_at or dt.datetime.now(dt.UTC).date()
+        days = pl.Series(pl.from_arrow(everything.ledger.column("date")))
+        self._days = days.filter(days <= self._exported_at)
+        self._months = set(self._days.dt.strftime("%Y-%m"))
+        self._span = {"first": self._days.min(), "last": self._days.max()}
 
     def settlement(self, batch: str, sending: Sending) -> Settlement:
         """Return the evidence about one batch."""
-        verdict = self._verdict(batch, sending)
-        explained = f"; explained by hand: {self._explained}" if self._explained and verdict.outcome else ""
-        postings = tuple(self._posting(row_number) for row_number in verdict.row_numbers)
-        return Settlement(batch, verdict.outcome, f"{verdict.text}{explained}", postings)
+        finding = self._finding(batch, sending)
+        facts = {**finding.facts, **{name: str(day) if day else None for name, day in self._span.items()}}
+        facts["explained"] = [*self._explained] if self._explained and finding.outcome else None
+        return Settlement(
+            batch,
+            finding.outcome,
+            finding.reason,
+            facts,
+            self._words(f"settlement.{finding.reason}", **facts),
+            tuple(self._posting(row) for row in finding.rows),
+        )
 
-    def _verdict(self, batch: str, sending: Sending) -> _Verdict:
-        """Return the verdict, the same for every outcome that the other batches in doubt may have."""
+    def _finding(self, batch: str, sending: Sending) -> _Finding:
+        """Return the evidence, the same for every outcome that the other batches in doubt may have."""
         in_doubt = self._exported["state"].isin(IN_DOUBT) & (self._exported["batch_id"] != batch)
         unresolved = sorted(self._exported.loc[in_doubt, "batch_id"].unique())
         if sending.undelivered:
-            return _not_decided(sending.undelivered)
+            return _open("undelivered", why=sending.undelivered)
         if len(unresolved) > MOST_UNRESOLVED:
-            return _not_decided(f"{len(unresolved)} other batches are in doubt: settle some of them first")
-        verdicts = set()
+            return _open("many_in_doubt", count=len(unresolved))
+        findings = []
         for count in range(len(unresolved) + 1):
             for booked in itertools.combinations(unresolved, count):
-                verdict = self._verdict_with(batch, sending, booked)
-                if verdict.outcome is None:
-                    return verdict
-                verdicts.add(verdict)
-        if len({verdict.outcome for verdict in verdicts}) > 1:
-            return _not_decided(f"it depends on the outcome of {', '.join(unresolved)}: settle that first")
-        return min(verdicts)
+                finding = self._finding_with(batch, sending, booked)
+                if finding.outcome is None:
+                    return finding
+                findings.append(finding)
+        if len({finding.outcome for finding in findings}) > 1:
+            return _open("depends", batches=unresolved)
+        return findings[0]
 
-    def _verdict_with(self, batch: str, sending: Sending, booked: Collection[str]) -> _Verdict:
-        """Return the verdict, if of the batches in doubt those in `booked` were booked."""
+    def _finding_with(self, batch: str, sending: Sending, booked: Collection[str]) -> _Finding:
+        """Return the evidence, if of the batches in doubt those in `booked` were booked."""
         is_before = (self._exported["state"] == "ACCEPTED") | self._exported["batch_id"].isin(booked)
         is_this = self._exported["batch_id"] == batch
-        without = _Match(match_ledger(self._exported[is_before & ~is_this], self._open, days=self._days))
-        both = _Match(match_ledger(self._exported[is_before | is_this], self._open, days=self._days))
-        rows = both.entries[both.entries["batch_id"] == batch]
-        # The first verdict counts: reasons why nothing is decided come before the outcome.
-        if set(rows["status"]) <= ARRIVED:
-            return next(self._accepted(rows, both, without))
-        if set(rows["status"]) == {"missing"}:
-            return next(self._released(batch, rows, without, sending))
-        counts = rows["status"].value_counts().sort_index()
-        parts = ", ".join(f"{number} {sentence(str(status))}" for status, number in counts.items())
-        return _not_decided(
-            f"of its {len(rows)} entries there are {parts}: settle it by hand, entry by entry",
-            both.row_numbers_of(rows),
+        without = self._judged(is_before & ~is_this)
+        both = self._judged(is_before | is_this)
+        count = int(is_this.sum())
+        if gap := self._gap(batch, sending, (without, both), count):
+            return gap
+        if both.arrived[both.rows_of(batch)].all():
+            return self._accepted(batch, both, without, count)
+        return self._released(batch, is_this, both, without, count)
+
+    def _judged(
+        self, wanted: pd.Series, grain: Grain | None = None, *, is_known: bool = False, others: Collection[int] = ()
+    ) -> _Judged:
+        inputs = read(self._exported[wanted], self._ledger)
+        sides = sides_of(inputs)
+        explained = sorted({*self._explained_rows, *others})
+        return _Judged(inputs, sides, verdict_of(sides, grain=grain, is_known=is_known, explained=explained))
+
+    # ---- whether the ledger is whole for the question
+
+    def _gap(self, batch: str, sending: Sending, judged: Sequence[_Judged], count: int) -> _Finding | None:
+        """Return why the ledger shows nothing about a batch, None where it is whole for the question."""
+        rows = self._exported[self._exported["batch_id"] == batch]
+        now = dt.datetime.combine(self._exported_at, dt.time.max, dt.UTC) if self._is_dated else dt.datetime.now(dt.UTC)
+        if sending.ends_at is None:
+            return _open("sending_unknown", count=count)
+        if sending.ends_at > now:
+            return _open("not_ended", count=count, ends_at=sending.ends_at.isoformat())
+        unknown = [name for name in ("account_code", "date", "amount") if name not in rows or rows[name].isna().any()]
+        if unknown:
+            return _open("values_unknown", count=count, columns=unknown)
+        if not any(self._earlier(batch, one) for one in judged):
+            return _open("no_earlier_batch", count=count)
+        first, last = rows["date"].min().date(), rows["date"].max().date()
+        until = max(last, sending.ends_at.date())
+        if any(one.verdict.style.grain in (Grain.BATCH, Grain.MONTH) for one in judged):
+            # A sum may follow at the end of the month.
+            until = (until.replace(day=1) + dt.timedelta(days=31)).replace(day=1) - dt.timedelta(days=1)
+        ends: Any = self._days.max()
+        begins: Any = self._days.min()
+        if ends is None or ends <= until:
+            return _open("ends_early", count=count, until=str(until))
+        if begins >= first:
+            return _open("begins_late", count=count, begins=str(begins), day=str(first))
+        if gaps := sorted(set(rows["date"].dt.strftime("%Y-%m")) - self._months):
+            return _open("no_postings", count=count, months=gaps)
+        return None
+
+    def _earlier(self, batch: str, without: _Judged) -> list[str]:
+        """Return the earlier accepted batches that are in the ledger as a whole."""
+        sent = self._exported.loc[self._exported["batch_id"] == batch, "sent_at"].max()
+        before = self._exported[(self._exported["state"] == "ACCEPTED") & (self._exported["sent_at"] < sent)]
+        entries = without.sides.entries.select("batch", is_there=pl.Series(without.arrived))
+        whole = entries.group_by("batch").agg(pl.col("is_there").all()).filter("is_there")["batch"].to_list()
+        return sorted({*whole} & {*before["batch_id"]})
+
+    # ---- booked
+
+    def _accepted(self, batch: str, both: _Judged, without: _Judged, count: int) -> _Finding:
+        """Return the evidence that a batch was booked: only with it the ledger fits; or why it is not proven."""
+        rows = both.rows_of(batch)
+        own = both.postings_of(rows)
+        if shared := own & without.explained:
+            return _open("shared", shared, count=count)
+        lost = self._lost(both, without)
+        if lost:
+            return _open("lost", own, count=count, lost=lost)
+        if taken := self._taken_back(both, own):
+            return _open("taken_back", {*own, *taken}, count=count)
+        is_sum = rows & (both.verdict.status == Status.IN_A_SUM)
+        if is_sum.any():
+            sums = np.unique(both.verdict.posting[is_sum])
+            alike = self._alike(both, own)
+            if len(sums) == 1 and alike:
+                return _open("one_sum", {*own, *alike}, count=count)
+            if self._sums_up_to_zero(both, rows):
+                return _open("zero", count=count)
+        foreign = both.sides.entries.filter(pl.Series(rows)).filter(~pl.col("is_home"))
+        if foreign.height and self._strange_currencies(foreign, without):
+            return _open("strange_currency", own, count=count)
+        facts = {"count": count, "sums": int(is_sum.sum()) or None, "places": self._places(both, rows)}
+        return _Finding("accepted", "accepted", facts)
+
+    @staticmethod
+    def _lost(both: _Judged, without: _Judged) -> int:
+        """Return how many entries are in the ledger only without the batch."""
+        there = without.sides.entries.filter(pl.Series(without.arrived))["id"]
+        missing = both.sides.entries.filter(pl.Series(~both.arrived))["id"]
+        return int(missing.is_in(there.implode()).sum())
+
+    @staticmethod
+    def _taken_back(both: _Judged, own: Collection[int]) -> set[int]:
+        """Return the postings that take back one of these, as an accrual is taken back."""
+        postings = both.verdict.postings
+        mine = postings.filter(pl.col("p").is_in([*own])).select("key", since="day", amount=-pl.col("amount"))
+        found = postings.filter(~pl.col("p").is_in([*both.explained])).join(mine, on=["key", "amount"])
+        return {*found.filter(pl.col("day") >= pl.col("since"))["p"].to_list()}
+
+    def _alike(self, both: _Judged, own: Collection[int]) -> set[int]:
+        """Return the other postings on the accounts of some, from some time before the batch on, that nothing explains."""
+        postings = both.verdict.postings
+        mine = postings.filter(pl.col("p").is_in([*own]))
+        since = int(mine["day"].min()) - EARLIER  # type: ignore[arg-type]
+        others = postings.filter(pl.col("account").is_in(mine["account"].implode()), pl.col("day") >= since)
+        return {*others["p"].to_list()} - both.explained - {*self._explained_rows} - both.verdict.undone
+
+    @staticmethod
+    def _strange_currencies(foreign: pl.DataFrame, without: _Judged) -> bool:
+        """Whether no earlier entry of these currencies is in the ledger."""
+        there = without.sides.entries.filter(pl.Series(without.arrived))["currency"]
+        return not foreign["currency"].is_in(there.implode()).all()
+
+    def _places(self, both: _Judged, rows: npt.NDArray[np.bool_]) -> list[str]:
+        at = sorted({*both.verdict.posting[rows].tolist()} - {-1})
+        return [*dict.fromkeys(places_of(self._inputs.ledger, at, self._words, most=SHOWN, names=1))]
+
+    @staticmethod
+    def _sums_up_to_zero(judged: _Judged, rows: npt.NDArray[np.bool_]) -> bool:
+        """Whether some of the entries sum up to zero in a group: a sum with them is the same as one without them."""
+        own = judged.sides.entries.filter(pl.Series(rows))
+        return any(
+            bool((own.drop_nulls([*group]).group_by(group).agg(pl.sum("gross"))["gross"] == 0).any())
+            for group in GROUPS
         )
 
-    def _accepted(self, rows: pd.DataFrame, both: _Match, without: _Match) -> Iterator[_Verdict]:
-        """Yield why it is not proven that a batch was booked; then the evidence: only with it the ledger fits."""
-        row_numbers = both.row_numbers_of(rows)
-        if shared := set(row_numbers) & without.explained:
-            yield _not_decided("its postings may as well be those of entries that were exported before", shared)
-        is_lost = both.entries["entry_id"].isin(without.arrived) & ~both.entries["status"].isin(ARRIVED)
-        if lost := int(is_lost.sum()):
-            yield _not_decided(f"with it, {lost} entries that were exported before are not in the ledger", row_numbers)
-        in_sums = rows[rows["matched_by"].str.startswith("sum ")]
-        sums = ""
-        if len(in_sums):
-            count = len(pd.unique(in_sums["booked_line"]))
-            booked = both.row_numbers_of(in_sums)
-            unexplained = self._open.loc[self._unexplained(rows, both), "account_code"]
-            alike = unexplained.index[unexplained.isin(self._open.loc[booked, "account_code"])]
-            if count == 1 and len(alike):
-                yield _not_decided("one sum fits, but the account has other postings", [*booked, *alike])
-            yield from self._zero(rows)
-            kinds = " and ".join(sorted(kind.removeprefix("sum of ") for kind in in_sums["matched_by"].unique()))
-            sums = f", {len(in_sums)} of them in {counted(count, 'sum')} by {kinds}"
-        text = f"all {len(rows)} entries are booked once in {self._span}{sums}: {self._vouchers(rows)}"
-        yield _Verdict("accepted", text)
+    # ---- not booked
 
-    def _released(self, batch: str, rows: pd.DataFrame, without: _Match, sending: Sending) -> Iterator[_Verdict]:
-        """Yield why it is not proven that a batch was not booked; then the evidence."""
-        none = f"none of its {len(rows)} entries is in {self._span}"
-        columns = ("account_code", "date", "amount")
-        unknown = [name for name in columns if name not in rows or rows[name].isna().any() or name not in self._open]
-        if unknown:
-            yield _not_decided(f"{none}, but {' and '.join(unknown)} of some are not known: give them with --entries")
-        yield from self._zero(rows)
-        before = without.entries[without.entries["state"] == "ACCEPTED"]
-        for why in self._gaps(rows, before, sending):
-            yield _not_decided(f"{none}, but {why}")
-        is_there = before["status"].isin(ARRIVED)
-        sent = self._exported.loc[self._exported["batch_id"] == batch, "sent_at"].max()
-        earlier = before.loc[before["sent_at"] < sent, "batch_id"]
-        shown_batches = sorted(set(earlier) - set(before.loc[~is_there, "batch_id"]))
-        strange = sorted(set(_accounts(rows)) - set(_accounts(before[is_there])))
-        lacking = _in_groups(before[~is_there], *GROUPS[2:])
-        missing = lacking.index[lacking["group"].isin(_in_groups(rows, *GROUPS[2:])["group"])].nunique()
-        reasons = {
-            "no batch that was accepted before it is there as a whole: it is not known where this accounting system "
-            "books": not shown_batches,
-            f"no accepted entry on {', '.join(strange)} is there either: it is not known where they are booked": strange,
-            f"neither are {missing} accepted entries of the same accounts and months: a sum may hold them": missing,
-        }
-        for why, is_so in reasons.items():
-            if is_so:
-                yield _not_decided(f"{none}, but {why}", self._unexplained(rows, without))
-        if fits := self._fits(rows, without):
-            yield _not_decided(f"{none} alone, but {counted(len(fits), 'posting')} may hold them: look at each", fits)
-        batches = ", ".join(shown_batches[-3:])
-        yield _Verdict("released", f"{none}, alone or in a sum; an earlier accepted batch is in it (batch {batches})")
+    def _released(self, batch: str, is_this: pd.Series, both: _Judged, without: _Judged, count: int) -> _Finding:
+        """Return the evidence that nothing of a batch was booked: exactly without it the ledger fits; or why it is not proven."""
+        taken = {*without.explained, *without.verdict.doubles, *without.verdict.reversals, *without.verdict.undone}
+        if not self._earlier(batch, without):
+            return _open("no_earlier_batch", self._free(batch, without, taken), count=count)
+        if not without.verdict.style.is_known:
+            return _open("style_unknown", self._free(batch, without, taken), count=count)
+        alone = self._judged(is_this, without.verdict.style.grain, is_known=True, others=taken)
+        status = alone.verdict.status
+        if not (status == Status.MISSING).all():
+            statuses = both.verdict.status[both.rows_of(batch)]
+            counts = {
+                Status(int(code)).code: int(many)
+                for code, many in zip(*np.unique(statuses, return_counts=True), strict=True)
+            }
+            rows = {*alone.postings_of(np.ones(len(status), dtype=bool)), *both.postings_of(both.rows_of(batch))}
+            rows |= {posting for note in alone.verdict.notes.values() for posting in note.postings}
+            if set(counts) <= {Status.MISSING.code, Status.NOT_DECIDED.code}:
+                return _open("may_hold", rows, count=count)
+            parts = [{"count": many, "status": code} for code, many in counts.items()]
+            return _open("partly", rows, count=count, parts=parts)
+        if self._sums_up_to_zero(alone, np.ones(len(status), dtype=bool)):
+            return _open("zero", count=count)
+        lacking = self._lacking(without, alone)
+        if lacking:
+            return _open("others_missing", self._free(batch, without, taken), count=count, lacking=lacking)
+        if strange := self._strange_accounts(without, alone):
+            return _open("strange_accounts", self._free(batch, without, taken), count=count, accounts=strange)
+        if fits := self._fits(batch, without, taken):
+            return _open("may_hold", fits, count=count)
+        return _Finding("released", "released", {"count": count, "batches": self._earlier(batch, without)[-3:]})
 
-    def _gaps(self, rows: pd.DataFrame, before: pd.DataFrame, sending: Sending) -> Iterator[str]:
-        """Yield why a ledger may end before the batch was booked, or begin after it."""
-        first, last = rows["date"].min().date(), rows["date"].max().date()
-        if sending.ends_at is None:
-            yield "the day of sending is not known: look it up by hand"
-            return
-        until = max(last, sending.ends_at.date())
-        # Where entries are not booked on their own day, a sum may follow at the end of the month.
-        dated = before[
-            (before["status"] == "booked") | (before["matched_by"] == BY_DAY) & (before["status"] == "in_a_sum")
-        ]
-        is_dated = before["status"].isin(ARRIVED).sum() == len(dated) and len(pd.unique(dated["date"])) > 1
-        if not is_dated:
-            until = (until.replace(day=1) + dt.timedelta(days=31)).replace(day=1) - dt.timedelta(days=1)
-        if self._last is None or self._last <= until:
-            yield f"it must have postings after {until}: wait, export the ledger again, then verify again"
-        elif self._first >= first:
-            yield f"it begins on {self._first}: export the ledger from before {first}, then verify again"
-        if gaps := sorted(set(rows["date"].dt.strftime("%Y-%m")) - self._months):
-            yield f"it has no posting of {', '.join(gaps)}: export the ledger again"
+    @staticmethod
+    def _lacking(without: _Judged, alone: _Judged) -> int:
+        """Return how many accepted entries of the accounts and months of a batch are not there, either: a sum may hold them."""
+        gone = without.sides.entries.filter(pl.Series(~without.arrived))
+        groups = alone.sides.entries.select("account", "month").unique()
+        return gone.join(groups, on=["account", "month"], how="semi").height
 
-    def _zero(self, rows: pd.DataFrame) -> Iterator[_Verdict]:
-        """Yield a refusal of a batch of which a group sums up to zero: a sum with it is the same as one without it."""
-        if (_in_groups(rows, *GROUPS).groupby("group")["amount"].sum() == 0).any():
-            yield _not_decided("some of its entries sum up to zero, so no sum shows whether it has them")
+    def _strange_accounts(self, without: _Judged, alone: _Judged) -> list[str]:
+        """Return the accounts of a batch on which no accepted entry is in the ledger."""
+        there = without.sides.entries.filter(pl.Series(without.arrived))["account"]
+        strange = alone.sides.entries.with_row_index().filter(~pl.col("account").is_in(there.implode()))
+        codes = alone.inputs.exported.column("account_code").take(strange["index"].to_arrow())
+        return sorted({str(code) for code in codes.to_pylist()})
 
-    def _unexplained(self, rows: pd.DataFrame, match: _Match) -> list[int]:
-        """Return the row numbers of postings that no exported entry explains, from some time before the batch on."""
-        row_numbers = self._open.index[~self._open.index.isin(match.explained)]
-        first = rows["date"].min()
+    def _free(self, batch: str, without: _Judged, taken: Collection[int]) -> set[int]:
+        """Return the postings on used accounts that nothing explains, from some time before the batch on."""
+        first = self._exported.loc[self._exported["batch_id"] == batch, "date"].min()
+        postings = without.verdict.postings.filter("is_used")
         if pd.notna(first):
-            row_numbers = row_numbers[self._open.loc[row_numbers, "date"] >= first - EARLIER]
-        return list(row_numbers)
+            since = (first.date() - dt.date(1970, 1, 1)).days - EARLIER
+            postings = postings.filter(pl.col("day") >= since)
+        return {*postings["p"].to_list()} - {*taken} - {*self._explained_rows}
 
-    def _fits(self, rows: pd.DataFrame, match: _Match) -> list[int]:
-        """Return unexplained postings that may hold the batch: on its accounts any, on others by the sum."""
-        amounts = set(rows["amount"])
-        for parts in _in_groups(rows, *GROUPS).groupby("group")["amount"].agg(list):
-            debit, credit = sum(part for part in parts if part > 0), sum(part for part in parts if part < 0)
-            if len(parts) > 1:
-                amounts |= {sign * amount for amount in (debit + credit, debit, credit) for sign in (1, -1)} - {0}
-        unexplained = self._open.loc[self._unexplained(rows, match)]
-        is_there = unexplained["account_code"].str.strip().isin(_accounts(rows)) | unexplained["amount"].isin(amounts)
-        fitting = set(unexplained.index[is_there])
-        for number in ("voucher_id", "document_number"):
-            if number in unexplained:
-                for columns in ([number, "date"], [number, "date", unexplained["amount"] < 0]):
-                    sums = unexplained.groupby(columns)["amount"].transform("sum")
-                    fitting |= set(unexplained.index[sums.isin(amounts).fillna(value=False)])
-        return sorted(fitting)
+    def _fits(self, batch: str, without: _Judged, taken: Collection[int]) -> set[int]:
+        """Return the postings that may hold the batch: on its accounts any, on others by the sum of a group."""
+        entries = self._exported[self._exported["batch_id"] == batch]
+        own = sides_of(read(entries, self._ledger)).entries
+        amounts: set[int] = set(own["gross"].to_list())
+        for group in GROUPS:
+            parts = own.drop_nulls([*group]).group_by(group).agg(
+                total=pl.sum("gross"), debit=pl.col("gross").filter(pl.col("gross") > 0).sum(),
+                credit=pl.col("gross").filter(pl.col("gross") < 0).sum(), count=pl.len(),
+            )  # fmt: skip
+            sums = parts.filter(pl.col("count") > 1).select("total", "debit", "credit").to_numpy().ravel()
+            amounts |= {sign * int(value) for value in sums for sign in (1, -1)} - {0}
+        since = int(own["day"].min()) - EARLIER  # type: ignore[arg-type]
+        free = without.verdict.postings.filter(
+            pl.col("day") >= since, ~pl.col("p").is_in([*taken]), ~pl.col("p").is_in(self._explained_rows)
+        )
+        on_account = free.filter(pl.col("account").is_in(own["account"].unique().implode()))
+        by_amount = free.filter(pl.col("amount").is_in([*amounts]) | pl.col("gross").is_in([*amounts]))
+        sides = free.filter(pl.col("voucher").is_not_null()).with_columns(
+            side=pl.col("amount").sum().over("voucher", "day", pl.col("amount") < 0), whole=pl.col("amount").sum().over("voucher", "day")
+        )  # fmt: skip
+        by_side = sides.filter(pl.col("side").is_in([*amounts]) | pl.col("whole").is_in([*amounts]))
+        return {*on_account["p"].to_list(), *by_amount["p"].to_list(), *by_side["p"].to_list()}
 
-    def _posting(self, row_number: int) -> str:
+    def _posting(self, row: int) -> str:
         """Return a posting in one line."""
-        row: Any = self._ledger.loc[row_number].dropna().to_dict()
-        money = money_of(row["amount"], row.get("currency"))
-        return ", ".join([f"{row['date']:%Y-%m-%d}", account_of(row), money, posting_of(row)])
-
-    def _vouchers(self, rows: pd.DataFrame) -> str:
-        """Return where the postings of entries are, by the first of voucher, document and line that the ledger has."""
-        booked = self._ledger.loc[sorted({int(row_number) for row_number in rows["booked_line"]})]
-        for name, noun in (("voucher_id", "vouchers"), ("document_number", "documents"), ("line", "lines")):
-            values = booked[name].dropna().astype(str).str.split().str.join(" ") if name in booked else ()
-            there = list(dict.fromkeys(filter(None, values)))
-            if there:
-                return f"{noun} {first_of(there, SHOWN)}"
-        return "postings without voucher, document and line"
-
-
-class _Match:
-    """A match by the row numbers of the postings in the ledger."""
-
-    def __init__(self, match: LedgerMatch) -> None:
-        self.entries = match.entries
-        postings = match.postings.astype({"line": int})
-        self._entry_of = postings.set_index("line")["entry_id"].dropna()
-        self.explained = set(postings.loc[postings["status"].isin(ARRIVED), "line"])
-        self.arrived = set(self.entries.loc[self.entries["status"].isin(ARRIVED), "entry_id"])
-
-    def row_numbers_of(self, rows: pd.DataFrame) -> list[int]:
-        """Return all postings that some entries were found in."""
-        firsts = self._entry_of.loc[rows["booked_line"].dropna().astype(int)]
-        return sorted(self._entry_of.index[self._entry_of.isin(firsts)])
-
-
-def _accounts(rows: pd.DataFrame) -> list[str]:
-    return list(rows["account_code"].dropna().str.strip().unique()) if "account_code" in rows else []
-
-
-def _in_groups(rows: pd.DataFrame, *groups: Sequence[str]) -> pd.DataFrame:
-    """Return the group and amount of each entry in each kind of group, without entries that lack a column of it."""
-    values = {
-        "batch": rows["batch_id"],
-        "account": rows["account_code"].str.strip(),
-        "date": rows["date"].dt.strftime("%Y-%m-%d"),
-        "month": rows["date"].dt.strftime("%Y-%m"),
-        "currency": rows["currency"].fillna(""),
-        "amount": rows["amount"],
-    }
-    if "document_number" in rows:
-        values["document"] = rows["document_number"].str.strip().str.lower().replace("", None)
-    known = pd.DataFrame(values)
-    parts = []
-    for names in groups:
-        if {*names} <= {*known}:
-            part = known[[*names, "currency", "amount"]].dropna()
-            keys = [(names, *key) for *key, _ in part.itertuples(index=False)]
-            parts.append(part[["amount"]].assign(group=pd.Series(keys, part.index, "object")))
-    return pd.concat(parts)
+        own: Any = self._inputs.ledger.slice(row, 1).to_pylist()[0]
+        money = self._words("posting.money", amount=own["amount"], currency=own.get("currency"))
+        parts = [str(own["date"]), account_of(own), money, place_of(own, self._words)]
+        return ", ".join(filter(None, parts))

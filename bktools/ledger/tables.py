@@ -2,211 +2,249 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 
-import duckdb
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
+import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bktools.frames.columns import with_column
-from bktools.frames.engine import engine, kept
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, TEXT, to_pandas
-from bktools.ledger.checks import SEVERITIES
-from bktools.ledger.columns import Flags, Numbers, Sides
-from bktools.ledger.findings import Equals, Evidence, or_null
-from bktools.ledger.inputs import OF_POSTING
+from bktools.ledger.findings import found
+from bktools.ledger.habits import COST
+from bktools.ledger.inputs import OF_POSTING, Inputs
 from bktools.ledger.ledger_match import LedgerMatch
-from bktools.ledger.matches import NOBODY, Matches
-from bktools.ledger.steps import BY, EXACTLY
+from bktools.ledger.sides import Numbers, Sides, money_column
+from bktools.ledger.statuses import Status
+from bktools.ledger.steps import Grain, How, Measure
+from bktools.ledger.verdict import Verdict
+from bktools.wording import Words
 
 # The posting's columns that an entry gets as evidence, with OF_POSTING in front.
 EVIDENCE = (
-    "date", "account_code", "account_name", "amount", "currency", "text", "document_number", "voucher_id", "line",
+    "date", "account_code", "account_name", "amount", "currency", "text", "document_number", "voucher_id", "cost_centre",
+    "line",
 )  # fmt: skip
 NOT_FROM_EXPORT = "not from an export"
-
-# The entries that nothing tells apart, of which some are booked and some are not.
-AMBIGUOUS = """
-SELECT list(no ORDER BY no) AS equals FROM entries SEMI JOIN tied USING (no)
-GROUP BY account, amount, currency, date
-ORDER BY 1
-"""
-
-# Postings on the accounts of the entries, in their months, that are matched with no entry and name none.
-NOT_EXPORTED = """
-SELECT open_postings.no FROM open_postings, (SELECT min(date) AS first, max(date) AS last FROM entries)
-WHERE account IN (FROM entry_accounts) AND account <> '' AND id IS NULL
-    AND date BETWEEN date_trunc('month', first) AND last_day(last)
-ORDER BY open_postings.no
-"""
-
-# An entry is gross, and its cost may be booked net: `beside` has the other postings of its voucher, such as tax.
-TOTALS = """
-WITH
-    span AS (SELECT date_trunc('month', min(date)) AS first, last_day(max(date)) AS last FROM entries),
-    currencies AS (
-        SELECT DISTINCT currency, currency IN (SELECT currency FROM postings) OR NOT EXISTS (FROM postings) AS is_comparable
-        FROM (SELECT currency FROM entries UNION ALL SELECT currency FROM postings)
-    ),
-    names AS (
-        SELECT account, min(account_name) AS account_name
-        FROM (SELECT account, account_name FROM entries UNION ALL SELECT account, account_name FROM postings)
-        WHERE account <> '' GROUP BY account
-    ),
-    exported AS (
-        SELECT account, strftime(date, '%Y-%m') AS month, currency, count(*) AS entries, sum(amount) AS exported
-        FROM entries GROUP BY ALL
-    ),
-    booked AS (
-        SELECT
-            account, strftime(date, '%Y-%m') AS month, currency, count(*) AS postings, sum(amount) AS ledger,
-            sum(amount) FILTER (no IN (SELECT no FROM not_exported)) AS not_from_export
-        FROM postings, span
-        WHERE account IN (SELECT account FROM entries) AND date BETWEEN first AND last
-        GROUP BY ALL
-    ),
-    on_others AS (
-        SELECT cost.account, strftime(cost.date, '%Y-%m') AS month, cost.currency, sum(postings.amount) AS on_other_accounts
-        FROM postings JOIN beside USING (no) JOIN postings AS cost ON cost.no = beside.cost
-        WHERE postings.account NOT IN (SELECT account FROM entries WHERE account IS NOT NULL)
-        GROUP BY ALL
-    )
-SELECT
-    account AS account_code, account_name, month, currency, coalesce(entries, 0) AS entries, exported,
-    coalesce(postings, 0) AS postings, ledger, coalesce(on_other_accounts, 0) AS on_other_accounts,
-    if(is_comparable, coalesce(ledger, 0) - coalesce(exported, 0), NULL) AS difference,
-    coalesce(not_from_export, 0) AS not_from_export,
-    difference + coalesce(on_other_accounts, 0) - coalesce(not_from_export, 0) AS unexplained
-FROM exported FULL JOIN booked USING (account, month, currency)
-LEFT JOIN on_others USING (account, month, currency)
-LEFT JOIN names USING (account)
-JOIN currencies USING (currency)
-ORDER BY account NULLS FIRST, month, currency
-"""
+# How an entry was found, and of a sum what has one posting.
+OF_A_SUM = (How.SUM, How.WHOLE_VOUCHER, How.REST_OF_DAY, How.REST_OF_MONTH)
+MATCHED_BY = [*(how.name.lower() for how in How), *(f"sum_by_{grain.code}" for grain in Grain)]
+PLAIN = (Status.BOOKED, Status.IN_A_SUM)
 
 
-def result(connection: duckdb.DuckDBPyConnection, sides: Sides, matched: Matches, days: int) -> LedgerMatch:
-    """Return the match; `connection` has the tables of `matches`."""
-    ambiguous = _without_ambiguous(connection, matched)
-    not_exported = np.asarray(connection.execute(NOT_EXPORTED).fetchnumpy()["no"])
-    doubles = np.bincount(matched.entry[matched.is_double & (matched.entry != NOBODY)], minlength=len(matched.posting))
-    bookings = np.where(matched.posting == NOBODY, 0, 1 + doubles[matched.first()])
-    evidence = Evidence(sides, matched, ambiguous, days)
-    entries = _with_evidence(sides, matched, evidence.first)
-    is_plain = (bookings == 1) & (matched.by == BY.index(EXACTLY)) & _are_same(entries, sides.compared)
-    is_plain[list(matched.amount)] = False
-    numbers = np.flatnonzero(~is_plain)
-    texts = evidence.outcomes(numbers, entries)
-    entries = _with_outcome(entries, bookings, numbers, texts)
-    findings = _findings(entries, numbers, texts)
-    entries = entries.select(in_reading_order(entries.column_names))
+def result(inputs: Inputs, sides: Sides, verdict: Verdict, words: Words) -> LedgerMatch:
+    """Return the match, with its sentences in a language."""
+    owners = _owners(verdict)
+    free = _not_exported(sides, verdict, owners)
+    codes = np.array([status.code for status in Status], dtype=object)
+    statuses = pa.array(codes[verdict.status], TEXT)
+    entries = _with_evidence(inputs, verdict)
+    entries = entries.append_column("status", statuses).append_column("bookings", pa.array(_bookings(verdict)))
+    numbers = np.flatnonzero(~np.isin(verdict.status, PLAIN))
+    numbers = np.union1d(numbers, np.array([*verdict.other_cost_centres], dtype=np.int64))
+    findings, rows = found(inputs, verdict, entries, numbers, words)
+    own = np.full(len(entries), -1)
+    # The first finding of an entry is the most severe one.
+    own[rows[::-1]] = np.arange(len(rows))[::-1]
+    for name, source in {"differences": "message", "to_do": "to_do", "who": "who"}.items():
+        entries = entries.append_column(name, findings.column(source).take(_or_null(own)))
+    days = pl.Series(pl.from_arrow(inputs.ledger.column("date")))
     return LedgerMatch(
-        entries=to_pandas(entries),
-        findings=to_pandas(findings),
-        unchecked=sides.unchecked,
-        not_from_export=len(not_exported),
-        ledger_from=evidence.first_day,
-        ledger_until=evidence.last_day,
+        entries=to_pandas(entries.select(in_reading_order(entries.column_names))),
+        findings=to_pandas(_findings(entries, findings, rows)),
+        unchecked=inputs.unchecked,
+        not_from_export=int(free.sum()),
+        ledger_from=days.min(),
+        ledger_until=days.max(),
+        habits=verdict.facts(),
+        words=words,
         _listed={
-            "totals": partial(_totals, sides, matched, not_exported),
-            "postings": partial(_postings, sides, matched, entries.column("status"), not_exported, ambiguous),
+            "totals": partial(_totals, inputs, sides, verdict, free),
+            "postings": partial(_postings, inputs, verdict, statuses, owners, free),
         },
     )
 
 
-def _without_ambiguous(connection: duckdb.DuckDBPyConnection, matched: Matches) -> dict[int, Equals]:
-    """Return the ambiguous entries, and take their postings from all of them."""
-    connection.register("tied", pa.table({"no": pa.array(sorted(matched.tied), COUNT)}))
-    ambiguous: dict[int, Equals] = {}
-    for (entries,) in connection.execute(AMBIGUOUS).fetchall() if matched.tied else ():
-        postings = [int(matched.posting[entry]) for entry in entries if matched.posting[entry] != NOBODY]
-        if 0 < len(postings) < len(entries):
-            ambiguous |= dict.fromkeys(entries, Equals(entries, postings))
-    numbers = list(ambiguous)
-    matched.entry[np.isin(matched.entry, numbers)] = NOBODY
-    matched.posting[numbers], matched.by[numbers], matched.score[numbers] = NOBODY, NOBODY, np.nan
-    for number in numbers:
-        matched.amount.pop(number, None)
-    return ambiguous
+def _or_null(numbers: Numbers) -> pa.Array:
+    """Return numbers of rows for Arrow's `take`: null for -1."""
+    return pa.array(numbers, COUNT, mask=numbers < 0)
 
 
-def _with_evidence(sides: Sides, matched: Matches, first: Numbers) -> pa.Table:
-    """Return the entries with the columns of the posting of each, and how it was matched."""
-    entries, numbers = sides.exported, or_null(matched.posting)
+def _owners(verdict: Verdict) -> Numbers:
+    """Return for each posting its entry, of a sum the first one; -1 where it has none."""
+    owners = np.full(verdict.postings.height, -1)
+    first = verdict.members.group_by("gid").agg(pl.min("e"))
+    lines = verdict.lines.join(first, on="gid")
+    owners[lines["p"].to_numpy()] = lines["e"].to_numpy()
+    judged = np.flatnonzero(verdict.posting >= 0)[::-1]
+    alone = judged[owners[verdict.posting[judged]] < 0]
+    owners[verdict.posting[alone]] = alone
+    for postings in (verdict.doubles, verdict.reversals):
+        owners[[*postings]] = [*postings.values()]
+    return owners
+
+
+def _not_exported(sides: Sides, verdict: Verdict, owners: Numbers) -> npt.NDArray[np.bool_]:
+    """Return the postings on the accounts of the entries, in their months, that are of no entry and name none."""
+    months = sides.entries["month"].drop_nulls()
+    if not len(months):
+        return np.zeros(len(owners), dtype=bool)
+    of_months = pl.col("month").is_between(months.min(), months.max())
+    is_open = pl.col("is_used") & (pl.col("role") == COST) & pl.col("id").is_null() & of_months
+    open_ = verdict.postings.select(is_open.fill_null(value=False)).to_series().to_numpy()
+    return open_ & (owners < 0)
+
+
+def _with_evidence(inputs: Inputs, verdict: Verdict) -> pa.Table:
+    """Return the entries with the columns of the posting of each, and how it was found."""
+    entries, at = inputs.exported, _or_null(verdict.posting)
     for name in EVIDENCE:
-        if name in sides.ledger.column_names:
-            entries = entries.append_column(f"{OF_POSTING}{name}", sides.ledger.column(name).take(numbers))
-    if matched.amount:
-        # A voucher books the sum of its postings.
-        is_sum = np.isin(first, list(matched.amount))
-        sums = pa.array([matched.amount[entry] for entry in first[is_sum].tolist()], sides.money)
-        amounts = pc.replace_with_mask(entries.column("booked_amount"), pa.array(is_sum), sums)
-        entries = entries.set_column(entries.column_names.index("booked_amount"), "booked_amount", amounts)
-    entries = entries.append_column("matched_by", pa.array(BY, TEXT).take(or_null(matched.by)))
-    return entries.append_column("score", pa.array(matched.score, mask=np.isnan(matched.score)))
+        if name == "amount":
+            entries = entries.append_column(f"{OF_POSTING}amount", money_column(_booked(verdict), verdict.scale))
+        elif name in inputs.ledger.column_names:
+            entries = entries.append_column(f"{OF_POSTING}{name}", inputs.ledger.column(name).take(at))
+    is_sum = np.isin(verdict.how, OF_A_SUM) & (verdict.status == Status.IN_A_SUM)
+    by = np.where(is_sum, len(How) + verdict.grain, verdict.how)
+    return entries.append_column("matched_by", pa.array(MATCHED_BY, TEXT).take(_or_null(by.astype(np.int64))))
 
 
-def _are_same(entries: pa.Table, compared: frozenset[str]) -> Flags:
-    """Whether amount and date of entry and posting are the same: the digests of the columns alone are no proof."""
-    same = np.ones(len(entries), dtype=bool)
-    for name in ("amount", "date"):
-        if name in compared:
-            same &= pc.fill_null(pc.equal(entries.column(name), entries.column(f"booked_{name}")), False).to_numpy()
-    return same
+def _booked(verdict: Verdict) -> pl.Series:
+    """Return what is booked for each entry: its posting with the tax; of a sum the whole of it, as the entries are."""
+    amounts = verdict.postings.select(amount=pl.coalesce("gross", "amount")).to_series()
+    at = pl.Series(np.maximum(verdict.posting, 0))
+    booked = amounts.gather(at) if len(amounts) else pl.repeat(None, len(at), dtype=pl.Int64, eager=True)
+    booked = booked.set(pl.Series(verdict.posting < 0), None)
+    lines = verdict.lines.join(verdict.postings.select("p", net="amount", whole=pl.coalesce("gross", "amount")), on="p")
+    totals = lines.group_by("gid").agg(pl.sum("net"), pl.sum("whole"), count=pl.len())
+    sums = verdict.members.join(totals.filter(pl.col("count") > 1), on="gid")
+    if sums.height:
+        total = pl.when(pl.col("measure") == int(Measure.NET)).then("net").otherwise("whole")
+        booked = booked.scatter(sums["e"], sums.select(total).to_series())
+    return booked
 
 
-def _with_outcome(entries: pa.Table, bookings: Numbers, numbers: Numbers, texts: pa.Table) -> pa.Table:
-    """Return the entries with their status, the differences and the next step; `texts` begins with a plain booking."""
-    row = np.zeros(len(entries), dtype=np.int64)
-    row[numbers] = np.arange(1, len(numbers) + 1)
-    for name in ("status", "bookings", "differences", "to_do", "who"):
-        column = pa.array(bookings) if name == "bookings" else texts.column(name).take(pa.array(row))
-        entries = entries.append_column(name, column)
-    return entries
+def _bookings(verdict: Verdict) -> Numbers:
+    """Return how often each entry is booked, after what takes it back."""
+    bookings = (verdict.posting >= 0).astype(np.int64)
+    again = np.bincount(np.array([*verdict.doubles.values()], dtype=np.int64), minlength=len(bookings))
+    bookings += again
+    bookings[(verdict.status == Status.BOOKED_TWICE) & (again == 0)] += 1
+    bookings[verdict.status == Status.REVERSED] = 0
+    return bookings
 
 
-def _findings(entries: pa.Table, numbers: Numbers, texts: pa.Table) -> pa.Table:
-    """Return the findings: the most severe first."""
-    rows = enumerate(texts.select(["severity", "status"]).to_pylist())
-    ranks = sorted((SEVERITIES.index(row["severity"]), row["status"], at) for at, row in rows if row["severity"])
-    order = np.array([at for *_, at in ranks], dtype=np.int64)
-    findings = entries.take(pa.array(numbers[order - 1], COUNT)).drop_columns(["status"])
-    for column, name in {"check": "status", "severity": "severity", "about": "about", "message": "message"}.items():
-        findings = findings.append_column(column, texts.column(name).take(pa.array(order)))
-    first = ["check", "severity", "about", "message", "to_do", "who"]
-    return findings.select([*dict.fromkeys([*first, *in_reading_order(findings.column_names)])])
+def _findings(entries: pa.Table, findings: pa.Table, rows: Numbers) -> pa.Table:
+    """Return the findings with the columns of their entries, the facts last."""
+    own = entries.drop_columns(["status", "to_do", "who"]).take(pa.array(rows, COUNT))
+    for name in findings.column_names:
+        own = own.append_column(name, findings.column(name))
+    first = ["check", "severity", "about", "message", "to_do", "who", "reason"]
+    others = [name for name in in_reading_order(own.column_names) if name not in {*first, "facts"}]
+    return own.select([*first, *others, "facts"])
 
 
-def _totals(sides: Sides, matched: Matches, not_exported: Numbers) -> pd.DataFrame:
+def _totals(inputs: Inputs, sides: Sides, verdict: Verdict, free: npt.NDArray[np.bool_]) -> pd.DataFrame:
     """Return the sums of both sides by account, month and currency."""
-    # The postings of vouchers that are matched as a sum, each with the one on the account of the cost.
-    beside = np.flatnonzero(np.isin(matched.entry, list(matched.amount)) & ~matched.is_double)
-    cost = matched.posting[matched.entry[beside]]
-    tables = {
-        "entries": sides.entries,
-        "postings": sides.postings,
-        "not_exported": pa.table({"no": not_exported}),
-        "beside": pa.table({"no": beside, "cost": cost}),
-    }
-    with engine("match_ledger", **tables) as connection:
-        return to_pandas(kept(connection, "totals", TOTALS))
+    by = ["account", "key", "month"]
+    entries = sides.entries.select("account", "key", "month", "gross", "is_home")
+    months = entries["month"].drop_nulls()
+    postings = verdict.postings.with_columns(free=pl.Series(free)).filter("is_used")
+    if len(months):
+        postings = postings.filter(pl.col("month").is_between(months.min(), months.max()))
+    ours = entries.group_by(by, maintain_order=True).agg(
+        entries=pl.len(), exported=pl.sum("gross"), is_home=pl.first("is_home")
+    )
+    theirs = postings.group_by(by, maintain_order=True).agg(
+        postings=pl.len(), ledger=pl.sum("amount"), not_from_export=pl.col("amount").filter("free").sum()
+    )
+    both = ours.join(theirs, on=by, how="full", coalesce=True, nulls_equal=True)
+    both = both.join(_on_other_accounts(sides, verdict), on=by, how="left", nulls_equal=True)
+    is_comparable = pl.col("is_home").fill_null(value=True) | pl.lit(verdict.postings.height == 0)
+    whole = pl.col("entries", "exported", "postings", "ledger", "on_other_accounts", "not_from_export").fill_null(0)
+    filled = both.with_columns(whole)
+    filled = filled.with_columns(
+        exported=pl.when(both["exported"].is_not_null()).then("exported"),
+        ledger=pl.when(both["ledger"].is_not_null()).then("ledger"),
+        difference=pl.when(is_comparable).then(pl.col("ledger") - pl.col("exported")),
+    )
+    filled = filled.with_columns(
+        unexplained=pl.col("difference") + pl.col("on_other_accounts") - pl.col("not_from_export")
+    )
+    return _named_totals(inputs, sides, verdict, filled)
+
+
+def _on_other_accounts(sides: Sides, verdict: Verdict) -> pl.DataFrame:
+    """Return what the entries have on other accounts, such as tax: what is explained, gross, less what is on the account."""
+    entries = sides.entries.filter("is_home").select("e", "account", "key", "gross")
+    lines = verdict.lines.join(verdict.postings.select("p", "account", "month", "amount"), on="p")
+    theirs = lines.group_by("gid", "account").agg(pl.sum("amount"), pl.min("month"))
+    ours = verdict.members.join(entries, on="e").group_by("gid", "account", "key").agg(pl.sum("gross"))
+    groups = ours.join(theirs, on=["gid", "account"]).select(
+        "account", "key", "month", rest=pl.col("gross") - pl.col("amount")
+    )
+    # What is judged alone, and what is booked again.
+    taken = pl.concat([verdict.lines["p"], pl.Series([*verdict.reversals], dtype=pl.Int64)])
+    judged = [*verdict.posting[verdict.posting >= 0].tolist(), *verdict.doubles]
+    others = verdict.postings.filter(
+        pl.col("p").is_in(judged), ~pl.col("p").is_in(taken.implode()), pl.col("gross").is_not_null()
+    )
+    alone = others.select("account", "key", "month", rest=pl.col("gross") - pl.col("amount"))
+    rest = pl.concat([groups, alone]).filter(pl.col("rest") != 0)
+    return rest.group_by("account", "key", "month").agg(on_other_accounts=pl.sum("rest"))
+
+
+def _named_totals(inputs: Inputs, sides: Sides, verdict: Verdict, totals: pl.DataFrame) -> pd.DataFrame:
+    """Return totals with codes, names, months and currencies as people see them."""
+    first = {"account": pl.Int64, "code": pl.String, "name": pl.String}
+    named, currencies = [pl.DataFrame(schema=first)], [pl.DataFrame(schema={"key": pl.Int64, "currency": pl.String})]
+    for numbers, table in ((sides.entries, inputs.exported), (sides.postings, inputs.ledger)):
+        columns = {
+            name: _texts(table, column) for name, column in {"code": "account_code", "name": "account_name"}.items()
+        }
+        named.append(numbers.select("account").with_columns(**columns))
+        money = numbers["currency"] if "currency" in numbers.columns else _texts(table, "currency").str.to_uppercase()
+        currencies.append(numbers.select("key").with_columns(currency=money))
+    names = pl.concat(named).group_by("account").agg(pl.col("code", "name").drop_nulls().first())
+    of_keys = pl.concat(currencies).group_by("key").agg(pl.col("currency").drop_nulls().first())
+    totals = totals.join(names, on="account", how="left", nulls_equal=True).join(
+        of_keys, on="key", how="left", nulls_equal=True
+    )
+    day = pl.date(1970 + (pl.col("month") - 1) // 12, (pl.col("month") - 1) % 12 + 1, 1)
+    totals = totals.with_columns(of_month=day.dt.strftime("%Y-%m")).sort("code", "month", "currency", nulls_last=False)
+    money_columns = ("exported", "ledger", "on_other_accounts", "difference", "not_from_export", "unexplained")
+    money = {name: money_column(totals[name], verdict.scale) for name in money_columns}
+    return to_pandas(
+        pa.table(
+            {
+                "account_code": totals["code"].to_arrow().cast(TEXT),
+                "account_name": totals["name"].to_arrow().cast(TEXT),
+                "month": totals["of_month"].to_arrow().cast(TEXT),
+                "currency": totals["currency"].to_arrow().cast(TEXT),
+                "entries": totals["entries"].cast(pl.Int64).to_arrow(),
+                "exported": money["exported"],
+                "postings": totals["postings"].cast(pl.Int64).to_arrow(),
+                **{name: money[name] for name in money_columns[1:]},
+            }
+        )
+    )
+
+
+def _texts(table: pa.Table, name: str) -> pl.Series:
+    if name not in table.column_names or pa.types.is_null(table.schema.field(name).type):
+        return pl.repeat(None, len(table), dtype=pl.String, eager=True)
+    return pl.Series(pl.from_arrow(table.column(name).cast(TEXT)))
 
 
 def _postings(
-    sides: Sides, matched: Matches, status: pa.ChunkedArray, not_exported: Numbers, ambiguous: Mapping[int, Equals]
+    inputs: Inputs, verdict: Verdict, statuses: pa.Array, owners: Numbers, free: npt.NDArray[np.bool_]
 ) -> pd.DataFrame:
     """Return the postings with the entry of each (of a sum the first one), and its status."""
-    entries = or_null(matched.entry)
-    statuses = status.take(entries).to_pandas().to_numpy(dtype=object)
-    statuses[not_exported] = NOT_FROM_EXPORT
-    for number, equals in ambiguous.items():
-        # All equal entries have the same postings.
-        if number == equals.entries[0]:
-            statuses[equals.postings] = "ambiguous"
-    table = with_column(sides.ledger, "status", pa.array(statuses, TEXT, from_pandas=True))
-    table = with_column(table, "entry_id", sides.exported.column("entry_id").take(entries))
+    own = _or_null(owners)
+    status = statuses.take(own).to_numpy(zero_copy_only=False)
+    status[free] = NOT_FROM_EXPORT
+    table = with_column(inputs.ledger, "status", pa.array(status, TEXT, from_pandas=True))
+    table = with_column(table, "entry_id", inputs.exported.column("entry_id").take(own))
     return to_pandas(table.select(in_reading_order(table.column_names)))

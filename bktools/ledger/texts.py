@@ -1,102 +1,110 @@
-"""The similarity of texts, which tells equal entries and postings apart."""
+"""Whether the ledger has the entries' texts, and whether the texts of an entry and a posting are of one matter."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+import functools
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-import numpy as np
-from rapidfuzz import fuzz, process, utils
+import polars as pl
 
-from bktools.ledger.columns import Numbers
+# A word, or a number, that tells texts apart.
+WORD = re.compile(r"[^\W_]{3,}")
+# Texts tell when so many of the entries that are matched by amount have a text like that of their posting.
+MOST = 0.5
+SAMPLE = 1_000
+FEW = 300
 
-# Texts that are at least so similar, of 100, are of one matter; a text decides where it is so much more similar.
-SIMILAR = 70
-CLEARLY = 10
-# Texts of larger groups of equal entries and postings are not compared: entries are taken in their order.
-LARGEST_GROUP = 10_000
-
-Scores: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
-
-
-class Row(NamedTuple):
-    """The values that decide between rows that agree: text, amount without its decimal point, and number of the day."""
-
-    text: str
-    amount: int | None
-    day: int | None
-
-
-def words(text: str) -> str:
-    """Return a text as it is compared: letters and digits alone, in lower case."""
-    return utils.default_process(text)
+# An entry's text as ledgers have it.
+FORMS = (
+    ("supplier", "description"),
+    ("description",),
+    ("supplier", "document"),
+    ("description", "supplier"),
+    ("supplier",),
+)
 
 
-def similar(pairs: tuple[Numbers, Numbers], rows: Sequence[Mapping[int, Row]]) -> tuple[Numbers, Numbers, Scores]:
-    """Return the pairs, each without any other candidate, that have similar texts, or lack one."""
-    ours, theirs = ([side_rows[no].text for no in side.tolist()] for side, side_rows in zip(pairs, rows, strict=True))
-    scores = process.cpdist(ours, theirs, scorer=fuzz.token_set_ratio, dtype=np.float64)
-    has_both = np.array([bool(one and other) for one, other in zip(ours, theirs, strict=True)], dtype=bool)
-    agrees = ~has_both | (scores >= SIMILAR)
-    return pairs[0][agrees], pairs[1][agrees], np.where(has_both, scores, np.nan)[agrees]
+@dataclass(frozen=True)
+class Texts:
+    """What texts say in this ledger."""
+
+    # The entry's text in the ledger's form, in lower case.
+    form: pl.Expr
+    # Whether the ledger has that very text of most entries.
+    is_exact: bool
+    # Whether texts of one matter are at least similar, so that others are of another matter.
+    tell: bool
+    # The words of an entry, and of a posting, by their rows.
+    entry_words: Callable[[int], frozenset[str]]
+    posting_words: Callable[[int], frozenset[str]]
+    # Postings that name an entry by its ID: rows of both.
+    named: Mapping[int, int]
+
+    def agree(self, entry: int, posting: int) -> bool | None:
+        """Whether the text of a posting is the entry's; None where texts do not say."""
+        if posting in self.named:
+            return self.named[posting] == entry
+        ours, theirs = self.entry_words(entry), self.posting_words(posting)
+        if ours and (ours == theirs or (len(ours) > 1 and ours <= theirs)):
+            return True
+        if not self.is_exact and len(theirs) > 1 and theirs <= ours:
+            return True
+        same = _are_similar(ours, theirs)
+        if not self.tell or same is None:
+            return None
+        # Where the ledger has the very texts, one that is merely similar says nothing.
+        return (None if self.is_exact else True) if same else False
 
 
-def best_pairs(
-    group: tuple[Numbers, Numbers], rows: Sequence[Mapping[int, Row]], text: str, tied: set[int]
-) -> tuple[Numbers, Numbers, Scores]:
-    """Return the pairs of a group in which all rows agree; entries that nothing tells apart are added to `tied`.
-
-    The most similar texts come first, then the nearest amount and day, then the order of the frames.
-    """
-    entries, postings = group
-    few = min(len(entries), len(postings))
-    if len(entries) * len(postings) > LARGEST_GROUP:
-        if text == "decides":
-            few = 0
-        elif len(entries) > few:
-            tied.update(entries.tolist())
-        return entries[:few], postings[:few], np.full(few, np.nan)
-    ours, theirs = ([side_rows[no] for no in side.tolist()] for side, side_rows in zip(group, rows, strict=True))
-    scores = _scores(ours, theirs)
-    is_allowed = {
-        "orders": np.ones(scores.shape, bool), "agrees": ~(scores < SIMILAR), "decides": scores >= SIMILAR,
-    }[text]  # fmt: skip
-    one_of, other_of = np.nonzero(is_allowed)
-    days = _distances(*([row.day for row in side] for side in (ours, theirs)))
-    amounts = _distances(*([row.amount for row in side] for side in (ours, theirs)))
-    ranks = (other_of, one_of, days[is_allowed], amounts[is_allowed], -np.nan_to_num(scores[is_allowed]))
-    order = np.lexsort(ranks)
-    pairs: dict[int, int] = {}
-    taken: set[int] = set()
-    for one, other in zip(one_of[order].tolist(), other_of[order].tolist(), strict=True):
-        if one not in pairs and other not in taken:
-            pairs[one] = other
-            taken.add(other)
-    without = [one for one in range(len(ours)) if one not in pairs]
-    if text != "decides" and without:
-        unclear = [one for one, other in pairs.items() if not _is_clear(scores, one, other, without)]
-        if unclear:
-            tied.update(entries[[*without, *unclear]].tolist())
-    one, other = (np.array(side, dtype=np.int64) for side in (list(pairs), list(pairs.values())))
-    return entries[one], postings[other], scores[one, other]
+def posting_text() -> pl.Expr:
+    """Return the text of a posting as texts are compared."""
+    return pl.col("text").str.strip_chars().str.to_lowercase()
 
 
-def _distances(ours: Sequence[int | None], theirs: Sequence[int | None]) -> Scores:
-    """Return how far days or amounts of all pairs are apart; 0 where one is unknown."""
-    one, other = (np.array(side, dtype=np.float64) for side in (ours, theirs))
-    return np.nan_to_num(np.abs(np.subtract.outer(one, other)))
+def texts_of(entries: pl.DataFrame, postings: pl.DataFrame, pairs: pl.DataFrame) -> Texts:
+    """Return what texts say, by a sample of the entries and by pairs (e, p) that amounts have matched."""
+    longest = int(postings["text"].str.len_chars().max() or 0)
+    forms = [_form(names, longest) for names in FORMS]
+    sample = entries.gather_every(max(1, entries.height // SAMPLE)).select(
+        form.alias(str(place)) for place, form in enumerate(forms)
+    )
+    wanted = sample.unpivot(value_name="said").select("said").unique()
+    said = {*postings.select(said=posting_text()).join(wanted, on="said", how="semi")["said"]} if longest else set()
+    shares = [sum(text in said for text in sample[str(place)] if text) for place in range(len(forms))]
+    # The first form that most entries have, else the best one.
+    best = next((place for place, share in enumerate(shares) if share >= MOST * sample.height), None)
+    # Texts that several entries share, such as the supplier, name none of them.
+    is_exact = best is not None and sample.height > 0 and sample[str(best)].n_unique() >= MOST * sample.height
+    form = forms[best if best is not None else shares.index(max(shares))]
+    entry_texts = entries.select(form).to_series() if is_exact else entries.select(_form(FORMS[0], None)).to_series()
+    posting_texts = postings["text"]
+    # Both frames begin with the row 0 and have every row.
+    entry_words = functools.cache(lambda row: words(entry_texts[row]))
+    posting_words = functools.cache(lambda row: words(posting_texts[row]))
+    compared = [_are_similar(entry_words(e), posting_words(p)) for e, p in pairs.head(FEW).iter_rows()]
+    told = [same for same in compared if same is not None]
+    tell = sum(told) >= MOST * len(compared) if told else is_exact
+    ids = postings.filter(pl.col("id").is_not_null()).select("p", "id").join(entries.select("e", "id"), on="id")
+    return Texts(form, is_exact, tell, entry_words, posting_words, dict(ids.select("p", "e").iter_rows()))
 
 
-def _scores(ours: Sequence[Row], theirs: Sequence[Row]) -> Scores:
-    """Return how similar the texts of all pairs are, 0 to 100; NaN where one is missing."""
-    one, other = ([row.text for row in side] for side in (ours, theirs))
-    scores = process.cdist(one, other, scorer=fuzz.token_set_ratio, dtype=np.float64)
-    scores[[not text for text in one], :] = np.nan
-    scores[:, [not text for text in other]] = np.nan
-    return scores
+def _form(names: tuple[str, ...], longest: int | None) -> pl.Expr:
+    joined = pl.concat_str(names, separator=" ", ignore_nulls=True).str.strip_chars().str.to_lowercase()
+    return joined if longest is None else joined.str.slice(0, longest)
 
 
-def _is_clear(scores: Scores, one: int, other: int, without: Sequence[int]) -> bool:
-    """Whether a text tells an entry with a posting from each entry without one."""
-    score = scores[one, other]
-    return bool(score >= SIMILAR and (np.nan_to_num(scores[without, other]) <= score - CLEARLY).all())
+def words(text: str | None) -> frozenset[str]:
+    """Return the words and numbers of a text."""
+    return frozenset(WORD.findall(text.lower())) if text else frozenset()
+
+
+def _are_similar(ours: frozenset[str], theirs: frozenset[str]) -> bool | None:
+    """Whether half of the words are the same, and a number where both have one; None where one side has none."""
+    if not (ours and theirs):
+        return None
+    numbers = [{word for word in side if any(map(str.isdigit, word))} for side in (ours, theirs)]
+    if all(numbers) and not numbers[0] & numbers[1]:
+        return False
+    return 2 * len(ours & theirs) >= min(len(ours), len(theirs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from bktools.contract.accounts import CompanyInFile
 
@@ -12,38 +12,39 @@ from bktools.contract.accounts import CompanyInFile
 FEWEST = 3
 
 
-def another_chart(matches: Iterable[Mapping[str, Any]], named: CompanyInFile | None, before: Mapping[str, Any]) -> str:
-    """Return why a chart looks like another company's, "" where it does not.
+class Doubt(NamedTuple):
+    """Why a chart looks like another company's: a code of the section `chart` of `wording`, and its facts."""
 
-    `matches` are the rows of `tables.CHART_MATCH`, one for each company of the chart; `named` is the company that its
+    code: str
+    facts: Mapping[str, Any]
+
+
+def doubts_of(
+    matches: Iterable[Mapping[str, Any]], named: CompanyInFile | None, before: Mapping[str, CompanyInFile]
+) -> tuple[Doubt, ...]:
+    """Return why a chart looks like another company's; nothing where it does not.
+
+    `matches` are the rows of `results.chart_match`, one for each company of the chart; `named` is the company that its
     file names, and `before` by company the one that the file of its last chart named.
     """
-    reasons = [reason for match in matches if (reason := _reason(match, named, before.get(match["company_id"])))]
-    return f"the chart looks like another company's: {'; '.join(reasons)}" if reasons else ""
+    doubts = (_doubt(match, named, before.get(match["company_id"])) for match in matches)
+    return tuple(doubt for doubt in doubts if doubt)
 
 
-def _reason(match: Mapping[str, Any], named: CompanyInFile | None, before: CompanyInFile | None) -> str:
-    company = match["company_id"]
+def _doubt(match: Mapping[str, Any], named: CompanyInFile | None, before: CompanyInFile | None) -> Doubt | None:
+    company = {"company_id": match["company_id"]}
     if named and before and not _are_same(named, before):
-        return f"its file names {_shown(named)}, and the chart of company {company} was that of {_shown(before)} so far"
+        return Doubt("of_another_company", company | {"named": _shown(named), "before": _shown(before)})
     # A service may have many accounts that no chart has any more, so those in use count where there are enough of them.
-    kind, words = (
-        ("used", "accounts that categories use") if match["used"] >= FEWEST else ("known", "accounts known here")
-    )
+    kind = "used" if match["used"] >= FEWEST else "known"
     count, missing = match[kind], match[f"{kind}_missing"]
     if count >= FEWEST and missing * 2 > count:
-        examples = _list(match[f"{kind}_examples"])
-        return f"it lacks {missing:,} of the {count:,} {words} of company {company}, such as {examples}"
+        facts = {"missing": missing, "accounts": count, "examples": match[f"{kind}_examples"]}
+        return Doubt(f"lacks_{kind}_accounts", company | facts)
     if match["matched"] >= FEWEST and match["renamed"] * 2 > match["matched"]:
-        return (
-            f"{match['renamed']:,} of its {match['matched']:,} accounts that company {company} has by the same ID have "
-            f"another name, such as {_list(match['renamed_examples'])}"
-        )
-    return ""
-
-
-def _list(examples: Iterable[str]) -> str:
-    return ", ".join(" ".join(example.split()) for example in examples)
+        facts = {"renamed": match["renamed"], "accounts": match["matched"], "examples": match["renamed_examples"]}
+        return Doubt("renames_accounts", company | facts)
+    return None
 
 
 def _are_same(one: CompanyInFile, other: CompanyInFile) -> bool:

@@ -1,16 +1,21 @@
-"""Checks the frames of a reconciliation: required columns, types and gaps."""
+"""Checks the frames of a reconciliation (required columns, types and gaps), and makes them comparable."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 
 from bktools.errors import ArgumentError
 from bktools.frames import schema
 from bktools.frames.columns import refuse_gaps, require_columns, require_kinds
-from bktools.frames.engine import in_memory, source_of
+from bktools.frames.incoming import in_memory, source_of
+from bktools.frames.schema import KNOWN_STATES
+
+c = pl.col
 
 SCHEMAS: Mapping[str, pa.Schema] = {
     "chart": schema.CHART,
@@ -31,7 +36,7 @@ USED: Mapping[str, tuple[str, ...]] = {
     "categories": ("id", "company_id", "name", "archived", "account_id", "tax_code_id"),
 }
 
-# Columns for messages, which no query reads: when a list of accounts was imported.
+# Columns for messages, which no check reads: when a list of accounts was imported.
 READ = {"accounts": ("updated_at",)}
 
 # Columns without gaps. The chart's external IDs may have gaps: each is a finding. Its companies may have some where the
@@ -41,6 +46,62 @@ FILLED: Mapping[str, tuple[str, ...]] = {
     "accounts": ("company_id", "external_id", "state"),
     "categories": ("id", "company_id", "archived"),
 }
+
+
+@dataclass(frozen=True)
+class Frames:
+    """The frames of a reconciliation as checks compare them.
+
+    Companies are an enumeration, text is text, and a column that a frame lacks is null.
+
+    Parameters
+    ----------
+    chart, known, categories : polars.DataFrame
+        The chart, the accounts that exist in the service, and the categories.
+    compared : frozenset of str
+        The columns that chart and accounts both have.
+    """
+
+    chart: pl.DataFrame
+    known: pl.DataFrame
+    categories: pl.DataFrame
+    compared: frozenset[str]
+
+
+def comparable(tables: Mapping[str, pa.Table]) -> Frames:
+    """Return frames from `read` as checks compare them; raise when a column has gaps."""
+    typed = {noun: _typed(noun, table) for noun, table in tables.items()}
+    spellings = pl.concat([frame["company_id"].unique() for frame in typed.values()])
+    companies = spellings.str.to_lowercase().unique().drop_nulls().sort().to_list()
+    gaps = {noun: {name: typed[noun][name].null_count() for name in names} for noun, names in FILLED.items()}
+    check_gaps(gaps, len(companies))
+    company = pl.Enum(companies)
+    # Of the only company no row is read.
+    is_of = pl.lit(companies[0], company) if len(companies) == 1 else c.company_id.str.to_lowercase().cast(company)
+    chart, accounts, categories = (typed[noun].with_columns(company_id=is_of) for noun in SCHEMAS)
+    return Frames(
+        # A name of white space is none.
+        chart.with_columns(name=pl.when(c.name.str.strip_chars() != "").then(c.name)),
+        accounts.filter(c.state.is_in(KNOWN_STATES)),
+        categories,
+        frozenset(tables["chart"].column_names) & frozenset(tables["accounts"].column_names),
+    )
+
+
+def _typed(noun: str, table: pa.Table) -> pl.DataFrame:
+    """Return the used columns of a frame, each in its type; one that it lacks is null."""
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    kinds = {"archived": pl.Boolean, LINE: pl.Int64}
+    # A chart may have a column of this name that holds no lines.
+    is_line = frame.schema.get(LINE, pl.Null()).is_numeric()
+    columns = [
+        (c(name) if name in frame.columns and (name != LINE or is_line) else pl.lit(None))
+        .cast(kinds.get(name, pl.String))
+        .alias(name)
+        for name in USED[noun]
+    ]
+    return frame.select(columns)
 
 
 def read(frames: Mapping[str, Any]) -> dict[str, pa.Table]:

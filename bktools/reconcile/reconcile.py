@@ -8,15 +8,14 @@ from typing import Any
 import pyarrow as pa
 
 from bktools.contract.accounts import CompanyInFile
-from bktools.frames.engine import are_few, in_memory, is_spark, source_of
-from bktools.frames.names import last_import
-from bktools.reconcile import inputs, spark, tables
+from bktools.frames.incoming import in_memory, is_spark, source_of
+from bktools.frames.names import import_of
+from bktools.reconcile import inputs, spark
 from bktools.reconcile.reconciliation import Reconciliation
+from bktools.reconcile.results import results
 
-# The tables that every reconciliation makes, and those that one of few rows makes with them; the others are computed on
-# first use.
+# The tables that every reconciliation makes; the others are made on first use.
 FIRST = ("findings", "coverage")
-OF_FEW = (*FIRST, "actions", "action_counts", "chart_match")
 
 
 def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconciliation:
@@ -50,8 +49,6 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
         When a frame is of another kind, or chart rows have no company and the frames do not have exactly one.
     InputError
         When a required column is missing, of the wrong type or has gaps, or a file cannot be read.
-    OutOfMemoryError, StorageError
-        When the frames need more memory, or more disk space, than there is.
 
     Notes
     -----
@@ -66,30 +63,29 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     >>> categories = pd.DataFrame({"id": ["c1"], "company_id": [company], "name": ["Fees"], "archived": [False]})
     >>> result = reconcile_accounts(chart, accounts, categories)
     >>> result.findings["message"].tolist()[1]
-    '1200 Bank is in the chart and not among the accounts bktools knows: create it (bktools accounts create)'
+    '1200 Bank is in the chart and not among the accounts known here. Create it (create_accounts).'
     """
     frames = {"chart": chart, "accounts": accounts, "categories": categories}
     if any(is_spark(frame) for frame in frames.values()):
-        imported = in_memory(accounts, "accounts", ("state", "updated_at"))
-        results, columns = spark.results(frames, last_import(imported))
-        listed = results.__getitem__
+        imported = import_of(in_memory(accounts, "accounts", ("state", "updated_at")))
+        tables, columns = spark.collected(frames, imported)
+        listed = tables.__getitem__
     else:
         sides = inputs.read(frames)
-        columns = sides["chart"].schema.names
-        names = OF_FEW if are_few(sides.values()) else FIRST
-        known = sides["accounts"]
-        results = tables.results(sides, names, last_import(known) if isinstance(known, pa.Table) else "")
+        columns = sides["chart"].column_names
+        imported = import_of(sides["accounts"])
+        tables = results(sides, FIRST, imported)
 
         @functools.cache
         def listed(name: str) -> pa.Table:
-            return results[name] if name in results else tables.results(sides, [name])[name]
+            return tables[name] if name in tables else results(sides, [name], imported)[name]
 
     # A frame that was in a Parquet file has them as lists.
     named = source_of(chart).get("company_in_file")
     before = source_of(accounts).get("companies_in_charts", {})
     return Reconciliation(
         listed,
-        unchecked=() if inputs.TAX_CODE in columns else ("tax codes, because the chart has no column for them",),
+        not_compared=() if inputs.TAX_CODE in columns else ("tax_codes",),
         company_in_file=None if named is None else CompanyInFile(*named),
         companies_before={company: CompanyInFile(*names) for company, names in before.items()},
     )

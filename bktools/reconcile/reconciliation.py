@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 
 from bktools import views
 from bktools.consoles import readable
 from bktools.contract.accounts import CompanyInFile
-from bktools.frames.codes import counted
+from bktools.findings.check import ROLES, SEVERITIES
+from bktools.findings.sentences import with_sentences
 from bktools.frames.findings import as_html, as_lines
 from bktools.frames.results import Result
-from bktools.frames.schema import STRINGS, to_arrow, to_pandas
-from bktools.reconcile.another_chart import another_chart
-from bktools.reconcile.checks import SEVERITIES
+from bktools.frames.schema import STRINGS, to_pandas
+from bktools.reconcile.another_chart import Doubt, doubts_of
+from bktools.reconcile.results import RESULTS
 from bktools.reconcile.suggestions import suggest
-from bktools.reconcile.tables import RESULTS
+from bktools.wording import Words, words
 
 # Checks of lines of a chart that are never created.
 NOT_CREATED = ("name_missing", "total_in_chart")
+UNCHANGED = {"none": "unchanged"}
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -32,8 +35,8 @@ class Reconciliation(Result):
 
     Parameters
     ----------
-    unchecked : tuple of str
-        What was not compared, because the chart does not tell it.
+    not_compared : tuple of str
+        What was not compared, because the chart does not tell it: `tax_codes`.
     company_in_file : CompanyInFile, optional
         The company that the chart's file names, where its format has a place for it.
     companies_before : mapping
@@ -58,23 +61,30 @@ class Reconciliation(Result):
 
     _TABLES = ("findings", "actions", "coverage")
 
-    # Returns a table by its name; one that is not there yet is computed once.
+    # Returns a table of facts by its name; one that is not there yet is computed once.
     _listed: Callable[[str], pa.Table]
-    unchecked: tuple[str, ...] = ()
+    not_compared: tuple[str, ...] = ()
     company_in_file: CompanyInFile | None = None
     companies_before: Mapping[str, CompanyInFile] = dataclasses.field(default_factory=dict)
 
-    def table(self, name: str) -> pa.Table:
-        """Return a table by its name: findings, coverage, actions, unused_accounts, summary."""
-        return to_arrow(self.summary) if name == "summary" else self._listed(name)
+    def table(self, name: str, language: Words | None = None) -> pa.Table:
+        """Return a table by its name: findings, coverage, actions, action_counts, chart_match, unused_accounts.
+
+        Findings and actions are facts: codes and values. With a language, as `bktools.wording.words` returns it, they
+        have their sentences, and the columns of the frames of these names.
+        """
+        rows = self._listed(name)
+        return (
+            rows if language is None or name not in _WORDED else _WORDED[name](pl.DataFrame(rows), language).to_arrow()
+        )
 
     @functools.cached_property
     def findings(self) -> pd.DataFrame:
         """One row per finding, most severe first: check, severity (error, warning, info), action, company_id, external_id,
         account_id, category_id, field, erp_value, service_value, message (the fact, then what is to be done), about (the
-        name of the account or category), to_do, who.
+        name of the account or category), to_do, who, facts (what the message says, as JSON).
         """  # noqa: D205 - the columns take three lines
-        return to_pandas(self.table("findings"))
+        return to_pandas(self.table("findings", words("en")))
 
     @functools.cached_property
     def coverage(self) -> pd.DataFrame:
@@ -86,11 +96,11 @@ class Reconciliation(Result):
     @functools.cached_property
     def actions(self) -> pd.DataFrame:
         """One row per account: company_id, external_id, account_id, action (create, update, archive, unarchive, none),
-        why, and name, code, archived, tax_code_external_id as the chart has them.
+        why, name, code, archived, tax_code_external_id as the chart has them, reason (the code of why), facts (JSON).
 
         Computed on first use, because it is as long as the chart.
         """  # noqa: D205 - the columns take two lines
-        return to_pandas(self.table("actions"))
+        return to_pandas(self.table("actions", words("en")))
 
     @functools.cached_property
     def unused_accounts(self) -> pd.DataFrame:
@@ -108,10 +118,9 @@ class Reconciliation(Result):
         """
         # The most severe findings come first.
         checks = self.findings.groupby(["check", "severity"], sort=False).size().reset_index(name="count")
-        actions = to_pandas(self.table("action_counts")).groupby("action")["count"].sum().reset_index()
-        none = pd.Series("", actions.index, STRINGS)
-        verbs = pd.DataFrame({"check": "action: " + actions["action"], "severity": none, "count": actions["count"]})
-        return pd.concat([checks, verbs], ignore_index=True)
+        verbs = [(f"action: {action}", "", count) for action, count in self._action_counts]
+        actions = pd.DataFrame(verbs, columns=["check", "severity", "count"])
+        return pd.concat([checks, actions.astype({"check": STRINGS, "severity": STRINGS})], ignore_index=True)
 
     @functools.cached_property
     def another_chart(self) -> str:
@@ -120,8 +129,17 @@ class Reconciliation(Result):
         It does when it lacks most accounts in use, when most of its accounts that are known here have another name, or
         when its file names another company than the last one's.
         """
-        matches = self.table("chart_match").to_pylist()
-        return another_chart(matches, self.company_in_file, self.companies_before)
+        return doubt_in_words(self.doubts, words("en"))
+
+    @functools.cached_property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """The same as codes with facts; empty where there is none."""
+        return doubts_of(self.table("chart_match").to_pylist(), self.company_in_file, self.companies_before)
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """What was not compared and why, a phrase each."""
+        return tuple(words("en")(f"not_compared.{code}") for code in self.not_compared)
 
     @property
     def companies_now(self) -> dict[str, CompanyInFile]:
@@ -149,25 +167,56 @@ class Reconciliation(Result):
         return self.__dict__ | {"_listed": tables.__getitem__}
 
     def __repr__(self) -> str:
-        return readable("\n  ".join(["; ".join(self._headings), *as_lines(self.findings)]))
+        return readable("\n".join(["; ".join(self._headings), *as_lines(self.findings, words("en"), "account")]))
 
     def _repr_html_(self) -> str:
-        return "".join(map(views.heading, self._headings)) + as_html(self.findings, "findings", ".summary")
+        return "".join(map(views.heading, self._headings)) + as_html(
+            self.findings, words("en"), "account", "findings", ".findings"
+        )
 
     @property
     def _headings(self) -> list[str]:
         """The counts in one line, and what a person reads beside them."""
+        counted = words("en").counted
         severities = self.findings["severity"].value_counts()
         counts = ", ".join(f"{severities.get(name, 0):,} {name}" for name in SEVERITIES)
-        verbs = self.summary[self.summary["severity"] == ""]
-        accounts = [
-            f"{count:,} {check.removeprefix('action: ').replace('none', 'unchanged')}"
-            for check, count in zip(verbs["check"], verbs["count"], strict=True)
-        ]
+        accounts = ", ".join(f"{count:,} {UNCHANGED.get(action, action)}" for action, count in self._action_counts)
         covered = int((self.coverage["state"] == "covered").sum())
         headline = (
             f"Reconciliation: {counted(len(self.findings), 'finding')} ({counts}); "
-            f"accounts: {', '.join(accounts) or 'none'}; {covered:,} of {len(self.coverage):,} categories covered"
+            f"accounts: {accounts or 'none'}; {covered:,} of {len(self.coverage):,} categories covered"
         )
         doubt = [self.another_chart] if self.another_chart else []
         return [headline, *doubt, *(f"not compared: {phrase}" for phrase in self.unchecked)]
+
+    @functools.cached_property
+    def _action_counts(self) -> list[tuple[str, int]]:
+        counts = pl.DataFrame(self.table("action_counts")).group_by("action").agg(pl.col("count").sum())
+        return counts.sort("action").rows()
+
+
+def doubt_in_words(doubts: Sequence[Doubt], language: Words) -> str:
+    """Return in one line why a chart looks like another company's; "" where it does not."""
+    reasons = [language(f"chart.{doubt.code}", **doubt.facts) for doubt in doubts]
+    return language("chart.another", reasons="; ".join(reasons)) if reasons else ""
+
+
+def _findings(rows: pl.DataFrame, language: Words) -> pl.DataFrame:
+    roles = {role: language.name("role", role) for role in ROLES}
+    company = pl.format(language("part.company", company_id="{}"), pl.col("company_id"))
+    return with_sentences(rows, language, "account", message=("one", "do"), to_do="do").select(
+        "check", "severity", "action", "company_id", "external_id", "account_id", "category_id", "field", "erp_value",
+        "service_value", "message", pl.coalesce("about", company).str.replace_all(r"[\r\n\t]+", " ").alias("about"), "to_do",
+        pl.col("who").replace(roles),
+        "facts",
+    )  # fmt: skip
+
+
+def _actions(rows: pl.DataFrame, language: Words) -> pl.DataFrame:
+    return with_sentences(rows, language, "why", code="why", told="one").select(
+        "company_id", "external_id", "account_id", "action", pl.col("told").alias("why"), "name", "code", "archived",
+        "tax_code_external_id", pl.col("why").alias("reason"), "facts",
+    )  # fmt: skip
+
+
+_WORDED: Mapping[str, Callable[[pl.DataFrame, Words], pl.DataFrame]] = {"findings": _findings, "actions": _actions}

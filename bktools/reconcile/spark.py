@@ -6,20 +6,23 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 
-from bktools.frames.engine import in_memory, is_spark
+from bktools.frames.incoming import in_memory, is_spark
+from bktools.frames.names import Import
 from bktools.frames.workers import on_workers
-from bktools.reconcile import inputs, tables
+from bktools.reconcile import inputs
+from bktools.reconcile.results import RESULTS, in_order, results
 
 
-def results(frames: Mapping[str, Any], known_since: str) -> tuple[dict[str, pa.Table], list[str]]:
-    """Return every table of `tables.RESULTS`, and the columns of the chart; at least one frame is of PySpark."""
+def collected(frames: Mapping[str, Any], imported: Import) -> tuple[dict[str, pa.Table], list[str]]:
+    """Return every table of `results.RESULTS`, and the columns of the chart; at least one frame is of PySpark."""
     session = next(frame for frame in frames.values() if is_spark(frame)).sparkSession
     frames = {noun: _on_spark(session, frame, noun) for noun, frame in frames.items()}
-    compare = partial(tables.results, names=tables.RESULTS, known_since=known_since)
-    collected = on_workers(compare, _with_companies(frames), by="company_id")
-    return {name: tables.in_order(name, table) for name, table in collected.items()}, frames["chart"].columns
+    compare = partial(results, names=RESULTS, imported=imported)
+    parts = on_workers(compare, _with_companies(frames), by="company_id")
+    return {name: in_order(name, pl.DataFrame(table)) for name, table in parts.items()}, frames["chart"].columns
 
 
 def _on_spark(session: Any, frame: Any, noun: str) -> Any:
@@ -28,7 +31,7 @@ def _on_spark(session: Any, frame: Any, noun: str) -> Any:
         inputs.check_columns(noun, in_memory(frame.limit(0), noun).schema)
     else:
         (table,) = inputs.read({noun: frame}).values()
-        frame = session.createDataFrame(table if isinstance(table, pa.Table) else table.to_table())
+        frame = session.createDataFrame(table)
     return frame.select(*(name for name in frame.columns if name in inputs.USED[noun]))
 
 

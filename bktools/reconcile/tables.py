@@ -1,4 +1,4 @@
-"""The tables that the checks read; each is one query over the frames.
+"""The tables that the checks read, each made once from the frames of a reconciliation.
 
 `accounts` has a row for each account that may have a finding, `coverage` one for each category. Accounts are matched only
 on their exact external ID within a company.
@@ -6,425 +6,347 @@ on their exact external ID within a company.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
-import duckdb
-import pyarrow as pa
+import numpy as np
+import polars as pl
 
 from bktools.contract.accounts import LONGEST_TEXT
-from bktools.frames.engine import VERY_FEW_ROWS, are_few, engine, kept, repeated_digests
-from bktools.frames.schema import KNOWN_STATES
-from bktools.frames.templates import quoted
-from bktools.inputs.words import TOTALS
-from bktools.reconcile import inputs
-from bktools.reconcile.checks import SEVERITIES, findings
-from bktools.reconcile.verbs import ACTION, RULE, THE_SAME, WHY
+from bktools.frames.names import Import
+from bktools.reconcile.inputs import Frames
+from bktools.reconcile.spelling import differences, is_total, spelled, without_zeros
+from bktools.reconcile.verbs import RULES
 
-# Invisible characters that a spreadsheet or a person may add to a text. RE2's \s matches only those of ASCII.
-BLANKS = "[ \t\n\x0b\x0c\r\u0085\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]+"
+c = pl.col
+KEY = ("company_id", "external_id")
+# The columns of an account on each side, and their names in `pairs`.
+OURS = {
+    "line": "line",
+    "name": "erp_name",
+    "code": "erp_code",
+    "archived": "erp_archived",
+    "tax_code_external_id": "erp_tax",
+}
+THEIRS = {"id": "account_id", "name": "name", "code": "code", "archived": "archived", "tax_code_external_id": "tax"}
+IS_EMPTY = c.external_id.fill_null("") == ""
+# In an imported list an empty value is unknown, because the list may lack the column.
+IS_FROM_SERVICE = c.id.is_not_null() & (c.state != "IMPORTED")
 
-# Cyrillic and Greek letters, and the Latin ones that they look like, small letters as their capitals do.
-LOOK_ALIKE = "АВЕКМНОРСТУХІЅЈавекмнорстухіѕјΑΒΕΖΗΙΚΜΝΟΡΤΥΧαβεζηικμνορτυχ"
-LATIN = "ABEKMHOPCTYXISJabekmhopctyxisjABEZHIKMNOPTYXabezhikmnoptyx"
 
-# What a row of sums says, as the readers of files compare it.
-TOTAL_WORDS = tuple(sorted(TOTALS))
+@dataclass(frozen=True)
+class Difference:
+    """How a field is compared: its values on both sides, and whether the service's value is known."""
 
-# Accounts that a message names.
-EXAMPLES = 3
+    field: str
+    erp: pl.Expr
+    service: pl.Expr
+    is_known: pl.Expr
 
-# In what texts that look alike may differ, and how a text is spelled without it.
-CAPITALS, ZERO = "capitals", "the letter O and the digit 0"
-SPELLINGS = {
-    "white space": f"regexp_replace({{}}, '{BLANKS}', '', 'g')",
-    CAPITALS: "lower({})",
-    "accents that are written in two ways": "nfc_normalize({})",
-    "letters of two alphabets that look the same": "latin({})",
-    ZERO: "replace(replace({}, 'O', '0'), 'o', '0')",
+
+# By the column that says whether the values differ. The service always has a name and a flag, so a missing value is unknown;
+# code and tax code may be empty there.
+DIFFERENCES: Mapping[str, Difference] = {
+    "name_differs": Difference("name", c.erp_name, c.name, c.name.is_not_null()),
+    "archived_differs": Difference("archived", c.erp_archived, c.archived, c.archived.is_not_null()),
+    "code_differs": Difference("code", c.erp_code, c.code, c.is_from_service | c.code.is_not_null()),
+    "tax_code_differs": Difference("tax_code_external_id", c.erp_tax, c.tax, c.is_from_service | c.tax.is_not_null()),
 }
 
 
-def _spelled(text: str, *but: str) -> str:
-    """Return the SQL of a text without what makes it look different, except for what is named."""
-    for words, spelling in SPELLINGS.items():
-        text = text if words in but else spelling.format(text)
-    return text
+def named(code: pl.Expr, external_id: pl.Expr, name: pl.Expr) -> pl.Expr:
+    """Return how a person calls an account: its code, or without one its external ID, and its name."""
+    return pl.concat_str(pl.coalesce(code, external_id), name, separator=" ", ignore_nulls=True)
 
 
-def _differ(*in_words: str) -> str:
-    return f"{_spelled('one', *in_words)} <> {_spelled('other', *in_words)}"
+@dataclass(frozen=True)
+class Tables:
+    """The tables of a reconciliation; each is made when it is first read.
 
-
-DIFFERING = {words: _differ(words) for words in SPELLINGS}
-# Both O and o are the digit 0, which hides that they differ.
-DIFFERING[CAPITALS] += f" OR ({_differ(CAPITALS, ZERO)} AND NOT {_differ(ZERO)})"
-
-# Functions for the queries below, the checks and the actions.
-MACROS = f"""
-CREATE MACRO is_empty(value) AS coalesce(value = '', true);
-CREATE MACRO is_long(value) AS coalesce(length(value) > {LONGEST_TEXT}, false);
--- coalesce keeps DuckDB from passing the filter to Arrow, which would copy the rows.
-CREATE MACRO is_known(state) AS coalesce(state IN {KNOWN_STATES}, false);
-CREATE MACRO is_number(value) AS value <> '' AND value NOT GLOB '*[!0-9]*';
--- Nearly all texts are ASCII, and translate takes long.
-CREATE MACRO latin(value) AS
-    if(strlen(value) = length(value), value, translate(value, '{LOOK_ALIKE}', '{LATIN}'));
-CREATE MACRO spelled(value) AS {_spelled("value")};
-CREATE MACRO difference(one, other) AS
-    concat_ws(' and ', {", ".join(f"if({condition}, '{words}', NULL)" for words, condition in DIFFERING.items())});
-CREATE MACRO without_zeros(value) AS ltrim(value, '0');
-CREATE MACRO shown(value) AS coalesce('"' || value || '"', 'nothing');
-CREATE MACRO counted(number, noun) AS format('{{:,}} {{}}{{}}', number, noun, if(number = 1, '', 's'));
-CREATE MACRO named(code, external_id, name) AS concat_ws(' ', coalesce(code, external_id), name);
-CREATE MACRO says_total(value) AS
-    coalesce(regexp_replace(strip_accents(lower(value)), '[^\\p{{L}}\\p{{N}}]', '', 'g') IN {TOTAL_WORDS}, false);
--- A name such as Total with a number is an account: a company has this name.
-CREATE MACRO is_total(name, code) AS
-    says_total(code) OR (says_total(name) AND NOT coalesce(regexp_matches(code, '[0-9]'), false));
-CREATE MACRO on_line(line) AS if(line IS NULL, '', concat(' (line ', line, ')'));
-CREATE MACRO one_line(value) AS regexp_replace(value, '[\\r\\n\\t]+', ' ', 'g');
-"""
-
-# Every row has the long ID of a company; an enumeration replaces it by a small number. UUIDs are compared in lower case, but
-# only those that are not are converted, because converting takes longer than reading.
-COMPANIES = """
-CREATE TYPE company AS ENUM (
-    SELECT DISTINCT lower(company_id) AS company FROM seen WHERE company_id IS NOT NULL ORDER BY company
-);
--- Of the only company no row is read.
-CREATE MACRO company_of(spelling) AS CASE
-    WHEN len(enum_range(NULL::company)) = 1 THEN CAST(enum_first(NULL::company) AS company)
-    ELSE coalesce(TRY_CAST(spelling AS company), CAST(lower(spelling) AS company))
-END;
-"""
-
-# Chart rows without a company belong to the only company. `kind` is TABLE for very few rows, VIEW for others.
-CLEAN = """
-CREATE {kind} chart AS
-SELECT * REPLACE (
-    coalesce(company_of(company_id), CAST(enum_first(NULL::company) AS company)) AS company_id,
-    -- A name of white space is none.
-    if(ltrim(name, ' \t\n\r\u00a0') = '', NULL, name) AS name
-)
-FROM given_chart;
-
-CREATE {kind} known AS
-SELECT * REPLACE (company_of(company_id) AS company_id) FROM given_accounts WHERE is_known(state);
-
-CREATE {kind} categories AS
-SELECT * REPLACE (company_of(company_id) AS company_id) FROM given_categories;
-"""
-
-UNUSED_ACCOUNTS = """
-SELECT company_id, external_id, id AS account_id, code, name
-FROM known
-SEMI JOIN (SELECT DISTINCT company_id FROM categories) AS asked USING (company_id)
-ANTI JOIN categories ON known.company_id = categories.company_id AND known.id = categories.account_id
-WHERE id IS NOT NULL AND archived IS NOT true
-"""
-
-# The companies of the chart, with the lengths of their codes that are numbers.
-CHARTS = """
-CREATE TABLE charts AS
-SELECT
-    company_id,
-    min(strlen(code)) FILTER (is_number(code)) AS shortest, max(strlen(code)) FILTER (is_number(code)) AS longest,
-    bool_or(is_number(code) AND code LIKE '0%') AS has_zeros
-FROM chart GROUP BY company_id;
-"""
-
-# External IDs that are repeated on one side, with the number of rows on each side. `repeated` has the candidates' digests.
-DOUBLED = """
-CREATE VIEW sides AS
-SELECT 'chart' AS side, company_id, external_id, code, name FROM chart
-UNION ALL
-SELECT 'service' AS side, company_id, external_id, code, name FROM known;
-
-CREATE TABLE doubled AS
-SELECT
-    company_id, external_id,
-    count(*) FILTER (side = 'chart') AS chart_rows, count(*) FILTER (side = 'service') AS service_rows,
-    min(named(code, external_id, name)) AS any_account
-FROM sides SEMI JOIN repeated ON hash(company_id, external_id) = digest
-WHERE NOT is_empty(external_id)
-GROUP BY ALL
-HAVING chart_rows > 1 OR service_rows > 1;
-"""
-
-# Fields are compared when both frames have the column and the service's value is known.
-DIFFERENCES: Mapping[str, tuple[str, str]] = {
-    # The service always has a name and a flag, so a missing value is unknown, not different.
-    "name_differs": ("name", "service.name IS NOT NULL"),
-    "archived_differs": ("archived", "service.archived IS NOT NULL"),
-    # These may be empty in the service. In an imported list an empty value is unknown, because it may lack the column.
-    "code_differs": ("code", "(is_from_service OR service.code IS NOT NULL)"),
-    "tax_code_differs": ("tax_code_external_id", "(is_from_service OR service.tax_code_external_id IS NOT NULL)"),
-}
-
-PAIRS = """
-CREATE {kind} pairs AS
-SELECT
-    coalesce(erp.company_id, service.company_id) AS company_id,
-    coalesce(erp.external_id, service.external_id) AS external_id,
-    erp.company_id IS NOT NULL AS in_chart, service.company_id IS NOT NULL AS in_service,
-    erp.line,
-    erp.name AS erp_name, erp.code AS erp_code, erp.archived AS erp_archived, erp.tax_code_external_id AS erp_tax,
-    service.id AS account_id, service.name, service.code, service.archived, service.tax_code_external_id AS tax,
-    coalesce(service.is_read, false) AS is_from_service,
-    {differences},
-    NOT in_chart OR NOT in_service OR erp_name IS NULL OR account_id IS NULL OR {flags}
-    OR is_long(erp.external_id) OR is_long(erp_name) OR is_long(erp_code) AS is_remarkable
-FROM (FROM chart WHERE NOT is_empty(external_id)) AS erp
-FULL JOIN (
-    SELECT * EXCLUDE (state), id IS NOT NULL AND state <> 'IMPORTED' AS is_read FROM known WHERE NOT is_empty(external_id)
-) AS service
-    ON erp.company_id = service.company_id AND erp.external_id = service.external_id;
-"""
-
-# The first external ID of each side that has the same spelling on the other side.
-LIKES = """(
-    SELECT company_id, {0}, min(external_id) FILTER (is_new) AS erp_id, min(external_id) FILTER (is_gone) AS service_id
-    FROM sided WHERE {0} IS NOT NULL GROUP BY ALL HAVING erp_id IS NOT NULL AND service_id IS NOT NULL
-)"""
-
-# The few pairs that may have a finding. An account on only one side gets the first similar external ID of the other side.
-# A repeated external ID is ambiguous, so its row has no values.
-ACCOUNTS = f"""
-CREATE TABLE accounts AS
-WITH
-    remarkable AS (
-        SELECT *, 1 AS chart_rows, 1 AS service_rows FROM pairs ANTI JOIN doubled USING (company_id, external_id)
-        WHERE is_remarkable
-        UNION ALL BY NAME
-        SELECT *, chart_rows > 0 AS in_chart, service_rows > 0 AS in_service FROM doubled
-    ),
-    sided AS (
-        SELECT
-            remarkable.* REPLACE (
-                code_differs AND without_zeros(erp_code) IS DISTINCT FROM without_zeros(code) AS code_differs
-            ),
-            remarkable.code_differs AND without_zeros(erp_code) = without_zeros(code) AS code_lost_zeros,
-            charts.company_id IS NOT NULL AS is_charted,
-            in_chart AND NOT in_service AS is_new,
-            in_service AND NOT in_chart AND is_charted AS is_gone,
-            chart_rows <= 1 AND service_rows <= 1 AS is_single,
-            if(is_new OR is_gone, spelled(external_id), NULL) AS bare_id,
-            if(is_new OR is_gone, without_zeros(external_id), NULL) AS short_id
-        FROM remarkable LEFT JOIN charts USING (company_id)
-    ),
-    likened AS (
-        SELECT
-            sided.* EXCLUDE (bare_id, short_id),
-            if(is_new, looks.service_id, looks.erp_id) AS looks_like, if(is_new, zeros.service_id, zeros.erp_id) AS zeros_like,
-            coalesce(looks_like, zeros_like) AS twin
-        FROM sided
-        LEFT JOIN {LIKES.format("bare_id")} AS looks USING (company_id, bare_id)
-        LEFT JOIN {LIKES.format("short_id")} AS zeros USING (company_id, short_id)
-    ),
-    -- A step of its own: DuckDB puts the whole expression where its name is used beside it.
-    ruled AS (SELECT *, {RULE} AS rule FROM likened)
-SELECT
-    *,
-    named(erp_code, external_id, erp_name) AS erp_account,
-    named(code, external_id, name) AS service_account,
-    {ACTION} AS action
-FROM ruled;
-"""
-
-COVERAGE = """
-CREATE TABLE coverage AS
-WITH
-    named_accounts AS (
-        SELECT
-            company_id, id AS account_id, min(external_id) AS external_id, min(name) AS account_name,
-            min(code) AS account_code, bool_or(archived) AS is_archived
-        FROM known
-        SEMI JOIN categories ON known.company_id = categories.company_id AND known.id = categories.account_id
-        GROUP BY ALL
-    ),
-    taxes AS (
-        SELECT company_id, external_id, min(tax_code_external_id) AS erp_tax
-        FROM chart SEMI JOIN named_accounts USING (company_id, external_id)
-        WHERE NOT is_empty(external_id)
-        GROUP BY ALL
-        HAVING count(*) = 1
-    )
-SELECT
-    categories.id AS category_id, company_id, categories.name, categories.archived,
-    account_id, external_id, account_name, tax_code_id,
-    CASE
-        WHEN is_empty(account_id) THEN 'no_account'
-        WHEN external_id IS NULL THEN 'unknown_account'
-        WHEN is_archived THEN 'archived_account'
-        WHEN is_gone OR action = 'archive' THEN 'to_be_archived_account'
-        ELSE 'covered'
-    END AS state,
-    action AS account_action,
-    erp_tax,
-    min(erp_tax) OVER (PARTITION BY company_id, tax_code_id) AS first_tax,
-    max(erp_tax) OVER (PARTITION BY company_id, tax_code_id) AS last_tax,
-    count(*) OVER (PARTITION BY company_id, categories.name) AS of_this_name,
-    named(account_code, external_id, account_name) AS account,
-    concat('category ', coalesce(categories.name, category_id)) AS category
-FROM categories
-LEFT JOIN named_accounts USING (company_id, account_id)
-LEFT JOIN taxes USING (company_id, external_id)
-LEFT JOIN (SELECT company_id, external_id, is_gone, action FROM accounts) AS decided USING (company_id, external_id);
-"""
-
-# Per company of the chart, how far its accounts are those known here. An account that is spelled another way in the
-# chart has findings of its own.
-CHART_MATCH = f"""
-WITH
-    used AS (
-        SELECT DISTINCT company_id, account_id FROM categories WHERE archived IS NOT true AND NOT is_empty(account_id)
-    ),
-    active AS (
-        SELECT
-            company_id, in_chart, used.account_id IS NOT NULL AS is_used,
-            in_chart AND name IS NOT NULL AND erp_name IS NOT NULL AS is_matched,
-            is_matched AND spelled(name) <> spelled(erp_name) AS is_renamed,
-            named(coalesce(code, erp_code), external_id, name) AS account,
-            concat(account, ' (', erp_name, ')') AS names
-        FROM pairs
-        ANTI JOIN (FROM accounts WHERE twin IS NOT NULL) AS respelled USING (company_id, external_id)
-        LEFT JOIN used USING (company_id, account_id)
-        WHERE in_service AND archived IS NOT true
-    )
-SELECT
-    company_id, count(in_chart) AS known, count(*) FILTER (NOT in_chart) AS known_missing,
-    min(account, {EXAMPLES}) FILTER (NOT in_chart) AS known_examples,
-    count(*) FILTER (is_used) AS used, count(*) FILTER (is_used AND NOT in_chart) AS used_missing,
-    min(account, {EXAMPLES}) FILTER (is_used AND NOT in_chart) AS used_examples,
-    count(*) FILTER (is_matched) AS matched, count(*) FILTER (is_renamed) AS renamed,
-    min(names, {EXAMPLES}) FILTER (is_renamed) AS renamed_examples
-FROM charts LEFT JOIN active USING (company_id)
-GROUP BY ALL
-"""
-
-# Further tables of checks: accounts that no category uses, those without an external ID, companies without a chart.
-OTHERS = f"""
-CREATE TABLE unused AS SELECT company_id, count(*) AS rows FROM ({UNUSED_ACCOUNTS}) GROUP BY company_id;
-CREATE VIEW unidentified AS
-SELECT side, company_id, external_id, named(code, 'an account', name) AS account FROM sides WHERE is_empty(external_id);
-CREATE VIEW uncharted AS SELECT company_id, count(*) AS rows FROM accounts WHERE NOT is_charted GROUP BY company_id;
-"""
-
-ACTIONS = f"""
-SELECT
-    company_id, external_id, account_id, action, {WHY} AS why,
-    if(in_chart, erp_name, name) AS name,
-    if(in_chart, erp_code, code) AS code,
-    if(in_chart, erp_archived, archived) AS archived,
-    if(in_chart, erp_tax, tax) AS tax_code_external_id
-FROM accounts
-UNION ALL
-SELECT company_id, external_id, account_id, 'none', '{THE_SAME}', erp_name, erp_code, erp_archived, erp_tax
-FROM pairs
-ANTI JOIN doubled USING (company_id, external_id)
-WHERE NOT is_remarkable
-UNION ALL
-SELECT company_id, external_id, NULL, 'none', 'the external ID is empty', name, code, archived, tax_code_external_id
-FROM chart
-WHERE is_empty(external_id)
-"""
-
-# Each table that is handed over: its query, and an order that depends only on the content.
-RESULTS: Mapping[str, tuple[str | Callable[[duckdb.DuckDBPyConnection], str], str]] = {
-    # The most severe first.
-    "findings": (
-        findings,
-        f"""
-        list_position({list(SEVERITIES)}, severity), "check", company_id, external_id NULLS FIRST,
-        category_id NULLS FIRST, account_id NULLS FIRST, field NULLS FIRST, erp_value NULLS FIRST, message
-        """,
-    ),
-    "coverage": (
-        """
-        SELECT category_id, company_id, name, archived, account_id, external_id, account_name, tax_code_id, state
-        FROM coverage
-        """,
-        "company_id, name NULLS FIRST, category_id",
-    ),
-    # Every column that two rows may differ in, so that parts of the rows give the same order as all of them.
-    "actions": (
-        ACTIONS,
-        """
-        company_id, external_id NULLS FIRST, code NULLS FIRST, name NULLS FIRST, archived, tax_code_external_id NULLS FIRST
-        """,
-    ),
-    "action_counts": (f"SELECT company_id, action, count(*) AS count FROM ({ACTIONS}) GROUP BY ALL", "ALL"),
-    "chart_match": (CHART_MATCH, "ALL"),
-    "unused_accounts": (UNUSED_ACCOUNTS, "ALL NULLS FIRST"),
-}
-
-
-def results(frames: Mapping[str, pa.Table], names: Iterable[str], known_since: str = "") -> dict[str, pa.Table]:
-    """Return the named tables of RESULTS for frames from `inputs.read`.
-
-    `known_since` says in messages until when the accounts are known, as `names.last_import` returns it.
+    Parameters
+    ----------
+    frames : Frames
+        Chart, accounts that exist in the service, and categories.
+    imported : Import
+        Until when the accounts of the service are known.
     """
-    named = {f"{noun}_frame": frame for noun, frame in frames.items()}
-    kind = "TABLE" if are_few(frames.values(), VERY_FEW_ROWS) else "VIEW"
-    with engine("reconcile_accounts", MACROS, **named) as connection:
-        connection.execute(f"CREATE MACRO known_since() AS {quoted(known_since)}")
-        for noun, frame in frames.items():
-            columns = ", ".join(_column(name, frame.schema) for name in inputs.USED[noun])
-            connection.execute(f"CREATE VIEW given_{noun} AS SELECT {columns} FROM {noun}_frame")
-        _refuse_gaps(connection)
-        connection.execute(CLEAN.format(kind=kind))
-        sides = [repeated_digests(connection, side, "company_id", "external_id") for side in ("chart", "known")]
-        connection.register("repeated", pa.concat_tables(sides))
-        connection.execute(CHARTS + DOUBLED + _pairs(frames, kind) + ACCOUNTS + COVERAGE + OTHERS)
-        return {name: _kept(connection, name) for name in names}
+
+    frames: Frames
+    imported: Import
+
+    @cached_property
+    def charts(self) -> pl.DataFrame:
+        """One row per company of the chart: the lengths of its codes that are numbers, and whether one begins with 0."""
+        is_number = c.code.str.contains("^[0-9]+$")
+        length = c.code.str.len_bytes().filter(is_number)
+        return self.frames.chart.group_by("company_id").agg(
+            shortest=length.min(), longest=length.max(), has_zeros=(is_number & c.code.str.starts_with("0")).any()
+        )
+
+    @cached_property
+    def doubled(self) -> pl.DataFrame:
+        """One row per external ID that is repeated on a side: chart_rows, service_rows, and one of its accounts."""
+        sides = [self.frames.chart, self.frames.known]
+        digests = [side.select(_DIGEST).to_series() for side in sides]
+        # Few values are repeated, and counting digests takes a fraction of the time of counting texts.
+        repeated = pl.concat(
+            [digest.filter(digest.is_duplicated()) for digest in digests if digest.n_unique() < len(digest)]
+            or [digests[0].clear()]
+        )
+        rows = [
+            side.filter(digest.is_in(repeated.implode())).select(*KEY, "code", "name", in_chart=pl.lit(is_chart))
+            for side, digest, is_chart in zip(sides, digests, (True, False), strict=True)
+        ]
+        return (
+            pl.concat(rows)
+            .filter(~IS_EMPTY)
+            .group_by(KEY)
+            .agg(
+                chart_rows=c.in_chart.sum(),
+                service_rows=(~c.in_chart).sum(),
+                account=named(c.code, c.external_id, c.name).min(),
+            )
+            .filter((c.chart_rows > 1) | (c.service_rows > 1))
+        )
+
+    @cached_property
+    def pairs(self) -> pl.DataFrame:
+        """One row per external ID that is not repeated: the account of each side, and whether its fields differ."""
+        chart, known = (self._single(side) for side in (self.frames.chart, self.frames.known))
+        places = _places(chart, known)
+        is_matched = _flags(places.drop_nulls(), len(known))
+        theirs = known.select(**{new: c(old) for old, new in THEIRS.items()}, is_from_service=IS_FROM_SERVICE)
+        beside = theirs.select(pl.all().gather(places))
+        ours = chart.select(*KEY, **{new: c(old) for old, new in OURS.items()})
+        alone = pl.concat([known.select(KEY), theirs], how="horizontal").filter(~is_matched)
+        rows = pl.concat(
+            [
+                pl.concat([ours, beside], how="horizontal").with_columns(
+                    in_chart=True, in_service=places.is_not_null()
+                ),
+                alone.with_columns(in_chart=False, in_service=True),
+            ],
+            how="diagonal",
+        )
+        is_both = c.in_chart & c.in_service
+        differs = {
+            name: is_both & compared.is_known & compared.erp.ne_missing(compared.service)
+            if compared.field in self.frames.compared
+            else pl.lit(value=False)
+            for name, compared in DIFFERENCES.items()
+        }
+        return rows.with_columns(**differs)
+
+    @cached_property
+    def remarkable(self) -> pl.Series:
+        """Which of the pairs may have a finding."""
+        return self.pairs.select(
+            ~c.in_chart
+            | ~c.in_service
+            | c.erp_name.is_null()
+            | c.account_id.is_null()
+            | pl.any_horizontal(*DIFFERENCES)
+            | (_is_long(c.external_id) & c.in_chart)
+            | _is_long(c.erp_name)
+            | _is_long(c.erp_code)
+        ).to_series()
+
+    @cached_property
+    def accounts(self) -> pl.DataFrame:
+        """One row per account that may have a finding, with the rule that decides its action.
+
+        An account on one side alone has the first similar external ID of the other side. A repeated external ID is
+        ambiguous, so its row has no values.
+        """
+        doubled = self.doubled.with_columns(in_chart=c.chart_rows > 0, in_service=c.service_rows > 0)
+        rows = pl.concat([self.pairs.filter(self.remarkable), doubled], how="diagonal").with_columns(
+            pl.col("chart_rows", "service_rows").fill_null(1),
+            pl.col(*DIFFERENCES).fill_null(value=False),
+            is_charted=c.company_id.is_in(self.charts["company_id"].implode()),
+        )
+        rows = rows.with_columns(
+            code_differs=c.code_differs & without_zeros(c.erp_code).ne_missing(without_zeros(c.code)),
+            code_lost_zeros=c.code_differs
+            & (without_zeros(c.erp_code) == without_zeros(c.code)).fill_null(value=False),
+            is_new=c.in_chart & ~c.in_service,
+            is_gone=c.in_service & ~c.in_chart & c.is_charted,
+            is_single=(c.chart_rows <= 1) & (c.service_rows <= 1),
+            is_long_id=_is_long(c.external_id) & c.in_chart,
+            is_long_name=_is_long(c.erp_name),
+            is_long_code=_is_long(c.erp_code),
+        )
+        rows = rows.with_columns(is_total=c.is_new & is_total(c.erp_name, c.erp_code))
+        for name, spelling in (("looks_like", spelled), ("zeros_like", without_zeros)):
+            rows = rows.join(_twins(rows, spelling).rename({"twin": name}), on=KEY, how="left")
+        ours, theirs = named(c.erp_code, c.external_id, c.erp_name), named(c.code, c.external_id, c.name)
+        is_short = c.is_new & c.zeros_like.is_not_null()
+        decided = pl.coalesce(pl.when(rule.when).then(pl.lit(number)) for number, rule in enumerate(RULES))
+        return rows.with_columns(
+            rule=decided,
+            action=pl.lit(pl.Series([rule.action for rule in RULES])).gather(decided),
+            account=pl.coalesce(c.account, pl.when(c.in_chart).then(ours).otherwise(theirs)),
+            twin=pl.coalesce(c.looks_like, c.zeros_like),
+            # An external ID or a code that differs in leading zeros alone, as both sides have it.
+            zeros_in=pl.when(is_short).then(pl.lit("external_id")).when(c.code_lost_zeros).then(pl.lit("code")),
+            erp_zeros=pl.when(is_short).then(c.external_id).otherwise(c.erp_code),
+            service_zeros=pl.when(is_short).then(c.zeros_like).otherwise(c.code),
+            known_since=pl.lit(self.imported.day, pl.String),
+            never_imported=pl.lit(self.imported.never, pl.Boolean),
+            # What sentences name of a text that is too long.
+            most=pl.lit(LONGEST_TEXT),
+            external_id_length=c.external_id.str.len_chars(),
+            name_length=c.erp_name.str.len_chars(),
+            code_length=c.erp_code.str.len_chars(),
+        )
+
+    @cached_property
+    def coverage(self) -> pl.DataFrame:
+        """One row per category, with its account and its state."""
+        accounts = (
+            self.frames.known.filter(self._is_used)
+            .group_by("company_id", account_id=c.id)
+            .agg(
+                pl.col("external_id", "code").min(),
+                account_name=c.name.min(),
+                is_archived=c.archived.any(),
+            )
+        )
+        ids = accounts.select(KEY).unique()
+        taxes = (
+            self.frames.chart.filter(~IS_EMPTY & c.external_id.is_in(ids["external_id"].implode()))
+            .join(ids, on=KEY, how="semi")
+            .group_by(KEY)
+            .agg(erp_tax=c.tax_code_external_id.first(), rows=pl.len())
+            .filter(c.rows == 1)
+            .drop("rows")
+        )
+        decided = self.accounts.join(ids, on=KEY, how="semi").select(*KEY, "is_gone", "action")
+        state = (
+            pl.when(c.account_id.fill_null("") == "")
+            .then(pl.lit("no_account"))
+            .when(c.external_id.is_null())
+            .then(pl.lit("unknown_account"))
+            .when(c.is_archived)
+            .then(pl.lit("archived_account"))
+            .when(c.is_gone | (c.action == "archive"))
+            .then(pl.lit("to_be_archived_account"))
+            .otherwise(pl.lit("covered"))
+        )
+        return (
+            self.frames.categories.rename({"id": "category_id"})
+            .join(accounts, on=["company_id", "account_id"], how="left")
+            .join(taxes, on=KEY, how="left")
+            .join(decided, on=KEY, how="left")
+            .with_columns(
+                state=state,
+                first_tax=c.erp_tax.min().over("company_id", "tax_code_id"),
+                last_tax=c.erp_tax.max().over("company_id", "tax_code_id"),
+                of_this_name=pl.len().over("company_id", "name"),
+                account=named(c.code, c.external_id, c.account_name),
+                category=pl.coalesce(c.name, c.category_id),
+            )
+        )
+
+    @cached_property
+    def unused_accounts(self) -> pl.DataFrame:
+        """Active accounts that no category of their company uses; of companies that have a category."""
+        asked = self.frames.categories["company_id"].unique()
+        is_active = c.id.is_not_null() & c.archived.ne_missing(other=True)
+        return self.frames.known.filter(~self._is_used, is_active, c.company_id.is_in(asked.implode()))
+
+    @cached_property
+    def unused(self) -> pl.DataFrame:
+        """One row per company with active accounts that no category uses: how many."""
+        return _counted(self.unused_accounts)
+
+    @cached_property
+    def uncharted(self) -> pl.DataFrame:
+        """One row per company without a chart: how many accounts are known."""
+        return _counted(self.accounts.filter(~c.is_charted))
+
+    @cached_property
+    def repeated(self) -> pl.DataFrame:
+        """One row per external ID and side that has it on several rows."""
+        sides = {"chart": c.chart_rows, "service": c.service_rows}
+        columns = (*KEY, "account")
+        return pl.concat(
+            self.doubled.filter(rows > 1).select(*columns, side=pl.lit(side), rows=rows) for side, rows in sides.items()
+        )
+
+    @cached_property
+    def unidentified(self) -> pl.DataFrame:
+        """One row per account without an external ID, with its side."""
+        sides = {"chart": self.frames.chart, "service": self.frames.known}
+        name = pl.concat_str("code", "name", separator=" ", ignore_nulls=True)
+        return pl.concat(
+            side.filter(IS_EMPTY).select(*KEY, side=pl.lit(noun), account=pl.when(name != "").then(name))
+            for noun, side in sides.items()
+        )
+
+    @cached_property
+    def alike(self) -> pl.DataFrame:
+        """One row per account of the chart alone whose external ID looks like one of the service: in what they differ."""
+        rows = self.accounts.filter(c.is_new & c.looks_like.is_not_null())
+        return rows.with_columns(differing=differences(c.external_id, c.looks_like))
+
+    @cached_property
+    def _is_used(self) -> pl.Series:
+        """Which known accounts the categories of their company use."""
+        used = self.frames.categories.select("company_id", id=c.account_id).drop_nulls().unique()
+        # Few accounts have one of the IDs, and a join of all would take most of the time.
+        rows = self.frames.known.select("company_id", "id").with_row_index().filter(c.id.is_in(used["id"].implode()))
+        return _flags(rows.join(used, on=["company_id", "id"], how="semi")["index"], len(self.frames.known))
+
+    def _single(self, side: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows of a side whose external ID is there, and is not repeated on either side."""
+        is_repeated = pl.lit(value=False)
+        if not self.doubled.is_empty():
+            rows = side.select(KEY).with_row_index().filter(c.external_id.is_in(self.doubled["external_id"].implode()))
+            is_repeated = pl.lit(_flags(rows.join(self.doubled, on=KEY, how="semi")["index"], len(side)))
+        return side.filter(~IS_EMPTY & ~is_repeated)
 
 
-def in_order(name: str, table: pa.Table) -> pa.Table:
-    """Return a table of RESULTS, put together of parts, in its order."""
-    with engine("reconcile_accounts", results=table) as connection:
-        return connection.sql(f"FROM results ORDER BY {RESULTS[name][1]}").to_arrow_table()
+_DIGEST = pl.struct(KEY).hash().alias("digest")
 
 
-def _kept(connection: duckdb.DuckDBPyConnection, name: str) -> pa.Table:
-    query, order = RESULTS[name]
-    query = query if isinstance(query, str) else query(connection)
-    # Inside the queries a company is a value of an enumeration.
-    as_text = "* REPLACE (CAST(company_id AS VARCHAR) AS company_id)"
-    return kept(connection, f"result_{name}", f"SELECT {as_text} FROM ({query}) ORDER BY {order}")
+def _places(chart: pl.DataFrame, known: pl.DataFrame) -> pl.Series:
+    """Return the place of the known account of each row of a chart, null where there is none.
+
+    Digests are joined in a third of the time of texts; the texts of a match are compared, so that it is exact.
+    """
+    digests = chart.select(_DIGEST).with_row_index("ours"), known.select(_DIGEST).with_row_index("theirs")
+    matches = digests[0].join(digests[1], on="digest")
+    ours, theirs = chart.select(KEY)[matches["ours"]], known.select(KEY)[matches["theirs"]]
+    matches = matches.filter(pl.all_horizontal([ours[name] == theirs[name] for name in KEY]))
+    places = np.full(len(chart), -1)
+    places[matches["ours"].to_numpy()] = matches["theirs"].to_numpy()
+    return pl.Series(places).to_frame("place").select(pl.when(c.place >= 0).then(c.place)).to_series()
 
 
-def _column(name: str, columns: pa.Schema) -> str:
-    kind = {"archived": "BOOLEAN", inputs.LINE: "BIGINT"}.get(name, "VARCHAR")
-    # A chart may have a column of this name that holds no lines.
-    cast = "TRY_CAST" if name == inputs.LINE else "CAST"
-    return f"{cast}({name if name in columns.names else 'NULL'} AS {kind}) AS {name}"
+def _flags(places: pl.Series, length: int) -> pl.Series:
+    """Return a flag for each row of a table, which is true at some places."""
+    flags = np.zeros(length, dtype=bool)
+    flags[places.to_numpy()] = True
+    return pl.Series(flags)
 
 
-def _refuse_gaps(connection: duckdb.DuckDBPyConnection) -> None:
-    """Scan each frame once for its companies as they are written, and for gaps."""
-    gaps = {
-        noun: ", ".join(f"'{name}': count(*) - count({name})" for name in names)
-        for noun, names in inputs.FILLED.items()
-    }
-    scans = [
-        f"SELECT '{noun}' AS noun, company_id, MAP {{{counts}}} AS gaps FROM given_{noun} GROUP BY company_id"
-        for noun, counts in gaps.items()
-    ]
-    connection.execute(f"CREATE TABLE seen AS {' UNION ALL '.join(scans)}; {COMPANIES}")
-    empty = {noun: Counter[str]() for noun in gaps}
-    for noun, counts in connection.execute("SELECT noun, gaps FROM seen").fetchall():
-        empty[noun].update(counts)
-    inputs.check_gaps(empty, *connection.execute("SELECT len(enum_range(NULL::company))").fetchall()[0])
+def _twins(rows: pl.DataFrame, spelling: Callable[[pl.Expr], pl.Expr]) -> pl.DataFrame:
+    """Return the first similar external ID of the other side for accounts of one side alone, of companies that have both."""
+    alone = rows.filter(
+        (c.is_new | c.is_gone) & c.is_new.any().over("company_id") & c.is_gone.any().over("company_id")
+    ).select(*KEY, "is_new", spelled=spelling(c.external_id))
+    first = alone.group_by("company_id", "spelled").agg(
+        of_chart=c.external_id.filter(c.is_new).min(), of_service=c.external_id.filter(~c.is_new).min()
+    )
+    return alone.join(first.drop_nulls(), on=["company_id", "spelled"]).select(
+        *KEY, twin=pl.when(c.is_new).then(c.of_service).otherwise(c.of_chart)
+    )
 
 
-def _pairs(frames: Mapping[str, pa.Table], kind: str) -> str:
-    """Return PAIRS with a comparison of each column that both frames have."""
-    both = set(frames["chart"].schema.names) & set(frames["accounts"].schema.names)
-    differences = [
-        f"in_chart AND in_service AND {known} AND erp.{field} IS DISTINCT FROM service.{field} AS {flag}"
-        if field in both
-        else f"false AS {flag}"
-        for flag, (field, known) in DIFFERENCES.items()
-    ]
-    return PAIRS.format(kind=kind, differences=", ".join(differences), flags=" OR ".join(DIFFERENCES))
+def _counted(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.group_by("company_id").agg(accounts=pl.len())
+
+
+def _is_long(text: pl.Expr) -> pl.Expr:
+    return (text.str.len_chars() > LONGEST_TEXT).fill_null(value=False)

@@ -1,51 +1,71 @@
-"""The action for each account that makes the service agree with the chart, and its reason."""
+"""The action for each account that makes the service agree with the chart, and why.
+
+To add a rule, add an item to RULES, its words to the section `why` of each file of `wording`, and its test.
+"""
 
 from __future__ import annotations
 
-from bktools.contract.accounts import LONGEST_TEXT
-from bktools.frames.templates import sql
+from dataclasses import dataclass
 
-THE_SAME = "the same in the chart and in the service"
+import polars as pl
 
-REMEDY = (
-    "{if(looks_like IS NULL, 'use the ERP''s own file (spreadsheets drop zeros)', 'make the external IDs the same')}"
-)
-DIFFERING = (
-    "{concat_ws(' and ', if(name_differs, 'name', NULL), if(code_differs, 'code', NULL), "
-    "if(tax_code_differs, 'tax code', NULL))}"
-)
+c = pl.col
 
-# (condition on a row of `accounts`, action, reason): the first true condition decides.
-RULES: tuple[tuple[str, str, str], ...] = (
-    ("NOT is_charted", "none", "no chart of accounts was given for this company"),
-    ("chart_rows > 1", "none", "the external ID is on several rows of the chart"),
-    ("service_rows > 1", "none", "the external ID is on several accounts known here"),
-    ("is_new AND is_long(external_id)", "none", f"the external ID has more than {LONGEST_TEXT} characters"),
-    ("is_new AND erp_name IS NULL", "none", "the name is missing"),
-    ("is_new AND is_total(erp_name, erp_code)", "none", "the line is a total, not an account"),
-    ("is_new AND is_long(erp_name)", "none", f"the name has more than {LONGEST_TEXT} characters"),
-    ("is_new AND is_long(erp_code)", "none", f"the code has more than {LONGEST_TEXT} characters"),
-    # A created account cannot be deleted, so an account that exists under another spelling is not created again.
-    (
-        "(is_new OR (is_gone AND NOT archived)) AND twin IS NOT NULL",
-        "none",
-        "looks like {twin}{if(is_new, ', which the service has', ' of the chart')}: " + REMEDY,
-    ),
+# create, update, archive, unarchive; or none.
+NONE = "none"
+# Why an account that both sides have alike has no action.
+SAME = "same"
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """One rule.
+
+    Parameters
+    ----------
+    code : str
+        Why the account gets the action: its name in the section `why` of the files of `wording`.
+    when : polars.Expr
+        True for a row of `Tables.accounts` that the rule decides, where no rule above it does.
+    action : str
+        create, update, archive, unarchive or none.
+    facts : tuple of str
+        The columns that its words name.
+    """
+
+    code: str
+    when: pl.Expr
+    action: str = NONE
+    facts: tuple[str, ...] = ()
+
+
+# A created account cannot be deleted, so an account that exists under another spelling is not created again; nor is the
+# one of the service archived.
+TO_ARCHIVE = c.is_gone & c.archived.eq_missing(other=False)
+
+RULES = (
+    Rule("no_chart", ~c.is_charted),
+    Rule("repeated_in_chart", c.chart_rows > 1),
+    Rule("repeated_in_service", c.service_rows > 1),
+    Rule("external_id_too_long", c.is_new & c.is_long_id, facts=("most",)),
+    Rule("name_missing", c.is_new & c.erp_name.is_null()),
+    Rule("total_in_chart", c.is_new & c.is_total),
+    Rule("name_too_long", c.is_new & c.is_long_name, facts=("most",)),
+    Rule("code_too_long", c.is_new & c.is_long_code, facts=("most",)),
+    Rule("known_by_other_spelling", c.is_new & c.looks_like.is_not_null(), facts=("looks_like",)),
+    Rule("known_with_zeros", c.is_new & c.zeros_like.is_not_null(), facts=("zeros_like",)),
+    Rule("in_chart_by_other_spelling", TO_ARCHIVE & c.looks_like.is_not_null(), facts=("looks_like",)),
+    Rule("in_chart_without_zeros", TO_ARCHIVE & c.zeros_like.is_not_null(), facts=("zeros_like",)),
     # Archived accounts of the chart are created too, because categories may still use them.
-    ("is_new", "create", "in the chart{if(erp_archived, ', archived,', '')} and not among the accounts known here"),
-    ("is_gone AND NOT archived", "archive", "in the service and not in the chart"),
-    ("is_gone AND archived", "none", "not in the chart and archived in the service"),
-    ("is_gone", "none", "not in the chart; whether it is archived in the service is unknown"),
-    ("archived_differs AND erp_archived", "archive", "archived in the chart and active in the service"),
-    ("archived_differs", "unarchive", "active in the chart and archived in the service"),
-    ("name_differs OR code_differs OR tax_code_differs", "update", "the chart has another " + DIFFERING),
+    Rule("archived_in_chart_alone", c.is_new & c.erp_archived, "create"),
+    Rule("in_chart_alone", c.is_new, "create"),
+    Rule("in_service_alone", TO_ARCHIVE, "archive"),
+    Rule("archived_in_service_alone", c.is_gone & c.archived),
+    Rule("in_service_alone_archived_unknown", c.is_gone),
+    Rule("archived_in_chart", c.archived_differs & c.erp_archived, "archive"),
+    Rule("active_in_chart", c.archived_differs, "unarchive"),
+    Rule("differs", c.name_differs | c.code_differs | c.tax_code_differs, "update", facts=("differing",)),
     # Such a code is repaired in the chart's file: the service has the right one.
-    ("code_lost_zeros", "none", "the code lost its leading zeros: use the ERP's own file (spreadsheets drop zeros)"),
-    ("true", "none", THE_SAME),
+    Rule("code_lost_zeros", c.code_lost_zeros),
+    Rule(SAME, pl.lit(value=True)),
 )
-
-
-# The number of the rule that decides on a row of `accounts`, and the action and the reason of that rule.
-RULE = f"CASE {' '.join(f'WHEN {condition} THEN {number}' for number, (condition, _, _) in enumerate(RULES, 1))} END"
-ACTION = f"{[action for _, action, _ in RULES]}[rule]"
-WHY = f"CASE rule {' '.join(f'WHEN {number} THEN {sql(why)}' for number, (_, _, why) in enumerate(RULES, 1))} END"

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from bktools.consoles import in_notebook
 from bktools.errors import ArgumentError
-from bktools.frames.codes import capitalized
 from bktools.frames.sums import total
 from bktools.visible import visible_line, width
+from bktools.wording import LANGUAGES, Words, words
+from bktools.wording.numbers import capitalized
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,6 +73,7 @@ def chart(
     bars: pd.DataFrame,
     figures: Sequence[str],
     shown: Callable[[Any], str],
+    texts: Words,
     *,
     is_large: bool = True,
     latest: bool = False,
@@ -82,7 +84,8 @@ def chart(
         return Chart(heading, bars, figures)
     others = bars.iloc[:left] if latest else bars.iloc[most:]
     drawn = slice(left, None) if latest else slice(most)
-    note = f"and {left:,} {'earlier' if latest else 'more'}: {shown(total(others.to_numpy().ravel()))}"
+    amount = shown(total(others.to_numpy().ravel()))
+    note = texts("report.picture.earlier" if latest else "report.picture.more", count=left, amount=amount)
     return Chart(heading, bars.iloc[drawn], figures[drawn], note)
 
 
@@ -91,6 +94,13 @@ def titled(title: str, about: str) -> str:
     first, *others = title.splitlines() or [""]
     first = f"{first}: {about}" if first else about
     return "\n".join([capitalized(first), *others])
+
+
+def words_of(language: str) -> Words:
+    """Return the words of a picture in a language."""
+    if language not in LANGUAGES:
+        raise ArgumentError("language", f"must be one of {', '.join(LANGUAGES)}", language)
+    return words(language)
 
 
 def checked(value: Any, argument: str, kind: type, source: str) -> Any:

@@ -6,20 +6,23 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from bktools.frames.codes import short
 from bktools.reconcile import Reconciliation
 from bktools.reports import bars
 from bktools.reports.bars import DONE, WAITING, Look
+from bktools.wording.numbers import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COVERED, OPEN = "account exists", "account to be settled"
+# By the code of a part, in `report.picture` of the wording.
+COVERED, OPEN = "covered", "open"
 LOOKS: dict[str, Look] = {COVERED: (DONE, ""), OPEN: (WAITING, "")}
 
 
-def plot_coverage(reconciliation: Reconciliation, *, title: str | None = None, figure: Figure | None = None) -> Axes:
+def plot_coverage(
+    reconciliation: Reconciliation, *, title: str | None = None, figure: Figure | None = None, language: str = "en"
+) -> Axes:
     """Draw the categories by the state of their account, such as covered or archived.
 
     Parameters
@@ -30,6 +33,8 @@ def plot_coverage(reconciliation: Reconciliation, *, title: str | None = None, f
         Month and company for the heading, such as "October 2026, Muster GmbH". Default: the company.
     figure : matplotlib.figure.Figure, optional
         Where to draw, such as a figure of your own; its size is set. Default: a new figure.
+    language : str
+        Of its words: "en" or "de".
 
     Returns
     -------
@@ -57,16 +62,19 @@ def plot_coverage(reconciliation: Reconciliation, *, title: str | None = None, f
     'unknown account'
     """
     coverage = bars.checked(reconciliation, "reconciliation", Reconciliation, "reconcile_accounts").table("coverage")
-    states = [short(state) for state in coverage["state"].to_pylist()]
-    parts = [COVERED if state == "covered" else OPEN for state in states]
+    texts = bars.words_of(language)
+    looks = {texts(f"report.picture.{part}"): look for part, look in LOOKS.items()}
+    names = dict(zip(LOOKS, looks, strict=True))
+    states = [texts.name("state", state) for state in coverage["state"].to_pylist()]
+    parts = [names[COVERED if state == "covered" else OPEN] for state in coverage["state"].to_pylist()]
     counts = pd.crosstab(pd.Series(states), pd.Series(parts)) if states else pd.DataFrame()
-    counts = counts.reindex(columns=[part for part in LOOKS if part in parts])
+    counts = counts.reindex(columns=[part for part in looks if part in parts])
     if states:
         counts = counts.sort_values(list(counts.columns), ascending=False, kind="stable")
-    heading = f"{len(states):,} categories" if states else "There are no categories."
-    drawn = bars.Chart(heading, counts, [f"{count:,}" for count in counts.sum(axis=1)])
+    heading = texts.counted(len(states), "category") if states else texts("report.picture.no_categories")
+    drawn = bars.Chart(heading, counts, [number(int(count), language) for count in counts.sum(axis=1)])
     if title is None:
         companies = {*coverage["company_id"].to_pylist()}
-        title = f"company {companies.pop()[:8]}" if len(companies) == 1 else ""
-    about = bars.titled(title, "categories and their accounts")
-    return bars.draw([drawn], title=about, looks=LOOKS, figure=figure)[0]
+        title = texts("report.company", id=companies.pop()[:8]) if len(companies) == 1 else ""
+    about = bars.titled(title, texts("report.picture.of_categories"))
+    return bars.draw([drawn], title=about, looks=looks, figure=figure)[0]

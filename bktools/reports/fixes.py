@@ -16,7 +16,7 @@ import pyarrow as pa
 from bktools import disk
 from bktools.close.actions import IDS, MAPPINGS, key_of
 from bktools.contract import rules
-from bktools.errors import InputError, StorageError
+from bktools.errors import InputError, SheetNotFoundError, StorageError
 from bktools.frames.columns import require_columns
 from bktools.frames.engine import in_memory
 from bktools.frames.schema import COUNT, KNOWN_STATES, TEXT, Month, to_pandas
@@ -24,24 +24,18 @@ from bktools.inputs.cells import refuse_broken
 from bktools.inputs.file import read_table
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal
-from bktools.reports.workbook import BETWEEN, FORMAT, LINE_ID, LINES, NEW_ACCOUNT, NOTE, TO_DO, label_of
+from bktools.reports.workbook import BETWEEN, FORMAT, LINES, account_label
 from bktools.settings import Settings
+from bktools.wording import LANGUAGES, words
 
-# Headings of the sheet by the name of their column here.
-COLUMNS = {
-    "to_do": "to do",
-    "about": "about",
-    "new_account": NEW_ACCOUNT,
-    "note": NOTE,
-    "check": "check",
-    **{name: name.replace("_", " ") for name in IDS},
-    "line_id": LINE_ID,
-}
+# The columns of the sheet that are read; `report.column` of the wording has their headings.
+COLUMNS = ("to_do", "about", "new_account", "note", "check", *IDS, "facts", "line_id")
+TEXTS = words("en")
 # What the lines of a workbook are of.
 BOOKS = {"company_id": TEXT, "period": TEXT, "environment": TEXT}
 FIXES = pa.schema({"line": COUNT} | dict.fromkeys(COLUMNS, TEXT) | BOOKS | {"problem": TEXT})
 
-OPEN, DONE, DIFFERENT, NOTED, WRONG = "open", "done", "done differently", "note", "not valid"
+OPEN, DONE, DIFFERENT, NOTED, WRONG = "open", "done", "done_differently", "note", "not_valid"
 CHECKED = pa.schema(
     dict.fromkeys(("outcome", "about", "to_do", "account_now", "new_account", "note", "message", "period"), TEXT)
     | {"line": COUNT}
@@ -68,8 +62,8 @@ def read_fixes(path: str | PathLike[str], *, company: str | None = None, period:
     DataFrame
         One row per line with an account or a note, and per line that was changed, added or removed: line (of the sheet,
         of a removed one where it was), to_do, about, new_account and note (as filled in), check, category_id, account_id (the
-        category's account at the close), external_id, entry_id, batch_id, line_id, company_id, period, environment,
-        problem (null for a line as it was written).
+        category's account at the close), external_id, entry_id, batch_id, facts (JSON), line_id, company_id, period,
+        environment, problem (null for a line as it was written).
 
     Raises
     ------
@@ -101,8 +95,10 @@ def read_fixes(path: str | PathLike[str], *, company: str | None = None, period:
         )
     if period not in {None, hidden["period"]}:
         raise InputError(f"is of {hidden['period']}, not of {period}: give the workbook of that month", source=source)
-    table = read_table(path, lambda cells: sum(cell in COLUMNS.values() for cell in cells), sheet=TO_DO)
-    rows = list(_lines(table, hidden))
+    headings = {name: words(hidden["language"])(f"report.column.{name}") for name in COLUMNS}
+    sheet = words(hidden["language"])("report.sheet.to_do")
+    table = read_table(path, lambda cells: sum(cell in headings.values() for cell in cells), sheet=sheet)
+    rows = list(_lines(table, headings, hidden))
     fixes = pa.Table.from_pylist(rows, schema=FIXES)
     about = {name: hidden[name] for name in BOOKS}
     return to_pandas(fixes, {"source": source, "sha256": table.sha256, "rows": len(rows), **about})
@@ -121,8 +117,8 @@ def check_fixes(fixes: pd.DataFrame, categories: Any, accounts: Any) -> pd.DataF
     Returns
     -------
     DataFrame
-        One row per line: outcome ("open", "done", "done differently", "note" for a line with nothing but a note, "not
-        valid"), about, to_do, account_now, new_account, note, message, period, line, category_id, account_id (of the new
+        One row per line: outcome (open, done, done_differently, note for a line with nothing but a note, not_valid), about,
+        to_do, account_now, new_account, note, message, period, line, category_id, account_id (of the new
         account), line_id.
 
     Raises
@@ -194,27 +190,26 @@ def _hidden_sheet(path: str | PathLike[str]) -> dict[str, Any]:
     """Return the contents of the hidden sheet: by name, and `lines` with what each line is about by its ID."""
     try:
         table = read_table(path, lambda cells: sum(cell in {"fact", "value"} for cell in cells), sheet=LINES)
-    except InputError as error:
-        if "there is no sheet" not in str(error):
-            raise
+    except SheetNotFoundError as error:
         raise InputError("is not the workbook of a close (month-end.xlsx)", source=str(path)) from error
     pairs = list(zip(*(column.to_pylist() for column in table.columns[:2]), strict=True))
     hidden: dict[str, Any] = {name: value for name, value in pairs if name != "line"}
-    if hidden.get("format") != FORMAT or not hidden.keys() >= BOOKS.keys():
+    is_known = hidden.get("format") == FORMAT and hidden.get("language") in LANGUAGES
+    if not is_known or not hidden.keys() >= BOOKS.keys():
         raise InputError(f"has no sheet {LINES!r} that this version of bktools can read", source=str(path))
     hidden["lines"] = dict(value.split(" ", 1) for name, value in pairs if name == "line")
     return hidden
 
 
-def _lines(table: Table, hidden: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _lines(table: Table, named: Mapping[str, str], hidden: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield each line that says something or is not as it was written, then those that were removed."""
     headings = [normal(heading) for heading in table.headings]
-    missing = [heading for heading in COLUMNS.values() if normal(heading) not in headings]
+    missing = [heading for heading in named.values() if normal(heading) not in headings]
     if missing:
         raise InputError(
-            f"the sheet {TO_DO!r} has no column {missing[0]!r}: take a new copy of the workbook", source=table.source
+            f"the sheet to fill in has no column {missing[0]!r}: take a new copy of the workbook", source=table.source
         )
-    places = {name: headings.index(normal(heading)) for name, heading in COLUMNS.items()}
+    places = {name: headings.index(normal(heading)) for name, heading in named.items()}
     refuse_broken(table, places.values())
     cells = {name: table.columns[place].to_pylist() for name, place in places.items()}
     rows = [dict(zip(cells, values, strict=True)) for values in zip(*cells.values(), strict=True)]
@@ -227,21 +222,20 @@ def _lines(table: Table, hidden: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield {name: value or None for name, value in said.items()} | company | {"line": number, "problem": problem}
     for number, (key, about) in enumerate(hidden["lines"].items(), 2):
         if key not in counts:
-            problem = "the line was removed: take it from the original workbook"
-            yield {"line": number, "about": about, "line_id": key, "problem": problem} | company
+            yield {"line": number, "about": about, "line_id": key, "problem": TEXTS("fix.removed")} | company
 
 
 def _problem(row: Mapping[str, str], hidden: Mapping[str, Any], counts: Mapping[str, int]) -> str | None:
     key = row["line_id"]
     if key not in hidden["lines"]:
-        return "the line was added by hand: bktools knows nothing to do about it"
+        return TEXTS("fix.added")
     if counts[key] > 1:
-        return "the line is there twice: delete the copy"
+        return TEXTS("fix.twice")
     ids = {name: row[name] or None for name in IDS}
-    if key_of(hidden["company_id"], hidden["period"], row["check"], row["to_do"], row["about"], ids) != key:
-        return f"the line was changed: take it from the original workbook ({hidden['lines'][key]})"
-    if row["new_account"] and row["check"] not in MAPPINGS:
-        return "an account is filled in where none is asked for: write a note instead"
+    if key_of(hidden["company_id"], hidden["period"], row["check"], row["facts"], ids) != key:
+        return TEXTS("fix.changed", about=hidden["lines"][key])
+    if row["new_account"] and (row["check"] not in MAPPINGS or not row["category_id"]):
+        return TEXTS("fix.not_asked")
     return None
 
 
@@ -253,26 +247,28 @@ def _checked(
     if line.get("problem"):
         return row | {"outcome": WRONG, "message": line["problem"]}
     if not line["new_account"]:
-        return row | {"outcome": NOTED, "message": "a note, without an account"}
+        return row | {"outcome": NOTED, "message": TEXTS("fix.note")}
     own = [account for account in chart if account["company_id"] == line["company_id"]]
     chosen, why = _chosen(line["new_account"], own)
     if chosen is None:
         return row | {"outcome": WRONG, "message": why}
     row |= {"new_account": _label(chosen), "account_id": chosen["id"]}
     if category is None:
-        return row | {"outcome": WRONG, "message": "the category was not found in the service"}
+        return row | {"outcome": WRONG, "message": TEXTS("fix.unknown_category")}
     if category["company_id"] != line["company_id"]:
-        return row | {"outcome": WRONG, "message": "the category belongs to another company"}
+        return row | {"outcome": WRONG, "message": TEXTS("fix.category_of_other_company")}
     account = category["account_id"]
     now = {one["id"]: _label(one) for one in own if one["id"]}.get(account, account)
     if account is not None and account == chosen["id"]:
-        outcome, message = DONE, "the category has this account now"
+        outcome, message = DONE, TEXTS("fix.done")
     elif category.get("archived"):
-        outcome, message = DIFFERENT, "the category is archived now"
+        outcome, message = DIFFERENT, TEXTS("fix.archived_category")
     elif account == line.get("account_id"):
-        outcome, message = OPEN, f"set the account of the category to {_label(chosen)} in the service"
+        outcome, message = OPEN, TEXTS("fix.open", account=_label(chosen))
+    elif now is None:
+        outcome, message = DIFFERENT, TEXTS("fix.no_account")
     else:
-        outcome, message = DIFFERENT, f"the category has {now or 'no account'} now"
+        outcome, message = DIFFERENT, TEXTS("fix.other_account", account=now)
     return row | {"account_now": now, "outcome": outcome, "message": message}
 
 
@@ -283,13 +279,13 @@ def _chosen(text: str, accounts: Iterable[Mapping[str, Any]]) -> tuple[Mapping[s
     code = text.partition(BETWEEN)[0].strip()
     matches = [one for names, one in spellings if text in names] or [one for names, one in spellings if code in names]
     if not matches:
-        return None, f"the account {text!r} is not among the accounts bktools knows: choose one from the list"
+        return None, TEXTS("fix.unknown_account", account=text)
     if len(matches) > 1:
-        return None, f"{len(matches)} accounts have the code {text!r}: write the external ID of one"
+        return None, TEXTS("fix.several_accounts", count=len(matches), code=text)
     if matches[0].get("archived"):
-        return None, f"the account {_label(matches[0])!r} is archived: choose an active one"
+        return None, TEXTS("fix.archived_account", account=_label(matches[0]))
     return matches[0], ""
 
 
 def _label(account: Mapping[str, Any]) -> str:
-    return label_of(account["code"], account["external_id"], account["name"])
+    return account_label(account["code"], account["external_id"], account["name"])

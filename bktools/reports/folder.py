@@ -1,6 +1,6 @@
 """The month-end folder: the evidence of a month, written as a whole.
 
-Each table is one line in `TABLES`. The manifest lists the files and their sources, and by whom and when they were made.
+Each table is one line in `TABLES`, and one of `report.readme` in the wording. The manifest lists the files and their sources, and by whom and when they were made.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from typing import Any
 import pyarrow as pa
 
 from bktools import disk
-from bktools.close.actions import table_of
 from bktools.close.changes import COLUMNS as CHANGES
-from bktools.close.close import Close, where
+from bktools.close.close import Close
+from bktools.close.sentences import table_of
 from bktools.errors import InputError, StorageError
 from bktools.frames.delimited import to_csv
 from bktools.frames.schema import COUNT, INSTANT, TEXT
@@ -34,7 +34,7 @@ from bktools.reports.workbook import workbook_of
 
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 2
-LIBRARIES = ("duckdb", "httpx", "jinja2", "msgspec", "pandas", "pyarrow")
+LIBRARIES = ("httpx", "jinja2", "msgspec", "pandas", "polars", "pyarrow")
 
 WORKBOOK = "month-end.xlsx"
 REPORT = "report.html"
@@ -49,43 +49,24 @@ JOBS = pa.schema(
 CREATED = pa.schema(dict.fromkeys(("outcome", "code", "name", "external_id", "id", "message", "company_id"), TEXT))
 
 
-# By file: what it is, and its table.
-TABLES: dict[str, tuple[str, Callable[[Close], pa.Table]]] = {
-    "entries.csv": (
-        "every entry of the month with its fate: as it was sent, otherwise as it is in the file",
-        lambda close: close.tables["entries"],
+# By file: its table. `report.readme` of the wording says what it is.
+TABLES: dict[str, Callable[[Close], pa.Table]] = {
+    "entries.csv": lambda close: close.tables["entries"],
+    "figures.csv": lambda close: close.figures.table,
+    "totals.csv": lambda close: close.figures.totals,
+    "to_do.csv": lambda close: table_of(close.words, close.actions),
+    "changes.csv": lambda close: close.tables.get("changes", CHANGES.empty_table()),
+    "export_jobs.csv": lambda close: pa.Table.from_pylist(
+        [{**job.keys, "entries": job.entries} for job in close.figures.jobs], JOBS
     ),
-    "figures.csv": (
-        "number and exact amount of the entries by fate, reason and currency", lambda close: close.figures.table,
-    ),
-    "totals.csv": ("the same by category and account", lambda close: close.figures.totals),
-    "to_do.csv": (
-        "what is to be done and who does it, what frees most money first; one line a currency",
-        lambda close: table_of(close.actions),
-    ),
-    "changes.csv": (
-        "what changed since the last close of an earlier month",
-        lambda close: close.tables.get("changes", CHANGES.empty_table()),
-    ),
-    "export_jobs.csv": (
-        "the export jobs of the month",
-        lambda close: pa.Table.from_pylist([{**job.keys, "entries": job.entries} for job in close.figures.jobs], JOBS),
-    ),
-    "reconciliation.csv": (
-        "what differs between the chart of accounts and the service", lambda close: close.after.table("findings"),
-    ),
-    "actions.csv": ("what would make each account agree with the chart", lambda close: close.after.table("actions")),
-    "coverage.csv": ("each category with its account", lambda close: close.tables["coverage"]),
-    "categories.csv": ("the categories, as the service has them", lambda close: close.tables["categories"]),
-    "employees.csv": ("the employees, as the service has them", lambda close: close.tables["employees"]),
-    "accounts_created.csv": (
-        "the accounts that this run created, or would create",
-        lambda close: pa.Table.from_pylist(close.run.created, schema=CREATED),
-    ),
-    "journal_events.csv": (
-        "what the journal recorded about the month, with who did it", lambda close: close.record.tables["events"],
-    ),
-}  # fmt: skip
+    "reconciliation.csv": lambda close: close.after.table("findings", close.words),
+    "actions.csv": lambda close: close.after.table("actions", close.words),
+    "coverage.csv": lambda close: close.tables["coverage"],
+    "categories.csv": lambda close: close.tables["categories"],
+    "employees.csv": lambda close: close.tables["employees"],
+    "accounts_created.csv": lambda close: pa.Table.from_pylist(close.run.created, schema=CREATED),
+    "journal_events.csv": lambda close: close.record.tables["events"],
+}
 
 
 def check_target(folder: Path, environment: str, company: str) -> None:
@@ -147,7 +128,7 @@ def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
         try:
             for made in (staging, staging / MACHINE):
                 made.mkdir(mode=0o700)
-            for name, (_, table_of_close) in TABLES.items():
+            for name, table_of_close in TABLES.items():
                 table = table_of_close(close)
                 put(name, _csv(table, profile), rows=len(table), columns=table.column_names)
                 put(f"{MACHINE}/{name}", _csv(table, "machine"))
@@ -222,24 +203,16 @@ def _put_in_place(staging: Path, folder: Path, begun: dt.datetime) -> None:
 
 def _readme(close: Close, inputs: Mapping[str, Mapping[str, Any]]) -> str:
     """Return what each file of the folder is."""
-    about = {
-        REPORT: "the month to read: figures, what is to be done, what changed, all entries",
-        WORKBOOK: 'the same to work with; fill in its sheet "to do" and read it back with bktools fixes',
-        **{name: text.lower() for name, text in PICTURES.items()},
-        **{name: text for name, (text, _) in TABLES.items()},
-        f"{MACHINE}/": "the tables (.csv) once more with plain values, for programs",
-        **{one["file"]: f"the {name}: a copy of the file that was read" for name, one in inputs.items() if one["file"]},
-        MANIFEST: "this run: who, when, from which data, and the digest of each file",
-    }
+    words = close.words
+    about = {REPORT: "report_html", WORKBOOK: "month_end_xlsx"}
+    about |= {name: name.replace(".", "_") for name in (*PICTURES, *TABLES)} | {f"{MACHINE}/": "machine"}
+    about |= {one["file"]: f"input_{name}" for name, one in inputs.items() if one["file"]} | {MANIFEST: "manifest_json"}
     width = max(map(len, about))
-    lines = "\n".join(f"{name:<{width}}  {text}" for name, text in about.items())
-    return f"""Month-end {close.period} of {close.name}, {where(close.environment)}: {close.title_state}
-
-{lines}
-
-A second run of the month writes the same tables, report and workbook.
-accounts_created.csv, journal_events.csv, the time of the run and manifest.json are about the run.
-"""
+    sheet = words("report.sheet.to_do")
+    lines = "\n".join(f"{name:<{width}}  {words(f'report.readme.{key}', sheet=sheet)}" for name, key in about.items())
+    title = words("report.title", month=close.period)
+    head = words("report.readme.head", title=title, name=close.name, place=close.place, state=close.title_state)
+    return f"{head}\n\n{lines}\n\n{words('report.readme.again')}\n{words('report.readme.of_the_run')}\n"
 
 
 def _manifest(close: Close, files: Mapping[str, Any], inputs: Mapping[str, Any], profile: str) -> dict[str, Any]:
@@ -249,6 +222,7 @@ def _manifest(close: Close, files: Mapping[str, Any], inputs: Mapping[str, Any],
         "environment": close.environment,
         "company_id": close.company,
         "company": close.company_name,
+        "language": close.words.language,
         "state": close.state,
         "approved_by": close.approved_by,
         "figures": close.for_programs,

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, TypeAlias
 from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.frames.excel import is_exact, write_cell
 from bktools.reports.pictures import DPI
-from bktools.wording.numbers import shown
+from bktools.wording import Words
+from bktools.wording.numbers import STYLES
 
 NAVY, RED, QUIET, PALE, GREY = "#1F3A5F", "#D55E00", "#BBBBBB", "#FFF7D6", "#F2F2F2"
 # Text is at the left whatever its script, so that a column stays a column.
@@ -39,6 +40,8 @@ LINE, DIGIT, MOST_SCALE, LEAST_OF_A_PAGE = 12.5, 7, 0.75, 0.4
 # Letters of the font in the unit of a column's width, which is a digit of Excel's own font.
 LETTERS = 1.25
 WIDEST = 44
+# Letters of the head of a page, which holds 255 with what stands around them.
+LONGEST_HEAD = 220
 
 
 class Money(NamedTuple):
@@ -66,6 +69,7 @@ class Book:
     book: Any
     head: str
     foot: str
+    words: Words
     _formats: dict[tuple[tuple[str, Any], ...], Any] = field(default_factory=dict)
 
     def grid(self, name: str, colour: str, widths: Iterable[float]) -> Grid:
@@ -76,7 +80,7 @@ class Book:
         sheet.set_paper(A4)
         sheet.set_margins(**MARGINS)
         sheet.set_header(f"&L&8{_in_head(self.head)}&R&8&A")
-        sheet.set_footer(f"&L&8{_in_head(self.foot)}&R&8page &P of &N")
+        sheet.set_footer(f"&L&8{_in_head(self.foot)}&R&8{self.words('report.workbook.page')}")
         grid = Grid(self, sheet, list(widths))
         for place, width in enumerate(grid.widths):
             sheet.set_column(place, place, width)
@@ -144,11 +148,17 @@ class Grid:
         self.sheet.insert_image(self.row, 0, "picture.png", place | {"description": description})
         self.skip(math.ceil(height * scale / LINE))
 
+    def fold(self, rows: Iterable[int]) -> None:
+        """Put rows beneath the row above them, where a person folds them. None is hidden: programs differ in that."""
+        self.sheet.outline_settings(symbols_below=False)
+        for row in rows:
+            self.sheet.set_row(row, self._heights[row], None, {"level": 1})
+
     def define(self, name: str, rows: range, place: int) -> None:
         """Give the cells of a column a name."""
         from xlsxwriter.utility import xl_range_abs
 
-        self.book.book.define_name(name, f"={self.sheet.name}!{xl_range_abs(rows[0], place, rows[-1], place)}")
+        self.book.book.define_name(name, f"='{self.sheet.name}'!{xl_range_abs(rows[0], place, rows[-1], place)}")
 
     def page(self, columns: int) -> None:
         """Print the sheet on one page, without lines between cells."""
@@ -174,7 +184,7 @@ class Grid:
         self.sheet.fit_to_pages(1, pages)
 
     def _write(self, place: int, value: Value, looks: Sequence[Look]) -> None:
-        value, look = _cell(value)
+        value, look = _cell(value, self.book.words)
         form = self.book.format(look, *looks)
         if value is None and looks:
             self.sheet.write_blank(self.row, place, None, form)
@@ -182,22 +192,22 @@ class Grid:
             write_cell(self.sheet, self.row, place, value, form, form)
 
 
-def _cell(value: Value) -> tuple[Value, Look]:
+def _cell(value: Value, words: Words) -> tuple[Value, Look]:
     """Return what a cell holds of a value, and its look; an amount that Excel would round is text."""
     if isinstance(value, Money):
         is_text = value.amount is not None and not is_exact(value.amount)
-        return shown(*value) if is_text else value.amount, {**RIGHT, "num_format": _money(*value)}
+        return words.amount(*value) if is_text else value.amount, {**RIGHT, "num_format": _money(*value)}
     if isinstance(value, Share):
         share = None if value.percent is None else value.percent / 100
-        return share, {**RIGHT, "num_format": "+0.0%;-0.0%;0%"}
+        return share, {**RIGHT, "num_format": STYLES[words.language].share_in_cells}
     if isinstance(value, bool):
-        return "yes" if value else "no", {}
+        return words("report.yes" if value else "report.no"), {}
     if isinstance(value, int):
         return value, {**RIGHT, "num_format": f"#,##0;-#,##0;{DASH}"}
     if isinstance(value, str):
         # Excel's text format: a value typed over a code stays text.
         return value, {"num_format": "@"}
-    return value, {} if value is None else {"num_format": "yyyy-mm-dd"}
+    return value, {} if value is None else {"num_format": STYLES[words.language].day_in_cells}
 
 
 def _side(column: Iterable[Value]) -> Look:
@@ -217,4 +227,5 @@ def _money(amount: Decimal | None, currency: str | None) -> str:
 
 def _in_head(text: str) -> str:
     """Return a text for the head of a page, which holds 255 characters and reads & as an order."""
-    return text[:110].replace("&", "&&")
+    escaped = text.replace("&", "&&")
+    return escaped if len(escaped) <= LONGEST_HEAD else text[: LONGEST_HEAD // 2].replace("&", "&&")

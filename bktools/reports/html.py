@@ -7,31 +7,31 @@ runs or loads but its own style, script and pictures.
 from __future__ import annotations
 
 import base64
-import datetime as dt
 import hashlib
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import PurePath
 from typing import Any
 
 import pyarrow as pa
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader
 
 from bktools import views
+from bktools.close import sentences
 from bktools.close.close import Close
 from bktools.close.entries import BEFORE, EXPORTED
-from bktools.frames.codes import capitalized, sentence
 from bktools.reports.pictures import PICTURES
 from bktools.visible import visible
-from bktools.wording.numbers import shown
-
-MOMENT = "{:%Y-%m-%d %H:%M} UTC"
+from bktools.wording import Words, numbers, words
+from bktools.wording.numbers import STYLES, capitalized
 
 # Rows of a table in the page, and in print, where the style has the same number.
 SHOWN_ROWS = 2000
 PRINTED_ROWS = 20
+# Things of an action that the page names; the others are in the workbook.
+SHOWN_THINGS = 100
 
 # Columns whose values have links to their entries.
 LINKED = (("fate",), ("fate", "reason"), ("category_id", "fate"), ("job_id",), ("id",))
@@ -45,15 +45,18 @@ POLICY = (
 
 def report_of(close: Close, pictures: Mapping[str, bytes] | None = None) -> bytes:
     """Return a close as one HTML file, with PNG pictures by the name of their file."""
-    every_page = _pages().get_template("print.css").render(close=close)
+    pages = _pages(close.words.language)
+    every_page = pages.get_template("print.css").render(close=close)
     style, script = f"\n{_source('report.css')}{every_page}\n", f"\n{_source('report.js')}"
-    page = _pages().get_template("report.html")
+    page = pages.get_template("report.html")
     return page.render(
         close=close,
         entries=Listing(close.tables["entries"]),
         pictures={name: base64.b64encode(content).decode() for name, content in (pictures or {}).items()},
         captions=PICTURES,
         printed=PRINTED_ROWS,
+        most_things=SHOWN_THINGS,
+        script_words=_script_words(close.words),
         policy=POLICY.format(style=_digest(style), script=_digest(script)),
         style=style,
         script=script,
@@ -62,7 +65,7 @@ def report_of(close: Close, pictures: Mapping[str, bytes] | None = None) -> byte
 
 def notebook(close: Close) -> str:
     """Return the head of the report for a notebook: figures, the first things to do, and who has to act."""
-    return _pages().get_template("notebook.html").render(close=close, entries=None)
+    return _pages(close.words.language).get_template("notebook.html").render(close=close, entries=None)
 
 
 class Listing:
@@ -95,33 +98,52 @@ class Listing:
 
 
 @cache
-def _pages() -> Environment:
-    pages = Environment(
-        loader=PackageLoader("bktools.reports"), autoescape=True, undefined=StrictUndefined, finalize=_text,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+def _pages(language: str) -> Environment:
+    pages = views.templates("bktools.reports")
+    texts = words(language)
     pages.filters |= {
-        "amount": shown, "number": _formatted("{:,}"), "percent": _formatted("{:+,}%"), "moment": _formatted(MOMENT),
-        "day": _formatted("{:%Y-%m-%d}"), "css": _css, "ids": _ids, "reason": sentence, "sentence": capitalized,
-        "source": _source_of,
+        name: partial(_formatted, form, language)
+        for name, form in (
+            ("number", numbers.number), ("percent", numbers.percent), ("day", numbers.day), ("month", numbers.month),
+            ("moment", numbers.moment),
+        )
     }  # fmt: skip
-    pages.globals |= {"MARKS": views.MARKS, "columns_of": _columns}
+    pages.filters |= {
+        "amount": texts.amount, "css": _css, "ids": _ids, "sentence": capitalized, "source": partial(_source_of, texts),
+        "name": lambda code, section: texts.name(section, code),
+    }  # fmt: skip
+    pages.globals |= {
+        "MARKS": views.MARKS, "t": partial(_report_text, texts), "noun": texts.noun, "columns_of": partial(_columns, texts),
+    }  # fmt: skip
+    pages.globals |= {
+        name: partial(function, texts)
+        for name, function in (
+            ("label", sentences.label_of), ("said", sentences.said), ("valued", sentences.valued),
+            ("thing_name", sentences.name_of), ("detail", sentences.detail_of),
+        )
+    }  # fmt: skip
     return pages
 
 
-def _text(value: object) -> object:
-    """Return what a template shows of a value: nothing for None; control characters and direction marks are visible."""
-    return value if hasattr(value, "__html__") else "" if value is None else visible(str(value))
+def _report_text(texts: Words, key: str, **facts: object) -> str:
+    return texts(f"report.{key}", **facts)
 
 
-def _columns(currencies: Iterable[str]) -> list[tuple[str, str]]:
+def _script_words(texts: Words) -> dict[str, str]:
+    """Return the words and signs that the page's script writes."""
+    style = STYLES[texts.language]
+    keys = ("find", "all", "none", "show_all", "no_currency", "rows", "of_page")
+    return {key: texts(f"report.script.{key}") for key in keys} | {"thousands": style.thousands, "point": style.point}
+
+
+def _columns(texts: Words, currencies: Iterable[str]) -> list[tuple[str, str]]:
     """Return headings and kinds of the columns of a table with a column a currency."""
-    return [("", "heading"), ("Entries", "number"), *((currency, "sum") for currency in currencies)]
+    return [("", "heading"), (texts("report.entries"), "number"), *((currency, "sum") for currency in currencies)]
 
 
-def _formatted(form: str) -> Callable[[object], str]:
-    """Return a filter that formats values; of None the text is empty."""
-    return lambda value: "" if value is None else form.format(value)
+def _formatted(form: Callable[[Any, str], str], language: str, value: object) -> str:
+    """Return a value as the language writes it; of None the text is empty."""
+    return "" if value is None else form(value, language)
 
 
 def _ids(row: Mapping[str, Any]) -> str:
@@ -129,14 +151,14 @@ def _ids(row: Mapping[str, Any]) -> str:
     return ", ".join(f"{name.removesuffix('_id')} {row[name]}" for name in ("line", "id", "job_id") if row[name])
 
 
-def _source_of(about: Mapping[str, Any]) -> str:
+def _source_of(texts: Words, about: Mapping[str, Any]) -> str:
     """Return where a table comes from: file or tables, rows, times and digest."""
     source = about.get("source") or ()
-    names = [PurePath(source).name] if isinstance(source, str) else [f"the {name}" for name in source]
-    rows = [f"{about['rows']:,} rows"] if "rows" in about else []
-    times = [f"fetched {MOMENT.format(dt.datetime.fromisoformat(time))}" for time in about.get("fetched_at") or ()]
+    names = [PurePath(source).name] if isinstance(source, str) else [texts(f"report.the_{name}") for name in source]
+    rows = [texts.counted(about["rows"], "row")] if "rows" in about else []
+    times = [texts("report.fetched", moment=time) for time in about.get("fetched_at") or ()]
     digest = [f"SHA-256 {about['sha256'][:12]}…"] if "sha256" in about else []
-    return ", ".join([*names, *rows, *times, *digest]) or "not known"
+    return ", ".join([*names, *rows, *times, *digest]) or texts("report.not_known")
 
 
 def _css(text: str) -> str:
@@ -147,7 +169,7 @@ def _css(text: str) -> str:
 
 
 def _source(name: str) -> str:
-    source, *_ = PackageLoader("bktools.reports").get_source(_pages(), name)
+    source, *_ = PackageLoader("bktools.reports").get_source(_pages("en"), name)
     return source
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import datetime as dt
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,45 +18,47 @@ from bktools.close.entries import BEFORE, EXPORTED, HELD, IN_DOUBT, OF_REASON, R
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan
 from bktools.export.plan import as_exported
-from bktools.frames.codes import counted, short
 from bktools.frames.columns import days_of
 from bktools.frames.names import month_and_company
 from bktools.frames.schema import TEXT, Moment, to_arrow
 from bktools.frames.sums import shares_of, total
 from bktools.ledger import LedgerMatch
-from bktools.ledger.checks import ARRIVED
+from bktools.ledger.checks import ARRIVED as STATUSES_OF_ARRIVED
 from bktools.reports import bars
 from bktools.reports.bars import DONE, INK, NEUTRAL, STRIPES, WAITING, Chart, Look
 from bktools.spending import spend
-from bktools.wording.numbers import shown
+from bktools.wording import Words, words
+from bktools.wording.numbers import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+# What became of entries in the ledger.
+ARRIVED, NOT_COMPARED, MISSING = IN_LEDGER = ("arrived", "not_compared", "missing_or_different")
 # What became of entries, in the order of the bars.
 STATES: dict[str, Look] = {
     EXPORTED: (DONE, ""),
     READY: (DONE, STRIPES),
     IN_DOUBT: (WAITING, STRIPES),
     HELD: (WAITING, ""),
-    "arrived": (DONE, ""),
-    "not compared": (WAITING, STRIPES),
-    "missing or different": (WAITING, ""),
+    ARRIVED: (DONE, ""),
+    NOT_COMPARED: (WAITING, STRIPES),
+    MISSING: (WAITING, ""),
 }
 # States whose entries have a bar for each reason.
-WITH_REASONS = {"held back", "missing or different"}
+WITH_REASONS = {HELD, MISSING}
 # The state by the outcome of the batch of an entry, and by its status in a match.
 OF_OUTCOMES = {"ACCEPTED": EXPORTED, "SENDING": IN_DOUBT, "UNKNOWN": IN_DOUBT}
-OF_STATUSES = dict.fromkeys(ARRIVED, "arrived") | {"not_comparable": "not compared"}
+OF_STATUSES = dict.fromkeys(STATUSES_OF_ARRIVED, ARRIVED) | {"not_comparable": NOT_COMPARED}
 
-# Largest number of days since the date of an entry, and the name of its age.
-AGES = ((-1, "dated later"), (7, "0 to 7 days"), (30, "8 to 30 days"), (60, "31 to 60 days"), (90, "61 to 90 days"))
-OLDEST, UNDATED = "over 90 days", "no date"
+# The ages of entries: the days since their date, at least and at most.
+AGES = ((0, 7), (8, 30), (31, 60), (61, 90))
 
 # Parts of spend have no meaning that other pictures share: the largest is the darkest.
 TINTS: tuple[Look, ...] = (("#2B3138", ""), (NEUTRAL, ""), ("#8E98A2", ""), ("#C3CAD1", ""))
 OTHERS = "others"
+ENGLISH = words("en")
 SMALLEST_SHARE = Decimal("0.005")
 # The look of bars without parts.
 _PLAIN: dict[str, Look] = {"": (NEUTRAL, "")}
@@ -111,7 +114,9 @@ def plot_spend(
     title = frame.attrs.get("bktools", {}).get("title", "") if title is None else title
     if needed is DIFFERENCES:
         frame = frame.assign(bar=_labels(frame, keys))
-        return _drawn(_of_differences(frame, currency), bars.titled(title, f"differences by {by}"), _PLAIN, figure)
+        return _drawn(
+            _of_differences(frame, currency), bars.titled(title, f"differences by {by}"), _PLAIN, figure, ENGLISH
+        )
     frame = frame.dropna(subset="amount")
     if "month" in keys:
         parts = _labels(frame, [key for key in keys if key != "month"], nothing="")
@@ -121,8 +126,8 @@ def plot_spend(
         looks = _PLAIN
         frame = _largest_first(frame.assign(bar=_labels(frame, keys), part=""))
     order = _months if "month" in keys else _as_they_come
-    charts = _charts(frame, looks, order, first=currency, latest="month" in keys)
-    return _drawn(charts, bars.titled(title, f"spend by {by}"), looks, figure)
+    charts = _charts(frame, looks, order, ENGLISH, first=currency, latest="month" in keys)
+    return _drawn(charts, bars.titled(title, f"spend by {by}"), looks, figure, ENGLISH)
 
 
 def plot_money(
@@ -134,6 +139,7 @@ def plot_money(
     title: str | None = None,
     currency: str | None = None,
     figure: Figure | None = None,
+    language: str = "en",
 ) -> dict[str, Axes]:
     """Draw the value of entries, exported and held back: the company's own currency large, the others small beneath it.
 
@@ -157,6 +163,8 @@ def plot_money(
         The company's own currency, such as "EUR". Default: the currency with most entries.
     figure : matplotlib.figure.Figure, optional
         Where to draw, such as a figure of your own; its size is set. Default: a new figure.
+    language : str
+        Of its words: "en" or "de".
 
     Returns
     -------
@@ -183,19 +191,22 @@ def plot_money(
     """
     if by not in {"reason", "age", "month"}:
         raise ArgumentError("by", "must be 'reason', 'age' or 'month'", by)
-    rows = _with_states(entries, jobs)
-    title = month_and_company(rows) if title is None else title
-    states = [state for state in STATES if state in set(rows.column("state").to_pylist())]
-    about = f"{', '.join(states[:-1])} and {states[-1]}" if len(states) > 1 else (*states, "nothing to export")[0]
-    looks = {state: STATES[state] for state in states}
+    texts = bars.words_of(language)
+    rows = _with_states(entries, jobs, texts)
+    title = month_and_company(rows, language) if title is None else title
+    there = set(rows.column("state").to_pylist())
+    looks = {name: look for state, look in STATES.items() if (name := _name_of(texts, state)) in there}
+    states = list(looks)
+    about = _in_words(texts, states)
     order: Callable[[pd.Series], list[str]] = _months
     if by == "age":
         day = _day_of(as_of)
-        rows = rows.filter(pc.is_in(rows.column("state"), pa.array(WITH_REASONS, TEXT)))
-        rows = rows.append_column("age", _ages(rows.column("date"), day))
-        waiting = next((state for state in states if state in WITH_REASONS), HELD)
-        about, looks = f"{waiting}, by age on {day}", {waiting: STATES[waiting]}
-        order = _in_order_of_age
+        names = {_name_of(texts, state): STATES[state] for state in (HELD, MISSING)}
+        rows = rows.filter(pc.is_in(rows.column("state"), pa.array(names, TEXT)))
+        rows = rows.append_column("age", _ages(rows.column("date"), day, texts))
+        waiting = next((state for state in states if state in names), next(iter(names)))
+        about, looks = texts("report.picture.by_age", states=waiting, day=day), {waiting: names[waiting]}
+        order = partial(_in_order_of_age, ages=_names_of_ages(texts))
     sums = spend(rows, [by, "state"]).dropna(subset="amount")
     sums = sums.assign(bar=sums[by], part=sums["state"])
     if by == "reason":
@@ -203,16 +214,31 @@ def plot_money(
         ranks = sums.assign(currency=sums["currency"].map(codes.index), state=sums["state"].map(states.index))
         ranks = ranks.assign(amount=[-abs(amount) for amount in sums["amount"]])
         sums = sums.loc[ranks.sort_values(["currency", "state", "amount"], kind="stable").index]
-    charts = _charts(sums, looks, order, first=currency, latest=by == "month")
-    return _drawn(charts, bars.titled(title, f"{about} by month" if by == "month" else about), looks, figure)
+    about = texts("report.picture.by_month", states=about) if by == "month" else about
+    charts = _charts(sums, looks, order, texts, first=currency, latest=by == "month")
+    return _drawn(charts, bars.titled(title, about), looks, figure, texts)
 
 
-def _with_states(entries: ExportPlan | LedgerMatch | pd.DataFrame | pa.Table, jobs: pd.DataFrame | None) -> pa.Table:
+def _name_of(texts: Words, state: str) -> str:
+    return texts(f"report.picture.{state}") if state in IN_LEDGER else texts.name("fate", state)
+
+
+def _in_words(texts: Words, states: Sequence[str]) -> str:
+    """Return what a picture is about: its states in a sentence."""
+    *first, last = states or [texts("report.picture.nothing")]
+    return texts("report.picture.and", first=", ".join(first), last=last) if first else last
+
+
+def _with_states(
+    entries: ExportPlan | LedgerMatch | pd.DataFrame | pa.Table, jobs: pd.DataFrame | None, texts: Words
+) -> pa.Table:
     """Return the entries with `state`, and with a `reason` in words, which is the state of those not held back."""
+    section = "entry"
     if isinstance(entries, LedgerMatch):
+        section = "ledger"
         table = to_arrow(entries.entries, "the entries")
         reasons = table["status"].to_pylist()
-        states = [OF_STATUSES.get(status, "missing or different") for status in reasons]
+        states = [OF_STATUSES.get(status, MISSING) for status in reasons]
     elif isinstance(entries, ExportPlan):
         held = as_exported(entries.held)
         table = pa.concat_tables([entries.rows, held], promote_options="permissive")
@@ -229,18 +255,23 @@ def _with_states(entries: ExportPlan | LedgerMatch | pd.DataFrame | pa.Table, jo
         states, reasons = (table[name].to_pylist() for name in ("fate", "reason"))
     if not {"amount", "currency"} <= set(table.column_names):
         raise ArgumentError("entries", "must have amounts and currencies")
-    words = [short(reason) if state in WITH_REASONS else state for state, reason in zip(states, reasons, strict=True)]
+    names = {state: _name_of(texts, state) for state in STATES}
+    reasons = [
+        texts.name(section, reason) if state in WITH_REASONS else names.get(state, state)
+        for state, reason in zip(states, reasons, strict=True)
+    ]
     columns = {name: table[name] for name in ("id", "company_id", "split_line") if name in table.column_names}
     columns |= {"date": days_of(table), "amount": table["amount"], "currency": table["currency"]}
-    columns |= {"state": pa.array(states, TEXT), "reason": pa.array(words, TEXT)}
+    columns |= {"state": pa.array(map(names.get, states), TEXT), "reason": pa.array(reasons, TEXT)}
     # Entries in another state are left out.
-    return pa.table(columns).filter(pc.is_in(columns["state"], pa.array(STATES, TEXT)))
+    return pa.table(columns).filter(pc.is_valid(columns["state"]))
 
 
 def _charts(
     sums: pd.DataFrame,
     looks: Mapping[str, Look],
     order: Callable[[pd.Series], list[str]],
+    texts: Words,
     *,
     first: str | None,
     latest: bool,
@@ -250,19 +281,20 @@ def _charts(
     sums = sums.assign(amount=to_arrow(sums[["amount", "currency"]], "the sums")["amount"].to_pylist())
     charts: dict[str, Chart] = {}
     for code in sorted(dict.fromkeys(sums["currency"]), key=lambda code: code != own):
-        rows, money, is_large = sums[sums["currency"] == code], partial(shown, currency=code), not charts
+        rows, money, is_large = sums[sums["currency"] == code], partial(texts.amount, currency=code), not charts
         table = _table(rows, order(rows["bar"]), looks)
         entries = rows.groupby("bar")["entries"].sum()
         amounts = [total(row) for row in table.to_numpy()]
         figures = [money(amount) for amount in amounts]
         if is_large:
-            counts = [counted(int(entries.get(name, 0)), "entry", "entries") for name in table.index]
-            texts = zip(figures, _shares(amounts), counts, strict=True)
-            figures = [" · ".join(filter(None, parts_of_text)) for parts_of_text in texts]
-        parts: list[str] = list(table.columns) if is_large and set(table.columns) <= set(STATES) else []
+            counts = [texts.counted(int(entries.get(name, 0)), "entry") for name in table.index]
+            beside = zip(figures, _shares(amounts, texts), counts, strict=True)
+            figures = [" · ".join(filter(None, line)) for line in beside]
+        named = {_name_of(texts, state) for state in STATES}
+        parts: list[str] = list(table.columns) if is_large and set(table.columns) <= named else []
         sums_of_parts = [f"{money(total(table[part]))} {part}" for part in parts] or [money(total(amounts))]
         heading = f"{code} {', '.join(sums_of_parts)}"
-        charts[code] = bars.chart(heading, table, figures, money, is_large=is_large, latest=latest)
+        charts[code] = bars.chart(heading, table, figures, money, texts, is_large=is_large, latest=latest)
     return charts
 
 
@@ -273,11 +305,13 @@ def _of_differences(frame: pd.DataFrame, first: str | None) -> dict[str, Chart]:
     frame = frame.assign(difference=exact)
     charts: dict[str, Chart] = {}
     for code in sorted(dict.fromkeys(frame["currency"]), key=lambda code: code != own):
-        rows, money = frame[frame["currency"] == code], partial(shown, currency=code)
+        rows, money = frame[frame["currency"] == code], partial(ENGLISH.amount, currency=code)
         table = pd.DataFrame({"": rows["difference"].to_list()}, rows["bar"], dtype="object")
         percents = ["" if pd.isna(share) else f" · {share:+.1f}%" for share in rows["percent"]]
         figures = [f"{money(amount)}{share}" for amount, share in zip(table[""], percents, strict=True)]
-        charts[code] = bars.chart(f"{code} {money(total(table['']))}", table, figures, money, is_large=not charts)
+        charts[code] = bars.chart(
+            f"{code} {money(total(table['']))}", table, figures, money, ENGLISH, is_large=not charts
+        )
     return charts
 
 
@@ -287,12 +321,16 @@ def _own(codes: pd.Series, currency: str | None) -> str:
     return asked if asked in set(codes) else next(iter(codes), "")
 
 
-def _shares(amounts: Sequence[Decimal]) -> list[str]:
+def _shares(amounts: Sequence[Decimal], texts: Words) -> list[str]:
     """Return the shares of amounts as text; a single amount has none."""
     if len(amounts) == 1:
         return [""]
     return [
-        "" if share is None else f"{float(share):.0%}" if share >= SMALLEST_SHARE else "under 1%"
+        ""
+        if share is None
+        else percent(round(share * 100), texts.language, signed=False)
+        if share >= SMALLEST_SHARE
+        else texts("report.picture.under_one_percent")
         for share in shares_of(amounts)
     ]
 
@@ -318,8 +356,15 @@ def _as_they_come(names: pd.Series) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _in_order_of_age(ages: pd.Series) -> list[str]:
-    return [name for name in (*(name for _, name in AGES), OLDEST, UNDATED) if name in set(ages)]
+def _in_order_of_age(present: pd.Series, ages: Sequence[str]) -> list[str]:
+    return [name for name in ages if name in set(present)]
+
+
+def _names_of_ages(texts: Words) -> list[str]:
+    """Return the names of the ages: dated later, those of AGES, older, and without a date."""
+    between = [texts("report.picture.up_to", first=first, last=last) for first, last in AGES]
+    older = texts("report.picture.older", last=AGES[-1][1])
+    return [texts("report.picture.later"), *between, older, texts("report.picture.no_date")]
 
 
 def _months(months: pd.Series) -> list[str]:
@@ -362,20 +407,25 @@ def _day_of(moment: Moment | None) -> dt.date:
         raise ArgumentError("as_of", "must be a date, such as datetime.date(2026, 10, 31)", moment) from None
 
 
-def _ages(dates: pa.ChunkedArray, day: dt.date) -> pa.Array:
+def _ages(dates: pa.ChunkedArray, day: dt.date, texts: Words) -> pa.Array:
+    later, *others, undated = _names_of_ages(texts)
+    limits = [last for _, last in AGES]
     counts = pc.days_between(dates, pa.scalar(day, dates.type)).to_pylist()
     ages = [
-        UNDATED if count is None else next((name for limit, name in AGES if count <= limit), OLDEST) for count in counts
+        undated if count is None else later if count < 0 else others[bisect.bisect_left(limits, count)]
+        for count in counts
     ]
     return pa.array(ages, TEXT)
 
 
-def _drawn(charts: dict[str, Chart], title: str, looks: dict[str, Look], figure: Figure | None) -> dict[str, Axes]:
+def _drawn(
+    charts: dict[str, Chart], title: str, looks: dict[str, Look], figure: Figure | None, texts: Words
+) -> dict[str, Axes]:
     """Draw the charts of the first currencies; the sums of others are a line beneath them."""
     if not charts:
-        charts = {"": Chart("There are no entries with an amount.", pd.DataFrame(), [])}
+        charts = {"": Chart(texts("report.picture.no_amounts"), pd.DataFrame(), [])}
     drawn = list(charts)[: 1 + bars.SMALL_CHARTS]
     others = [charts[code].heading for code in charts if code not in drawn]
-    note = f"Not drawn: {', '.join(others)}" if others else ""
+    note = texts("report.picture.not_drawn", charts=", ".join(others)) if others else ""
     axes = bars.draw([charts[code] for code in drawn], title=title, looks=looks, figure=figure, note=note)
     return dict(zip(drawn, axes, strict=True))

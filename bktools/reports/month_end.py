@@ -40,6 +40,7 @@ def close_month(
     before_month_end: bool = False,
     new_chart: bool = False,
     threshold: str | float | Decimal | None = None,
+    language: str | None = None,
     profile: str = "excel",
     seen: Callable[[str, Any], None] | None = None,
     service: Service | None = None,
@@ -84,6 +85,9 @@ def close_month(
         True when the company really has the chart that looks like another company's, see `create_accounts`.
     threshold : str, float or Decimal, optional
         The least change since the last close that has a row, such as 500 or "5%", as in `compare`.
+    language : str, optional
+        Of the report, the workbook, the pictures, the to-do list and README.txt: "en" or "de"; the configured one by
+        default. Codes, commands and the headings of the CSV files are English.
     profile : str
         Of the CSV files, see `to_csv`.
     seen : callable, optional

@@ -5,33 +5,30 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from bktools.close.close import Close, where
-from bktools.frames.codes import capitalized
-from bktools.frames.names import month_name
+from bktools.close.close import Close
 from bktools.reports import bars
 from bktools.reports.coverage import plot_coverage
 from bktools.reports.money import plot_money
+from bktools.wording.numbers import capitalized, month
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# By the name of their file: what they show.
+# By the name of their file: the key of what they show, in `report` of the wording.
 COVERAGE, MONEY = "coverage.png", "money.png"
-PICTURES = {
-    MONEY: "Exported and held back, by currency and reason",
-    COVERAGE: "Categories and the states of their accounts",
-}
+PICTURES = {MONEY: "picture_of_money", COVERAGE: "picture_of_coverage"}
 
 DPI = 120
 
 
 def pictures_of(close: Close) -> dict[str, bytes]:
     """Return PNG pictures by the name of their file."""
-    about = ", ".join([close.title_state, *([where(close.environment)] if close.environment == "sandbox" else [])])
-    title = f"{month_name(close.period)}, {close.name}\n{capitalized(about)}"
+    language = close.words.language
+    about = ", ".join([close.title_state, *([close.place] if close.is_sandbox else [])])
+    title = f"{month(close.period, language)}, {close.name}\n{capitalized(about)}"
     figures = {name: bars.figure_of_its_own() for name in PICTURES}
-    plot_coverage(close.after, title=title, figure=figures[COVERAGE])
-    plot_money(close.tables["entries"], title=title, currency=close.currency, figure=figures[MONEY])
+    plot_coverage(close.after, title=title, figure=figures[COVERAGE], language=language)
+    plot_money(close.tables["entries"], title=title, currency=close.currency, figure=figures[MONEY], language=language)
     return {name: _png(figure) for name, figure in figures.items()}
 
 

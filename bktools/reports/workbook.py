@@ -7,25 +7,27 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from bktools.close.actions import IDS, Action
+from bktools.close.actions import ENTRY, IDS, Action, Thing, facts_text, key_of
 from bktools.close.close import Close
 from bktools.close.entries import HELD
 from bktools.close.figures import ALL
-from bktools.frames.codes import sentence
+from bktools.close.sentences import detail_of, label_of, name_of, said
 from bktools.frames.excel import too_large, width_of
 from bktools.frames.names import IDENTIFIERS
 from bktools.reports import grid
 from bktools.reports.grid import Book, Money, Share, Value
 from bktools.reports.pictures import MONEY
-from bktools.wording.numbers import shown
+from bktools.wording import Words
+from bktools.wording.numbers import capitalized, month, number
 
-CLOSE, TO_DO, LINES = "close", "to do", "lines"
+# The hidden sheet has this name in every language; the others have theirs in the wording.
+LINES = "lines"
 # The other sheets: their tables, and the columns that come first and are printed; of the others all names are.
 CHART = "chart"
 TABLES = {
@@ -40,19 +42,25 @@ TABLES = {
     "coverage": ("name", "external_id", "account_name", "state", "archived"),
     CHART: (),
 }  # fmt: skip
-# The headings of the columns to fill in, and of the identity of a line.
-NEW_ACCOUNT, NOTE, LINE_ID = "new account", "note", "line id"
+# The name of the cells with the accounts to choose: on the sheet of the chart, after its own columns.
+CHOICES = "accounts_to_choose"
+# What begins the columns with the data of the file.
+OF_FILE = "file_"
 # Between code and name of an account to choose.
 BETWEEN = " · "
-FORMAT = "bktools to do 1"
+FORMAT = "bktools to do 2"
 FILL, CLOSED = (
     {"bg_color": colour, "border": 1, "border_color": "#DDDDDD", **grid.WRAPPED} for colour in (grid.PALE, grid.GREY)
 )
 # Currencies with a column on the first sheet's page; others have theirs beside the page.
 PRINTED_CURRENCIES = 6
 LABEL, AMOUNT = 58, 14
-# Columns with codes, which are written as words.
-CODES = ("reason", "state")
+# The sections of the words for codes, by column.
+CODES = {"fate": "fate", "reason": "entry", "state": "state", "table": "change", "change": "change"}
+# Entries of an action that differ in their reasons have as many rows; the sheet of the entries has all of them.
+SHOWN_ENTRIES = 20
+BOLD = {"bold": True}
+QUIET = {"font_color": "#777777"}
 
 
 def workbook_of(close: Close, pictures: Mapping[str, bytes] | None = None) -> bytes:
@@ -68,7 +76,8 @@ def workbook_of(close: Close, pictures: Mapping[str, bytes] | None = None) -> by
     file = io.BytesIO()
     with xlsxwriter.Workbook(file, {"in_memory": True, "strings_to_urls": False}) as workbook:
         workbook.set_properties({"title": close.title, "created": close.run.begun_at})
-        book = Book(workbook, close.title, f"begun {close.run.begun_at:%Y-%m-%d %H:%M} UTC")
+        words = close.words
+        book = Book(workbook, close.title, words("report.workbook.begun", moment=close.run.begun_at), words)
         _first(book, close, omitted, (pictures or {}).get(MONEY))
         _to_do(book, close, has_list=bool(labels))
         for name, table in tables.items():
@@ -78,121 +87,213 @@ def workbook_of(close: Close, pictures: Mapping[str, bytes] | None = None) -> by
     return file.getvalue()
 
 
-def label_of(code: str | None, external_id: str, name: str | None) -> str:
+def account_label(code: str | None, external_id: str, name: str | None) -> str:
     """Return an account as a person chooses it: code (the external ID without one) and name."""
     return BETWEEN.join(filter(None, (code or external_id, name)))
 
 
 def _first(book: Book, close: Close, omitted: Mapping[str, str], picture: bytes | None) -> None:
     """Write one page: what became of the month, against the last one, what to do first, who has to act, the jobs."""
-    sheet = book.grid(CLOSE, grid.NAVY, [LABEL, 10, *[AMOUNT] * len(close.figures.currencies)])
-    sheet.write([f"Month-end {close.period}"], grid.TITLE)
+    words = close.words
+    sheet = book.grid(words("report.sheet.close"), grid.NAVY, [LABEL, 10, *[AMOUNT] * len(close.figures.currencies)])
+    sheet.write([words("report.title", month=close.period)], grid.TITLE)
     sheet.write([f"{close.name}{BETWEEN}{close.title_state}"], grid.HEADING)
-    if close.environment == "sandbox":
-        sheet.write(["sandbox: invented data, no real books"], grid.NOTE)
+    if close.is_sandbox:
+        sheet.write([capitalized(close.place)], grid.NOTE)
     for title, rows, total in _blocks(close):
         if rows:
             sheet.skip()
             sheet.write([title], grid.HEADING)
             # The amounts of two months have no number of entries.
-            counts = "" if all(row[1] is None for row in rows) else "entries"
+            counts = "" if all(row[1] is None for row in rows) else words("report.workbook.entries")
             sheet.table(["", counts, *close.figures.currencies], rows)
             if total:
                 sheet.write(total, grid.TOTAL)
     sheet.skip()
-    created = (f"{count:,} {outcome.lower()}" for outcome, count in close.run.outcomes("created").items())
-    sheet.write([f"prepared by: {close.run.prepared_by}"], grid.NOTE)
-    sheet.write([f"accounts of this run: {', '.join(created) or 'none'}"], grid.NOTE)
-    sheet.write([f"not checked: {'; '.join(close.run.unchecked) or 'nothing'}"], grid.NOTE)
-    for name, why in omitted.items():
-        sheet.write([f"{name}: only in its CSV file: it {why}"], grid.NOTE)
+    created = [
+        f"{number(count, words.language)} {words.name('outcome', outcome.lower())}"
+        for outcome, count in close.run.outcomes("created").items()
+    ]
+    unchecked = "; ".join(close.run.unchecked) or words("report.workbook.nothing")
+    notes = [
+        words("report.workbook.prepared_by", by=close.run.prepared_by),
+        words("report.workbook.accounts", outcomes=", ".join(created) or words("report.none")),
+        words("report.workbook.not_checked", phrases=unchecked),
+        *(
+            words("report.workbook.only_in_csv", sheet=words(f"report.sheet.{name}"), why=why)
+            for name, why in omitted.items()
+        ),
+    ]
+    for note in notes:
+        sheet.write([capitalized(note)], grid.NOTE)
     if picture is not None:
         sheet.skip()
-        sheet.picture(picture, f"Exported and held back in {close.period}")
+        sheet.picture(picture, words("report.workbook.picture", month=close.period))
     sheet.page(2 + min(len(close.figures.currencies), PRINTED_CURRENCIES))
 
 
 def _blocks(close: Close) -> Iterator[tuple[str, list[list[Value]], list[Value]]]:
     """Yield the title, the rows and the total of each table of the first sheet; one without rows is not written."""
+    words, language = close.words, close.words.language
 
     def row(label: str, entries: int | None, amounts: Mapping[str, Decimal]) -> list[Value]:
-        return [(label, grid.WRAPPED), entries, *(Money(amounts.get(name), name) for name in close.figures.currencies)]
+        cells = (Money(amounts.get(name), name) for name in close.figures.currencies)
+        return [(capitalized(label), grid.WRAPPED), entries, *cells]
 
     def rows(lines: Iterable[tuple[str, Any]]) -> list[list[Value]]:
         return [row(label, line.entries, line.amounts) for label, line in lines]
 
     fates = {line["fate"]: line for line in close.statement if not line["reason"]}
     total, held = fates.pop(ALL), fates.get(HELD)
-    [whole] = rows([(total.label, total)])
-    yield "Entries and amounts", rows((line.label, line) for line in fates.values()), whole
-    against: list[list[Value]] = []
+    [whole] = rows([(label_of(words, total), total)])
+    title = words("report.workbook.entries_and_amounts")
+    yield title, rows((label_of(words, line), line) for line in fates.values()), whole
     if lines := {line.currency: line for line in close.figures.against}:
-        for label, side in ((close.last_month, "before"), (close.period, "now"), ("change", "change")):
-            against.append(row(label, None, {name: getattr(line, side) for name, line in lines.items()}))
+        last, now = month(close.last_month, language), month(close.period, language)
+        sides = ((last, "before"), (now, "now"), (words("report.workbook.change"), "change"))
+        against = [
+            row(label, None, {name: getattr(line, side) for name, line in lines.items()}) for label, side in sides
+        ]
         shares = {name: Share(line.share) for name, line in lines.items()}
         against.append(["%", None, *map(shares.get, close.figures.currencies)])
-    yield f"Exported and ready, against {close.last_month}", against, []
-    first = [(f"{action.to_do}: {action.about} ({action.role})", action) for action in close.actions[:3]]
-    yield "What to do first", rows(first), []
-    roles = [(f"{line.role} (errors: {line.errors:,}, warnings: {line.warnings:,})", line) for line in close.by_role]
-    yield f"Who has to act (see the sheet {TO_DO!r})", rows(roles), []
-    reasons = [(line.label, line) for line in close.statement if line["fate"] == HELD and line["reason"]]
-    yield "Held back, by reason", rows(reasons), rows([(HELD, held)])[0] if held else []
-    yield f"Export jobs of {close.period}", rows((_job(job.keys), job) for job in close.figures.jobs), []
+        yield words("report.against", month=close.last_month), against, []
+    first = [(_step(words, action), action) for action in close.actions[:3]]
+    yield words("report.first_steps"), rows(first), []
+    roles = [
+        (words("report.workbook.errors_and_warnings", role=line.role, errors=line.errors, warnings=line.warnings), line)
+        for line in close.by_role
+    ]
+    yield words("report.workbook.who_has_to_act", sheet=words("report.sheet.to_do")), rows(roles), []
+    reasons = [(label_of(words, line), line) for line in close.statement if line["fate"] == HELD and line["reason"]]
+    whole_of_held = rows([(label_of(words, held), held)])[0] if held else []
+    yield words("report.workbook.held_back_by_reason"), rows(reasons), whole_of_held
+    jobs = rows((_job(words, job.keys), job) for job in close.figures.jobs)
+    yield words("report.jobs_of", month=close.period), jobs, []
 
 
-def _job(keys: Mapping[str, Any]) -> str:
-    sent = f"{keys['sent_at']:%Y-%m-%d %H:%M} UTC, {keys['sent_by']}" if keys["sent_at"] else "not sent"
-    return f"{sent}: {keys['fate']}"
+def _step(words: Words, action: Action) -> str:
+    told = said(words, action)
+    to_do = f"{told.to_do}: {told.about}" if told.about else told.to_do
+    return words("report.workbook.step", to_do=to_do, who=words.name("role", action.role))
 
 
-# The columns of the sheet to fill in: title, width, and the cell of an action. Those of its identity follow.
-COLUMNS: tuple[tuple[str, float, Callable[[Action], Value]], ...] = (
-    ("severity", 9, lambda action: (action.severity, grid.WRAPPED)),
-    ("who", 18, lambda action: (action.who, grid.WRAPPED)),
-    ("to do", 28, lambda action: (action.to_do, grid.WRAPPED)),
-    ("about", 44, lambda action: (action.about, grid.WRAPPED)),
-    ("why", 36, lambda action: (action.why, grid.WRAPPED)),
-    ("entries", 8, lambda action: action.entries or None),
-    ("amount", 15, lambda action: _amounts(action.amounts)[0]),
-    ("currency", 9, lambda action: _amounts(action.amounts)[1]),
-    (NEW_ACCOUNT, 32, lambda action: (None, FILL if action.wants_account else CLOSED)),
-    (NOTE, 24, lambda _: (None, FILL)),
-    ("command", 12, lambda action: action.command or None),
-    ("check", 12, lambda action: action.cause),
-)
-# As many of them are printed.
-PRINTED = 10
+def _job(words: Words, keys: Mapping[str, Any]) -> str:
+    if keys["sent_at"]:
+        return words("report.workbook.job", moment=keys["sent_at"], by=keys["sent_by"], fate=keys["fate"])
+    return words("report.workbook.unsent_job", fate=keys["fate"])
+
+
+# The columns of the sheet to fill in, and their widths: those before and after the amounts, and those of the identity.
+BEFORE_AMOUNTS = {"severity": 8, "who": 16, "to_do": 30, "about": 40, "why": 32, "entries": 8}
+AFTER_AMOUNTS = {"new_account": 28, "note": 20, "command": 12, "check": 12}
+# As many of those after the amounts are printed.
+PRINTED = 2
 
 
 def _to_do(book: Book, close: Close, *, has_list: bool) -> None:
-    """Write the sheet to fill in: one row an action, and the identity of each row."""
-    titles = [title for title, *_ in COLUMNS] + [name.replace("_", " ") for name in IDS] + [LINE_ID]
-    sheet = book.grid(TO_DO, grid.RED, [*(width for _, width, _ in COLUMNS), *[12] * (len(IDS) + 1)])
-    rows = [
-        [*(cell(one) for *_, cell in COLUMNS), *map(one.ids.get, IDS), one.key(close.company, close.period)]
-        for one in close.actions
-    ]
-    written, place = sheet.table(titles, rows), titles.index(NEW_ACCOUNT)
-    for row, action in zip(written, close.actions, strict=True):
-        if action.wants_account and has_list:
-            sheet.sheet.data_validation(row, place, row, place, CHOICE)
-    sheet.listing(len(titles), printed=PRINTED)
+    """Write the sheet to fill in: a row an action, with a row beneath it for each of several things."""
+    words, currencies = close.words, close.figures.currencies
+    identity = (*IDS, "facts", "line_id")
+    widths = [*BEFORE_AMOUNTS.values(), *[12] * len(currencies), *AFTER_AMOUNTS.values(), *[12] * len(identity)]
+    sheet = book.grid(words("report.sheet.to_do"), grid.RED, widths)
+    titles = [
+        *(words(f"report.column.{name}") for name in BEFORE_AMOUNTS), *currencies,
+        *(words(f"report.column.{name}") for name in (*AFTER_AMOUNTS, *identity)),
+    ]  # fmt: skip
+    lines = list(lines_of(close))
+    written = sheet.table(titles, [line.cells for line in lines])
+    place = len(BEFORE_AMOUNTS) + len(currencies)
+    numbered = list(zip(written, lines, strict=True))
+    for row, line in numbered:
+        if line.wants_account and has_list:
+            sheet.sheet.data_validation(row, place, row, place, _choice(words))
+    sheet.fold(row for row, line in numbered if line.is_beneath)
+    sheet.listing(len(titles), printed=place + PRINTED)
+
+
+class Line(NamedTuple):
+    """A row of the sheet to fill in: its cells, its identity, what it is about, and whether it is beneath another."""
+
+    cells: list[Value]
+    key: str
+    about: str
+    wants_account: bool
+    is_beneath: bool
+
+
+def lines_of(close: Close) -> Iterator[Line]:
+    """Yield a line for each action, then one for each of its things where there are several."""
+    for action in close.actions:
+        told = said(close.words, action)
+        several = action.things if len(action.things) > 1 else ()
+        wants = action.wants_account and not several
+        yield _line(close, action, (told.about, told.why), action, action.ids, wants_account=wants)
+        for place, thing in enumerate(several):
+            texts = name_of(close.words, thing), detail_of(close.words, action, thing)
+            if thing.kind == ENTRY and (not texts[1] or place >= SHOWN_ENTRIES):
+                continue
+            yield _line(close, action, texts, thing, thing.ids, wants_account=action.wants_account, of=thing)
+
+
+def _line(
+    close: Close,
+    action: Action,
+    texts: tuple[str, str],
+    value: Action | Thing,
+    ids: Mapping[str, str],
+    *,
+    wants_account: bool,
+    of: Thing | None = None,
+) -> Line:
+    words = close.words
+    told, look = said(words, action), QUIET if of else {**grid.WRAPPED, **BOLD}
+    # Two actions of one code have other facts, another severity, or stand apart.
+    facts = facts_text({
+        **action.facts, "severity": action.severity, "apart": action.is_apart,
+        **({"line": of.name["line"]} if of and not ids else {}),
+    })  # fmt: skip
+    key = key_of(close.company, close.period, action.code, facts, ids)
+    about, why = texts
+    cells: list[Value] = [
+        (words.name("severity", action.severity), look), (told.who, look), (told.to_do, look), (about, grid.WRAPPED),
+        (why or None, grid.WRAPPED), value.entries or None,
+        *(Money(value.amounts.get(name), name) for name in close.figures.currencies),
+        (None, FILL if wants_account else CLOSED), (None, FILL), action.command or None, action.code,
+        *map(ids.get, IDS), facts, key,
+    ]  # fmt: skip
+    return Line(cells, key, about or told.to_do, wants_account, of is not None)
+
+
+def _choice(words: Words) -> dict[str, str]:
+    return {
+        "validate": "list",
+        "source": f"={CHOICES}",
+        "error_title": words("report.workbook.unknown_account"),
+        "error_message": words("report.workbook.choose_an_account"),
+        "input_message": words("report.workbook.account_of_the_category"),
+    }
 
 
 def _listing(book: Book, name: str, table: pa.Table, labels: Sequence[str]) -> None:
     """Write a table of its own sheet: the columns of `TABLES` first, identifiers last and beside the printed page."""
-    filled = [column for column in table.column_names if {*table[column].unique().to_pylist()} - {None, ""}]
+    filled = [
+        column
+        for column in table.column_names
+        if column != "facts" and {*table[column].unique().to_pylist()} - {None, ""}
+    ]
     first = [column for column in TABLES[name] if column in filled]
     names = [column for column in filled if column not in first and not _is_identifier(column)]
     order = [*first, *names, *(column for column in filled if column not in (*first, *names))]
-    rows = [[_value(row, column) for column in order] for row in table.select(order).to_pylist()]
-    titles = [column.removesuffix("_name").replace("_", " ") for column in order]
-    widths = [width_of(title, (_text(row[place]) for row in rows), grid.WIDEST) for place, title in enumerate(titles)]
+    words = book.words
+    rows = [[_value(row, column, words) for column in order] for row in table.select(order).to_pylist()]
+    titles = [_heading(words, column) for column in order]
+    widths = [
+        width_of(title, (_text(row[place], words) for row in rows), grid.WIDEST) for place, title in enumerate(titles)
+    ]
     if labels:
-        titles, widths = [*titles, "account to choose"], [*widths, grid.WIDEST]
+        titles, widths = [*titles, words("report.workbook.account_to_choose")], [*widths, grid.WIDEST]
         rows = [[*row, label] for row, label in itertools.zip_longest(rows, labels)]
-    sheet = book.grid(name, grid.QUIET, widths)
+    sheet = book.grid(words(f"report.sheet.{name}"), grid.QUIET, widths)
     written = sheet.table(titles, rows)
     if labels:
         sheet.define(CHOICES, written[: len(labels)], len(titles) - 1)
@@ -203,24 +304,14 @@ def _lines(book: Book, close: Close) -> None:
     """Write a hidden sheet with the identity of the file and of its lines, so that a missing line is noticed."""
     facts = {
         "fact": "value", "format": FORMAT, "company_id": close.company, "environment": close.environment,
-        "period": close.period, "begun_at": close.run.begun_at.isoformat(),
+        "period": close.period, "begun_at": close.run.begun_at.isoformat(), "language": close.words.language,
     }  # fmt: skip
     sheet = book.grid(LINES, grid.QUIET, [10, grid.WIDEST])
     for pair in facts.items():
         sheet.write(pair)
-    for action in close.actions:
-        sheet.write(("line", f"{action.key(close.company, close.period)} {action.about}"))
+    for line in lines_of(close):
+        sheet.write(("line", f"{line.key} {line.about}"))
     sheet.sheet.hide()
-
-
-def _amounts(amounts: Mapping[str, Decimal]) -> list[Value]:
-    """Return amount and currency; amounts of several currencies stand below each other as text."""
-    if len(amounts) == 1:
-        [(currency, amount)] = amounts.items()
-        return [Money(amount, currency), (currency, {"indent": 1})]
-    texts = "\n".join(shown(amount, currency) for currency, amount in amounts.items())
-    right, beside = ({**look, **grid.WRAPPED} for look in ({"align": "right"}, {"indent": 1}))
-    return [(texts or None, right), ("\n".join(amounts) or None, beside)]
 
 
 def _labels(close: Close) -> list[str]:
@@ -228,30 +319,27 @@ def _labels(close: Close) -> list[str]:
     chart = close.tables[CHART].select(["code", "external_id", "name", "archived"])
     rows = chart.sort_by([("code", "ascending"), ("external_id", "ascending")]).to_pylist()
     active = (row for row in rows if row["external_id"] and not row["archived"])
-    return [label_of(row["code"], row["external_id"], row["name"]) for row in active]
+    return [account_label(row["code"], row["external_id"], row["name"]) for row in active]
 
 
-def _value(row: Mapping[str, Any], column: str) -> Value:
+def _heading(words: Words, column: str) -> str:
+    """Return the heading of a column: its words, or those of the file where it is a column of the file's own."""
+    key = f"report.column.{column}"
+    if column.startswith(OF_FILE) and words.has(f"report.column.{column.removeprefix(OF_FILE)}"):
+        return words("report.workbook.of_file", column=words(f"report.column.{column.removeprefix(OF_FILE)}"))
+    return words(key) if words.has(key) else column.replace("_", " ")
+
+
+def _value(row: Mapping[str, Any], column: str, words: Words) -> Value:
     value = row[column]
     if isinstance(value, Decimal):
         return Share(value) if column == "share" else Money(value, row.get("currency"))
-    return sentence(value) if column in CODES and value else value
+    return words.name(CODES[column], value) if column in CODES and value else value
 
 
-def _text(value: Value) -> str:
-    return shown(*value) if isinstance(value, Money) else "" if value is None else str(value)
+def _text(value: Value, words: Words) -> str:
+    return words.amount(*value) if isinstance(value, Money) else "" if value is None else str(value)
 
 
 def _is_identifier(name: str) -> bool:
     return name in IDENTIFIERS or name.endswith(("_id", "_url"))
-
-
-# The name of the cells with the accounts to choose: on the sheet of the chart, after its own columns.
-CHOICES = "accounts_to_choose"
-CHOICE = {
-    "validate": "list",
-    "source": f"={CHOICES}",
-    "error_title": "Unknown account",
-    "error_message": "Choose an active account of the chart from the list.",
-    "input_message": "Choose the account that the category shall have.",
-}

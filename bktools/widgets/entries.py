@@ -15,16 +15,17 @@ from bktools.consoles import in_notebook, readable
 from bktools.errors import ConfigurationError, InputError
 from bktools.export import ExportPlan
 from bktools.export.selection import selected_rows
-from bktools.frames.codes import short
 from bktools.frames.columns import amounts_of, days_of, text_of
 from bktools.frames.names import FIRST, in_reading_order, with_names
 from bktools.frames.schema import TEXT, to_arrow, to_pandas
 from bktools.frames.sums import Sum, by_currency, sums_of
 from bktools.widgets.grid import MAX_ROWS, cell, display_grid, grid_class, grid_of, instead_of
+from bktools.wording import words
 from bktools.wording.numbers import shown
 
 # Rows of the static table.
 KEPT_ROWS = 200
+ENGLISH = words("en")
 
 # Columns of the grid beside those that a person reads first; hidden ones are still found by the search.
 STATE = "state"
@@ -271,10 +272,12 @@ def _states(table: pa.Table, plan: ExportPlan) -> list[str]:
     found = plan.findings[plan.findings["severity"] == "warning"]
     warnings: dict[str, list[str]] = defaultdict(list)
     for id_, check, message in zip(found["id"], found["check"], found["message"], strict=True):
-        warnings[id_].append(f"{short(check)}: {message}")
+        warnings[id_].append(f"{ENGLISH.name('entry', check)}: {message}")
     columns = (text_of(table, name).to_pylist() for name in ("id", "reason", "message"))
     return [
-        f"{short(reason)}\n{message}" if reason else "\n".join(filter(None, ["ready", "; ".join(warnings[id_])]))
+        f"{ENGLISH.name('entry', reason)}\n{message}"
+        if reason
+        else "\n".join(filter(None, ["ready", "; ".join(warnings[id_])]))
         for id_, reason, message in zip(*columns, strict=True)
     ]
 

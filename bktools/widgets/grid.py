@@ -9,18 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from bktools.consoles import in_notebook
-from bktools.views import short
+from bktools.views import beside_grid, short
 
 # More rows make the page slow; a filter in Python is quicker.
 MAX_ROWS = 20_000
 LONGEST_TEXT = 200
-
-# The table is for a notebook that is opened again, and for exported pages. This style hides it while its grid is on the
-# page, and in JupyterLab and Notebook 7 the message that there is no grid. An untrusted notebook shows both.
-_STYLE = """<style>
-.jp-OutputArea:has(.bktools-picked):not(:has(.bktools-picker)) .jupyter-widgets {{ display: none; }}
-body:has(.bktools-picker.{key}) .bktools-picked.{key} {{ display: none; }}
-</style>"""
 
 
 @functools.cache
@@ -57,8 +50,7 @@ def grid_of(columns: Sequence[dict[str, Any]], rows: Sequence[Sequence[str]], **
 
 def instead_of(grid: Any, html: str, text: str) -> dict[str, str]:
     """Return the table that is shown where the grid is not, with the same as text."""
-    page = f'{_STYLE.format(key=grid.key)}<div class="bktools-picked {grid.key}">{html}</div>'
-    return {"text/html": page, "text/plain": text}
+    return {"text/html": beside_grid(grid.key, html), "text/plain": text}
 
 
 def display_grid(grid: Any, table: dict[str, str]) -> Any:

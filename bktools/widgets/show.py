@@ -46,13 +46,13 @@ class Shown:
 
     def __repr__(self) -> str:
         rows = _texts(self.table.slice(0, self.count), self.columns)
-        lines = [[views.short(text, LONGEST_TEXT) for text in line] for line in (self.columns, *rows)]
-        right = {place for place, name in enumerate(self.columns) if self._is_number(name)}
-        prose = {place for place, name in enumerate(self.columns) if place not in right and name not in WHOLE}
-        told, widths = laid_out([*zip(*lines, strict=True)], room(), prose=prose, to_the_right=right)
-        left_out = ", ".join(name for place, name in enumerate(lines[0]) if place not in widths)
-        notes = [self._more(self.count), f"left out: {left_out}" if left_out else ""]
-        return readable("\n".join([*([self.title] if self.title else []), *told, *filter(None, notes)]))
+        head, *cells = ([views.short(text, LONGEST_TEXT) for text in line] for line in (self.columns, *rows))
+        numbers = {place for place, name in enumerate(self.columns) if self._is_number(name)}
+        whole = {place for place, name in enumerate(self.columns) if name in WHOLE}
+        lines, drawn = laid_out(cells, room(), headings=head, whole=whole, to_the_right=numbers)
+        left_out = ", ".join(head[drawn:])
+        notes = filter(None, [self._more(self.count), f"left out: {left_out}" if left_out else ""])
+        return readable("\n".join([*([self.title] if self.title else []), *lines, *notes]))
 
     def _repr_html_(self) -> str:
         rows = _texts(self.table.slice(0, self.count), self.columns)
@@ -66,8 +66,7 @@ class Shown:
             for name, letters in zip(self.columns, longest, strict=True)
         ]
         table = views.table(self.columns, rows, total=len(rows), shown=len(rows), looks=looks)
-        note = f"<p>{self._more(self.count)}</p>" if self._more(self.count) else ""
-        return f"{views.heading(self.title) if self.title else ''}{table}{note}"
+        return (views.heading(self.title) if self.title else "") + table + views.note(self._more(self.count))
 
     def _grid(self) -> Any:
         columns = [
@@ -117,8 +116,8 @@ def show(frame: Any, rows: int = SHOWN_ROWS, *, title: str = "") -> Shown:
         5,000 rows. Without the extra `notebook`, and where the notebook is opened again, a table of the first rows;
         text with `print`. Money has thousands separators and the decimals of its currency, a column `share` is in
         percent, dates are ISO, flags are yes and no, a missing value is empty. Printed text is cut after 60 letters. On
-        a terminal, and in a notebook, a line is no longer than its width: texts are cut first, then the last columns
-        are left out and named.
+        a terminal, and in a notebook, a line is no longer than its width: texts go on in the next line of their column,
+        then the last columns are left out and named.
 
         A frame whose first column is an identifier is arranged: money and names first, identifiers last. Others keep
         their order.

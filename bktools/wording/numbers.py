@@ -23,6 +23,10 @@ class Style:
         Formats of `strftime`.
     months : tuple of str
         The names of the months.
+    percent : str
+        The sign of a share, with the space before it.
+    day_in_cells, share_in_cells : str
+        Formats of the cells of a workbook. Thousands and decimals are written as the program of the reader does.
     """
 
     thousands: str
@@ -30,14 +34,28 @@ class Style:
     day: str
     moment: str
     months: tuple[str, ...]
+    percent: str
+    day_in_cells: str
+    share_in_cells: str
 
 
 _ENGLISH = "January February March April May June July August September October November December"
 _GERMAN = "Januar Februar März April Mai Juni Juli August September Oktober November Dezember"
 
 STYLES: Mapping[str, Style] = {
-    "en": Style(",", ".", "%Y-%m-%d", "%Y-%m-%d %H:%M UTC", tuple(_ENGLISH.split())),
-    "de": Style(".", ",", "%d.%m.%Y", "%d.%m.%Y %H:%M UTC", tuple(_GERMAN.split())),
+    "en": Style(
+        ",", ".", "%Y-%m-%d", "%Y-%m-%d %H:%M UTC", tuple(_ENGLISH.split()), "%", "yyyy-mm-dd", "+0.0%;-0.0%;0%"
+    ),
+    "de": Style(
+        ".",
+        ",",
+        "%d.%m.%Y",
+        "%d.%m.%Y %H:%M UTC",
+        tuple(_GERMAN.split()),
+        "\N{NO-BREAK SPACE}%",
+        "dd.mm.yyyy",
+        "+0.0 %;-0.0 %;0 %",
+    ),
 }
 
 
@@ -73,6 +91,30 @@ def number(value: Any, language: str = "en") -> str:
     style = STYLES[language]
     whole, _, decimals = f"{value if isinstance(value, int) else Decimal(str(value)):,}".partition(".")
     return style.point.join(filter(None, (whole.replace(",", style.thousands), decimals)))
+
+
+def percent(value: Any, language: str = "en", *, signed: bool = True) -> str:
+    r"""Return a change in percent with its sign, or a share without one; of None the text is empty.
+
+    Examples
+    --------
+    >>> percent(Decimal("-3.2")), percent(Decimal("1234.5"), "de"), percent(None)
+    ('-3.2%', '+1.234,5\xa0%', '')
+    """
+    if value is None:
+        return ""
+    sign = "+" if signed and value > 0 else ""
+    return f"{sign}{number(value, language)}{STYLES[language].percent}"
+
+
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """Return a count with its noun in English, in the plural unless it is one: for messages that have one language."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def capitalized(text: str) -> str:
+    """Return a text whose first letter is a capital, and whose others stay."""
+    return text[:1].upper() + text[1:]
 
 
 def day(value: dt.date | str, language: str = "en") -> str:

@@ -5,14 +5,20 @@ how a fact is written:
 
 ========================  ==================================================================================
 `{name}`                  text as it is
+`{name:short}`            its beginning where it is long
+`{value:quoted}`          text in quotation marks; the text `part.nothing` where it is null
 `{amount:money}`          an amount with its currency, which is the fact `currency`; or amounts by currency
 `{amount:amount}`         the same without the currency
 `{count:number}`          a number
 `{count:entry}`           a number with a noun of the section `noun`
+`{share:percent}`         a change in percent, with its sign
 `{date:day}`              a day; also `month` and `moment`
+`{count:noun currency}`   the noun alone, for one thing or for several
 `{lines:list}`            the first of a list, and how many more there are
-`{lines:named line}`      the same behind a noun of the section `noun`
+`{lines:named line N}`    the same behind a noun of the section `noun`; the fact N counts all of them
+`{after:values}`          a list of values of the fact `field`, in the currency of the fact `currency`
 `{code:name SECTION}`     the name of a code of a section
+`{codes:names SECTION}`   the names of several
 `{items:each KEY}`        a text for each item of a list, which holds the facts of the text KEY
 `{fact:if KEY}`           the text KEY with the same facts where the fact is known, nothing where it is null
 ========================  ==================================================================================
@@ -22,22 +28,26 @@ A text may have two voices: `{ python = "…", command = "…" }`.
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
 import string
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from importlib.resources import files
 from typing import Any
 
 from bktools import caller
-from bktools.visible import visible_line
+from bktools.visible import one_line, visible_line
 from bktools.wording import numbers
 
 LANGUAGES = tuple(numbers.STYLES)
 
 # The things that a list in a sentence names; the others are counted.
 LISTED = 3
+# The most characters of a text that is shown as its beginning.
+SHOWN = 60
 
 # A part of a sentence: a literal text, then a fact with how it is written; None where no fact follows.
 Part = tuple[str, str | None, str]
@@ -85,6 +95,8 @@ class Words:
                 kind, _, argument = spec.partition(" ")
                 read |= {field} if field else set()
                 read |= {"currency"} if kind == "amount" else set()
+                read |= {argument.partition(" ")[2]} - {""} if kind == "named" else set()
+                read |= {"field", "currency"} if kind == "values" else set()
                 read |= self.facts_of(argument) - {"value"} if kind == "if" else set()
         return frozenset(read)
 
@@ -96,6 +108,10 @@ class Words:
         """Return an amount without its currency."""
         return numbers.shown(amount, currency, self.language)
 
+    def day(self, value: dt.date | str) -> str:
+        """Return a day."""
+        return numbers.day(value, self.language)
+
     def counted(self, count: int, noun: str) -> str:
         """Return a number with a noun of the section `noun`."""
         return f"{numbers.number(count, self.language)} {self.noun(noun, count)}"
@@ -104,10 +120,11 @@ class Words:
         """Return a noun of the section `noun`, for one thing or for several."""
         return self(f"noun.{noun}.{'one' if count == 1 else 'many'}")
 
-    def listed(self, things: Sequence[Any], *, most: int = LISTED, between: str = ", ") -> str:
-        """Return the first things of a list, and how many more there are."""
+    def listed(self, things: Sequence[Any], *, most: int = LISTED, between: str = ", ", of: int | None = None) -> str:
+        """Return the first things of a list, and how many more there are, `of` as many in all."""
         first = between.join(map(str, things[:most]))
-        return self("list.more", first=first, more=len(things) - most) if len(things) > most else first
+        more = (len(things) if of is None else of) - most
+        return self("list.more", first=first, more=more) if more > 0 else first
 
     def _template(self, key: str) -> str:
         text = self.texts[key]
@@ -138,6 +155,21 @@ def _money(words: Words, value: Any, _: str, facts: Mapping[str, Any]) -> str:
     return f"{words.amount(value, facts['currency'])} {facts['currency'] or ''}".strip()
 
 
+def _named(words: Words, value: Any, argument: str, facts: Mapping[str, Any]) -> str:
+    noun, _, counted = argument.partition(" ")
+    count = facts[counted] if counted else len(value)
+    return f"{words.noun(noun, count)} {words.listed(value, of=count)}"
+
+
+def _values(words: Words, value: Any, _: str, facts: Mapping[str, Any]) -> str:
+    written = {"amount": lambda text: words.amount(text, facts["currency"]), "date": words.day}.get(facts["field"], str)
+    return " + ".join(visible_line(written(item)) for item in value) or words("part.nothing")
+
+
+def _quoted(words: Words, value: Any, _: str, __: Mapping[str, Any]) -> str:
+    return words("part.nothing") if value is None else words("part.quoted", value=value)
+
+
 def _each(words: Words, value: Any, key: str, _: Mapping[str, Any]) -> str:
     return words.listed([words(key, **item) for item in value], most=len(value))
 
@@ -148,12 +180,18 @@ _WRITERS: Mapping[str, Callable[[Words, Any, str, Mapping[str, Any]], str]] = {
     "money": _money,
     "amount": lambda words, value, _, facts: words.amount(value, facts["currency"]),
     "number": lambda words, value, _, __: numbers.number(value, words.language),
+    "percent": lambda words, value, _, __: numbers.percent(Decimal(str(value)), words.language),
     "day": lambda words, value, _, __: numbers.day(value, words.language),
     "month": lambda words, value, _, __: numbers.month(value, words.language),
     "moment": lambda words, value, _, __: numbers.moment(value, words.language),
     "list": lambda words, value, _, __: words.listed([visible_line(str(item)) for item in value]),
-    "named": lambda words, value, noun, _: f"{words.noun(noun, len(value))} {words.listed(value)}",
+    "named": _named,
+    "values": _values,
     "name": lambda words, value, section, _: words.name(section, value),
+    "noun": lambda words, value, noun, _: words.noun(noun, value),
+    "names": lambda words, value, section, _: ", ".join(words.name(section, code) for code in value),
+    "quoted": _quoted,
+    "short": lambda _, value, __, ___: one_line(str(value), SHOWN),
     "each": _each,
 }
 

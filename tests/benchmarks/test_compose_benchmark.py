@@ -1,4 +1,4 @@
-"""The benchmark of composing runs, at a tiny size, and all ways agree."""
+"""The benchmark of composing runs at a tiny size."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
     not Path("/proc/self/clear_refs").exists(), reason="peaks of memory are read where Linux tells them"
 )
 def test_it_runs():
-    """Bktools and pandas find the same batches, the same entries not ready and the same totals (or it raises)."""
-    measured = compose.measure(3000, 5, 1)
-    assert measured.keys() == {*compose.WAYS, "pandas / bktools"}
-    assert compose.table(3000, 5, measured, measured).count("\n| compose ") == 3
+    """Each way is measured, and a row says whether the goal was met."""
+    measured = compose.measure(320, 1)
+    assert measured.keys() == {*compose.WAYS}
+    assert "| plan with findings of 320 entries |" in compose.row(320, 45, None, measured)

@@ -16,7 +16,7 @@ from bktools.sandbox.world import World
 
 
 def _line(rows: Rows, check: str, at: int = 0) -> list[Any]:
-    return [row for row in rows if row[column(rows, "check")] == check][at]
+    return [row for row in rows if row[column(rows, "check")] == check and row[column(rows, "category id")]][at]
 
 
 def _set_account(category_id: str, account_id: str, *, sandbox: Path) -> None:
@@ -54,12 +54,12 @@ def test_the_round_trip(run, tmp_path: Path):
     path = filled(tmp_path / "here" / "october" / "month-end.xlsx", tmp_path / "filled.xlsx", change)
     read = run("fixes", path, "--output", "fixes.csv", "--sandbox")
     assert read.returncode == 10
-    assert f"{named[3][0]}: the account '9999' is not among the accounts bktools knows" in read.stderr
+    assert f"{named[3][0]}: The account '9999' is not among the accounts bktools knows" in read.stderr
     assert "3 open, 1 not valid" in read.stderr
     with (tmp_path / "here" / "fixes.csv").open(encoding="utf-8-sig", newline="") as file:
         listed = list(csv.DictReader(file))
     assert [row["about"] for row in listed] == [about for about, _ in named[:3]]
-    assert listed[0]["message"] == f"set the account of the category to {label} in the service"
+    assert listed[0]["message"] == f"Set the account of the category to {label} in the service"
 
     _set_account(named[0][1], str(account["id"]), sandbox=sandbox)
     _set_account(named[1][1], str(account["id"]), sandbox=sandbox)
@@ -68,7 +68,7 @@ def test_the_round_trip(run, tmp_path: Path):
     rows = [dict(zip(*pair, strict=True)) for pair in _table(later.stdout)]
     assert {row["about"]: row["outcome"] for row in rows} == {
         named[0][0]: "done",
-        named[1][0]: "done differently",
+        named[1][0]: "done_differently",
         named[2][0]: "open",
     }
     assert all(row["account_now"] == label for row in rows if row["outcome"] != "open")

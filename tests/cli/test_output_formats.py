@@ -243,6 +243,19 @@ def test_part_of_a_list(world):
     assert "the first" not in counted.stderr, "counts are of all rows"
 
 
+def test_part_of_a_text(world):
+    """Text, too, has the first rows of each list or its counts where these are asked for, and no list without being asked."""
+    line = f"reconcile --chart {world['chart']}"
+    whole, limited, counted = (invoke(line + more).stdout for more in ("", " --limit 2", " --summary"))
+    assert limited.startswith(whole)
+    assert "(the first 2 of 93)" in limited
+    first = limited.split("(the first 2 of 93):\n")[1].split("\n\n")[0]
+    assert first.strip().count("\n") == 2, "a heading and two rows"
+    assert ["rows", "all", "93"] in [row.split("\t") for row in counted.splitlines()]
+    assert "the first" not in counted, "counts are of all rows"
+    assert "Actions" not in whole
+
+
 def test_formats_agree(world, tmp_path):
     """One table in every format, on standard output and in files: the same rows, exact amounts, dates and nulls."""
     rows = json.loads(invoke("export history --entries --format json").stdout)

@@ -45,7 +45,7 @@ def test_a_closed_month_is_shown_and_not_sent_again(command, samples, sandbox):
     close = f"month-end --chart {chart} --month 2026-10"
     code, applied = command(f"{close} --entries {entries} --apply --by Ada --approved-by Ada --fail-on error")
     assert code == Exit.FINDINGS, "everything was done, and there are findings"
-    assert "approved by Ada, the person who prepared it; the period 2026-10 is closed" in applied
+    assert "approved by Ada, the person who prepared it; the month October 2026 is closed" in applied
     exported = amounts(applied)
     assert [line[:3] for line in exported] == ["CHF", "EUR", "JPY", "SEK", "USD"]
 

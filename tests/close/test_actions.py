@@ -1,34 +1,219 @@
-"""What a close asks of people, where no other test has it."""
+"""What a close asks of people: one action for a step, with the things that it concerns and their money."""
 
 from __future__ import annotations
 
+import json
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
 import bktools
-from bktools.frames.roles import ERP
+from bktools.close.actions import CATEGORY, Actions, key_of
+from bktools.close.entries import COLUMNS
+from bktools.close.sentences import detail_of, name_of, said, table_of
+from bktools.findings.check import EMPLOYEE, ERP, PREPARER, SERVICE
+from bktools.frames.sums import Money
 from bktools.sandbox.faults import Fault
+from bktools.wording import words
+
+ENGLISH, GERMAN = words("en"), words("de")
 
 
-def test_an_account_that_was_refused_is_corrected_in_the_chart(sandbox, service, samples, tmp_path):
+def entries_of(*rows: dict[str, Any]) -> pa.Table:
+    """Return a table of entries: the columns of a row that are not given are null, and it is held back."""
+    usual = {"fate": "held_back", "currency": "EUR", "split_line": 0}
+    numbered = [usual | {"id": f"entry {number}", "line": number} | row for number, row in enumerate(rows)]
+    return pa.Table.from_pylist([{"amount": Decimal(row.pop("money", "1.00"))} | row for row in numbered], COLUMNS)
+
+
+def found(check: str, entry: int | None, **columns: Any) -> dict[str, Any]:
+    """Return a finding of an entry by its number."""
+    usual = {"check": check, "severity": "error", "who": SERVICE, "id": f"entry {entry}", "line": entry, "facts": "{}"}
+    return usual | {"category_id": None} | columns
+
+
+def in_coverage(category: str, state: str, **columns: Any) -> dict[str, Any]:
+    """Return a category by its name."""
+    names = dict.fromkeys(("account_id", "external_id", "account_name"))
+    return {"category_id": f"id of {category}", "name": category, "state": state, "archived": False, **names, **columns}
+
+
+def of_account(check: str, account: str, **columns: Any) -> dict[str, Any]:
+    """Return a finding of an account."""
+    names = dict.fromkeys(("about", "category_id", "account_id", "field", "erp_value", "service_value"))
+    usual = {"check": check, "severity": "warning", "who": SERVICE, "external_id": account, "facts": "{}"}
+    return usual | names | columns
+
+
+def made(entries: pa.Table, **given: Any) -> Actions:
+    """Return the actions of a close in which nothing is wrong but what is given."""
+    usual: dict[str, Any] = dict.fromkeys(("findings", "coverage", "accounts", "jobs", "created"), ())
+    usual |= {"unknown_outcomes": {}, "own": "EUR", "import_accounts": "bktools accounts import FILE"}
+    return Actions(entries, **(usual | given))
+
+
+def test_like_steps_are_one_action_with_the_most_money_first():
+    """Three categories without an account are one action; each has its entries and their money, the largest first."""
+    entries = entries_of({"money": "5.00"}, {"money": "70.00"}, {"money": "2.50"}, {"money": "9.00", "currency": "CHF"})
+    owners = ["small", "large", "small", "large"]
+    findings = [found("no_account", number, category_id=f"id of {name}") for number, name in enumerate(owners)]
+    coverage = [in_coverage(name, "no_account") for name in ("small", "large")]
+    [action] = made(entries, findings=findings, coverage=coverage).all()
+    assert [(thing.name["name"], thing.entries, thing.amounts) for thing in action.things] == [
+        ("large", 2, {"EUR": Decimal("70.00"), "CHF": Decimal("9.00")}),
+        ("small", 2, {"EUR": Decimal("7.50")}),
+    ]
+    assert (action.entries, action.amounts) == (4, {"EUR": Decimal("77.50"), "CHF": Decimal("9.00")})
+    assert action.category_ids == ("id of large", "id of small")
+    assert said(ENGLISH, action) == (
+        "administrator of the service",
+        "Give 2 categories an account in the service",
+        "large (2 entries, EUR 70.00, CHF 9.00); small (2 entries, EUR 7.50)",
+        "The categories have no account",
+    )
+    assert said(GERMAN, action).to_do == "2 Kategorien im Dienst ein Konto zuordnen"
+
+
+def test_what_no_entry_waits_for_stands_apart_and_last():
+    """A category that no entry of the month has is another action, after all that entries wait for."""
+    coverage = [in_coverage(name, "no_account") for name in ("used", "unused")]
+    findings = [found("no_account", 0, category_id="id of used"), found("not_approved", 1)]
+    actions = made(entries_of({}, {}), findings=findings, coverage=coverage).all()
+    assert [(action.code, action.is_apart, len(action.things)) for action in actions] == [
+        ("no_account", False, 1), ("not_approved", False, 1), ("no_account", True, 1),
+    ]  # fmt: skip
+    keys = {key_of("company", "2026-10", action.code, str(action.is_apart), action.ids) for action in actions}
+    assert len(keys) == 3
+
+
+def test_an_unknown_category_is_named_as_the_file_names_it():
+    """A value that the service does not know is shown as it stands in the file, an identifier by its first letters."""
+    identifier = "11aeb92f-966b-43f9-8823-f626c74dbe68"
+    findings = [
+        found("unknown_category", 0, category_id="Reisekosten Inlnd", category_name="Reisekosten Inlnd"),
+        found("unknown_category", 1, category_id=identifier, category_name=None),
+    ]
+    [action] = made(entries_of({}, {}), findings=findings).all()
+    assert [name_of(ENGLISH, thing) for thing in action.things] == ["Reisekosten Inlnd", "ID 11aeb92f…"]
+    assert {thing.kind for thing in action.things} == {CATEGORY}
+    assert said(ENGLISH, action).to_do == "Choose other categories for 2 entries in the service"
+
+
+def test_facts_that_a_sentence_names_are_the_same_for_its_things():
+    """Entries of two unknown currencies are two actions; what differs between things is told beside each."""
+    findings = [found("unknown_currency", n, facts=json.dumps({"currency": code})) for n, code in enumerate("XYX")]
+    twins = [
+        found("suspected_duplicate", n, who=EMPLOYEE, employee_name="Ada", severity="warning",
+              facts=json.dumps({"party_kind": "supplier", "same_lines": [7 + n], "same_count": 1}))
+        for n in range(2)
+    ]  # fmt: skip
+    actions = made(entries_of({}, {}, {}), findings=[*findings, *twins]).all()
+    assert [(action.code, action.facts, action.entries) for action in actions] == [
+        ("unknown_currency", {"currency": "X"}, 2),
+        ("unknown_currency", {"currency": "Y"}, 1),
+        ("suspected_duplicate", {"person": "Ada"}, 2),
+    ]
+    assert said(ENGLISH, actions[2]).who == "employee (Ada)"
+    details = [detail_of(ENGLISH, actions[2], thing) for thing in actions[2].things]
+    assert ["line 7" in details[0], "line 8" in details[1]] == [True, True]
+    assert detail_of(ENGLISH, actions[0], actions[0].things[0]) == ""
+
+
+def test_a_split_entry_counts_once_and_an_entry_without_id_by_its_line():
+    """The lines of one entry are one thing with their whole amount; a line of the file stands for a missing ID."""
+    entries = entries_of(
+        {"id": "split", "split_line": 1, "money": "2.00"},
+        {"id": "split", "split_line": 2, "money": "3.00"},
+        {"id": None},
+    )
+    findings = [found("not_approved", 0, id="split"), found("not_approved", 1, id="split")]
+    findings += [found("no_service_id", 2, id=None, who=PREPARER)]
+    split, without = made(entries, findings=findings).all()
+    assert (split.entries, split.amounts, len(split.things)) == (1, {"EUR": Decimal("5.00")}, 1)
+    assert (without.entries, without.entry_ids, len(without.things)) == (1, (), 1)
+    assert name_of(ENGLISH, without.things[0]) == "line 2"
+
+
+def test_the_differences_of_an_account_are_one_thing():
+    """Name and tax code of one account differ: one step with both, as severe as the worse of them."""
+    accounts = [
+        of_account("name_differs", "0400", about="0400 Bank", field="name", erp_value="Bank", service_value="Bnk"),
+        of_account("tax_code_differs", "0400", severity="error", field="tax_code_external_id", erp_value="V19"),
+    ]
+    [action] = made(entries_of(), accounts=accounts).all()
+    assert (action.code, action.severity, action.is_apart) == ("update_account", "error", True)
+    assert said(ENGLISH, action)[1:] == (
+        "Update the account in the service", "0400 Bank",
+        "It differs from the chart: name Bnk → Bank, tax code \N{EN DASH} → V19",
+    )  # fmt: skip
+    assert action.ids == {"external_id": "0400"}
+
+
+def test_a_job_in_doubt_comes_first_with_what_waits_for_it():
+    """The entries of the job, and those of later jobs, wait for one action with the command that settles it."""
+    entries = entries_of(
+        {"batch_id": "b1", "fate": "in_doubt"}, {"reason": "blocked", "fate": "ready"}, {"money": "99"}
+    )
+    actions = made(entries, findings=[found("not_approved", 2)], unknown_outcomes={"b1": "bktools export resolve b1"})
+    first, _ = listed = actions.all()
+    assert (first.code, first.entries, first.ids) == ("in_doubt", 2, {"batch_id": "b1"})
+    assert first.command == "bktools export resolve b1"
+    told = said(ENGLISH, first)
+    assert told.about == "Export job of 1 entry"
+    assert "1 entry of later export jobs" in told.why
+    assert [(line.role, line.errors, line.money["EUR"]) for line in actions.by_role(listed)] == [
+        (SERVICE, 1, Money(1, Decimal("99.00"))), (PREPARER, 1, Money(2, Decimal("2.00"))),
+    ]  # fmt: skip
+
+
+def test_the_account_list_is_imported_once():
+    """Categories on unknown accounts and accounts without a known ID are one action, an error where entries wait."""
+    findings = [found("unknown_account", 0, category_id="id of Travel", who=PREPARER)]
+    accounts = [
+        of_account("category_on_unknown_account", None, category_id="id of Travel", severity="error", who=PREPARER),
+        of_account("account_id_unknown", "0400", who=PREPARER),
+    ]
+    coverage = [in_coverage("Travel", "unknown_account")]
+    [action] = made(entries_of({}), findings=findings, accounts=accounts, coverage=coverage).all()
+    assert (action.code, action.severity, action.entries) == ("unknown_account", "error", 1)
+    assert [name_of(ENGLISH, thing) for thing in action.things] == ["Travel", "0400"]
+    assert action.command == "bktools accounts import FILE"
+
+
+def test_the_table_has_a_line_a_currency():
+    """Amounts of two currencies are never added: each has a line; an action that no entry waits for has one, too."""
+    entries = entries_of({}, {"currency": "CHF", "money": "2.00"})
+    findings = [found("not_approved", number) for number in range(2)]
+    actions = made(entries, findings=findings, coverage=[in_coverage("Fairs", "no_account")]).all()
+    rows = table_of(ENGLISH, actions).to_pylist()
+    assert [(row["check"], row["currency"], row["entries"], row["amount"]) for row in rows] == [
+        ("not_approved", "EUR", 1, Decimal("1.00")), ("not_approved", "CHF", 1, Decimal("2.00")),
+        ("no_account", None, 0, None),
+    ]  # fmt: skip
+    assert rows[0]["entry_ids"] == "entry 0 entry 1"
+    assert (rows[2]["category_id"], rows[2]["role"]) == ("id of Fairs", SERVICE)
+
+
+@pytest.mark.parametrize("texts", [ENGLISH, GERMAN], ids=["en", "de"])
+def test_an_account_that_was_refused_is_corrected_in_the_chart(sandbox, service, samples, tmp_path, texts):
     """The service refuses one account of a chart: the close goes on, and names the account, the refusal and who acts."""
     sandbox.server.inject(Fault("error", "create_account", times=1, status=422))
     chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
     entries = bktools.read_entries(samples[1])
-    close = bktools.close_month(chart, entries, apply=True, folder=tmp_path / "october", service=service)
+    options = {"apply": True, "folder": tmp_path / "october", "language": texts.language, "service": service}
+    close = bktools.close_month(chart, entries, **options)
     [refused] = [row for row in close.run.created if row["outcome"] == "REJECTED"]
-    [action] = [action for action in close.actions if action.cause == "account_not_created"]
-    assert (action.severity, action.ids) == ("error", {"external_id": refused["external_id"]})
-    assert action.about == f"account {refused['code']} {refused['name']}"
-    assert (action.role, action.to_do) == (ERP, "correct the account in the chart")
-    assert refused["message"] in action.why
+    [(action, told)] = [
+        (action, told)
+        for action, told in zip(close.actions, close.told, strict=True)
+        if action.code == "account_refused"
+    ]
+    assert (action.severity, action.role, action.ids) == ("error", ERP, {"external_id": refused["external_id"]})
+    assert told.about == f"{refused['code']} {refused['name']}"
+    assert told.to_do == texts("step.account_refused.do")
+    assert refused["message"] in told.why
     assert close.run.is_incomplete
-    again = bktools.close_month(chart, entries, apply=True, folder=tmp_path / "october", service=service)
-    assert "account_not_created" not in {action.cause for action in again.actions}
-
-
-def test_words_fit_what_they_are_about(service, samples, tmp_path):
-    """Several entries are "they" and "them"; a category that is archived is "it", not "its category"."""
-    chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
-    close = bktools.close_month(chart, bktools.read_entries(samples[1]), folder=tmp_path / "october", service=service)
-    said = {(action.cause, len(action.entry_ids) > 1): (action.to_do, action.why) for action in close.actions}
-    assert said["not_approved", True] == ("approve them in the service", "they are not approved yet")
-    assert said["no_category", False] == ("choose a category in the service", "it has no category")
-    assert {why for (cause, _), (_, why) in said.items() if cause == "archived_category"} == {"it is archived"}
+    again = bktools.close_month(chart, entries, **options)
+    assert "account_refused" not in {action.code for action in again.actions}

@@ -21,6 +21,7 @@ from bktools.close import changes
 from bktools.close.changes import differences
 from bktools.errors import ArgumentError, SnapshotNotFoundError
 from bktools.frames.schema import TEXT
+from bktools.wording import words
 
 
 @given(
@@ -77,7 +78,7 @@ def test_two_months(sandbox, service, samples, tmp_path):
         for old, new in [(sent[0][currency], sent[1][currency])]
         if old != new
     }
-    by_category = found[found["table"] == "exported by category"]
+    by_category = found[found["table"] == "exported_by_category"]
     named = [_sums(close, ["category_name"]) for close in closes]
     assert _figures(by_category, "about", "currency") == {
         key: (old[0], new[0], new[0] - old[0], old[1], new[1])
@@ -87,16 +88,16 @@ def test_two_months(sandbox, service, samples, tmp_path):
     }
     categories = found[found["table"] == "categories"]
     assert categories[["change", "about", "id"]].to_numpy().tolist() == [["added", "Drones", added]]
-    held = found[found["table"] == "held back"]
+    held = found[found["table"] == "held_back"]
     records = [bktools.record_of(close.period, service=service).held_back for close in closes]
     assert len(approved) > 1
     counts = held.assign(entries=held["entries_before"] + held["entries_after"]).groupby("change")["entries"].sum()
     assert counts.to_dict() == {
         "resolved": len(approved),
-        "still open": len(records[0]) - len(approved),
+        "still_open": len(records[0]) - len(approved),
         "new": len(records[1]),
     }
-    assert held.loc[held["change"] == "resolved", "about"].unique().tolist() == ["not approved yet"]
+    assert held.loc[held["change"] == "resolved", "about"].unique().tolist() == ["not approved"]
     about = found.attrs["bktools"]
     assert (about["not_compared"], about["below_threshold"]) == ([], 0)
     assert any(line.startswith("held back: ") and f"{len(approved)} resolved" in line for line in about["headline"])
@@ -107,7 +108,7 @@ def test_two_months(sandbox, service, samples, tmp_path):
     assert large.attrs["bktools"]["below_threshold"] == is_small.sum() > 0
     pd.testing.assert_frame_equal(large, found[~is_small.fillna(False)].reset_index(drop=True))
     nothing = bktools.compare("2026-08", "2026-10", service=service)
-    assert nothing.attrs["bktools"]["not_compared"] == ["nothing was exported in 2026-08, according to the journal"]
+    assert nothing.attrs["bktools"]["not_compared"] == ["nothing was exported in August 2026, according to the journal"]
 
 
 def _sums(close, keys):
@@ -152,7 +153,7 @@ def test_drivers_are_the_entries_that_make_the_difference():
     """Rent that comes each month drives nothing; a new entry and one that is gone do, the largest first."""
     old = entries_of(("Rent", "1000.00", "a"), ("Taxi", "30.00", "a"), ("Gone", "500.00", "b"))
     new = entries_of(("Rent", "1000.00", "a"), ("Fair", "250.00", "a"), ("Desk", "400.00", "a"))
-    by_category = {row["about"]: row for row in changes._exported("exported by category", old, new)}
+    by_category = {row["about"]: row for row in changes._exported("exported_by_category", old, new, words("en"))}
     assert by_category["a"]["drivers"] == "2026-10-01 Desk +400.00; 2026-10-01 Fair +250.00"
     assert (by_category["a"]["change"], by_category["a"]["difference"]) == ("more", Decimal("620.00"))
     assert by_category["b"]["drivers"] == "2026-10-01 Gone -500.00"
@@ -192,7 +193,7 @@ def test_each_change_of_a_category_is_a_row(sandbox, service):
         ({"name": "Trips"}, "renamed", "Travel", "Trips"),
         ({"archived": True}, "archived", "false", "true"),
         ({"account_id": None}, "mapped", one, None),
-        ({"tax_code_id": other}, "tax code", None, other),
+        ({"tax_code_id": other}, "tax_code", None, other),
         ({"category_group_id": other}, "regrouped", one, other),
         ({"metadata": '{"a":1}'}, "metadata", "{}", '{"a":1}'),
     ]
@@ -230,9 +231,9 @@ def test_command(tmp_path, monkeypatch):
     assert runner.invoke(app, ["month-end", "--sandbox", "--apply"]).exit_code in set(Exit)
     done = runner.invoke(app, ["compare", "2026-09", "2026-10", "--sandbox"])
     assert done.exit_code == 0
-    assert "not compared: nothing was exported in 2026-09" in done.output
+    assert "not compared: nothing was exported in September 2026" in done.output
     assert "exported\tmore\tEUR\t\tEUR\t0\t" in done.output
-    assert "exported EUR 73,344.72, 73,344.72 more than 2026-09" in done.output
+    assert "exported EUR 73,344.72, 73,344.72 more than in September 2026" in done.output
     written = runner.invoke(app, ["compare", "2026-09", "2026-10", "--sandbox", "--output", "changes.csv"])
     assert written.exit_code == 0
     count = int(done.output.split(" differences between 2026-09 and 2026-10")[0].splitlines()[-1].replace(",", ""))

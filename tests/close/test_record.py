@@ -75,7 +75,7 @@ def test_october_is_the_same_in_december(samples, tmp_path):
         assert set(record.exported["entry_id"]) == sent
         assert set(record.exported["job_id"]) == {job["job_id"] for job in first.run.jobs}
         assert set(record.exported["sent_by"]) == {"Ada"}
-        held = set(waiting.loc[waiting["fate"] == "held back", "id"])
+        held = set(waiting.loc[waiting["fate"] == "held_back", "id"])
         assert amounts(record, "held_back") == sums(october, held)
         assert amounts(record, "resolved") == sums(october, fixed)
         assert amounts(record, "open") == sums(october, held - fixed)

@@ -113,14 +113,8 @@ def test_an_account_that_is_known_twice(entries, archived):
 
 
 APPROVAL, CATEGORIES, ACCOUNTS, EMPLOYEES, NO_EMPLOYEES, TWINS, HISTORY = (
-    "approval (",
-    "categories and their accounts (",
-    "whether accounts are known and active (",
-    "employees (none were given",
-    "employees (the entries have no employee_id",
-    "suspected duplicates (",
-    "earlier exports (",
-)
+    "approval", "categories", "accounts", "employees", "no_employee_id", "party", "history",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -145,10 +139,8 @@ def test_what_was_not_checked_is_named(entries, columns, given, expected):
     }
     frame = entries(1, category_id=[CATEGORY], **columns)
     plan = compose_export_jobs(frame, **{name: frames[name] for name in given})
-    assert len(plan.unchecked) == len(expected)
-    for phrase, begin in zip(plan.unchecked, expected, strict=True):
-        assert phrase.startswith(begin)
-        assert f"not checked: {phrase}" in repr(plan)
+    assert list(plan.unchecked) == expected
+    assert repr(plan).count("not checked: ") == len(expected)
 
 
 def test_totals_are_by_company_currency_and_category(entries):
@@ -195,7 +187,7 @@ def test_a_batch_of_entries_without_dates_has_none(entries):
     plan = compose_export_jobs(entries(3).drop(columns="date").iloc[::-1], max_entries=2)
     assert plan.entries["id"].to_list() == [entry_id(0), entry_id(1), entry_id(2)]
     assert plan.batches["first_date"].isna().to_list() == plan.batches["last_date"].isna().to_list() == [True, True]
-    assert "dates (the entries have none)" in plan.unchecked
+    assert "dates" in plan.unchecked
 
 
 @pytest.mark.parametrize("amounts", [[2**62, 2**62], [-(2**62), -1], [Decimal(9 * 10**37), Decimal(9 * 10**37)]])

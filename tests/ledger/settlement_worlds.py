@@ -164,7 +164,7 @@ class World:
         """Return the outcome that is proposed for the batch in doubt, and the reason."""
         sent = max(row["sent_at"] for row in self.entries if row["state"] == "UNKNOWN")
         sending = Sending(sent.to_pydatetime() + dt.timedelta(hours=1))
-        (found,) = settlements(self.exported(), self.ledger, {"doubt": sending})
+        (found,) = settlements(self.exported(), self.ledger, {"doubt": sending}, exported_at=dt.date(2027, 12, 31))
         return found.outcome, found.text
 
     def is_wrong(self, outcome: str | None) -> bool:

@@ -9,7 +9,10 @@ import pytest
 from worlds import exported
 
 from bktools.errors import InputError
-from bktools.ledger.exported import entries_of_months, with_file
+from bktools.ledger import exported as entries_of
+from bktools.wording import words
+
+ENGLISH = words("en")
 
 
 def file_of(entries, **changes):
@@ -23,7 +26,7 @@ def test_an_entry_without_an_amount_has_all_lines_of_the_file():
     sent = entries.head(2).assign(split_line=0)[["entry_id", "batch_id", "state", "split_line"]]
     lines = file_of(entries, split_line=[1, 0, 2])
     lines.loc[2, "id"] = lines.loc[0, "id"]
-    filled = with_file(sent, lines)
+    filled = entries_of.with_file(sent, lines, ENGLISH)
     assert filled["split_line"].tolist() == [1, 2, 0]
     assert filled["entry_id"].tolist() == [lines["id"][number] for number in (0, 0, 1)]
     assert filled["amount"].tolist() == [Decimal(100), Decimal(-114), Decimal(107)]
@@ -34,10 +37,10 @@ def test_lines_that_are_not_said_to_be_parts_are_refused():
     """An entry on two lines with different data is refused with the option; the same line twice is taken once."""
     entries = exported(2)
     twice = file_of(pd.concat([entries, entries.tail(1)]))
-    assert len(with_file(entries.head(2), twice)) == 2
+    assert len(entries_of.with_file(entries.head(2), twice, ENGLISH)) == 2
     twice.iloc[2, list(twice.columns).index("amount")] = Decimal(3)
     with pytest.raises(InputError, match=r"1 exported entry is on several lines .* give --split-lines"):
-        with_file(entries, twice)
+        entries_of.with_file(entries, twice, ENGLISH)
 
 
 def test_what_changed_since_the_export_is_said():
@@ -46,7 +49,7 @@ def test_what_changed_since_the_export_is_said():
     changed = file_of(
         entries, amount=[Decimal("100.00"), Decimal("-170.5")], category_id=["C1", "c2"], category_name="Car"
     )
-    filled = with_file(entries, changed)
+    filled = entries_of.with_file(entries, changed, ENGLISH)
     assert filled["amount"].tolist() == entries["amount"].tolist()
     said = filled["changed_since_export"].tolist()
     assert pd.isna(said[0])
@@ -58,6 +61,9 @@ def test_entries_of_no_month_are_left_out_of_a_month_with_a_phrase():
     entries = exported(3).assign(period=["2026-10", None, None])
     entries.loc[2, "date"] = None
     postings = entries.head(2)
-    months, phrases = entries_of_months(entries, postings, "2026-10")
-    assert (len(months), phrases) == (2, ("1 entry without a month: give their file with --entries",))
-    assert [len(entries_of_months(entries, postings)[0]), entries_of_months(entries, postings)[1]] == [3, ()]
+    months, phrases = entries_of.entries_of_months(entries, postings, ENGLISH, "2026-10")
+    assert (len(months), phrases) == (2, (ENGLISH("match.no_month", count=1),))
+    assert [
+        len(entries_of.entries_of_months(entries, postings, ENGLISH)[0]),
+        entries_of.entries_of_months(entries, postings, ENGLISH)[1],
+    ] == [3, ()]

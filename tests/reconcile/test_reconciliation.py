@@ -34,7 +34,7 @@ def test_text_says_what_was_found(result):
     lines = text.splitlines()
     assert len(lines) == 2 + len(counts)
     for (severity, check), count in counts.items():
-        assert any(line.split()[:3] == [severity, f"{count:,}", f"{check}:"] for line in lines)
+        assert any(line.split()[:3] == [severity, f"{count:,}", check] for line in lines)
     severities = [line.split()[0] for line in lines[1:-1]]
     assert severities == sorted(severities, key=("error", "warning", "info").index)
     assert lines[-1].endswith("all of them are in .findings")

@@ -8,6 +8,7 @@ from matplotlib.colors import to_hex
 
 from bktools.reports import bars
 from bktools.reports.bars import DONE, INK, NEUTRAL, PAGE, STRIPES, WAITING, Chart
+from bktools.wording import words
 
 LOOKS = {"exported": (DONE, ""), "ready": (DONE, STRIPES), "held back": (WAITING, "")}
 COUNTS = pd.DataFrame({"held back": [40, 1], "exported": [60, -30]}, index=["x", "y"])
@@ -68,7 +69,12 @@ def test_everything_is_on_the_picture(groups: int):
     counts = pd.DataFrame({"exported": range(groups, 0, -1)}, index=[f"a long name of {n}" for n in range(groups)])
     charts = [
         bars.chart(
-            "EUR", counts, [f"1,234,567.00 · {n:,} entries" for n in range(groups)], "{:,}".format, is_large=is_large
+            "EUR",
+            counts,
+            [f"1,234,567.00 · {n:,} entries" for n in range(groups)],
+            "{:,}".format,
+            words("en"),
+            is_large=is_large,
         )
         for is_large in (True, False, False, False, False)
     ]

@@ -53,7 +53,7 @@ def test_nothing_filled_in(book: Path):
 
 def test_an_account_and_a_note(book: Path, close: Close, category: pd.Series, account: pd.Series, tmp_path: Path):
     """A chosen account is checked and listed for whoever does it; a note is kept beside its line."""
-    label, about = f"{account['code']} · {account['name']}", f"category {category['name']}"
+    label, about = f"{account['code']} · {account['name']}", category["name"]
 
     def change(rows: Rows) -> None:
         write("new account", label, about)(rows)
@@ -64,43 +64,43 @@ def test_an_account_and_a_note(book: Path, close: Close, category: pd.Series, ac
     assert list(found["outcome"]) == ["open", "note"]
     first = found.iloc[0]
     assert (first["about"], first["new_account"], first["note"]) == (about, label, "ask Anna")
-    assert first["message"] == f"set the account of the category to {label} in the service"
+    assert first["message"] == f"Set the account of the category to {label} in the service"
     assert (first["category_id"], first["account_id"]) == (category["category_id"], account["id"])
     assert found["note"].iloc[1] == "not now"
 
 
 def test_a_code_is_enough(book: Path, close: Close, category: pd.Series, account: pd.Series, tmp_path: Path):
     """A code that somebody types without the name is the same account."""
-    path = filled(book, tmp_path / "filled.xlsx", write("new account", account["code"], f"category {category['name']}"))
+    path = filled(book, tmp_path / "filled.xlsx", write("new account", account["code"], category["name"]))
     found = _checked(close, path)
     assert list(found["outcome"]) == ["open"]
     assert list(found["account_id"]) == [account["id"]]
 
 
-@pytest.mark.parametrize("outcome", ["open", "done", "done differently"])
+@pytest.mark.parametrize("outcome", ["open", "done", "done_differently"])
 def test_what_became_of_it(
     outcome: str, book: Path, close: Close, category: pd.Series, account: pd.Series, tmp_path: Path
 ):
     """The categories loaded later say whether a fix is done, open, or done with another account."""
-    path = filled(book, tmp_path / "filled.xlsx", write("new account", account["code"], f"category {category['name']}"))
+    path = filled(book, tmp_path / "filled.xlsx", write("new account", account["code"], category["name"]))
     other = close.accounts[close.accounts["id"].notna() & (close.accounts["id"] != account["id"])].iloc[0]
-    now = {"open": None, "done": account["id"], "done differently": other["id"]}[outcome]
+    now = {"open": None, "done": account["id"], "done_differently": other["id"]}[outcome]
     categories = close.categories.copy()
     categories.loc[categories["id"] == category["category_id"], "account_id"] = now
     found = _checked(close, path, categories)
     assert list(found["outcome"]) == [outcome]
-    if outcome == "done differently":
-        assert found["message"].iloc[0] == f"the category has {other['code']} · {other['name']} now"
+    if outcome == "done_differently":
+        assert found["message"].iloc[0] == f"The category has {other['code']} · {other['name']} now"
 
 
 def test_a_category_that_went_to_another_company(
     book: Path, close: Close, category: pd.Series, account: pd.Series, tmp_path: Path
 ):
     """A fix is never compared with a category of somebody else."""
-    path = filled(book, tmp_path / "filled.xlsx", write("new account", account["code"], f"category {category['name']}"))
+    path = filled(book, tmp_path / "filled.xlsx", write("new account", account["code"], category["name"]))
     found = _checked(close, path, close.categories.assign(company_id=OTHER))
-    assert list(found["outcome"]) == ["not valid"]
-    assert found["message"].iloc[0] == "the category belongs to another company"
+    assert list(found["outcome"]) == ["not_valid"]
+    assert found["message"].iloc[0] == "The category belongs to another company"
 
 
 def _removed(rows: Rows) -> None:
@@ -129,11 +129,11 @@ def _not_asked(rows: Rows) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_removed, "the line was removed: take it from the original workbook"),
-        (_added, "the line was added by hand: bktools knows nothing to do about it"),
-        (_twice, "the line is there twice: delete the copy"),
-        (_changed, "the line was changed: take it from the original workbook"),
-        (_not_asked, "an account is filled in where none is asked for: write a note instead"),
+        (_removed, "The line was removed: take it from the original workbook"),
+        (_added, "The line was added by hand: bktools knows nothing to do about it"),
+        (_twice, "The line is there twice: delete the copy"),
+        (_changed, "The line was changed: take it from the original workbook"),
+        (_not_asked, "An account is filled in where none is asked for: write a note instead"),
     ],
 )
 def test_lines_that_are_not_as_they_were(
@@ -141,7 +141,7 @@ def test_lines_that_are_not_as_they_were(
 ):
     """A line that was changed, added, copied or removed is refused with the reason; the others are not."""
     found = _checked(close, filled(book, tmp_path / "filled.xlsx", change))
-    assert set(found["outcome"]) == {"not valid"}
+    assert set(found["outcome"]) == {"not_valid"}
     assert len(found) == (2 if change is _twice else 1)
     assert all(text.startswith(message) for text in found["message"])
     lines = bktools.read_fixes(book.parent / "month-end.xlsx")
@@ -153,22 +153,22 @@ def test_a_formula_without_a_saved_value_is_not_an_empty_cell(
     heading: str, book: Path, category: pd.Series, tmp_path: Path
 ):
     """What a person filled in is never read as nothing: the cell is named, and how to save its value."""
-    change = write(heading, Formula('=A1&""'), f"category {category['name']}")
+    change = write(heading, Formula('=A1&""'), category["name"])
     with pytest.raises(InputError, match=r"the cell [A-Z]+\d+ of the sheet 'to do' holds a formula whose value"):
         bktools.read_fixes(filled(book, tmp_path / "filled.xlsx", change))
 
 
 def test_accounts_that_cannot_be(book: Path, close: Close, category: pd.Series, tmp_path: Path):
     """An unknown, an archived and an ambiguous account are refused, each by its name."""
-    about = f"category {category['name']}"
+    about = category["name"]
     archived = close.accounts[close.accounts["archived"].astype(bool)].iloc[0]
     unknown = filled(book, tmp_path / "unknown.xlsx", write("new account", "9999 · Nowhere", about))
     assert _checked(close, unknown)["message"].iloc[0] == (
-        "the account '9999 · Nowhere' is not among the accounts bktools knows: choose one from the list"
+        "The account '9999 · Nowhere' is not among the accounts bktools knows: choose one from the list"
     )
     old = filled(book, tmp_path / "old.xlsx", write("new account", archived["code"], about))
     assert _checked(close, old)["message"].iloc[0] == (
-        f"the account '{archived['code']} · {archived['name']}' is archived: choose an active one"
+        f"The account '{archived['code']} · {archived['name']}' is archived: choose an active one"
     )
     twins = pd.concat([close.accounts, close.accounts.iloc[[0]].assign(external_id="twin", id=OTHER, name="Twin")])
     code = close.accounts["code"].iloc[0]
@@ -179,12 +179,12 @@ def test_accounts_that_cannot_be(book: Path, close: Close, category: pd.Series, 
 
 def test_a_category_that_is_gone(book: Path, close: Close, category: pd.Series, account: pd.Series, tmp_path: Path):
     """A category that the service no longer has is refused; an archived one is done differently."""
-    path = filled(book, tmp_path / "filled.xlsx", write("new account", account["code"], f"category {category['name']}"))
+    path = filled(book, tmp_path / "filled.xlsx", write("new account", account["code"], category["name"]))
     others = close.categories[close.categories["id"] != category["category_id"]]
-    assert list(_checked(close, path, others)["message"]) == ["the category was not found in the service"]
+    assert list(_checked(close, path, others)["message"]) == ["The category was not found in the service"]
     found = _checked(close, path, close.categories.assign(archived=True))
     assert list(zip(found["outcome"], found["message"], strict=True)) == [
-        ("done differently", "the category is archived now")
+        ("done_differently", "The category is archived now")
     ]
 
 
@@ -204,7 +204,7 @@ def test_files_of_something_else(book: Path, close: Close, samples: tuple[Path, 
     def without_ids(rows: Rows) -> None:
         rows[0][column(rows, "line id")] = "mine"
 
-    with pytest.raises(InputError, match="the sheet 'to do' has no column 'line id'"):
+    with pytest.raises(InputError, match="the sheet to fill in has no column 'line id'"):
         bktools.read_fixes(filled(book, tmp_path / "headings.xlsx", without_ids))
     with pytest.raises(InputError, match="accounts: needs the column"):
         bktools.check_fixes(bktools.read_fixes(book), close.categories, pd.DataFrame())
@@ -214,7 +214,7 @@ def test_sorted_lines_are_the_same_lines(book: Path, close: Close, category: pd.
     """A person may sort and filter the sheet: no line counts as changed or removed."""
 
     def change(rows: Rows) -> None:
-        write("note", "here", f"category {category['name']}")(rows)
+        write("note", "here", category["name"])(rows)
         rows[1:] = rows[:0:-1]
 
     assert list(_checked(close, filled(book, tmp_path / "sorted.xlsx", change))["outcome"]) == ["note"]
@@ -224,7 +224,7 @@ def test_sorted_lines_are_the_same_lines(book: Path, close: Close, category: pd.
 @pytest.mark.skipif(shutil.which("soffice") is None, reason="no LibreOffice is installed to save files with")
 def test_a_workbook_saved_by_another_program(book: Path, close: Close, category: pd.Series, tmp_path: Path):
     """LibreOffice saves the workbook in its own format: every line is still as it was written."""
-    path = filled(book, tmp_path / "filled.xlsx", write("note", "seen", f"category {category['name']}"))
+    path = filled(book, tmp_path / "filled.xlsx", write("note", "seen", category["name"]))
     command = ["soffice", "--headless", "--norestore", f"-env:UserInstallation=file://{tmp_path / 'profile'}"]
     command += ["--convert-to", "ods", "--outdir", str(tmp_path / "saved"), str(path)]
     subprocess.run(command, capture_output=True, check=True, timeout=120)
@@ -234,7 +234,7 @@ def test_a_workbook_saved_by_another_program(book: Path, close: Close, category:
 def test_kept_lines(book: Path, close: Close, category: pd.Series, account: pd.Series, tmp_path: Path):
     """Lines of two copies of a workbook are kept side by side, privately; the newest word on a line counts."""
     settings = load_settings("sandbox", data_dir=tmp_path / "data")
-    about = f"category {category['name']}"
+    about = category["name"]
     lines = bktools.read_fixes(filled(book, tmp_path / "one.xlsx", write("new account", account["code"], about)))
     path = keep_fixes(lines, settings)
     assert path.stat().st_mode & 0o077 == path.parent.stat().st_mode & 0o077 == 0

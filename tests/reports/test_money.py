@@ -187,8 +187,8 @@ def test_two_colours_have_a_meaning(close: Close):
 def test_entries_of_a_close_are_drawn_by_their_fate():
     """A frame with the fate of each entry is drawn as a plan is, without entries of an earlier month or left out."""
     rows = [
-        ("exported", "", "10"), ("exported before", "", "5"), ("held back", "no_account", "3"), ("in doubt", "", "2"),
-        ("left out", "dated later", "99"),
+        ("exported", "", "10"), ("exported_before", "", "5"), ("held_back", "no_account", "3"), ("in_doubt", "", "2"),
+        ("left_out", "later_period", "99"),
     ]  # fmt: skip
     frame = pd.DataFrame(rows, columns=["fate", "reason", "amount"])
     frame = frame.assign(amount=frame["amount"].map(Decimal), currency="EUR", date=pd.Timestamp("2026-10-05"))

@@ -20,11 +20,15 @@ from bktools.close.actions import IDS
 from bktools.close.close import Close
 from bktools.close.entries import FATES
 from bktools.reports.folder import MACHINE, MANIFEST, REPORT, TABLES, WORKBOOK
+from bktools.reports.workbook import lines_of
+from bktools.wording import words
 from bktools.wording.numbers import shown
 
 # By line: number of entries, and amounts by currency that are not zero.
 Figures = dict[str, tuple[int, dict[str, Decimal]]]
 
+# The code of each line of figures, by its name.
+CODES = {words("en").name("fate", code): code for code in (*FATES, "all")}
 ABOUT_THE_RUN = {"accounts_created.csv", "journal_events.csv"}
 
 
@@ -73,9 +77,12 @@ def of_lines(text: str) -> Figures:
     for line in text.splitlines():
         name, _, rest = line.strip().partition(": ")
         count = re.match(r"([\d,]+) entr", rest)
-        if count and (name in FATES or name == "all entries"):
+        if count and name in CODES:
             amounts = re.findall(r"\b([A-Z]{3}) (-?[\d,.]+\d)", rest)
-            found[name] = (int(count[1].replace(",", "")), without_zeros({a: b.replace(",", "") for a, b in amounts}))
+            found[CODES[name]] = (
+                int(count[1].replace(",", "")),
+                without_zeros({a: b.replace(",", "") for a, b in amounts}),
+            )
     return found
 
 
@@ -88,7 +95,7 @@ def of_sheet(path: Path) -> Figures:
     for name, count, *amounts in rows[start + 1 :]:
         if not name:
             break
-        found[str(name)] = (int(count), without_zeros(dict(zip(currencies, amounts, strict=False))))
+        found[CODES[str(name).lower()]] = (int(count), without_zeros(dict(zip(currencies, amounts, strict=False))))
     return found
 
 
@@ -137,8 +144,8 @@ def of_statement(path: Path) -> Figures:
     found = {}
     for name, count, *amounts in rows:
         sums = {currency: amount.replace(",", "") for currency, amount in zip(head[2:], amounts, strict=True)}
-        if name.lower() in {*FATES, "all entries"}:
-            found[name.lower()] = (int(count.replace(",", "")), without_zeros(sums))
+        if name.lower() in CODES:
+            found[CODES[name.lower()]] = (int(count.replace(",", "")), without_zeros(sums))
     return found
 
 
@@ -148,12 +155,8 @@ def of_cards(html: str) -> Figures:
         # A card may end with a note about the month before.
         amounts = dict(zip(others[::2], others[1::2], strict=False))
         sums = {name: text.replace(",", "") for name, text in amounts.items() if re.fullmatch(r"[A-Z]{3}", name)}
-        found[name.lower()] = (int(count.replace(",", "")), without_zeros(sums))
+        found[CODES[name.lower()]] = (int(count.replace(",", "")), without_zeros(sums))
     return found
-
-
-def whole(figures: Figures, all_entries: Figures) -> Figures:
-    return figures | {"all entries": all_entries["all"]}
 
 
 @pytest.mark.parametrize("run", ["planned", "first", "after"])
@@ -164,25 +167,24 @@ def test_every_view_has_the_figures_of_the_table_of_entries(november: November, 
     moved = {"planned": november.first, "first": november.again, "after": None}[run]
     folder = close.folder if moved is None else moved.earlier_folder
     rows = rows_of(folder, "entries.csv")
-    expected = whole(counted(rows, "fate"), counted([row | {"one": "all"} for row in rows], "one"))
-    without_all = {name: line for name, line in expected.items() if name != "all entries"}
-    assert {*without_all} == {*FATES} - ({"exported", "in doubt"} if run == "planned" else set())
+    without_all = counted(rows, "fate")
+    expected = without_all | counted([row | {"one": "all"} for row in rows], "one")
+    assert {*without_all} == {*FATES} - ({"exported", "in_doubt"} if run == "planned" else set())
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    as_facts = without_all | {"all": expected["all entries"]}
     html = (folder / REPORT).read_text(encoding="utf-8")
     assert {
         "figures.csv": added(rows_of(folder, "figures.csv"), "fate"),
         "totals.csv": added(rows_of(folder, "totals.csv"), "fate"),
         "manifest": of_facts(manifest["figures"]),
         "json": of_facts(json.loads(json.dumps(_facts_of(close), default=str))),
-        "terminal": of_lines(_figures(close)),
+        "terminal": of_lines(_figures(close, close.words)),
         "repr": of_lines(repr(close)),
         "notebook": of_cards(close._repr_html_()),
         "report's head": of_cards(html),
         "report": of_statement(folder / REPORT),
         "workbook": of_sheet(folder / WORKBOOK),
     } == {
-        "figures.csv": without_all, "totals.csv": without_all, "manifest": as_facts, "json": as_facts,
+        "figures.csv": without_all, "totals.csv": without_all, "manifest": expected, "json": expected,
         "terminal": expected, "repr": expected, "notebook": without_all, "report's head": without_all,
         "report": expected, "workbook": expected,
     }  # fmt: skip
@@ -194,18 +196,22 @@ def test_errors_warnings_and_reasons_are_the_same_everywhere(november: November)
     folder = close.folder
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["figures"]
     # An action has a line for each currency.
-    told = {tuple(row[name] for name in ("severity", "cause", "about", *IDS)) for row in rows_of(folder, "to_do.csv")}
+    told = {
+        tuple(row[name] for name in ("severity", "check", "about", "facts", *IDS))
+        for row in rows_of(folder, "to_do.csv")
+    }
     by_severity = {name: sum(severity == name for severity, *_ in told) for name in ("error", "warning")}
     sheet = CalamineWorkbook.from_path(folder / WORKBOOK).get_sheet_by_name("to do").to_python()
     place = sheet[0].index("severity")
-    in_book = {name: sum(row[place] == name for row in sheet[1:]) for name in ("error", "warning")}
+    actions = [row for row, line in zip(sheet[1:], lines_of(close), strict=True) if not line.is_beneath]
+    in_book = {name: sum(row[place] == name for row in actions) for name in ("error", "warning")}
     in_repr = dict(re.findall(r"(\d+) (error|warning)", repr(close)))
     assert by_severity == close.severities == manifest["to_do"] == in_book
     assert {name: int(count) for count, name in in_repr.items()} == by_severity
-    reasons = counted([row for row in rows_of(folder, "entries.csv") if row["fate"] == "held back"], "reason")
+    reasons = counted([row for row in rows_of(folder, "entries.csv") if row["fate"] == "held_back"], "reason")
     assert {
         name: (line["entries"], without_zeros(line["amounts"]))
-        for name, line in manifest["reasons"]["held back"].items()
+        for name, line in manifest["reasons"]["held_back"].items()
     } == reasons
 
 
@@ -213,7 +219,7 @@ def test_november_is_what_happened(november: November):
     """What comes again was exported before, three of it changed; a split entry is one; one job is in doubt, later ones wait."""
     close = november.first
     entries = close.entries.set_index("id")
-    assert (entries["fate"] == "exported before").sum() == AGAIN
+    assert (entries["fate"] == "exported_before").sum() == AGAIN
     changed = entries[entries["reason"] == "changed_since_export"]
     assert len(changed) == CHANGED
     # As it was sent, and beside it what the file says.
@@ -222,9 +228,9 @@ def test_november_is_what_happened(november: November):
     assert changed["file_amount"].notna().sum() == changed["file_supplier"].notna().sum() == 1
     split = entries[entries["split_line"] > 0]
     assert (len(split), split.index.nunique(), split["fate"].nunique()) == (2, 1, 1)
-    assert (entries["fate"] == "in doubt").sum() == 12
+    assert (entries["fate"] == "in_doubt").sum() == 12
     first = close.actions[0]
-    assert (first.cause, first.entries, first.role) == ("in_doubt", 25, "preparer of the close")
+    assert (first.code, first.entries, first.role) == ("in_doubt", 25, "preparer")
     assert first.command.startswith(f"bktools export resolve {first.ids['batch_id']} ")
     assert {"-", ""} >= {
         shown(one.now - one.before - one.change, one.currency).strip("0.") for one in close.figures.against

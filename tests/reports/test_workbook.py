@@ -18,12 +18,17 @@ import pytest
 from october import October
 from python_calamine import CalamineWorkbook
 
-from bktools.close.actions import MAPPINGS
+from bktools.close.actions import ACCOUNT, MAPPINGS, Thing
 from bktools.close.close import Close
 from bktools.close.figures import Difference
-from bktools.reports.workbook import CHOICES, workbook_of
+from bktools.close.sentences import label_of
+from bktools.reports.workbook import CHOICES, lines_of, workbook_of
+from bktools.wording import words
+from bktools.wording.numbers import capitalized
 
 Rows = list[list[Any]]
+
+ENGLISH = words("en")
 
 SHEETS = ["close", "to do", "entries", "coverage", "chart", "lines"]
 MOST_PAGES = 15
@@ -81,21 +86,28 @@ def test_the_sheets_are_in_the_order_of_reading(book: Path):
 
 def test_the_first_sheet_has_the_figures_of_the_month(book: Path, close: Close):
     """Fates, reasons, what to do first, who acts and the export jobs: numbers and amounts by currency, the own one first."""
-    fates = {line.label: line for line in close.statement if not line["reason"]}
-    reasons = {line.label: line for line in close.statement if line["fate"] == "held back" and line["reason"]}
-    first = {f"{one.to_do}: {one.about} ({one.role})": one for one in close.actions[:3]}
-    roles = {f"{one.role} (errors: {one.errors}, warnings: {one.warnings})": one for one in close.by_role}
+    fates = {capitalized(label_of(ENGLISH, line)): line for line in close.statement if not line["reason"]}
+    held = [line for line in close.statement if line["fate"] == "held_back" and line["reason"]]
+    reasons = {capitalized(label_of(ENGLISH, line)): line for line in held}
+    first = {
+        f"{told.to_do}: {told.about} ({told.who})": action
+        for action, told in zip(close.actions[:3], close.told, strict=False)
+    }
+    roles = {
+        f"{capitalized(ENGLISH.name('role', one.role))} (errors: {one.errors}, warnings: {one.warnings})": one
+        for one in close.by_role
+    }
     jobs = {f"{job['sent_at']:%Y-%m-%d %H:%M} UTC, Ada: exported": job for job in close.figures.jobs}
     for heading, lines in (
-        ("Entries and amounts", fates), ("Held back, by reason", reasons | {"held back": fates["held back"]}),
-        ("What to do first", first), ("Who has to act", roles), ("Export jobs of 2026-10", jobs),
+        ("Entries and amounts", fates), ("Held back, by reason", reasons | {"Held back": fates["Held back"]}),
+        ("What to do first", first), ("Who has to act", roles), ("Export jobs of October 2026", jobs),
     ):  # fmt: skip
         table = _table(book, heading)
         assert table.pop("") == ["entries", *close.figures.currencies]
         assert table == {label: _written(line, close) for label, line in lines.items()}, heading
     assert close.figures.currencies[0] == "EUR"
     assert [row[0] for row in _rows(book, "close")[:2]] == [
-        "Month-end 2026-10", f"{close.name} · applied, not approved",
+        "Month-end October 2026", f"{close.name} · applied, not approved",
     ]  # fmt: skip
 
 
@@ -119,9 +131,9 @@ def test_the_last_close_is_compared(close: Close):
     compared = replace(close, tables={**close.tables, "last": last})
     [line] = [one for one in compared.figures.against if one.currency == "EUR"]
     assert isinstance(line, Difference)
-    table = _table(workbook_of(compared), "Exported and ready, against 2026-09")
+    table = _table(workbook_of(compared), "Exported and ready, against September 2026")
     values = [float(value) for value in (line.before, line.now, line.change, line.share / 100)]
-    assert [table[label][1] for label in ("2026-09", "2026-10", "change", "%")] == [
+    assert [table[label][1] for label in ("September 2026", "October 2026", "Change", "%")] == [
         pytest.approx(value) for value in values
     ]
     alone = _rows(workbook_of(close), "close")
@@ -133,36 +145,42 @@ def test_changes_have_a_sheet(close: Close):
     row = {"table": "exported", "change": "more", "about": "EUR", "currency": "EUR", "difference": Decimal("250.00"), "share": Decimal("25.0"), "drivers": "Grand Hotel +250.00"}  # fmt: skip
     changed = replace(close, tables={**close.tables, "changes": pa.Table.from_pylist([row])})
     head, cells = _rows(workbook_of(changed), "changes")
-    assert dict(zip(head, cells, strict=True)) == {name: row[name] for name in row if name not in ("difference", "share")} | {
-        "difference": 250, "share": 0.25,
+    assert dict(zip(head, cells, strict=True)) == {
+        "what": "exported", "change": "more", "about": "EUR", "currency": "EUR", "difference": 250, "%": 0.25,
+        "driven by": "Grand Hotel +250.00",
     }  # fmt: skip
 
 
 def test_every_entry_has_a_row(book: Path, close: Close):
     """All entries with status, reason in words and exact amount; names first, identifiers last."""
     head, *rows = _rows(book, "entries")
-    assert head[:10] == ["fate", "reason", "date", "supplier", "description", "category", "account code", "employee", "amount", "currency"]  # fmt: skip
+    assert head[:10] == ["status", "reason", "date", "supplier", "text", "category", "account code", "employee", "amount", "currency"]  # fmt: skip
     assert head[-1].endswith(" id")
     entries = close.tables["entries"].to_pylist()
     assert [(row[0], row[9], row[head.index("id")]) for row in rows] == [
-        (entry["fate"], entry["currency"], entry["id"]) for entry in entries
+        (ENGLISH.name("fate", entry["fate"]), entry["currency"], entry["id"]) for entry in entries
     ]
     assert [Decimal(str(row[8])) for row in rows] == [entry["amount"] for entry in entries]
-    assert {row[1] for row in rows} >= {"", "the category has no account", "not approved yet"}
+    assert {row[1] for row in rows} >= {"", "no account", "not approved"}
 
 
-def test_one_row_an_action(book: Path, close: Close):
-    """Each action is one row with who, what, its money and the columns to fill in."""
+def test_each_action_and_its_things_have_rows(book: Path, close: Close):
+    """A row an action, with who, what, why, its money by currency; beneath it a row for each of several things."""
     head, *rows = _rows(book, "to do")
     found = [dict(zip(head, row, strict=True)) for row in rows]
-    assert [(row["to do"], row["about"], row["why"]) for row in found] == [
-        (one.to_do, one.about, one.why) for one in close.actions
-    ]
-    for row, action in zip(found, close.actions, strict=True):
-        assert (row["severity"], row["who"], row["command"]) == (action.severity, action.role, action.command)
-        assert row["currency"].split() == list(action.amounts)
-        amounts = [Decimal(text.replace(",", "")) for text in str(row["amount"]).split()]
-        assert amounts == list(action.amounts.values())
+    lines = list(lines_of(close))
+    assert [(row["line id"], row["about"]) for row in found] == [(line.key, line.about) for line in lines]
+    wholes = [row for row, line in zip(found, lines, strict=True) if not line.is_beneath]
+    for row, action, told in zip(wholes, close.actions, close.told, strict=True):
+        assert (row["who"], row["to do"], row["about"], row["why"]) == told
+        assert (row["severity"], row["command"], row["check"]) == (action.severity, action.command, action.code)
+        assert {name: row[name] for name in close.figures.currencies if row[name] != ""} == {
+            name: float(amount) for name, amount in action.amounts.items()
+        }
+    [without] = [action for action in close.actions if action.code == "no_account"]
+    beneath = [row for row in found if row["check"] == "no_account" and row["category id"]]
+    assert sorted(row["category id"] for row in beneath) == sorted(without.category_ids)
+    assert sum(row["entries"] for row in beneath) == without.entries
     assert len({row["line id"] for row in found}) == len(found) > 10
     assert all(row["new account"] == row["note"] == "" for row in found)
 
@@ -170,14 +188,20 @@ def test_one_row_an_action(book: Path, close: Close):
 def test_accounts_are_chosen_from_a_list(book: Path, close: Close):
     """Each line that asks for an account, and no other, offers the active accounts of the chart by code and name."""
     head, *rows = _rows(book, "to do")
-    asked = [number for number, row in enumerate(rows, 2) if row[head.index("check")] in MAPPINGS]
+    asked = [
+        number
+        for number, row in enumerate(rows, 2)
+        if row[head.index("check")] in MAPPINGS and row[head.index("category id")]
+    ]
     cells = re.findall(
         r'<dataValidation type="list"[^>]*sqref="([^"]+)"[^>]*><formula1>(\w+)<', _xml(book, "xl/worksheets/sheet2.xml")
     )
     letter = chr(ord("A") + head.index("new account"))
     assert [cell for cell, _ in cells] == [f"{letter}{number}" for number in asked]
     assert {name for _, name in cells} == {CHOICES}
-    place, last = re.search(rf'name="{CHOICES}">chart!\$(\w)\$2:\$\w\$(\d+)<', _xml(book, "xl/workbook.xml")).groups()
+    place, last = re.search(
+        rf'name="{CHOICES}">\'?chart\'?!\$(\w)\$2:\$\w\$(\d+)<', _xml(book, "xl/workbook.xml")
+    ).groups()
     offered = [row[ord(place) - ord("A")] for row in _rows(book, "chart")[1 : int(last)]]
     active = [row for row in close.tables["chart"].sort_by("code").to_pylist() if not row["archived"]]
     assert offered == [f"{row['code']} · {row['name']}" for row in active]
@@ -189,7 +213,7 @@ def test_pages_are_for_people(book: Path, close: Close):
     for number, name in enumerate(SHEETS[:-1], 1):
         sheet = _xml(book, f"xl/worksheets/sheet{number}.xml")
         assert 'fitToPage="1"' in sheet
-        assert f"Month-end 2026-10 · {close.name} · applied, not approved" in sheet.partition("<oddHeader>")[2]
+        assert f"Month-end October 2026 · {close.name} · applied, not approved" in sheet.partition("<oddHeader>")[2]
         area = re.search(rf"Print_Area\" localSheetId=\"{number - 1}\">[^<]*\$([A-Z]+)\$\d+<", workbook)
         if name != "close":
             assert f'Print_Titles" localSheetId="{number - 1}"' in workbook
@@ -203,9 +227,10 @@ def test_pages_are_for_people(book: Path, close: Close):
 def test_hostile_names_are_text(close: Close):
     """Formulas, scripts and turned letters in names compute nothing, link nothing, turn nothing."""
     names = ['=HYPERLINK("http://books.example.com","x")', "<script>alert(1)</script>", "&D&A", "\u202egnirts"]
-    actions = tuple(replace(close.actions[0], about=name) for name in names)
+    things = [Thing(ACCOUNT, {"name": name}, {"external_id": name}) for name in names]
+    actions = tuple(replace(close.actions[0], things=(thing,)) for thing in things)
     content = workbook_of(replace(close, actions=actions, company_name=names[2]))
-    assert [row[3] for row in _rows(content, "to do")[1:]] == names
+    assert [row[3] for row in _rows(content, "to do")[1:]] == [*names[:3], "\\u202egnirts"]
     with zipfile.ZipFile(io.BytesIO(content)) as book:
         parts = {name: book.read(name).decode() for name in book.namelist() if name.endswith(".xml")}
     assert not any("<hyperlink" in text or "<f>" in text for text in parts.values())
@@ -221,7 +246,7 @@ def test_amounts_that_excel_would_round_are_text(close: Close):
     book = workbook_of(large)
     assert [row[8] for row in _rows(book, "entries")[1:] if isinstance(row[8], str)] == ["1,234,567,890,123,456.78"]
     total = large.statement[-1].amounts[entries["currency"][0].as_py()]
-    assert f"{total:,}" in _table(book, "Entries and amounts")["all entries"]
+    assert f"{total:,}" in _table(book, "Entries and amounts")["All entries"]
 
 
 def _pages(path: Path, folder: Path) -> int:

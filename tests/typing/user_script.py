@@ -36,7 +36,7 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         ledger: pd.DataFrame = bktools.read_general_ledger(folder / "ledger.se", verify="warn")
         print(ledger["amount"].sum())
         history: pd.DataFrame = bktools.load_export_jobs(company, entries=True, service=service)
-        match: bktools.LedgerMatch = bktools.match_ledger(history, ledger, days=3)
+        match: bktools.LedgerMatch = bktools.match_ledger(history, ledger, style="entry")
         proof: list[Path] = match.to_csv(folder / "proof")
         print(match.has_arrived, match.counts.get("missing"), proof)
         picker = bktools.pick_entries(entries, categories=categories, selection=entries["amount"] > 0)

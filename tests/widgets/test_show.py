@@ -51,7 +51,7 @@ class _Cells(HTMLParser):
             self.rows[-1].append(("", dict(attrs)["style"] or ""))
 
     def handle_data(self, data: str) -> None:
-        if self.rows and self.rows[-1] and "more of" not in data:
+        if self.rows and self.rows[-1] and "more of" not in data and not data.isspace():
             text, style = self.rows[-1][-1]
             self.rows[-1][-1] = (text + data, style)
 
@@ -83,7 +83,7 @@ def test_nothing_runs_and_every_page_suits():
 
 
 def test_a_terminal_shows_columns():
-    """Every cell stands below its heading, however wide its letters are; long text is cut."""
+    """Every cell stands below its heading, however wide its letters are; long text is shortened."""
     frame = pd.DataFrame({"amount": [Decimal(1), Decimal("2.5"), None], "name": ["会議費", "a" * 99, None]})
     first, *rows = repr(show(frame)).split("\n")
     assert first == "amount  name"

@@ -16,7 +16,7 @@ ENGLISH, OTHERS = words("en"), [words(language) for language in LANGUAGES[1:]]
 
 # The forms that each check has.
 FORMS = {"name", "one", "many", "do", "do_many"}
-SECTIONS_OF_CHECKS = {"entry"}
+SECTIONS_OF_CHECKS = {"entry", "account", "ledger", "step"}
 
 EXAMPLES: dict[str, Any] = {
     "money": {"EUR": Decimal("1234.5")},
@@ -27,7 +27,10 @@ EXAMPLES: dict[str, Any] = {
     "moment": "2026-10-06T08:05:00+00:00",
     "list": ["a", "b", "c", "d"],
     "named": [3, 5],
+    "values": ["12.50"],
     "each": [],
+    "names": [],
+    "quoted": "text",
     "if": None,
 }
 
@@ -57,13 +60,13 @@ def test_each_sentence_can_be_made(language: str):
             kind, _, argument = spec.partition(" ")
             if kind in {"each", "if"}:
                 assert texts.has(argument), f"{key}: {spec}"
-            elif kind == "name":
+            elif kind in {"name", "names"}:
                 assert any(name.startswith(f"{argument}.") for name in texts.texts), f"{key}: {spec}"
             else:
                 assert kind in _WRITERS or texts.has(f"noun.{kind}.one"), f"{key}: {spec}"
             # Two places of a sentence may write one fact in two forms.
             facts.setdefault(field, "2026-10-06" if kind == "name" else EXAMPLES.get(kind, 3 if kind else "text"))
-        assert texts(key, **facts)
+        assert texts(key, **(dict.fromkeys(texts.facts_of(key), 5) | facts))
 
 
 def test_each_check_has_all_forms():

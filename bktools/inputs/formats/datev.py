@@ -34,6 +34,7 @@ _CATEGORY, _NAME, _ADVISER, _CLIENT, _YEAR_BEGINS, _LENGTH, _FROM, _TO, _CURRENC
 _AMOUNT, _SIDE, _WKZ, _BASE, _WKZ_BASE, _ACCOUNT, _CONTRA, _KEY, _DAY, _DOCUMENT, _DISCOUNT, _TEXT = (
     0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 12, 13,
 )  # fmt: skip
+_COST_CENTRES = (36, 37)
 
 
 class _Header(NamedTuple):
@@ -110,7 +111,17 @@ def _both_sides(
         "tax_code": table.columns[_KEY].take(row),
         "amount": pc.if_else(in_books, base, amount).take(row),
         "side": _texts(np.where(is_credit, "H", "S")),
+        "foreign_amount": pc.if_else(in_books, amount, "").take(row),
+        "foreign_currency": pc.if_else(in_books, wkz, "").take(row),
+        **_cost_centre(table, row),
     }
+
+
+def _cost_centre(table: Table, row: np.ndarray) -> dict[str, Column]:
+    """Return the first of the two cost centres of each row (KOST1, KOST2), if the file has these columns."""
+    places = [place for place in _COST_CENTRES if place < len(table.columns)]
+    texts = [cells.or_null(cells.trimmed(table.columns[place])) for place in places]
+    return {"cost_centre": pc.fill_null(pc.coalesce(*texts), "").take(row)} if texts else {}
 
 
 def _texts(texts: Iterable[str]) -> pa.ChunkedArray:

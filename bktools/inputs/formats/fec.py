@@ -45,6 +45,8 @@ def ledger(file: File) -> Ledger:
         "document_number": "PieceRef",
         "voucher_id": cells.trimmed(pc.binary_join_element_wise(journal, number, _SPACE)),
     }
+    if None not in (place_of(table, "Montantdevise"), place_of(table, "Idevise")):
+        fields |= {"foreign_amount": "Montantdevise", "foreign_currency": "Idevise"}
     if None in (place_of(table, "Montant"), place_of(table, "Sens")):
         money: dict[str, Column] = {"debit": "Debit", "credit": "Credit"}
     else:

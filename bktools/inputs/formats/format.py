@@ -167,7 +167,8 @@ class Ledger:
     """Postings as cells, and the totals that the file states, which are held to the postings.
 
     The table has columns for `account_code`, `date`, `debit` and `credit` or `amount` with or without `side`, and some
-    of `account_name`, `currency`, `text`, `document_number`, `voucher_id` and `tax_code`.
+    of `account_name`, `currency`, `text`, `document_number`, `voucher_id`, `tax_code`, `cost_centre`, `foreign_amount` and
+    `foreign_currency`: what was paid in another currency than that of the books.
     """
 
     table: Table
@@ -237,4 +238,7 @@ class Record(NamedTuple):
         return InputError(why, source=self.source, line=self.line)
 
 
-POSTING = ("account_code", "account_name", "date", "currency", "text", "document_number", "voucher_id", "tax_code")
+POSTING = (
+    "account_code", "account_name", "date", "currency", "text", "document_number", "voucher_id", "tax_code",
+    "cost_centre", "foreign_amount", "foreign_currency",
+)  # fmt: skip

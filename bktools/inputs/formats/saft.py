@@ -116,6 +116,9 @@ def _add(rows: Rows, line: Record, names: dict[str, str]) -> None:
         document_number=own_document or of_voucher("DocArchivalNumber", "ReferenceNumber"),
         voucher_id=f"{line.text_around('Journal', 'JournalID')} {of_voucher('TransactionID')}".strip(),
         tax_code=line.text("TaxInformation/TaxCode", "TaxCode"),
+        cost_centre=line.text("Analysis/AnalysisID"),
+        foreign_amount=line.text("DebitAmount/CurrencyAmount", "CreditAmount/CurrencyAmount"),
+        foreign_currency=line.text("DebitAmount/CurrencyCode", "CreditAmount/CurrencyCode"),
         debit=debit,
         credit=credit,
     )

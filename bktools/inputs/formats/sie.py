@@ -18,6 +18,9 @@ from bktools.inputs.table import Rows, Table
 _FIRST = re.compile(r"\s*#(?:FLAGGA|PROGRAM|FORMAT|GEN|SIETYP)\s", re.IGNORECASE)
 _FIELD = re.compile(r'\s*(?:"((?:\\"|[^"])*)"|\{([^{}]*)\}|([^\s"{}]+))')
 _THIS_YEAR = "0"
+# The objects of a posting are pairs of a dimension and a number; the dimension 1 has cost centres.
+_OBJECT = re.compile(r'"?(\d+)"?\s+("[^"]*"|\S+)')
+_COST_CENTRE = "1"
 # The file's checksum, and balances of objects such as cost centres.
 _UNVERIFIED = ("KSUMMA", "OIB", "OUB")
 # Fields of the records that are read. Others, such as where the program keeps its files, may be in another encoding.
@@ -116,6 +119,7 @@ def _post(rows: Rows, record: Record, voucher: Record | None, names: Mapping[str
         text=record.text("text") or voucher.text("text"),
         voucher_id=f"{voucher.text('series')} {number}".strip(),
         amount=str(record.number("amount", f"#{record.name}")),
+        cost_centre=dict(_OBJECT.findall(record.text("objects"))).get(_COST_CENTRE, "").strip('"'),
     )
 
 

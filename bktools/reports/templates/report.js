@@ -4,6 +4,9 @@
   const PLACES = 20;
   const FEW = 10;
   const UNORDERED = new Set(["list", "money", "long"]);
+  // The words and signs of the report's language.
+  const words = JSON.parse(document.body.dataset.words);
+  const filled = (text, facts) => text.replace(/{(\w+)}/g, (_, name) => facts[name]);
   const order = new Intl.Collator(undefined, { numeric: true });
   const tables = new Map();
 
@@ -15,16 +18,18 @@
 
   // Amounts are exact: integers of 10^-20.
   const exact = (text) => {
-    const [whole, decimals = ""] = text.replaceAll(",", "").split(".");
+    const plain = text.replaceAll(words.thousands, "").replace(words.point, ".").replace(/[^\d.-]/g, "");
+    const [whole, decimals = ""] = plain.split(".");
     return BigInt(whole + decimals.padEnd(PLACES, "0"));
   };
-  const decimalsOf = (text) => (text.split(".")[1] ?? "").length;
+  const decimalsOf = (text) => (text.split(words.point)[1] ?? "").length;
   const amount = (units, decimals) => {
     const digits = (units < 0n ? -units : units).toString().padStart(PLACES + 1, "0");
-    const whole = digits.slice(0, -PLACES).replace(/\B(?=(\d{3})+$)/g, ",");
+    const whole = digits.slice(0, -PLACES).replace(/\B(?=(\d{3})+$)/g, words.thousands);
     const rest = digits.slice(-PLACES, decimals - PLACES || undefined);
-    return (units < 0n ? "-" : "") + whole + (decimals ? "." + rest : "");
+    return (units < 0n ? "-" : "") + whole + (decimals ? words.point + rest : "");
   };
+  const counted = (count) => amount(BigInt(count) * 10n ** BigInt(PLACES), 0);
 
   const enhance = (table) => {
     const body = table.tBodies[0];
@@ -33,7 +38,8 @@
     const column = (kind) => heads.findIndex((head) => head.classList.contains(kind));
     const rows = [...body.rows].map((row, place) => {
       const texts = [...row.cells].map((cell) => cell.textContent.trim());
-      return { row, texts, place, all: [...texts, row.title].join("\n").toLowerCase() };
+      const keys = [...row.cells].map((cell, column) => cell.dataset.order ?? texts[column]);
+      return { row, texts, keys, place, all: [...texts, row.title].join("\n").toLowerCase() };
     });
     const [amounts, currencies] = [column("amount"), column("currency")];
     const total = Number(table.dataset.total);
@@ -52,7 +58,7 @@
         heads.forEach((other) => other.removeAttribute("aria-sort"));
         head.setAttribute("aria-sort", falling ? "descending" : "ascending");
         const compare = (left, right) => {
-          const [a, b] = [left.texts[place], right.texts[place]];
+          const [a, b] = [left.keys[place], right.keys[place]];
           // Rows without a value are last in both directions.
           if (!a || !b) return (a ? 0 : 1) - (b ? 0 : 1);
           const difference = isNumber ? Number(exact(a) > exact(b)) - Number(exact(a) < exact(b)) : order.compare(a, b);
@@ -66,18 +72,18 @@
     // A table that is seen at once needs no filter.
     if (rows.length <= FEW) return;
     const search = made("input", { type: "search", autocomplete: "off", spellcheck: false });
-    const controls = made("div", { className: "controls" }, made("label", {}, "Find ", search));
+    const controls = made("div", { className: "controls" }, made("label", {}, words.find + " ", search));
     controls.setAttribute("role", "search");
     controls.setAttribute("aria-label", table.caption.textContent);
     const choices = heads.flatMap((head, place) => {
       if (!head.classList.contains("choice")) return [];
       const values = [...new Set(rows.map(({ texts }) => texts[place]))].sort(order.compare);
-      const select = made("select", {}, new Option("all", ""));
-      values.forEach((value) => select.append(new Option(value || "none", "=" + value)));
+      const select = made("select", {}, new Option(words.all, ""));
+      values.forEach((value) => select.append(new Option(value || words.none, "=" + value)));
       controls.append(made("label", {}, titles[place] + " ", select));
       return [{ select, place }];
     });
-    const clear = made("button", { type: "button", textContent: "Show all rows", hidden: true });
+    const clear = made("button", { type: "button", textContent: words.show_all, hidden: true });
     const status = made("p", { className: "status" });
     status.setAttribute("role", "status");
     controls.append(clear);
@@ -95,7 +101,7 @@
         if (row.hidden) continue;
         count += 1;
         if (amounts < 0 || !texts[amounts]) continue;
-        const currency = texts[currencies] || "no currency";
+        const currency = texts[currencies] || words.no_currency;
         const sum = sums.get(currency) ?? { units: 0n, decimals: 0 };
         sum.units += exact(texts[amounts]);
         sum.decimals = Math.max(sum.decimals, decimalsOf(texts[amounts]));
@@ -103,8 +109,8 @@
       }
       const filtered = count < rows.length || chosen !== null;
       const parts = [...sums].sort().map(([name, { units, decimals }]) => `${name} ${amount(units, decimals)}`);
-      const part = total > rows.length ? ` on this page (of ${total.toLocaleString("en")} in all)` : "";
-      const shown = `${count.toLocaleString("en")} of ${rows.length.toLocaleString("en")} rows${part}`;
+      const part = total > rows.length ? filled(words.of_page, { total: counted(total) }) : "";
+      const shown = filled(words.rows, { shown: counted(count), total: counted(rows.length) }) + part;
       status.textContent = (chosen === null ? "" : `${chosen.label}: `) + [shown, ...parts].join(" · ");
       status.classList.toggle("filtered", filtered);
       clear.hidden = !filtered;

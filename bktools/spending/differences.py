@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 
 from bktools.errors import InputError
 from bktools.frames.columns import amounts_of, days_of, in_one_scale, text_of, with_column
-from bktools.frames.engine import in_memory, source_of
+from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.schema import COUNT, TEXT, to_pandas
 from bktools.frames.sums import NO_CURRENCY, Money, change_of, currencies_of, threshold_of, total
-from bktools.spending.spend import KEYS, NAMING, Grouped, columns_of, grouped_by, keys_of
+from bktools.spending.sums import KEYS, NAMING, Grouped, columns_of, grouped_by, keys_of
 from bktools.wording.numbers import shown
 
 SHOWN_DRIVERS = 3

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from bktools.contract.rules import flag
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import days_of, with_column
-from bktools.frames.engine import in_memory, source_of
+from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.names import month_and_company, with_names
 from bktools.frames.schema import COUNT, TEXT, TEXTS, dated, to_pandas, wall_times
 from bktools.frames.sums import NO_CURRENCY, shares_of, summed, total

@@ -1,0 +1,99 @@
+"""The words of actions, sums and amounts in a language, as every view of a close shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from bktools.close.actions import ENTRY, EXPORT_JOB, IDS, Action, Thing, facts_text
+from bktools.close.figures import NO_REASON
+from bktools.contract.rules import UUID_PATTERN
+from bktools.frames.sums import NOTHING, Sum, Valued, by_currency
+from bktools.visible import visible_line
+from bktools.wording import Words
+
+
+class Said(NamedTuple):
+    """An action in words: who does it, the step, the things that it concerns, and the reason."""
+
+    who: str
+    to_do: str
+    about: str
+    why: str
+
+
+def said(words: Words, action: Action, *, most: int = 3) -> Said:
+    """Return the words of an action, with the names of its first things."""
+    who = words.name("role", action.role)
+    count, (first, *others) = len(action.things), action.things or (None,)
+    facts = {**action.facts, "count": count, "entries": action.entries}
+    is_one = first is not None and not others
+    why, do = ("one", "do") if is_one else ("many", "do_many")
+    facts |= first.facts if first is not None and is_one else {}
+    return Said(
+        f"{who} ({visible_line(action.person)})" if action.person else who,
+        words(f"{action.key}.{do}", **facts),
+        words.listed([_listed(words, action, thing) for thing in action.things], most=most, between="; "),
+        words(f"{action.key}.{why}", **facts),
+    )
+
+
+def name_of(words: Words, thing: Thing) -> str:
+    """Return the name of a thing: of an entry its day, supplier and amount."""
+    if thing.kind == EXPORT_JOB:
+        return words("thing.export_job", **thing.name)
+    if thing.kind != ENTRY:
+        name = str(thing.name["name"])
+        # A person reads no UUID; the identifiers stand in columns of their own.
+        return words("thing.without_name", id=name[:8]) if UUID_PATTERN.match(name) else visible_line(name)
+    named = thing.name
+    day = words("thing.day", day=named["day"]) if named["day"] else ""
+    amount = words("thing.amount", **named) if named["amount"] is not None else ""
+    parts = list(filter(None, (day, visible_line(named["party"] or ""), amount)))
+    return ", ".join(parts) or words("thing.line", **named)
+
+
+def detail_of(words: Words, action: Action, thing: Thing) -> str:
+    """Return what is known of one of several things alone; "" where all of them have the same reason."""
+    key = f"{action.key}.one"
+    if len(action.things) == 1 or words.facts_of(key) <= action.facts.keys():
+        return ""
+    return words(key, **{**thing.facts, **action.facts})
+
+
+def valued(words: Words, part: Valued) -> str:
+    """Return the number of entries, and their amount in each currency."""
+    return ", ".join(filter(None, (words.counted(part.entries, "entry"), words.money(part.amounts))))
+
+
+def label_of(words: Words, line: Sum) -> str:
+    """Return the name of a fate, or of a reason below it."""
+    return words.name("fate", line["fate"]) if line["reason"] == NO_REASON else words.name("entry", line["reason"])
+
+
+def table_of(words: Words, actions: Iterable[Action]) -> pa.Table:
+    """Return actions as a table: one row per action and currency, because amounts are never added over currencies."""
+    rows = [_row(words, action) for action in actions]
+    columns = ("severity", "who", "to_do", "about", "why", "check", "role", "person", "command", "facts", *IDS, *LISTS)
+    order = (*columns[:5], "entries", "amount", "currency", *columns[5:])
+    return by_currency(columns, rows).select(order)
+
+
+LISTS = ("entry_ids", "category_ids")
+
+
+def _row(words: Words, action: Action) -> Sum:
+    texts = said(words, action)._asdict() | {"severity": action.severity, "role": action.role, "check": action.code}
+    texts |= {"person": action.person, "command": action.command, "facts": facts_text(action.facts)}
+    texts |= {name: action.ids.get(name) for name in IDS}
+    texts |= {name: " ".join(getattr(action, name)) for name in LISTS}
+    return Sum(texts, action.money or {None: NOTHING})  # type: ignore[dict-item]
+
+
+def _listed(words: Words, action: Action, thing: Thing) -> str:
+    """Return the name of a thing in a list, with what waits for it where its name does not tell it."""
+    name = name_of(words, thing)
+    has_value = thing.entries and thing.kind != ENTRY and len(action.things) > 1
+    return f"{name} ({valued(words, thing)})" if has_value else name

@@ -1,0 +1,446 @@
+"""All that the checks of entries read: one row per entry, with what categories, accounts, employees and history say of it.
+
+Each function adds columns. Those that need a frame or a column that is missing add nothing, so that the checks which read
+them are skipped.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from bktools.currencies import MINOR_UNITS
+from bktools.frames.columns import days_of
+from bktools.frames.schema import MAYBE_SENT, split_lines
+from bktools.frames.typed import decimals_of
+
+c = pl.col
+
+# An amount is compared with its category once the category has so many entries in the currency.
+ENOUGH = 10
+# Amounts of a category lie evenly on a logarithmic scale, so medians and deviations are of logarithms. An amount is
+# unusual beyond 3.5 deviations, which is a usual limit, and never within a third to three times the median.
+DEVIATIONS, LEAST_REACH = 3.5, 3.0
+# The median absolute deviation times this is the standard deviation of a normal distribution.
+TO_STANDARD = 1.4826
+
+# Lines that a finding names; the others are counted.
+NAMED = 3
+
+CURRENCIES = pl.DataFrame({"currency": [*MINOR_UNITS], "units": pl.Series([*MINOR_UNITS.values()], dtype=pl.Int8)})
+
+# Columns of entries that are read as they are.
+_TEXTS = (
+    "company_id",
+    "currency",
+    "category_id",
+    "category_name",
+    "employee_id",
+    "tax_code",
+    "supplier",
+    "description",
+    "export_status",
+)
+
+# Of an entry that comes again, what is compared: the fact, and its column in the file and in the history.
+COMPARED = {
+    "date": "day",
+    "amount": "amount",
+    "currency": "currency",
+    "category": "category_key",
+    "tax_code": "tax_code",
+    "supplier": "supplier",
+}
+
+BLANK = " \t\r\n"
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The arguments of the checks; None where one was not given.
+
+    Parameters
+    ----------
+    company : str
+        The only company that is exported.
+    period : str
+        The month, as 2026-10; `first_day` and `last_day` are its days.
+    own_currency : str
+        The company's own currency.
+    """
+
+    company: str | None = None
+    period: str | None = None
+    first_day: dt.date | None = None
+    last_day: dt.date | None = None
+    own_currency: str | None = None
+
+
+# What a file says of an export that was made by hand in the service; "recorded" is a person's word in the journal.
+EXPORTED_ELSEWHERE = ("exported", "queued", "in_progress")
+RECORDED = "recorded"
+
+
+def columns_of(entries: pa.Table, frames: Mapping[str, pl.DataFrame], arguments: Arguments) -> pl.DataFrame:
+    """Return a row for each entry, in the order of the entries, with all columns that errors need.
+
+    Parameters
+    ----------
+    entries : pyarrow.Table
+        As `frames.typed` returns it.
+    frames : mapping
+        Those given of categories, accounts, employees and history, as `frames.typed` returns them, as Polars frames.
+    arguments : Arguments
+        What the caller said.
+    """
+    rows = _read(entries)
+    rows = rows.with_columns(**{name: pl.lit(value) for name, value in vars(arguments).items() if value is not None})
+    rows = _with_repeats(rows, entries)
+    rows = _with_elsewhere(rows, frames.get("elsewhere"))
+    if "currency" in rows.columns:
+        rows = rows.join(CURRENCIES, on="currency", how="left", maintain_order="left")
+    if "categories" in frames and "category_key" in rows.columns:
+        rows = _with_categories(rows, frames["categories"])
+    if "accounts" in frames and "account_key" in rows.columns:
+        rows = _with_accounts(rows, frames["accounts"])
+    if "employees" in frames and "employee_id" in rows.columns:
+        ids = frames["employees"].select(employee_key=_lower("id"), employee_found=pl.lit(value=True)).unique()
+        rows = _joined(rows.with_columns(employee_key=_lower("employee_id")), ids, "employee_key")
+    if "history" in frames:
+        rows = _with_history(rows, frames["history"], frames.get("categories"))
+    return rows
+
+
+def further_columns(rows: pl.DataFrame, frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Return the rows of `columns_of` with the columns that only warnings and infos need."""
+    rows = _with_usual(_with_twins(_with_party(rows)))
+    return _with_sent_twins(rows, frames["history"]) if "history" in frames else rows
+
+
+def _read(entries: pa.Table) -> pl.DataFrame:
+    """Return the columns of entries that the checks read, with the days and the decimals of the amounts."""
+    names = entries.column_names
+    columns: dict[str, Any] = {"id": entries["id"]}
+    columns |= {name: entries[name] for name in (*_TEXTS, "approved", "amount") if name in names}
+    columns |= {"day": days_of(entries)} if "date" in names else {}
+    columns |= {"decimals": decimals_of(entries["amount"])} if "amount" in names else {}
+    columns["split_line"], columns["split_lines"] = split_lines(entries), split_lines(entries, "split_lines")
+    rows = polars_of(pa.table(columns)).with_row_index("row")
+    rows = rows.with_columns(line=polars_of(entries.select(["line"]))["line"])
+    if "category_id" in rows.columns:
+        rows = rows.with_columns(category_key=_lower("category_id"))
+    return rows if "category_name" in rows.columns else rows.with_columns(category_name=pl.lit(None, pl.String))
+
+
+def _with_repeats(rows: pl.DataFrame, entries: pa.Table) -> pl.DataFrame:
+    """Add is_copy, is_conflict and missing: what lines with one ID are to one another.
+
+    Lines with one ID that differ are the parts of a split entry where they are numbered from 1 without a gap, and have one
+    company, day and currency.
+    """
+    none = {"is_copy": pl.lit(value=False), "is_conflict": pl.lit(value=False), "missing": pl.lit(0, pl.Int64)}
+    repeated = rows.filter(c.id.is_not_null() & (c.id.is_duplicated() | (c.split_line > 0).max().over("id")))
+    if repeated.is_empty():
+        return rows.with_columns(**none)
+    chosen = entries.take(pa.array(repeated["row"].to_arrow()))
+    content = polars_of(chosen.drop_columns("line"))
+    # Two columns of a person may differ in capitals alone; here they are told apart by their places.
+    content.columns = [str(number) for number in range(content.width)]
+    whole = [name for name in ("company_id", "day", "currency") if name in repeated.columns]
+    lines = repeated.with_columns(content=content.select(pl.struct(pl.all()).hash()).to_series()).sort("line", "row")
+    lines = lines.with_columns(is_copy=~pl.struct("id", "content").is_first_distinct())
+    several = c.content.n_unique().over("id")
+    number = pl.when(c.split_line != 0).then(c.split_line).n_unique() - (c.split_line == 0).any().cast(pl.Int64)
+    lines = lines.with_columns(
+        missing=pl.max_horizontal(c.split_lines.max().over("id"), c.split_line.max().over("id"))
+        - number.cast(pl.Int64).over("id"),
+        are_numbered=(c.split_line.min().over("id") > 0) & (several == c.split_line.n_unique().over("id")),
+        wholes=pl.struct(whole).n_unique().over("id"),
+        several=several,
+    )
+    is_entry = c.are_numbered & (c.missing == 0) & (c.wholes == 1)
+    lines = lines.select("row", "is_copy", "missing", is_conflict=(c.several > 1) & ~is_entry)
+    return _joined(rows, lines, "row").with_columns(
+        c.is_copy.fill_null(value=False), c.is_conflict.fill_null(value=False), c.missing.fill_null(0)
+    )
+
+
+def _with_elsewhere(rows: pl.DataFrame, recorded: pl.DataFrame | None) -> pl.DataFrame:
+    """Add how it is known that an entry was exported outside of the journal: by its file, or by a person's word."""
+    told = [pl.lit(None, pl.String)]
+    if "export_status" in rows.columns:
+        told.append(pl.when(c.export_status.is_in(EXPORTED_ELSEWHERE)).then(c.export_status))
+    if recorded is not None:
+        told.append(pl.when(c.id.is_in(recorded["id"].implode())).then(pl.lit(RECORDED)))
+    return rows.with_columns(elsewhere=pl.coalesce(told))
+
+
+def _with_categories(rows: pl.DataFrame, categories: pl.DataFrame) -> pl.DataFrame:
+    """Add what is known of the category. It may have several rows, of two combined snapshots; each can hold an entry back."""
+    account = _lower("account_id").str.strip_chars(BLANK)
+    account = pl.when(account != "").then(account)
+    company = _lower("company_id")
+    known = categories.group_by(category_key=_lower("id")).agg(
+        category_company=pl.when(company.min() == company.max()).then(company.min()),
+        category_archived=c.archived.any(ignore_nulls=True),
+        account_key=pl.when(account.is_not_null().all()).then(account.min()),
+        known_name=c.name.min(),
+        category_found=pl.lit(value=True),
+    )
+    rows = _joined(rows, known.filter(c.category_key.is_not_null()), "category_key")
+    return rows.with_columns(category_name=pl.coalesce("known_name", "category_name"))
+
+
+def _with_accounts(rows: pl.DataFrame, accounts: pl.DataFrame) -> pl.DataFrame:
+    """Add what is known of the category's account, and when a list of accounts was last imported."""
+    tax_code = c.tax_code_external_id.str.strip_chars(" ")
+    known = accounts.group_by(account_key=_lower("id")).agg(
+        account_archived=c.archived.any(ignore_nulls=True),
+        wanted_tax_code=pl.when(tax_code != "").then(tax_code).max(),
+        account_found=pl.lit(value=True),
+    )
+    rows = _joined(rows, known.filter(c.account_key.is_not_null()), "account_key")
+    is_listed = accounts["state"].null_count() < len(accounts) or accounts.is_empty()
+    last = accounts.filter(c.state == "IMPORTED").select(c.updated_at.cast(pl.String).str.head(10).max()).item()
+    return rows.with_columns(
+        known_since=pl.lit(last, pl.String),
+        none_imported=pl.lit(True if is_listed and last is None else None, pl.Boolean),
+    )
+
+
+def _with_history(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.DataFrame | None) -> pl.DataFrame:
+    """Add the state of an entry that was sent, or may have been, and what is different of one that was exported."""
+    sent = history.filter(c.state.is_in(MAYBE_SENT)).group_by(id=_lower("entry_id")).agg(sent_state=c.state.min())
+    rows = _joined(rows, sent.filter(c.id.is_not_null()), "id")
+    return _joined(rows, _changes(rows, history, categories), "id")
+
+
+def _changes(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.DataFrame | None) -> pl.DataFrame:
+    """Return the entries that were exported with other data: id, and changes (field, currency, before and after as lists).
+
+    A value that the journal did not keep, and a column that the entries lack, is not compared.
+    """
+    after = rows.filter(~c.is_copy & (c.sent_state == "ACCEPTED")).select(
+        "id", *_compared(rows, "split_line"), category_name="category_name"
+    )
+    renamed = history.filter(c.state == "ACCEPTED").with_columns(
+        id=_lower("entry_id"), day=c.date.cast(pl.Date, strict=False), category_key=_lower("category_id"),
+        split_line=c.split_line.cast(pl.Int64, strict=False).fill_null(0),
+    )  # fmt: skip
+    before = renamed.join(after, on="id", how="semi").select(
+        "id", *_compared(renamed, "split_line"), category_name="category_name"
+    )
+    facts = [name for name in (*COMPARED, "lines") if name == "lines" or COMPARED[name] in rows.columns]
+    pairs = before.join(after, on="id", suffix="_after")
+    differs = pl.any_horizontal(c(name).is_not_null() & c(name).ne_missing(c(f"{name}_after")) for name in facts)
+    suspects = pairs.filter(differs).select("id").unique()
+    if suspects.is_empty():
+        return pl.DataFrame(schema={"id": pl.String, "changes": _CHANGES})
+    names = {} if categories is None else dict(categories.select(_lower("id"), "name").iter_rows())
+    made = {
+        (side, entry): part
+        for side, frame in (("before", before), ("after", after))
+        for (entry,), part in frame.join(suspects, on="id", how="semi").partition_by("id", as_dict=True).items()
+    }
+    changes = []
+    for (entry,) in suspects.iter_rows():
+        old, new = made["before", entry], made["after", entry]
+        different = [
+            {
+                "field": name,
+                "currency": next(iter(old["currency"].drop_nulls()), None),
+                "before": _texts(old, name, names),
+                "after": _texts(new, name, names),
+            }
+            for name in facts
+            if old[name].drop_nulls().len()
+            and old[name].drop_nulls().sort().to_list() != new[name].drop_nulls().sort().to_list()
+        ]
+        if different:
+            changes.append({"id": entry, "changes": different})
+    return pl.DataFrame(changes, schema={"id": pl.String, "changes": _CHANGES})
+
+
+_CHANGES = pl.List(
+    pl.Struct({"field": pl.String, "currency": pl.String, "before": pl.List(pl.String), "after": pl.List(pl.String)})
+)
+
+
+def _compared(rows: pl.DataFrame, split_line: str) -> list[pl.Expr]:
+    """Return what is compared of a line as text: null where it is unknown."""
+
+    def text(name: str) -> pl.Expr:
+        if name not in rows.columns:
+            return pl.lit(None, pl.String)
+        column = c(name)
+        if name == "amount":
+            return _plain(column)
+        column = column.cast(pl.String).str.strip_chars(" ")
+        return pl.when(column != "").then(column)
+
+    columns = {fact: text(name) for fact, name in COMPARED.items()}
+    # Of a split entry: which amount has which category.
+    is_part = (c(split_line) > 0) & columns["category"].is_not_null()
+    columns["lines"] = pl.when(is_part).then(pl.format("{} {}", columns["amount"].fill_null(""), columns["category"]))
+    return [column.alias(fact) for fact, column in columns.items()]
+
+
+def _texts(lines: pl.DataFrame, fact: str, names: Mapping[str, str]) -> list[str]:
+    """Return the values of a fact as a person reads them, in the order in which they are compared."""
+    rows = (
+        lines.filter(c(fact).is_not_null())
+        .sort(fact)
+        .select(value=fact, amount="amount", category="category", category_name="category_name")
+        .iter_rows()
+    )
+    shown = []
+    for value, amount, category, own_name in rows:
+        name = own_name or names.get(category, category)
+        shown.append({"category": name, "lines": f"{amount} {name}"}.get(fact, value))
+    return shown
+
+
+def _with_party(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add who was paid: the supplier, or else the employee."""
+    parts = [name for name in ("supplier", "employee_id") if name in rows.columns]
+    if not parts:
+        return rows
+    filled = [pl.when(text != "").then(text) for text in (c(name).str.strip_chars() for name in parts)]
+    kind = pl.when(filled[0].is_not_null()).then(pl.lit("supplier" if parts[0] == "supplier" else "employee"))
+    return rows.with_columns(
+        party=pl.coalesce(filled).str.to_lowercase(), party_kind=kind.otherwise(pl.lit("employee"))
+    )
+
+
+_TWINS = ("company_id", "day", "currency", "party", "size")
+
+
+def _with_twins(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add the lines of other entries with the same company, day, currency, party and amount, or the opposite amount."""
+    if not {"day", "currency", "party", "amount"} <= {*rows.columns}:
+        return rows
+    sized = rows.filter((c.amount != 0) & ~c.is_copy & ~c.is_conflict).select(
+        "row", "line", *_TWINS[:-1], size=c.amount.abs(), is_plus=c.amount > 0,
+        # The lines of a split entry are one entry.
+        entry=pl.coalesce("id", c.row.cast(pl.String)),
+    )  # fmt: skip
+    sized = sized.drop_nulls(_TWINS).filter(pl.struct(_TWINS).hash().is_duplicated())
+    sized = sized.with_columns(group=pl.struct(_TWINS).rank("dense"))
+    entries = sized.group_by("group", "is_plus", "entry").agg(c.line.min()).sort("line", "entry")
+    groups = entries.group_by("group", "is_plus", maintain_order=True).agg(
+        count=pl.len(), first=pl.struct("entry", "line").head(NAMED + 1)
+    )
+    for name, side in (("same", c.is_plus), ("opposite", ~c.is_plus)):
+        of_row = sized.select("row", "group", "entry", is_plus=side).join(groups, on=["group", "is_plus"], how="inner")
+        own = (
+            of_row.select("group", "is_plus", "entry")
+            .join(entries, on=["group", "is_plus", "entry"], how="semi")
+            .unique()
+        )
+        others = of_row.explode("first").with_columns(
+            other=c.first.struct.field("entry"), other_line=c.first.struct.field("line")
+        )
+        lines = (
+            others.filter(c.other != c.entry)
+            .group_by("row", maintain_order=True)
+            .agg(c.other_line.head(NAMED).alias(f"{name}_lines"))
+        )
+        counts = of_row.join(own.with_columns(mine=pl.lit(1)), on=["group", "is_plus", "entry"], how="left").select(
+            "row", (pl.col("count") - c.mine.fill_null(0)).alias(f"{name}_count")
+        )
+        rows = _joined(_joined(rows, lines, "row"), counts, "row")
+    return rows
+
+
+def _with_usual(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add what is usual in a category and currency of a company."""
+    keys = ["company_id", "category_key", "currency"]
+    if not {*keys, "amount"} <= {*rows.columns}:
+        return rows
+    size = c.amount.cast(pl.Float64).abs().log()
+    counted = rows.lazy().filter(
+        (c.amount != 0) & ~c.is_copy & ~c.is_conflict & (c.category_key != "") & (c.currency != "")
+    )
+    usual = (
+        counted.group_by(keys)
+        .agg(
+            usual_entries=pl.len(),
+            usual_middle=size.median(),
+            spread=(size - size.median()).abs().median(),
+            units=c.units.first(),
+        )
+        .filter(c.usual_entries >= ENOUGH)
+        .with_columns(usual_reach=pl.max_horizontal(pl.lit(LEAST_REACH).log(), DEVIATIONS * TO_STANDARD * c.spread))
+        .with_columns(
+            usual_low=_rounded((c.usual_middle - c.usual_reach).exp()),
+            usual_high=_rounded((c.usual_middle + c.usual_reach).exp()),
+        )
+        .drop("units", "spread")
+        .collect()
+    )
+    return _joined(rows, usual, keys)
+
+
+def _rounded(value: pl.Expr) -> pl.Expr:
+    """Return amounts rounded to the decimals of their currency."""
+    cases = [pl.when(c.units == units).then(value.round(units)) for units in sorted({*MINOR_UNITS.values()})]
+    return pl.coalesce(*cases, value.round(2))
+
+
+def _with_sent_twins(rows: pl.DataFrame, history: pl.DataFrame) -> pl.DataFrame:
+    """Add the entry that was sent, or may have been, with the data of an entry, and that the file lacks."""
+    if not {"party", "day", "amount", "currency"} <= {*rows.columns}:
+        return rows
+    # A column that the entries lack is not compared.
+    party = c.supplier.str.strip_chars() if "supplier" in rows.columns else pl.lit(None, pl.String)
+    sent = history.filter(
+        c.state.is_in(MAYBE_SENT) & ~_lower("entry_id").is_in(rows["id"].drop_nulls().implode())
+    ).select(
+        "company_id", "currency", day=c.date.cast(pl.Date, strict=False),
+        party=pl.coalesce(pl.when(party != "").then(party), "employee_id").str.to_lowercase(), number=_plain(c.amount),
+        sent_party=pl.coalesce(party, "employee_id"), sent_period="period", sent_batch="batch_id",
+    ).with_columns(sent_day="day")  # fmt: skip
+    keys = ["company_id", "day", "currency", "party", "number"]
+    sent = (
+        sent.drop_nulls(keys)
+        .with_columns(c.sent_batch.fill_null(""))
+        .sort("sent_day", "sent_party", "sent_batch", "sent_period")
+        .unique(keys, keep="first", maintain_order=True)
+    )
+    if sent.is_empty():
+        columns = {name: pl.lit(None, kind) for name, kind in sent.schema.items() if name.startswith("sent_")}
+        return rows.with_columns(**columns)
+    sized = rows.filter((c.amount != 0) & ~c.is_copy & ~c.is_conflict).join(sent, on=keys[:-1], how="semi")
+    twins = sized.select("row", *keys[:-1], number=_plain(c.amount)).join(sent, on=keys, how="inner")
+    return _joined(rows, twins.select("row", "sent_day", "sent_party", "sent_period", "sent_batch"), "row")
+
+
+def _plain(amount: pl.Expr) -> pl.Expr:
+    """Return amounts as text without zeros behind the decimals, so that those of two scales are compared exactly."""
+    text = amount.cast(pl.String)
+    return (
+        pl.when(text.str.contains(".", literal=True))
+        .then(text.str.strip_chars_end("0").str.strip_chars_end("."))
+        .otherwise(text)
+    )
+
+
+def _lower(name: str) -> pl.Expr:
+    return c(name).str.to_lowercase()
+
+
+def _joined(rows: pl.DataFrame, other: pl.DataFrame, on: str | list[str]) -> pl.DataFrame:
+    """Return rows with the columns of another frame that has each key once."""
+    return rows.join(other, on=on, how="left", maintain_order="left", validate="m:1")
+
+
+def polars_of(table: pa.Table) -> pl.DataFrame:
+    """Return an Arrow table as a Polars frame; its values are not copied."""
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame

@@ -1,0 +1,378 @@
+"""Groups whose totals differ: explained where exactly one explanation is possible, and named where not.
+
+A cell is what is open on an account and on the day on which the style books: entries, and postings. Its difference is
+explained by one entry that is out of the sum, or in it twice, where no other entry and no set of others makes it; a later
+posting on the account that is exactly the difference settles it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from bktools.ledger.explanation import EARLIER, Explained
+from bktools.ledger.habits import CONTRA, COST
+from bktools.ledger.judgement import Judgement, nets_of
+from bktools.ledger.statuses import Reason, Status
+from bktools.ledger.steps import Grain, How
+from bktools.ledger.style import with_due
+from bktools.ledger.taxes import rounding
+
+# All sets of so many entries are tried; of more, pairs, and chance must be small.
+SEARCH = 12
+# In so many cells, by chance, a difference may equal an entry that has nothing to do with it.
+BY_CHANCE = 0.0005
+# Minor units of which amounts are multiples more often than by chance.
+ROUND = (1_000, 500, 100, 50, 10, 1)
+# Vouchers look like those of the style where so many of these have one contra account, or one first word.
+MOST_ALIKE = 0.9
+# More open entries are not judged one by one: such a ledger is another one.
+MOST_OPEN = 50_000
+
+
+@dataclass
+class Cell:
+    """What is open on an account and a day: entries with their amounts, the postings, and the difference."""
+
+    key: int | None
+    due: int
+    values: Mapping[int, int]
+    postings: Sequence[int]
+    total: int
+    # So much rounding leaves open.
+    slack: int
+    # Amounts that a difference may be for an entry elsewhere.
+    difference: int = 0
+    is_settled: bool = False
+
+    def __post_init__(self) -> None:
+        self.difference = self.total - sum(self.values.values())
+
+
+@dataclass
+class Open:
+    """The open entries and free postings, row by row, and the cells that are not settled."""
+
+    entries: dict[int, dict[str, Any]]
+    free: dict[int, dict[str, Any]]
+    # Postings of cells: no longer free, but what is out may be in one whose difference nothing explains.
+    in_cells: dict[int, dict[str, Any]] = field(default_factory=dict)
+    # Postings whose vouchers look like those of the style, or hold entries where these have no look.
+    of_style: set[int] = field(default_factory=set)
+    # Entries that no group of their account holds.
+    out: list[int] = field(default_factory=list)
+    cells: list[Cell] = field(default_factory=list)
+
+    def use(self, *postings: int) -> None:
+        """Take postings away from what is free."""
+        for posting in postings:
+            self.free.pop(posting, None)
+
+    def add_postings(self, cell: Cell) -> None:
+        """Take the postings of a cell from what is free."""
+        self.in_cells |= {posting: self.free[posting] for posting in cell.postings if posting in self.free}
+        self.use(*cell.postings)
+
+
+def open_of(judgement: Judgement) -> Open | None:
+    """Return what is open, None where it is too much to be judged one by one."""
+    state = judgement.state
+    entries = state.entries.filter(pl.Series(judgement.status[state.entries["e"].to_numpy()] == Status.OPEN))
+    if entries.height > MOST_OPEN:
+        return None
+    due = with_due(Explained(**{**vars(state), "entries": entries}), judgement.style)
+    taken = [*judgement.doubles, *judgement.reversals]
+    free = state.postings.filter(pl.col("role") == COST, ~pl.col("p").is_in(taken))
+    if free.height > MOST_OPEN:
+        # Only what may hold an open entry: on its account, with its amount, or in a voucher with entries.
+        amounts = pl.concat([entries["gross"], entries["net"].drop_nulls()]).unique().implode()
+        is_near = pl.col("key").is_in(entries["home"].unique().implode()) | pl.col("gross").is_in(amounts)
+        free = free.filter(is_near | pl.col("amount").is_in(amounts))
+    return Open(
+        {row["e"]: row for row in due.iter_rows(named=True)},
+        {row["p"]: row for row in free.select("p", "key", "account", "day", "month", "amount", "gross", "voucher", "is_used").iter_rows(named=True)},
+    )  # fmt: skip
+
+
+def judge_cells(judgement: Judgement, rest: Open) -> None:
+    """Judge the cells, and leave those with a difference that nothing explains yet in `rest`."""
+    rest.of_style = _of_style(judgement, rest)
+    if judgement.state.books.has_pooled_tax and not judgement.state.has_net:
+        _judge_pooled(judgement, rest)
+    groups, lines = defaultdict(list), defaultdict(list)
+    for entry, row in rest.entries.items():
+        if judgement.is_open(entry):
+            groups[row["home"], row["due"]].append(entry)
+    for posting, row in rest.free.items():
+        lines[row["key"], row["day"]].append(posting)
+    off = []
+    for place, entries in groups.items():
+        days = range(place[1], place[1] + judgement.style.lag + 1)
+        postings = [posting for day in days for posting in lines.get((place[0], day), ()) if posting in rest.free]
+        if judgement.style.grain is not Grain.ENTRY:
+            postings = [posting for posting in postings if posting in rest.of_style]
+        foreign = [entry for entry in entries if not rest.entries[entry]["is_home"]]
+        if foreign and judgement.style.grain is Grain.ENTRY:
+            judgement.undecided(foreign, Reason.OTHER_CURRENCY, postings)
+            entries = [entry for entry in entries if entry not in foreign]
+        elif foreign:
+            judgement.undecided(entries, Reason.OTHER_CURRENCY, postings)
+            rest.cells.append(Cell(place[0], place[1], {}, postings, 0, 0))
+            rest.add_postings(rest.cells[-1])
+            continue
+        if not postings or not entries:
+            rest.out += entries
+            continue
+        cell = _cell(judgement, rest, place, entries, postings)
+        if not cell.values:
+            judgement.undecided(entries, Reason.SUM_DIFFERS, postings)
+            rest.cells.append(cell)
+            if judgement.style.lag == 0:
+                rest.add_postings(cell)
+        else:
+            off.append(cell)
+            rest.add_postings(cell)
+    share = _share_off(judgement, len(off))
+    for cell in off:
+        _judge(judgement, rest, cell, share)
+
+
+def _of_style(judgement: Judgement, rest: Open) -> set[int]:
+    """Return the free postings of vouchers that look like those with entries, by their contra account and their first word.
+
+    Where these have no look, all free postings.
+    """
+    postings = judgement.state.books.postings
+    matched = postings["voucher"].gather(np.unique(judgement.posting[judgement.posting >= 0])).drop_nulls().unique()
+    first_word = pl.col("text").str.to_lowercase().str.extract(r"^(\p{L}+)")
+    forms = postings.filter(pl.col("voucher").is_not_null()).group_by("voucher").agg(
+        contra=pl.col("account").filter(pl.col("role") == CONTRA).min(), word=first_word.first()
+    )  # fmt: skip
+    own = forms.filter(pl.col("voucher").is_in(matched.implode()))
+    if not own.height:
+        return {*rest.free}
+    usual = [name for name in ("contra", "word") if _most_common(own[name]) >= MOST_ALIKE * own.height]
+    if not usual:
+        return {*rest.free}
+    like = forms.filter(pl.all_horizontal(pl.col(name) == own[name].mode()[0] for name in usual))
+    alike = {*like["voucher"].to_list()}
+    return {posting for posting, row in rest.free.items() if row["voucher"] in alike}
+
+
+def _most_common(values: pl.Series) -> int:
+    counts = values.drop_nulls().value_counts(sort=True)
+    return int(counts["count"][0]) if counts.height else 0
+
+
+def _share_off(judgement: Judgement, off: int) -> float:
+    """Return how many of all groups are off: where many are, some have several errors; where some were not sent, most have."""
+    if judgement.style.is_partial:
+        return float("inf")
+    groups = sum(group.members["gid"].n_unique() for group in judgement.state.groups)
+    return max(off, 1) / max(off + groups, 1)
+
+
+def _cell(
+    judgement: Judgement, rest: Open, place: tuple[int, int], entries: Sequence[int], postings: Sequence[int]
+) -> Cell:
+    """Return a cell of these postings; of the one among several days that one entry explains; without values where none does.
+
+    Amounts are gross where the ledger shows it, else net; a cell has no values where the net amounts are not known.
+    """
+    named = Cell(place[0], place[1], {}, postings, 0, 0)
+    if judgement.style.grain is Grain.ENTRY or len({rest.free[posting]["day"] for posting in postings}) == 1:
+        return _compared(rest, place, entries, postings) or named
+    share = len(postings) * _share_off(judgement, 1)
+    each = [cell for posting in postings if (cell := _compared(rest, place, entries, [posting])) is not None]
+    explained = [
+        cell for cell in each
+        if abs(cell.difference) <= cell.slack or sole(cell.values, cell.difference, cell.slack, share) is not None
+        or sole(cell.values, -cell.difference, cell.slack, share) is not None
+    ]  # fmt: skip
+    return explained[0] if len(explained) == 1 else named
+
+
+def _compared(rest: Open, place: tuple[int, int], entries: Sequence[int], postings: Sequence[int]) -> Cell | None:
+    is_gross = all(rest.free[posting]["gross"] is not None for posting in postings)
+    values = {entry: rest.entries[entry]["gross" if is_gross else "net"] for entry in entries}
+    if None in values.values():
+        return None
+    total = sum(rest.free[posting]["gross" if is_gross else "amount"] for posting in postings)
+    return Cell(place[0], place[1], values, postings, total, 0 if is_gross else _slack(len(entries)))
+
+
+def _slack(count: int) -> int:
+    return int(pl.select(rounding(pl.lit(count))).item())
+
+
+def _judge(judgement: Judgement, rest: Open, cell: Cell, share: float) -> None:
+    entries = list(cell.values)
+    later = _later(judgement, rest, cell)
+    if abs(cell.difference) <= cell.slack or later is not None:
+        judgement.whole(entries, cell.postings[0], How.DIFFERENCE)
+        if later is not None:
+            rest.use(later)
+            judgement.undone.add(later)
+        return
+    out = sole(cell.values, -cell.difference, cell.slack, share) if len(entries) > 1 else None
+    twice = sole(cell.values, cell.difference, cell.slack, share)
+    if out is not None and twice is None:
+        rest.out.append(out)
+        judgement.whole([entry for entry in entries if entry != out], cell.postings[0], How.DIFFERENCE)
+        return
+    rest.cells.append(cell)
+
+
+def _later(judgement: Judgement, rest: Open, cell: Cell) -> int | None:
+    """Return a posting, on that day or later, that takes the difference of a cell back, with its tax or without; the nearest."""
+    amounts = {-cell.difference, *nets_of(judgement, -cell.difference)}
+    fits = [
+        posting
+        for posting, row in rest.free.items()
+        if row["key"] == cell.key and row["day"] >= cell.due - EARLIER and amounts & {row["amount"], row["gross"]}
+    ]
+    return min(fits, key=lambda posting: rest.free[posting]["day"], default=None)
+
+
+def judge_doubles_in_sums(judgement: Judgement, rest: Open) -> None:
+    """Say of the cells that are left which entry they hold twice, or one entry with another amount; the others are not decided."""
+    share = _share_off(judgement, len(rest.cells))
+    for cell in rest.cells:
+        if cell.is_settled or not cell.values:
+            continue
+        entries = list(cell.values)
+        twice = sole(cell.values, cell.difference, cell.slack, share)
+        out = sole(cell.values, -cell.difference, cell.slack, share) if len(entries) > 1 else None
+        if twice is not None and out is None:
+            judgement.say(twice, Status.BOOKED_TWICE, How.DIFFERENCE, cell.postings[0])
+            judgement.whole([entry for entry in entries if entry != twice], cell.postings[0], How.DIFFERENCE)
+            cell.is_settled = True
+        elif _is_another_amount(judgement, rest, cell):
+            judgement.say(entries[0], Status.ANOTHER_AMOUNT, How.DIFFERENCE, cell.postings[0])
+            cell.is_settled = True
+        else:
+            judgement.undecided(entries, Reason.SUM_DIFFERS, cell.postings, cell.difference)
+
+
+def _is_another_amount(judgement: Judgement, rest: Open, cell: Cell) -> bool:
+    """Whether a cell is one entry and one posting on the same side, and no text and no other entry is against it."""
+    if not (len(cell.values) == len(cell.postings) == 1) or cell.total * sum(cell.values.values()) <= 0:
+        return False
+    (entry,), (posting,) = cell.values, cell.postings
+    said = judgement.state.texts.agree(entry, posting)
+    if judgement.style.grain is not Grain.ACCOUNT_DAY:
+        return bool(said)
+    # The sum may hold an entry that another account lacks, or another cell of the day.
+    others = [entry for entry in rest.out if judgement.is_open(entry) and rest.entries[entry]["due"] == cell.due]
+    off = [other for other in rest.cells if other is not cell and other.due == cell.due and not other.is_settled]
+    return said is not False and posting in rest.of_style and not others and not off
+
+
+def sole(values: Mapping[int, int], amount: int, slack: int, share: float) -> int | None:
+    """Return the one entry whose amount this is; None where another one or a set of others may be it, or chance.
+
+    `share` is how many groups are off: the more there are, the less a single entry is believed.
+    """
+    hits = [entry for entry, value in values.items() if abs(value - amount) <= slack]
+    if len(hits) != 1 or not amount:
+        return None
+    others = np.array([value for entry, value in values.items() if entry != hits[0]], dtype=np.int64)
+    if len(others) < SEARCH:
+        sums = np.zeros(1, np.int64)
+        for value in others:
+            sums = np.concatenate([sums, sums + value])
+        if (np.abs(sums[1:] - amount) <= slack).any():
+            return None
+    else:
+        pairs = others[:, None] + others[None, :]
+        np.fill_diagonal(pairs, 0)
+        if (np.abs(pairs - amount) <= slack).any():
+            return None
+    near = int(((np.abs(others) >= abs(amount) / 2) & (np.abs(others) <= 2 * abs(amount))).sum())
+    # Whole amounts are more frequent than others, as entries and as differences.
+    unit = next(unit for unit in ROUND if amount % unit == 0)
+    chance = (1 + near) * (2 * slack + 1) * unit / (1.5 * abs(amount)) * share if len(others) else 0.0
+    return hits[0] if chance <= BY_CHANCE else None
+
+
+# ---- vouchers whose tax is pooled, at rates that are not known
+
+
+def _judge_pooled(judgement: Judgement, rest: Open) -> None:
+    """Judge the whole cost side of vouchers, with tax, against the entries of the day, or of its supplier and day."""
+    lines = defaultdict(list)
+    for posting, row in rest.free.items():
+        if row["gross"] is None:
+            lines[row["voucher"]].append(posting)
+    if not lines:
+        return
+    postings = judgement.state.books.postings
+    sides = postings.filter(pl.col("voucher").is_in([*lines]), pl.col("role") != CONTRA).group_by(
+        "voucher", maintain_order=True
+    )
+    of_voucher = postings["voucher"]
+    matched: Counter[int] = Counter()
+    gross = dict(judgement.state.every_entry.select("e", "gross").iter_rows())
+    for entry in np.flatnonzero(judgement.posting >= 0):
+        matched[of_voucher[int(judgement.posting[entry])]] += gross.get(int(entry), 0)
+    days = Counter(rest.free[postings_[0]]["day"] for postings_ in lines.values())
+    for voucher, side, day in sides.agg(pl.sum("amount"), pl.min("day")).iter_rows():
+        own = [
+            entry
+            for entry, row in rest.entries.items()
+            if judgement.is_open(entry) and row["due"] == day
+            and (days[day] == 1 or _is_of_supplier(judgement, rest, entry, lines[voucher][0]))
+        ]  # fmt: skip
+        if own:
+            _judge_voucher(judgement, rest, own, lines[voucher], side - matched[voucher], day)
+
+
+def _is_of_supplier(judgement: Judgement, rest: Open, entry: int, posting: int) -> bool:
+    supplier = rest.entries[entry]["supplier"]
+    text = judgement.state.books.postings["text"][posting]
+    return bool(supplier and text and supplier.lower() in text.lower())
+
+
+def _judge_voucher(
+    judgement: Judgement, rest: Open, entries: Sequence[int], postings: Sequence[int], side: int, day: int
+) -> None:
+    foreign = [entry for entry in entries if not rest.entries[entry]["is_home"]]
+    cell = Cell(None, day, {entry: rest.entries[entry]["gross"] for entry in entries}, postings, side, 0)
+    accounts, on = (
+        {rest.entries[entry]["account"] for entry in entries},
+        {rest.free[posting]["account"] for posting in postings},
+    )
+    without_line = [entry for entry in entries if rest.entries[entry]["account"] not in on]
+    lacking, strange = accounts - on, on - accounts
+    share = _share_off(judgement, 1)
+    out = sole(cell.values, -cell.difference, 0, share) if not strange and len(entries) > 1 and not foreign else None
+    twice = sole(cell.values, cell.difference, 0, share) if not strange and not lacking and not foreign else None
+    if foreign:
+        judgement.undecided(entries, Reason.OTHER_CURRENCY, postings)
+        rest.cells.append(Cell(None, day, {}, postings, 0, 0))
+    elif cell.difference == 0 and not lacking and not strange:
+        judgement.whole(entries, postings[0], How.WHOLE_VOUCHER)
+    elif cell.difference == 0 and len(strange) == len(lacking) == len(without_line) == 1:
+        at = next(posting for posting in postings if rest.free[posting]["account"] in strange)
+        judgement.say(without_line[0], Status.ANOTHER_ACCOUNT, How.WHOLE_VOUCHER, at)
+        judgement.whole([entry for entry in entries if entry != without_line[0]], postings[0], How.WHOLE_VOUCHER)
+    elif out is not None and {*without_line} <= {out}:
+        rest.out.append(out)
+        judgement.whole([entry for entry in entries if entry != out], postings[0], How.WHOLE_VOUCHER)
+    elif twice is not None:
+        judgement.say(twice, Status.BOOKED_TWICE, How.WHOLE_VOUCHER, postings[0])
+        judgement.whole([entry for entry in entries if entry != twice], postings[0], How.WHOLE_VOUCHER)
+    else:
+        judgement.undecided(entries, Reason.SUM_DIFFERS, postings, cell.difference)
+        rest.cells.append(Cell(None, day, {}, postings, 0, 0))
+    rest.add_postings(cell)
+
+
+def excess(cells: Iterable[Cell]) -> list[Cell]:
+    """Return the cells whose difference nothing explains."""
+    return [cell for cell in cells if not cell.is_settled]

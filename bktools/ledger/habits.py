@@ -1,0 +1,172 @@
+"""The ledger's own habits, read from its vouchers: the side of its costs, its vouchers, and what its accounts are for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from bktools.ledger.sides import Sides
+
+COST, CONTRA, TAX = range(3)
+
+# Documents are vouchers where so many balance.
+BALANCED = 0.9
+# Without vouchers, running balances of zero end them, if each has fewer lines than this on average.
+MOST_LINES = 20
+# An account has a role in a ledger when it is in so many of the vouchers, or beside so much of the money.
+OFTEN = 0.1
+# How far an account leans to the side of the costs, or away from it.
+LEANS = 0.3
+# The largest tax beside a cost.
+LARGEST_TAX = 0.35
+# Amounts above this, in minor units, tell rates of tax apart.
+TELLING = 4_000
+THOUSANDTHS = 1_000
+
+
+@dataclass(frozen=True)
+class Books:
+    """The postings with what the vouchers say of them.
+
+    `amount` has the sign of the entries; `role` is one of COST, CONTRA, TAX; `is_used`: an entry has its account; `gross`
+    is the posting with its tax, `line_gross` all that its voucher has on its account with the tax: null where the tax is
+    that of several accounts; `is_plain`: there is no tax in its voucher.
+    """
+
+    postings: pl.DataFrame
+    sign: int
+    has_vouchers: bool
+    has_tax: bool
+    # Whether some vouchers have one tax for several accounts.
+    has_pooled_tax: bool
+    # Rates in thousandths that single costs show, without 0.
+    shown_rates: tuple[int, ...]
+
+
+def books_of(sides: Sides, *, sign: int | None = None) -> Books:
+    """Return the postings with their roles; `sign` is -1 for a ledger whose credits are costs, None to find it out."""
+    if sign is None:
+        sign = _sign(sides)
+    amount, own = pl.col("amount") * sign, pl.col("own") * sign
+    postings = _with_vouchers(sides.postings.with_columns(amount=amount, own=own))
+    is_used = pl.col("account").is_in(sides.entries["account"].unique().implode())
+    postings = postings.with_columns(is_used=is_used)
+    has_vouchers = postings["voucher"].null_count() < postings.height
+    contra, tax = _roles(postings) if has_vouchers else ([], [])
+    role = (
+        pl.when(pl.col("account").is_in(contra))
+        .then(CONTRA)
+        .when(pl.col("account").is_in(tax))
+        .then(TAX)
+        .otherwise(COST)
+    )
+    postings = postings.with_columns(role=role.cast(pl.Int8))
+    if not tax:
+        amount = pl.col("amount")
+        postings = postings.with_columns(
+            gross=amount, line_gross=pl.lit(None, pl.Int64), own_gross=pl.col("own"), is_plain=pl.lit(True)
+        )
+        return Books(postings, sign, has_vouchers, has_tax=False, has_pooled_tax=False, shown_rates=())
+    postings = _with_gross(postings)
+    is_pooled = bool(postings.filter(pl.col("is_used"))["gross"].null_count())
+    return Books(
+        postings, sign, has_vouchers, has_tax=True, has_pooled_tax=is_pooled, shown_rates=_shown_rates(postings)
+    )
+
+
+def _sign(sides: Sides) -> int:
+    """Return the side on which the ledger has most of the money of the entries' accounts."""
+    ours = sides.entries.filter("is_known").group_by("account").agg(ours=pl.sum("gross"))
+    both = ours.join(sides.postings.group_by("account").agg(theirs=pl.sum("amount")), on="account")
+    ours_, theirs = pl.col("ours"), pl.col("theirs")
+    weight = pl.min_horizontal(ours_.abs(), theirs.abs()).cast(pl.Float64)
+    return -1 if both.select((ours_.sign() * theirs.sign() * weight).sum()).item() < 0 else 1
+
+
+def _with_vouchers(postings: pl.DataFrame) -> pl.DataFrame:
+    """Number the vouchers: by their own name; else documents, where these balance; else lines up to a balance of zero."""
+    voucher = postings["voucher"]
+    if voucher.null_count() == postings.height and postings.height:
+        documents = postings.filter(pl.col("document").is_not_null()).group_by("document").agg(pl.sum("amount"))
+        if documents.height and (documents["amount"] == 0).mean() >= BALANCED:
+            voucher = postings["document"]
+        else:
+            is_end = postings["amount"].cum_sum() == 0
+            if is_end[-1] and MOST_LINES * is_end.sum() >= postings.height:
+                voucher = is_end.cum_sum().shift(1, fill_value=0).cast(pl.String)
+    return postings.with_columns(voucher=voucher.cast(pl.Categorical).to_physical().cast(pl.Int64))
+
+
+def _roles(postings: pl.DataFrame) -> tuple[list[int], list[int]]:
+    """Return the contra and the tax accounts, by their side beside the costs in vouchers.
+
+    A contra account leans to the other side, and is frequent or balances vouchers alone. A tax account is on the side of
+    the costs, small, and frequent or at one constant rate. An account of a wrong booking is neither.
+    """
+    costs = postings.filter("is_used", pl.col("voucher").is_not_null()).group_by("voucher").agg(cost=pl.sum("amount"))
+    costs = costs.filter(pl.col("cost") != 0)
+    others = postings.filter(~pl.col("is_used")).join(costs, on="voucher", how="semi")
+    if not others.height:
+        return [], []
+    other, cost = pl.col("other"), pl.col("cost")
+    beside = others.group_by("voucher", "account").agg(other=pl.sum("amount")).join(costs, on="voucher")
+    weight = pl.min_horizontal(other.abs(), cost.abs()).cast(pl.Float64)
+    rate = (other / cost * THOUSANDTHS).round()
+    beside = beside.with_columns(weight=weight, rate=rate)
+    fits = ((cost * pl.col("rate") / THOUSANDTHS - other).abs() <= 1) & (cost.abs() > TELLING)
+    money = costs["cost"].abs().cast(pl.Float64).sum()
+    constant = pl.col("rate").filter(fits)
+    accounts = beside.group_by("account").agg(
+        lean=(other.sign() * cost.sign() * pl.col("weight")).sum() / pl.col("weight").sum(),
+        count=pl.len(),
+        beside=cost.abs().cast(pl.Float64).sum(),
+        is_small=(other.abs() < LARGEST_TAX * cost.abs()).mean(),
+        is_all=(other.abs() >= 0.99 * cost.abs()).mean(),
+        same_rate=(constant == constant.mode().first()).sum(),
+    )
+    is_often = (pl.col("count") >= OFTEN * costs.height) | (pl.col("beside") >= OFTEN * 5 * money)
+    away = accounts.filter(pl.col("lean") < -LEANS)
+    contra = away.filter(is_often)["account"].to_list()
+    # A seldom account balances costs alone, and is no cost itself, as one of wrong bookings that were corrected is.
+    with_contra = postings.filter(pl.col("account").is_in(contra), pl.col("amount") < 0).select("voucher")
+    as_cost = postings.filter(pl.col("amount") > 0).join(with_contra, on="voucher", how="semi")["account"].unique()
+    seldom = away.filter(pl.col("is_all") > 0.5, ~pl.col("account").is_in(as_cost.implode()))  # noqa: PLR2004 - most
+    contra = [*{*contra, *seldom["account"].to_list()}]
+    is_constant = pl.col("same_rate") >= pl.max_horizontal(2, pl.col("count") / 2)
+    tax = accounts.filter(pl.col("lean") > LEANS, pl.col("is_small") > 0.7, is_often | is_constant)  # noqa: PLR2004
+    return contra, tax["account"].to_list()
+
+
+def _with_gross(postings: pl.DataFrame) -> pl.DataFrame:
+    """Add to each posting its gross amount, and that of its voucher's line; null where the tax is that of several accounts."""
+    amount, own, is_cost = pl.col("amount"), pl.col("own"), pl.col("role") == COST
+    vouchers = (
+        postings.filter(pl.col("voucher").is_not_null(), pl.col("role") != CONTRA)
+        .group_by("voucher")
+        .agg(
+            lines=is_cost.sum(),
+            accounts=pl.col("account").filter(is_cost).n_unique(),
+            side=pl.sum("amount"),
+            own_side=pl.when(own.is_not_null().all()).then(pl.sum("own")),
+            taxes=amount.filter(~is_cost).sum(),
+        )
+    )
+    is_plain = pl.col("taxes").fill_null(0) == 0
+    return postings.join(vouchers, on="voucher", how="left", maintain_order="left").with_columns(
+        gross=pl.when(is_plain | ~is_cost).then(amount).when(pl.col("lines") == 1).then(pl.col("side")),
+        own_gross=pl.when(is_plain | ~is_cost).then(own).when(pl.col("lines") == 1).then(pl.col("own_side")),
+        line_gross=pl.when(is_cost & ~is_plain & (pl.col("accounts") == 1)).then(pl.col("side")),
+        is_plain=is_plain,
+    )
+
+
+def _shown_rates(postings: pl.DataFrame) -> tuple[int, ...]:
+    """Return the rates that single costs with their tax show, where several do."""
+    amount, gross, rate = pl.col("amount"), pl.col("gross"), pl.col("rate")
+    alone = postings.filter("is_used", ~pl.col("is_plain"), gross.is_not_null(), amount.abs() > TELLING)
+    rates = alone.select("amount", "gross", rate=((gross / amount - 1) * THOUSANDTHS).round().cast(pl.Int64))
+    meets = ((amount * (THOUSANDTHS + rate) / THOUSANDTHS).round() - gross).abs() <= 1
+    counts = rates.filter(rate.is_between(1, LARGEST_TAX * THOUSANDTHS), meets)["rate"].value_counts()
+    often = counts.filter(pl.col("count") >= max(2, 0.02 * alone.height))
+    return tuple(sorted(often["rate"].to_list()))

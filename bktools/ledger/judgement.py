@@ -1,0 +1,139 @@
+"""The judgement of what totals do not explain: each entry by the one explanation that is possible, or not decided."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from bktools.ledger.explanation import Explained
+from bktools.ledger.habits import THOUSANDTHS
+from bktools.ledger.statuses import Reason, Status
+from bktools.ledger.steps import How
+from bktools.ledger.style import Style
+
+# Entries whose postings agree.
+THERE = (Status.BOOKED, Status.IN_A_SUM, Status.ANOTHER_DATE)
+
+
+@dataclass(frozen=True)
+class Note:
+    """Why an entry has its status: postings to look at, and the difference of its group in minor units."""
+
+    reason: Reason
+    postings: tuple[int, ...] = ()
+    difference: int | None = None
+
+
+@dataclass
+class Judgement:
+    """What is known so far of each entry, by its row, and which postings are still free."""
+
+    state: Explained
+    style: Style
+    # By entry: status, how, the grain of its sum, the row of the posting or -1.
+    status: np.ndarray
+    how: np.ndarray
+    grain: np.ndarray
+    posting: np.ndarray
+    notes: dict[int, Note] = field(default_factory=dict)
+    # Postings that are the second one of an entry, or take one back: row to entry.
+    doubles: dict[int, int] = field(default_factory=dict)
+    reversals: dict[int, int] = field(default_factory=dict)
+    # Postings that undo one another.
+    undone: set[int] = field(default_factory=set)
+    # Entries in a sum that is explained but for one entry, by the posting of the sum.
+    in_sums: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+
+    def say(
+        self, entry: int, status: Status, how: How | None = None, posting: int = -1, note: Note | None = None
+    ) -> None:
+        """Give an entry its status."""
+        self.status[entry] = status
+        if how is not None:
+            self.how[entry] = how
+        if posting >= 0:
+            self.posting[entry] = posting
+        if note is not None:
+            self.notes[entry] = note
+
+    def undecided(
+        self, entries: Iterable[int], reason: Reason, postings: Sequence[int] = (), difference: int | None = None
+    ) -> None:
+        """Say of entries that they are not decided, and where to look."""
+        note = Note(reason, tuple(postings), difference)
+        for entry in entries:
+            self.say(entry, Status.NOT_DECIDED, note=note)
+
+    def whole(self, entries: Iterable[int], posting: int, how: How) -> None:
+        """Say of entries that a sum holds them."""
+        for entry in entries:
+            self.say(entry, Status.IN_A_SUM, how, posting)
+
+    def is_there(self, entry: int) -> bool:
+        return bool(self.status[entry] in THERE)
+
+    def is_open(self, entry: int) -> bool:
+        return bool(self.status[entry] == Status.OPEN)
+
+
+def begun(state: Explained, style: Style, count: int) -> Judgement:
+    """Return the judgement of the entries that totals explain."""
+    status, how, grain = np.zeros(count, np.int8), np.full(count, -1, np.int8), np.full(count, style.grain, np.int8)
+    posting = np.full(count, -1, np.int64)
+    days = state.books.postings["day"].to_numpy()
+    day = np.zeros(count, np.int64)
+    day[state.every_entry["e"].to_numpy()] = state.every_entry["day"].to_numpy()
+    for group in state.groups:
+        first = group.lines.group_by("gid").agg(pl.min("p"))
+        members = group.members.join(first, on="gid", maintain_order="left").with_columns(count=pl.len().over("gid"))
+        entries, at = members["e"].to_numpy(), members["p"].to_numpy()
+        is_sum = members["count"].to_numpy() > 1
+        if style.grain.is_long:
+            # A sum of one entry has the day of sums.
+            is_sum = is_sum | (group.grain is style.grain) | (group.how is How.SOME_DAYS_LATER)
+        alone = np.where(days[at] == day[entries], Status.BOOKED, Status.ANOTHER_DATE)
+        if group.how is How.ENTRY_ID:
+            alone = _named(state, entries, at, alone)
+            is_sum[:] = False
+        status[entries] = np.where(is_sum, Status.IN_A_SUM, alone)
+        how[entries], grain[entries], posting[entries] = group.how, group.grain, at
+    return Judgement(state, style, status, how, grain, posting)
+
+
+def _named(state: Explained, entries: np.ndarray, at: np.ndarray, same: np.ndarray) -> np.ndarray:
+    """Return the statuses of entries whose posting names them: `same` where account and amount agree."""
+    ours = pl.DataFrame({"e": entries}).join(state.every_entry, on="e", how="left", maintain_order="left")
+    theirs = state.books.postings.select("account", "key", "amount", "gross")[at]
+    is_home = ours["key"] == theirs["key"]
+    is_amount = (
+        (ours["gross"] == theirs["gross"]) | (ours["gross"] == theirs["amount"]) | (ours["net"] == theirs["amount"])
+    )
+    other = np.where((ours["account"] != theirs["account"]).to_numpy(), Status.ANOTHER_ACCOUNT, same)
+    # Amounts of another currency are not compared.
+    is_other = ~is_amount.fill_null(value=False) & (is_home | (ours["account"] != theirs["account"]) & ours["is_home"])
+    return np.where(is_other.to_numpy(), Status.ANOTHER_AMOUNT, other)
+
+
+def known(judgement: Judgement) -> float:
+    """Return the share of entries that are shown to be there, or of their money."""
+    home = judgement.state.every_entry.filter("is_home")
+    is_there = np.isin(judgement.status[home["e"].to_numpy()], THERE)
+    return max(judgement.style.known, float(is_there.mean()) if len(is_there) else 0.0)
+
+
+def amounts_of(judgement: Judgement, row: Mapping[str, Any]) -> set[int]:
+    """Return the amounts that an entry may have in the ledger: gross, and net by each rate."""
+    gross, net = row["gross"], row["net"]
+    return {gross, net} if net is not None else {gross, *nets_of(judgement, gross)}
+
+
+def nets_of(judgement: Judgement, gross: int) -> list[int]:
+    """Return a gross amount without its tax, by each rate."""
+    divisors = [THOUSANDTHS + rate for rate in judgement.state.rates]
+    sign = 1 if gross > 0 else -1
+    return [sign * ((abs(gross) * 2 * THOUSANDTHS + divisor) // (2 * divisor)) for divisor in divisors]

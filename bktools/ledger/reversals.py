@@ -1,0 +1,156 @@
+"""Net multiplicity: how often an account holds an amount after its opposites.
+
+Free postings that undo one another go. A free posting like one that is matched makes its entry booked twice, an opposite
+one makes it reversed; where several equal entries come into question, texts decide or nothing is decided.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from bktools.ledger.explanation import EARLIER, LATER, Explained, without
+from bktools.ledger.habits import COST
+from bktools.ledger.judgement import Judgement, Note, amounts_of
+from bktools.ledger.statuses import Reason, Status
+
+# A posting equal to an entry of a sum is its double only where chance is smaller than this.
+BY_CHANCE = 0.002
+# More cases are not judged one by one.
+MOST_CASES = 50_000
+
+
+def without_undone(state: Explained) -> tuple[Explained, set[int]]:
+    """Return the explanation without free postings on one account that undo one another, and these postings."""
+    free = state.postings.filter(pl.col("role") == COST).select("p", "key", "amount", "day")
+    both = free.filter((pl.col("amount") < 0).any().over("key")) if free.height else free
+    if not both.height:
+        return state, set()
+    ranked = both.sort("day", "p").with_columns(rank=pl.int_range(pl.len()).over("key", "amount"))
+    opposite = ranked.with_columns(amount=-pl.col("amount")).select("key", "amount", "rank", q="p")
+    positive = ranked.filter(pl.col("amount") > 0)
+    pairs = positive.join(opposite, on=["key", "amount", "rank"])
+    undone = {*pairs["p"].to_list(), *pairs["q"].to_list()}
+    # Where one side has more, texts say which of them are undone.
+    several = positive.join(opposite.select("key", "amount").unique(), on=["key", "amount"], how="semi")
+    sizes = (
+        several.group_by("key", "amount")
+        .agg(ours=pl.col("p").unique())
+        .join(opposite.group_by("key", "amount").agg(theirs=pl.col("q").unique()), on=["key", "amount"])
+    )
+    for ours, theirs in sizes.select("ours", "theirs").iter_rows():
+        if len(ours) != len(theirs):
+            undone -= {*ours, *theirs}
+            undone |= _alike(state, ours, theirs)
+    return replace(state, postings=without(state.postings, "p", pl.Series([*undone], dtype=pl.Int64))), undone
+
+
+def _alike(state: Explained, ours: list[int], theirs: list[int]) -> set[int]:
+    """Return the postings of both sides that undo one another, as many as the shorter side has: those with most words alike."""
+    words = state.texts.posting_words
+    pairs = sorted((-len(words(one) & words(other)), abs(one - other), one, other) for one in ours for other in theirs)
+    taken: set[int] = set()
+    for *_, one, other in pairs:
+        if not taken & {one, other}:
+            taken |= {one, other}
+    return taken
+
+
+def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) -> None:
+    """Say which of the matched entries are booked twice or reversed, by the postings that are free; with those of sums or not."""
+    free = free.select("p", "key", "amount", "gross", when="day")
+    matched = _matched(judgement)
+    matched = matched if in_sums else matched.filter("is_alone")
+    if not (free.height and matched.height):
+        return
+    # What an open entry may need is left to it.
+    entries = judgement.state.entries
+    wanted = entries.filter(pl.Series(judgement.status[entries["e"].to_numpy()] == Status.OPEN))
+    needs = {
+        (row["home"], amount)
+        for row in wanted.head(MOST_CASES).iter_rows(named=True)
+        for amount in amounts_of(judgement, row)
+    }
+    needed = pl.DataFrame([*needs], {"key": pl.Int64, "needed": pl.Int64}, orient="row")
+    for amount in ("gross", "amount"):
+        free = free.join(needed, left_on=["key", amount], right_on=["key", "needed"], how="anti")
+    for sign in (1, -1):
+        # A sum may be dated on the last day of the month.
+        since = pl.when("is_alone").then("at").otherwise("day").alias("at")
+        left = free.filter(~pl.col("p").is_in([*judgement.doubles, *judgement.reversals]))
+        found = pl.concat(
+            [
+                matched.select("e", "key", "is_alone", since, total=pl.col(ours) * sign).drop_nulls().join(
+                    left.select("key", "p", "when", total=theirs).drop_nulls(), on=["key", "total"]
+                )
+                for ours, theirs in (("gross", "gross"), ("net", "amount"), ("own_amount", "amount"))
+            ]
+        ).unique(["e", "p"], maintain_order=True)  # fmt: skip
+        later = pl.col("when") - pl.col("at")
+        found = found.filter(later.is_between(-max(EARLIER, judgement.style.lag), 2 * LATER)).head(MOST_CASES)
+        cases = defaultdict(list)
+        for entry, posting, delay, is_alone in found.select("e", "p", later.abs(), "is_alone").iter_rows():
+            cases[posting].append((entry, delay, is_alone))
+        for posting, candidates in cases.items():
+            _judge(judgement, posting, candidates, sign)
+
+
+def _matched(judgement: Judgement) -> pl.DataFrame:
+    """Return the entries that are there, with the amount and day of their posting."""
+    home = judgement.state.every_entry.filter("is_home")
+    numbers = home["e"].to_numpy()
+    at = judgement.posting[numbers]
+    is_there = np.isin(judgement.status[numbers], (Status.BOOKED, Status.IN_A_SUM, Status.ANOTHER_DATE)) & (at >= 0)
+    entries = home.filter(pl.Series(is_there)).with_columns(posting=pl.Series(at[is_there]))
+    is_alone = judgement.status[entries["e"].to_numpy()] != Status.IN_A_SUM
+    postings = judgement.state.books.postings.select(posting="p", own_amount="amount", at="day")
+    joined = entries.with_columns(is_alone=pl.Series(is_alone)).join(postings, on="posting", maintain_order="left")
+    # The posting of a sum is that of no single entry.
+    return joined.with_columns(own_amount=pl.when("is_alone").then("own_amount"))
+
+
+def _judge(judgement: Judgement, posting: int, candidates: list[tuple[int, int, bool]], sign: int) -> None:
+    """Say of the candidates of a free posting which one it doubles or takes back."""
+    agree = judgement.state.texts.agree
+    open_to = [
+        case
+        for case in candidates
+        if judgement.status[case[0]] in (Status.BOOKED, Status.IN_A_SUM, Status.ANOTHER_DATE)
+    ]
+    said = {case[0]: agree(case[0], posting) for case in open_to}
+    alike = [case for case in open_to if said[case[0]]]
+    if not alike:
+        # A text of another matter is no double; a reversal may have any text.
+        alike = [case for case in open_to if (sign < 0 and case[2]) or said[case[0]] is None]
+    if not alike:
+        return
+    # Of equal candidates those alone, then the nearest.
+    best = min((not is_alone, delay) for _, delay, is_alone in alike)
+    nearest = [entry for entry, delay, is_alone in alike if (not is_alone, delay) == best]
+    is_told = bool(said[nearest[0]])
+    name = Status.BOOKED_TWICE if sign > 0 else Status.REVERSED
+    place = (judgement.doubles, judgement.reversals)[sign < 0]
+    if sign > 0 and not is_told:
+        if _is_told_by_amount(judgement, nearest[0], posting):
+            judgement.undecided(nearest, Reason.EQUAL_POSTING, (posting,))
+            place[posting] = nearest[0]
+        return
+    if len(nearest) > 1 and not is_told:
+        everyone = [entry for entry, *_ in alike]
+        judgement.undecided(everyone, Reason.SEVERAL_FIT, (posting,))
+    else:
+        judgement.say(nearest[0], name, note=Note(Reason.NONE, (posting,)))
+    place[posting] = nearest[0]
+
+
+def _is_told_by_amount(judgement: Judgement, entry: int, posting: int) -> bool:
+    """Whether a posting with the amount of an entry is hardly there by chance: near it in time."""
+    days = judgement.state.books.postings["day"]
+    own = int(judgement.posting[entry])
+    return (
+        abs(int(days[posting]) - int(days[own])) <= max(EARLIER, judgement.style.lag)
+        or judgement.status[entry] == Status.IN_A_SUM
+    )

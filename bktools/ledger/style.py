@@ -1,0 +1,108 @@
+"""The booking style that the explained part of a ledger shows: what has one posting, how late it is, and how much is known."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import polars as pl
+
+from bktools.ledger.explanation import KNOWN, Explained
+from bktools.ledger.habits import COST
+from bktools.ledger.steps import Grain, How
+
+# A grain is the style when it has so many of the explained entries in sums.
+SHARE = 0.1
+# What is matched so has the day of its group.
+OF_A_GROUP = (How.SUM, How.WHOLE_VOUCHER, How.EXACTLY, How.DOCUMENT_NUMBER, How.EXCHANGED)
+# The usual delay is that of so many entries.
+USUAL = 0.95
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a ledger books entries.
+
+    Parameters
+    ----------
+    grain : Grain
+        What has one posting.
+    lag : int
+        The most days from an entry to its posting, of nearly all; 0 where sums have a day of their own.
+    shift : int
+        The days from the last entry of a sum to its posting, where most sums have the same.
+    known : float
+        The share of the entries, or of their money, that the style explains.
+    """
+
+    grain: Grain
+    lag: int
+    shift: int
+    known: float
+    # Whether many entries are expected not to be there, because they were not sent.
+    is_partial: bool = False
+
+    @property
+    def is_known(self) -> bool:
+        return self.known >= KNOWN
+
+
+def style_of(state: Explained, grain: Grain | None = None) -> Style:
+    """Return the style; `grain` where a person says it."""
+    entries = state.every_entry.select("e", "day")
+    postings = state.books.postings.select("p", when="day")
+    sums: Counter[Grain] = Counter()
+    explained = 0
+    lags = {True: pl.Series([], dtype=pl.Int64), False: pl.Series([], dtype=pl.Int64)}
+    for group in state.groups:
+        sizes = group.members.group_by("gid").agg(count=pl.len(), e=pl.first("e"))
+        explained += group.members.height
+        whole = sizes.filter(pl.col("count") > 1)
+        if group.how is not How.ENTRY_ID:
+            sums[group.grain] += int(whole["count"].sum())
+        days = group.members.join(entries, on="e").group_by("gid").agg(pl.max("day"), count=pl.len())
+        days = days.join(group.lines.join(postings, on="p").group_by("gid").agg(pl.min("when")), on="gid")
+        for is_sum in lags:
+            own = days.filter((pl.col("count") > 1) == is_sum).select(pl.col("when") - pl.col("day"))["when"]
+            lags[is_sum] = lags[is_sum].append(own)
+    if grain is None:
+        best, count = sums.most_common(1)[0] if sums else (Grain.ENTRY, 0)
+        grain = best if count >= max(2, SHARE * explained) else Grain.ENTRY
+    shift = 0 if grain is Grain.ENTRY else _usual(lags[True])
+    own = lags[False] if grain is Grain.ENTRY else lags[True]
+    lag = 0 if grain.is_long or shift or not len(own) else int(own.quantile(USUAL) or 0)
+    return Style(grain, max(0, lag), shift, state.share)
+
+
+def _usual(lags: pl.Series) -> int:
+    """Return the delay of most sums, 0 where they differ."""
+    counts = lags.value_counts(sort=True)
+    if not counts.height or counts["count"][0] < KNOWN * len(lags):
+        return 0
+    return int(counts[lags.name][0])
+
+
+def with_due(state: Explained, style: Style) -> pl.DataFrame:
+    """Return the open entries with `due`, the day on which their group is booked: that of its other accounts, else by habit."""
+    last = pl.col("day").max().over(style.grain.group) if style.grain.is_long else pl.col("day")
+    due = state.every_entry.select("e", due=last + style.shift)
+    entries = state.entries.join(due, on="e", how="left", maintain_order="left")
+    if style.grain is Grain.ENTRY or not (style.grain.is_long or (style.lag and _accounts_of_vouchers(state) > 1)):
+        return entries
+    group = list(style.grain.group)
+    members = [
+        one.members.join(one.lines.group_by("gid").agg(pl.min("p")), on="gid").select("e", "p")
+        for one in state.groups if one.how in OF_A_GROUP
+    ]  # fmt: skip
+    booked = pl.concat([pl.DataFrame(schema={"e": pl.Int64, "p": pl.Int64}), *members])
+    booked = booked.join(state.every_entry.select("e", *group), on="e")
+    booked = booked.join(state.books.postings.select("p", when="day"), on="p")
+    days = booked.group_by(group).agg(when=pl.col("when").mode().min())
+    entries = entries.join(days, on=group, how="left", maintain_order="left")
+    return entries.with_columns(due=pl.coalesce("when", "due", "day")).drop("when")
+
+
+def _accounts_of_vouchers(state: Explained) -> float:
+    """Return how many accounts of entries the vouchers have in the middle."""
+    used = state.books.postings.filter("is_used", pl.col("role") == COST, pl.col("voucher").is_not_null())
+    return float(used.group_by("voucher").agg(pl.n_unique("account"))["account"].median() or 0)  # type: ignore[arg-type]

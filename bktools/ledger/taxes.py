@@ -1,0 +1,100 @@
+"""Rates of tax that totals of the ledger show, and the net amount of each entry by them."""
+
+from __future__ import annotations
+
+import itertools
+
+import polars as pl
+
+from bktools.ledger.habits import COST, TELLING, THOUSANDTHS, Books
+
+LARGEST = 350
+# A rate counts when so many totals meet it by chance less often than this, and it has this share of the votes.
+BY_CHANCE = 0.01
+SHARE = 0.02
+# Up to so many pairs of groups and postings are compared one by one, from some days before a group to some weeks after it.
+MOST_PAIRS = 20_000_000
+EARLIER, LATER = 3, 45
+# A kind of entries has a rate when so many of its totals have.
+MOST = 0.8
+# A few votes of a narrow kind say less than several of a wider one.
+SEVERAL = 3
+
+
+def with_net(entries: pl.DataFrame, books: Books) -> tuple[pl.DataFrame, tuple[int, ...]]:
+    """Return the entries with their net amount, null where it is not known, and the rates in thousandths, without 0.
+
+    Nets are needed where the ledger pools the tax of several accounts. A total of one kind of entries (account and tax
+    code), of a day or a month, votes for the rate at which it meets the ledger's total to the cent.
+    """
+    without = entries.with_columns(net=pl.lit(None, pl.Int64))
+    if books.has_vouchers and not books.has_pooled_tax:
+        return without, books.shown_rates
+    votes = _votes(entries, books.postings.filter(pl.col("role") == COST))
+    rates = _accepted(votes)
+    if not any(rates):
+        return without, books.shown_rates
+    votes = votes.filter(pl.col("rate").is_in(rates))
+    rated = entries.with_columns(rate=pl.lit(None, pl.Int64))
+    has_codes = entries["tax_code"].null_count() < entries.height
+    # Entries without a code are a kind of their own where others have one.
+    kinds = (["key", "tax_code"], ["tax_code"]) if has_codes else (["key"], ["tax_code"])
+    for least, kind in itertools.product((SEVERAL, 1), kinds):
+        counts = votes.group_by(*kind, "rate").len().sort("len", descending=True)
+        best = counts.group_by(kind, maintain_order=True).agg(
+            best=pl.first("rate"), top=pl.first("len"), every=pl.sum("len")
+        )
+        best = best.filter(pl.col("top") >= MOST * pl.col("every"), pl.col("top") >= least).select(*kind, "best")
+        rated = rated.join(best, on=kind, how="left", nulls_equal=True, maintain_order="left")
+        rated = rated.with_columns(rate=pl.coalesce("rate", "best")).drop("best")
+    return rated.with_columns(net=net_of("rate")).drop("rate"), tuple(sorted({*rates, *books.shown_rates} - {0}))
+
+
+def net_of(rate: str | int) -> pl.Expr:
+    """Return the gross amount without its tax, rounded half away from zero."""
+    gross, divisor = pl.col("gross"), THOUSANDTHS + (pl.col(rate) if isinstance(rate, str) else pl.lit(rate))
+    return gross.sign() * ((gross.abs() * 2 * THOUSANDTHS + divisor) // (2 * divisor))
+
+
+def rounding(count: pl.Expr) -> pl.Expr:
+    """Return how far the net of a sum may be from the sum of so many nets, in minor units: four standard deviations."""
+    return pl.min_horizontal(count // 2, (1.2 * count.sqrt()).ceil()).cast(pl.Int64)
+
+
+def _votes(entries: pl.DataFrame, postings: pl.DataFrame) -> pl.DataFrame:
+    """Return the totals that meet one rate, in thousandths, to the cent: key, tax_code, ours, theirs, slack, rate.
+
+    Days and months are compared with the total of the postings, batches and months also with each posting, because the
+    account may have others.
+    """
+    entries = entries.filter("is_known", "is_home")
+    columns = ["key", "tax_code", "ours", "theirs", "slack"]
+    totals = []
+    for key in (["key", "day"], ["key", "month"], ["key", "batch"]):
+        ours = entries.filter(pl.col(key[1]).is_not_null()).group_by(key).agg(
+            ours=pl.sum("gross"), slack=rounding(pl.len()), tax_code=pl.first("tax_code"),
+            kinds=pl.n_unique("tax_code"), first=pl.min("day"), last=pl.max("day"),
+        )  # fmt: skip
+        ours = ours.filter(pl.col("kinds") == 1)
+        if key[1] != "batch":
+            totals.append(ours.join(postings.group_by(key).agg(theirs=pl.sum("amount")), on=key).select(columns))
+        if key[1] != "day" and ours.height * postings.height <= MOST_PAIRS:
+            each = ours.join(postings.select("key", theirs="amount", when="day"), on="key")
+            is_near = (pl.col("when") >= pl.col("first") - EARLIER) & (pl.col("when") <= pl.col("last") + LATER)
+            totals.append(each.filter(is_near).select(columns))
+    ours_, theirs_, slack, rate = (pl.col(name) for name in ("ours", "theirs", "slack", "rate"))
+    votes = pl.concat(totals).unique().filter(theirs_ != 0)
+    votes = votes.with_columns(rate=((ours_ / theirs_ - 1) * THOUSANDTHS).round().cast(pl.Int64))
+    meets = ((ours_ * THOUSANDTHS / (THOUSANDTHS + rate)).round() - theirs_).abs() <= slack
+    return votes.filter(rate.is_between(0, LARGEST), meets, theirs_.abs() > TELLING * (slack + 1))
+
+
+def _accepted(votes: pl.DataFrame) -> list[int]:
+    """Return the rates that so many totals would hardly meet by chance; whole percents are fewer than tenths of one."""
+    rate, theirs, slack = pl.col("rate"), pl.col("theirs").abs(), pl.col("slack")
+    width = pl.when(rate % 10 == 0).then(10).when(rate % 5 == 0).then(5).otherwise(1)
+    chance = (2 * slack + 1) / (theirs * width / THOUSANDTHS)
+    rates = votes.group_by("rate").agg(count=pl.len(), chance=chance.log().sum())
+    is_no_chance = (pl.col("count") > 1) & (pl.col("chance").exp() * votes.height < BY_CHANCE)
+    often = pl.col("count") >= SHARE * votes.height
+    return rates.filter((rate == 0) | is_no_chance, often)["rate"].to_list()

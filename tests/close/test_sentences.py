@@ -1,0 +1,40 @@
+"""Every code of a close has its words, in each language."""
+
+from __future__ import annotations
+
+import pytest
+
+from bktools.close.actions import MAPPINGS, OF_A_CATEGORY, OF_ACCOUNT_OUTCOMES, OF_JOB_OUTCOMES, UNKNOWN
+from bktools.close.changes import CATEGORIES, EMPLOYEES, HELD_BACK, SUMS
+from bktools.close.entries import FATES, OF_REASON
+from bktools.reports.folder import TABLES
+from bktools.reports.workbook import AFTER_AMOUNTS, BEFORE_AMOUNTS
+from bktools.submit.outcomes import MEANINGS
+from bktools.wording import LANGUAGES, words
+
+STEPS = {
+    *MAPPINGS, *OF_A_CATEGORY, UNKNOWN, *OF_JOB_OUTCOMES.values(), *(code for code, _ in OF_ACCOUNT_OUTCOMES.values()),
+    "in_doubt", "planned_accounts", "update_account",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    ("form", "codes"),
+    [
+        ("fate.{}.name", {*FATES, "all"}),
+        ("entry.{}.name", {*OF_REASON}),
+        ("step.{}.name", STEPS),
+        ("outcome.{}.name", {outcome.lower() for outcome in MEANINGS}),
+        ("change.{}.name", {*SUMS, HELD_BACK, *CATEGORIES.values(), *EMPLOYEES.values()}),
+        ("report.readme.{}", {name.replace(".", "_") for name in TABLES}),
+        ("report.column.{}", {*BEFORE_AMOUNTS, *AFTER_AMOUNTS}),
+    ],
+    ids=["fates", "reasons", "steps", "outcomes", "changes", "files", "columns"],
+)
+def test_every_code_has_words(language: str, form: str, codes: set[str]):
+    """Each fate, reason, step, outcome, change, file and column has its words; no step has words and no use."""
+    there = words(language).texts
+    assert {code for code in codes if form.format(code) not in there} == set()
+    if codes is STEPS:
+        assert {key.split(".")[1] for key in there if key.startswith("step.")} == STEPS

@@ -1,0 +1,69 @@
+"""Counts what a verdict says of a world whose truth is known: written apart from the product, by its statuses alone."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+THERE = {"booked", "in_a_sum", "another_date"}
+OPEN = {"not_decided", "not_comparable"}
+EXACT = {
+    "omitted": {"missing"}, "twice": {"booked_twice"}, "wrong account": {"another_account"},
+    "wrong amount": {"another_amount"}, "reversed": {"reversed"}, "rebooked": THERE,
+}  # fmt: skip
+# Equal entries on one account are interchangeable: what was planted in one may be said of another.
+
+
+def judged(world, statuses):
+    """Return counts: entries, plain, undecided; falsely missing, falsely booked, otherwise wrong; planted, exact, open."""
+    counts: Counter = Counter(entries=len(statuses))
+    wrong: list[tuple] = []
+    classes = defaultdict(list)
+    for number, row in enumerate(world.rows):
+        classes[row["account_code"], row["cents"], row["currency"]].append(number)
+    for numbers in classes.values():
+        kinds = [world.planted.get(number) for number in numbers]
+        said = [statuses[number] for number in numbers]
+        if len(numbers) > 1 and any(kinds):
+            counts.update(_of_equals(kinds, said, wrong, numbers))
+            continue
+        for number, kind, status in zip(numbers, kinds, said, strict=True):
+            counts.update(_of_one(kind, status, wrong, number))
+    return counts, wrong
+
+
+def _of_one(kind, status, wrong, number):
+    name = "plain" if kind is None else "planted"
+    yield name
+    right = THERE if kind is None else EXACT[kind]
+    if status in right:
+        yield f"{name} right"
+    elif status in OPEN:
+        yield f"{name} not decided"
+    else:
+        wrong.append((number, kind, status))
+        if status == "missing":
+            yield "falsely missing"
+        elif status in THERE:
+            yield "falsely booked"
+        else:
+            yield "otherwise wrong"
+
+
+def _of_equals(kinds, said, wrong, numbers):
+    """Judge entries that nothing tells apart by how many of each status there are."""
+    allowed = Counter(kind for kind in kinds if kind)
+    for number, status in zip(numbers, said, strict=True):
+        fits = next((kind for kind in allowed if allowed[kind] and status in EXACT[kind] and kind != "rebooked"), None)
+        if status not in THERE and fits:
+            allowed[fits] -= 1
+            yield from ("planted", "planted right")
+        elif status in OPEN:
+            yield from ("plain", "plain not decided")
+        elif status in THERE:
+            yield from ("plain", "plain right")
+        else:
+            wrong.append((number, kinds, status))
+            yield "falsely missing" if status == "missing" else "otherwise wrong"
+    if sum(allowed.values()) - allowed["rebooked"] > sum(status in OPEN for status in said):
+        wrong.append((numbers, kinds, said))
+        yield "falsely booked"
