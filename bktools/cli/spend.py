@@ -22,7 +22,10 @@ def spend(
         "category, account, employee, supplier, month, cost_centre, company or a column; may be repeated. "
         "By default category.",
     ),
-    shares: bool = option("--shares", "Add the share of each row in its currency.", False),
+    shares: bool = option(
+        "--shares", "Add the share of each row, within the first key where there are several.", False
+    ),
+    largest_first: bool = option("--largest-first", "Sort by amount in place of the keys.", False),
 ) -> None:
     """Add up entries by category, supplier, month and others.
 
@@ -40,5 +43,5 @@ def spend(
         entries = entries.or_sample(connection.service)
     rows = files.read_entries(entries, company, names)
     note(files.recognised(rows.attrs["bktools"]))
-    sums = bktools.spend(rows, by=keys, shares=shares, **names)
+    sums = bktools.spend(rows, by=keys, shares=shares, largest_first=largest_first, **names)
     results.hand_over(sums, [name for name in sums.columns if name not in ("category_id", "employee_id")])

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from bktools.caller import name_of
 from bktools.close.record import PeriodRecord, record_in
-from bktools.connection import service_or_default, words_for
+from bktools.connection import company_named, service_or_default, words_for
 from bktools.contract import rules
 from bktools.errors import ArgumentError, SnapshotNotFoundError
 from bktools.frames.engine import described, source_of
@@ -74,7 +74,7 @@ def compare(
         accounts and employees as they were. Two moments: categories, accounts and employees, `after` by default as they
         are now.
     company : str, optional
-        UUID of the company; the configured one by default.
+        UUID or short name of the company; the configured one by default.
     threshold : str, float or Decimal, optional
         Of two months: the least difference of a category, account, employee or reason that has a row: an amount such as
         500, or a share of the amount before such as "5%". The totals by currency always have one.
@@ -115,7 +115,7 @@ def compare(
     is_large, service = threshold_of(threshold), service_or_default(service)
     words = words_for(language, service.settings)
     company = company or service.settings.company
-    company = None if company is None else rules.uuid_text("company", company)
+    company = None if company is None else company_named(company, service.settings)
     # A period of pandas is a month or a day.
     before, after = (
         value if isinstance(value, dt.date) else rules.calendar_text(value) or value for value in (before, after)
@@ -127,7 +127,7 @@ def compare(
     about: dict[str, Any] = {"environment": environment, "before": str(before), "after": str(after or "now")}
     about |= {"headline": [], "below_threshold": 0, "not_compared": []}
     if all(are_months):
-        company = required_company(company)
+        company = required_company(company, service.settings)
         with Journal(service.settings) as journal:
             journal.recover()
             old, new = (record_in(journal, rules.month("month", one), company, environment) for one in (before, after))

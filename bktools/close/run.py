@@ -18,7 +18,7 @@ from bktools.close.changes import as_entries, months_between
 from bktools.close.close import Close, Run
 from bktools.close.entries import HELD, entries_of
 from bktools.close.record import record_in
-from bktools.connection import words_for
+from bktools.connection import company_named, words_for
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan, compose_export_jobs
@@ -77,7 +77,7 @@ class Closing:
         company = self.company or settings.company
         if company is None:
             raise ArgumentError("company", "must name the company to close (or set BKTOOLS_COMPANY)")
-        self.company_id = rules.company_id("company", company, settings.company_names)
+        self.company_id = company_named(company, settings)
         self.prepared_by = this_user() if self.by is None else rules.not_blank("by", self.by)
         self.approved_by = None if self.approved_by is None else rules.not_blank("approved_by", self.approved_by)
         self.begun_at = dt.datetime.now(dt.UTC)

@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.connection import company_named
 from bktools.contract import rules
 from bktools.errors import InputError
 from bktools.frames import schema
@@ -66,7 +67,7 @@ def read_entries(
         `credit` for amounts whose sign stands apart, `split_line` and `entry_total` for the lines of split entries,
         `rows_with` for a column of which rows that hold nothing in it are left out. An empty heading leaves the field out.
     company : str, optional
-        UUID of the company that the entries belong to where the file has no column for it.
+        UUID or short name of the company that the entries belong to where the file has no column for it.
     categories : DataFrame, optional
         As `load_categories` returns it: the file may name categories by ID, name or code.
     employees : DataFrame, optional
@@ -123,7 +124,7 @@ def read_entries(
     [12.5]
     """
     check_form(money)
-    company = None if company is None else rules.uuid_text("company", company)
+    company = None if company is None else company_named(company)
     vocabulary = Vocabulary("entries", columns)
     refuse_ledgers(path, encoding)
     reading = opened(path, vocabulary, delimiter=delimiter, encoding=encoding, sheet=sheet)

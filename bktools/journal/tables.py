@@ -8,8 +8,7 @@ from contextlib import contextmanager
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.connection import service_or_default
-from bktools.contract import rules
+from bktools.connection import company_named, service_or_default
 from bktools.frames.schema import COUNT, DIGITS, FLAG, TEXT
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row
@@ -19,8 +18,9 @@ from bktools.service import Service
 @contextmanager
 def opened(company: str | None, service: Service | None) -> Iterator[tuple[Journal, str | None]]:
     """Yield the open journal of a service, and the UUID of a company or None for all; killed senders are recovered."""
-    company_id = None if company is None else rules.uuid_text("company", company)
-    with Journal(service_or_default(service).settings) as journal:
+    settings = service_or_default(service).settings
+    company_id = None if company is None else company_named(company, settings)
+    with Journal(settings) as journal:
         journal.recover()
         yield journal, company_id
 
