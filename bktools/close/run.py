@@ -160,8 +160,9 @@ class Closing:
         listed = actions.all()
         tables = {"categories": categories, "employees": employees, "chart": chart, "accounts": accounts}
         sources = {name: source_of(table) for name, table in {**tables, "entries": entries}.items()}
-        last = _last_month(sent, month)
-        tables |= {"entries": rows, "coverage": coverage, "last": last}
+        earlier_entries = _earlier(sent, month)
+        last = earlier_entries.filter(pc.equal(earlier_entries["sent_in"], pc.max(earlier_entries["sent_in"])))
+        tables |= {"entries": rows, "coverage": coverage, "last": last, "earlier": earlier_entries}
         if len(last) and len(record.tables["events"]):
             earlier = record_in(journal, last["sent_in"][0].as_py(), company, settings.environment, sent)
             tables["changes"] = months_between(earlier, record, accounts, service, self.is_large_change, self.words)
@@ -235,12 +236,10 @@ def _with_planned(accounts: pa.Table, assumed: Iterable[str]) -> pa.Table:
     return pa.concat_tables([accounts.cast(planned.schema), planned]) if rows else accounts
 
 
-def _last_month(sent: pa.Table, month: str) -> pa.Table:
-    """Return the entries of the last month before this one that exported something, as a table of entries."""
+def _earlier(sent: pa.Table, month: str) -> pa.Table:
+    """Return the entries that the months before this one exported, as a table of entries."""
     accepted = sent.filter(pc.equal(sent["state"], "ACCEPTED"))
-    earlier = accepted.filter(pc.fill_null(pc.less(accepted["period"], month), False))
-    last = earlier.filter(pc.equal(earlier["period"], pc.max(earlier["period"])))
-    return as_entries(last)
+    return as_entries(accepted.filter(pc.fill_null(pc.less(accepted["period"], month), False)))
 
 
 def _as_table(frame: pd.DataFrame) -> pa.Table:
