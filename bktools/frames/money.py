@@ -29,6 +29,7 @@ FORMS = ("float", "decimal")
 
 # Columns of money whose name does not say "amount".
 _TEXT = pa.large_string()
+_POWERS = 10.0 ** np.arange(max(MINOR_UNITS.values()) + 1)
 _NAMES = {"this", "that", "difference", "current", "available"}
 
 
@@ -64,15 +65,16 @@ def units_of(currencies: pa.ChunkedArray | None, rows: int) -> npt.NDArray[np.in
 
 def floats(amounts: pa.ChunkedArray) -> pa.ChunkedArray | None:
     """Return decimals as float64, each exactly its decimal; None where one has more than 15 digits."""
-    # By their text: Arrow's own cast of a decimal is not always the nearest float.
-    return None if longest(amounts) is not None else pc.cast(pc.cast(amounts, pa.string()), pa.float64())
+    if not _are_short(amounts):
+        # By their text: Arrow's own cast of a decimal is not always the nearest float.
+        return None if longest(amounts) is not None else pc.cast(pc.cast(amounts, pa.string()), pa.float64())
+    exact = pc.cast(amounts, pa.decimal128(DIGITS, amounts.type.scale))
+    return pa.chunked_array([_quotients(chunk) for chunk in exact.chunks], pa.float64())
 
 
 def longest(amounts: pa.ChunkedArray) -> Decimal | None:
     """Return the first amount with more digits than a float64 keeps, None without one."""
-    limit = Decimal(10) ** (FLOAT_DIGITS - amounts.type.scale)
-    ends = pc.min_max(amounts).as_py()
-    if ends["max"] is None or max(abs(ends["min"]), abs(ends["max"])) < limit:
+    if _are_short(amounts):
         return None
     known = (amount for amount in amounts.to_pylist() if amount is not None)
     return next((amount for amount in known if _digits(amount) > FLOAT_DIGITS or abs(amount) >= LARGEST), None)
@@ -91,7 +93,7 @@ def decimals(amounts: pa.ChunkedArray, currencies: pa.ChunkedArray | None, name:
         amounts = pc.cast(pc.cast(amounts, pa.float32()), pa.string()).cast(pa.float64())
     values = np.asarray(pc.fill_null(amounts, np.nan).to_numpy())
     units = units_of(currencies, len(values))
-    powers = 10.0**units
+    powers = np.take(_POWERS, units)
     with np.errstate(invalid="ignore", over="ignore"):
         whole = np.rint(values * powers)
         # Whole numbers of this size are exact, so the quotient is the float nearest to the decimal.
@@ -127,6 +129,23 @@ def with_decimals(table: pa.Table) -> pa.Table:
             exact = decimals(table.column(place), None if currency is None else table.column(currency), field.name)
             table = table.set_column(place, field.name, exact)
     return table
+
+
+def _are_short(amounts: pa.ChunkedArray) -> bool:
+    """Whether all amounts have at most 15 digits, zeros at their end included."""
+    ends = pc.min_max(amounts).as_py()
+    limit = Decimal(10) ** (FLOAT_DIGITS - amounts.type.scale)
+    return ends["max"] is None or bool(max(abs(ends["min"]), abs(ends["max"])) < limit)
+
+
+def _quotients(amounts: pa.Array) -> pa.Array:
+    """Return short decimals as floats: a quotient of two whole numbers that floats keep is the nearest float."""
+    if not len(amounts):
+        return pa.array([], pa.float64())
+    halves = np.frombuffer(amounts.buffers()[1], np.int64).reshape(-1, 2)
+    low = halves[amounts.offset : amounts.offset + len(amounts), 0]
+    is_null = amounts.is_null().to_numpy(zero_copy_only=False) if amounts.null_count else None
+    return pa.array(low / 10.0**amounts.type.scale, mask=is_null)
 
 
 def _of_units(whole: npt.NDArray[np.float64], is_used: npt.NDArray[np.bool_], places: int) -> pa.Array:
