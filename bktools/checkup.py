@@ -22,8 +22,9 @@ from bktools.connection import company_named, open_service
 from bktools.contract.categories import CATEGORIES
 from bktools.contract.employees import EMPLOYEES
 from bktools.contract.endpoint import Endpoint
-from bktools.errors import BktoolsError, ConfigurationError, ScopeError, ServiceError, StorageError
-from bktools.journal.journal import Journal, identity_of
+from bktools.errors import BktoolsError, ConfigurationError, JournalError, ScopeError, ServiceError, StorageError
+from bktools.journal.environments import changed_address
+from bktools.journal.journal import Journal, command_of, has_none_yet, identity_of
 from bktools.service.answers import record_of
 from bktools.service.auth import authorization
 from bktools.service.transport import Answer, Limits, Transport, request_of
@@ -113,6 +114,7 @@ def checks(environment: str | None = None, *, company: str | None = None) -> Ite
             yield from _of_service(service.settings)
     except BktoolsError as error:
         yield _failed("sandbox" if settings.is_sandbox else "connection", error)
+    yield from _address(settings)
     yield _journal(settings)
     yield _disk(settings)
 
@@ -193,11 +195,24 @@ def _clock(headers: Mapping[str, str]) -> Checked:
     return _failed("clock", ConfigurationError(text), to_do)
 
 
+def _address(settings: Settings) -> Iterator[Checked]:
+    """Yield the question about an address that changed since the journal of the environment was used."""
+    try:
+        changed = None if settings.is_sandbox or has_none_yet(settings) else changed_address(settings)
+    except BktoolsError:
+        # The check of the journal says why it cannot be opened.
+        return
+    if changed:
+        before, after = changed
+        error = JournalError(f"the address of {settings.environment} was {before} and is {after} now: nothing is sent")
+        accept = command_of(settings, "check --accept-address")
+        yield _failed("address", error, f"if that is the same service, say so once: {accept}")
+
+
 def _journal(settings: Settings) -> Checked:
     try:
-        place = identity_of(settings)
-        if place.startswith("none yet"):
-            return Checked("journal", OK, place)
+        if has_none_yet(settings):
+            return Checked("journal", OK, identity_of(settings))
         with Journal(settings) as journal:
             problems = journal.problems()
             waiting = journal.rows("SELECT count(*) AS batches FROM batches WHERE state IN ('UNKNOWN', 'SENDING')")

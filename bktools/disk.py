@@ -224,6 +224,7 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, priva
     path = Path(path)
     require_file_name(path)
     with storage_errors(path):
+        _refuse_foreign_link(path)
         status = path.stat() if path.exists() else None
         if status is None or (stat.S_ISREG(status.st_mode) and not _is_standard_output(status)):
             mode = stat.S_IMODE(status.st_mode) if status else None
@@ -231,6 +232,18 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, priva
         else:
             _write_special(path, status, write)
     return path
+
+
+def _refuse_foreign_link(path: Path) -> None:
+    """Refuse a link of another user in a folder where everybody may put one, such as /tmp: it may lead anywhere."""
+    if ON_WINDOWS or not path.is_symlink():
+        return
+    folder, link = path.parent.stat(), path.lstat()
+    is_shared = bool(folder.st_mode & stat.S_ISVTX and folder.st_mode & stat.S_IWOTH)
+    if is_shared and link.st_uid not in {os.geteuid(), folder.st_uid}:
+        raise StorageError(
+            f"{path} is a link of another user in a folder that everybody may write to: choose another file"
+        )
 
 
 def is_buffer(target: object) -> bool:

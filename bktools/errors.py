@@ -8,7 +8,6 @@
     ├── InputError (ValueError)               a file or frame cannot be read
     │   └── SheetNotFoundError (LookupError)  the workbook has no sheet of this name
     ├── StorageError (OSError)                a file of bktools cannot be written or read back
-    ├── OutOfMemoryError (RuntimeError)       the tables are larger than the memory of this machine
     ├── SnapshotNotFoundError (LookupError)   no snapshot matches the query
     ├── PlanError (ValueError)                a plan was changed after it was composed
     ├── JournalError (RuntimeError)           the journal refuses
@@ -164,10 +163,6 @@ class StorageError(BktoolsError, OSError):
     """A file of bktools cannot be written, cannot be read, or is damaged."""
 
 
-class OutOfMemoryError(BktoolsError, RuntimeError):
-    """The tables are larger than the memory of this machine; nothing was changed."""
-
-
 class SnapshotNotFoundError(BktoolsError, LookupError):
     """No snapshot matches the query."""
 
@@ -263,6 +258,8 @@ class StatusError(ServiceError):
         The `message` of the body, or the whole body where it is a plain JSON string.
     retry_after : float, optional
         Seconds the service asked to wait.
+    is_service : bool
+        Whether the body has the service's own form: JSON with a `type` or a `message`. A page of a gateway has not.
     """
 
     def __init__(
@@ -274,6 +271,7 @@ class StatusError(ServiceError):
         type: str = "",  # noqa: A002 - the interface's own name
         detail: str = "",
         retry_after: float | None = None,
+        is_service: bool = False,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -281,6 +279,7 @@ class StatusError(ServiceError):
         self.type = type
         self.detail = detail
         self.retry_after = retry_after
+        self.is_service = is_service
 
 
 class AuthenticationError(StatusError, PermissionError):

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 HERE = Path(__file__).parent
-LIBRARIES = ("pandas", "pyarrow", "duckdb")
+LIBRARIES = ("pandas", "pyarrow", "polars")
 
 
 def commit() -> str | None:

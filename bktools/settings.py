@@ -39,6 +39,10 @@ LONGEST_TIMEOUT = 3600
 # From which share of equal letters, of 1, two names are taken for one that is misspelt.
 ALIKE = 0.75
 
+# Names of environments that every system takes as names of folders.
+_PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9_.]+")
+
 HOW_TO_CONFIGURE = (
     "no environment is configured: set BKTOOLS_ENVIRONMENT, or BKTOOLS_BASE_URL and BKTOOLS_TOKEN, or write "
     f"{platformdirs.user_config_path('bktools') / 'config.toml'}; "
@@ -46,11 +50,13 @@ HOW_TO_CONFIGURE = (
 )
 
 
-@dataclass(frozen=True, repr=False)
 class Secret:
-    """Text that is shown only by `reveal`."""
+    """Text that is shown only by `reveal`: no repr, pickle, copy or `dataclasses.asdict` has it."""
 
-    _text: str
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
 
     def reveal(self) -> str:
         """Return the text."""
@@ -58,6 +64,18 @@ class Secret:
 
     def __repr__(self) -> str:
         return "Secret(…)"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._text == self._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __copy__(self) -> Secret:
+        return self
+
+    def __deepcopy__(self, _: object) -> Secret:
+        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         message = "a secret is not to be pickled"
@@ -209,8 +227,6 @@ class Settings:
         Credentials: bearer token, API key (HTTP Basic), bearer token of the balance host.
     api_key_everywhere : bool
         True for a service that takes the API key for every operation, not only for the two of the interface.
-    credential_name : str, optional
-        Owner of the credential, so that its snapshots stay readable after the token is renewed.
     company : str, optional
         The default company.
     currency : str, optional
@@ -250,7 +266,6 @@ class Settings:
     token: Secret | None = _setting(_secret, connection=True)
     api_key: Secret | None = _setting(_secret, connection=True)
     api_key_everywhere: bool = _setting(_flag, default=False, connection=True)
-    credential_name: str | None = _setting(_text, connection=True)
     balance_url: str | None = _setting(_url, connection=True)
     balance_token: Secret | None = _setting(_secret, connection=True)
     company: str | None = _setting(_text, connection=True)
@@ -268,7 +283,7 @@ class Settings:
     cache_dir: Path = _setting(_path, default=platformdirs.user_cache_path("bktools"))
     data_dir: Path = _setting(_path, default=platformdirs.user_data_path("bktools"))
     # A separate name: on some systems state and data share a folder.
-    sent_log_dir: Path = _setting(_path, default=platformdirs.user_state_path("bktools-marks"))
+    sent_log_dir: Path = _setting(_path, default=platformdirs.user_state_path("bktools-sent-log"))
     companies: tuple[tuple[str, str], ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)
 
@@ -288,19 +303,14 @@ class Settings:
 
     @property
     def identity(self) -> str:
-        """The normalised address of the service, to which journal and snapshots belong."""
+        """The normalised address of the service."""
         # The sandbox has another port after each start, and stays the same service.
         return SANDBOX if self.is_sandbox else normalised(str(self.base_url))
 
     @property
-    def folder_name(self) -> str:
-        """Name of this environment's folder below the data folder: a digest, so that no address becomes a path."""
-        return SANDBOX if self.is_sandbox else hashlib.sha256(self.identity.encode()).hexdigest()[:32]
-
-    @property
     def state_dir(self) -> Path:
         """Folder of this environment's durable state."""
-        return self.data_dir / self.folder_name
+        return self.data_dir / folder_name_of(self.environment)
 
     def rows(self) -> list[tuple[str, str, str]]:
         """Return name, value and source of each setting; secrets stay hidden."""
@@ -320,6 +330,20 @@ class Settings:
         )
 
 
+def name_of(environment: str) -> str:
+    """Return an environment's name, the same for every spelling of an address."""
+    return normalised(environment) if "://" in environment else environment
+
+
+def folder_name_of(environment: str) -> str:
+    """Return the name of an environment's folders: its own name, or what is left of it with a digest."""
+    environment = name_of(environment)
+    if _PLAIN_NAME.fullmatch(environment):
+        return environment
+    readable = _NOT_IN_NAMES.sub("-", environment.lower()).strip("-.")[:40]
+    return f"{readable}-{hashlib.sha256(environment.encode()).hexdigest()[:8]}"
+
+
 def _shown(value: object) -> str:
     return "" if value is None else "set, not shown" if isinstance(value, Secret) else str(value)
 
@@ -331,7 +355,6 @@ class Overrides(TypedDict, total=False):
     token: str | Secret | None
     api_key: str | Secret | None
     api_key_everywhere: bool | None
-    credential_name: str | None
     balance_url: str | None
     balance_token: str | Secret | None
     company: str | None
@@ -353,6 +376,7 @@ class Overrides(TypedDict, total=False):
 SETTINGS = {item.name: item for item in fields(Settings) if "read" in item.metadata}
 SECRETS = tuple(name for name, item in SETTINGS.items() if item.metadata["read"] is _secret)
 CONNECTION = tuple(name for name, item in SETTINGS.items() if item.metadata["connection"])
+_CREDENTIALS = {"token", "api_key"}
 ADDRESSES = ("base_url", "balance_url")
 # The address at which a setting is used; base_url for all others.
 ADDRESS_OF = {"balance_url": "balance_url", "balance_token": "balance_url"}
@@ -400,11 +424,11 @@ def load_settings(
     named = _first((environment, "argument"), (overrides.get("base_url"), "argument base_url")) or owner
     if named is None:
         raise ConfigurationError(HOW_TO_CONFIGURE)
+    owner = owner and _of_address(owner, file, None, variables)
+    named = _of_address(named, file, owner, variables)
     name = named[0]
     own = _values_of(named, file, file_name)
-    is_owner = owner is not None and _is_same(
-        named, (arguments, own), owner, (variables, _values_of(owner, file, file_name))
-    )
+    is_owner = owner is not None and owner[0] == name
     foreign = {} if is_owner else {setting: variables.pop(setting) for setting in CONNECTION if setting in variables}
     if owner is None and foreign and name != SANDBOX:
         raise ConfigurationError(
@@ -424,6 +448,8 @@ def load_settings(
             f"the environment {name!r} has no base_url: write it into [{name}] of {file_name}, or set it as "
             f"BKTOOLS_BASE_URL together with BKTOOLS_ENVIRONMENT={name}"
         )
+    if addresses["base_url"] is not None:
+        _refuse_second_name(name, addresses["base_url"][0], file, file_name)
     values: dict[str, Any] = {}
     sources = {"environment": named[1]}
     for setting, item in SETTINGS.items():
@@ -443,9 +469,7 @@ def load_settings(
         values[setting] = item.metadata["read"](f"{setting} ({source})", value) if sourced else value
         unused = f"not set; {foreign[setting][1]} is not for {name}" if setting in foreign else "not set"
         sources[setting] = unused if values[setting] is None else source
-    if companies := _companies(name, file, file_name):
-        sources[COMPANIES] = f"[{name}.{COMPANIES}] in {file_name}"
-        values["company"] = companies.get(values["company"], values["company"])
+    companies = _with_company(name, file, file_name, values, sources)
     return Settings(environment=name, companies=tuple(companies.items()), sources=sources, **values)
 
 
@@ -482,26 +506,42 @@ def _values_of(named: Sourced, file: Mapping[str, Any], file_name: Path) -> Valu
     return _values(table, where)
 
 
-def _companies(environment: str, file: Mapping[str, Any], file_name: Path) -> dict[str, str]:
-    """Return the UUID of each company in the table of an environment, by its short name."""
+def _with_company(
+    environment: str, file: Mapping[str, Any], file_name: Path, values: dict[str, Any], sources: dict[str, str]
+) -> dict[str, str]:
+    """Put the UUID of the company, and its own credential in place of the environment's; return the named companies."""
+    companies, credentials = _companies(environment, file, file_name)
+    if companies:
+        sources[COMPANIES] = f"[{environment}.{COMPANIES}] in {file_name}"
+        values["company"] = companies.get(values["company"], values["company"])
+        for setting, (text, source) in credentials.get(values["company"], {}).items():
+            values |= dict.fromkeys(_CREDENTIALS) | {setting: _secret(f"{setting} ({source})", text)}
+            sources[setting] = source
+    return companies
+
+
+def _companies(environment: str, file: Mapping[str, Any], file_name: Path) -> tuple[dict[str, str], dict[str, Values]]:
+    """Return the UUID of each company in the table of an environment, by its short name, and its own credential by its UUID."""
     table = file.get(environment, {}).get(COMPANIES, {})
     where = f"[{environment}.{COMPANIES}] in {file_name}"
     if not isinstance(table, dict):
         raise ConfigurationError(f'{where} must be a table, with a line such as acme = "UUID of the company"')
-    companies: dict[str, str] = {}
+    companies, credentials = dict[str, str](), dict[str, Values]()
     for name, value in table.items():
         if name == "all" or _uuid(name):
             raise ConfigurationError(f"{name} ({where}) is a UUID, or means every company: choose another name")
-        if isinstance(value, dict | list):
-            raise ConfigurationError(
-                f"{name} ({where}) must be the UUID of the company, as text: a company with a token of its own is an "
-                f"environment of its own, a table such as [{environment}-{name}] with base_url, token and company"
-            )
-        company_id = _uuid(str(value))
+        own = dict(value) if isinstance(value, dict) else {"id": value}
+        company_id = _uuid(str(own.pop("id", "")))
         if company_id is None:
             raise ConfigurationError(f"{name} ({where}) must be the UUID of the company, got {value!r}")
+        if len(own) > 1 or not own.keys() <= _CREDENTIALS:
+            raise ConfigurationError(
+                f'{name} ({where}) takes a credential of its own as {{id = "UUID of the company", token = "…"}}, or with '
+                "api_key in place of token, and nothing else"
+            )
         companies[name] = company_id
-    return companies
+        credentials[company_id] = _values(own, f"{name} of {where}")
+    return companies, credentials
 
 
 def _uuid(text: str) -> str | None:
@@ -513,12 +553,38 @@ def _uuid(text: str) -> str | None:
     return canonical if canonical == text.lower() else None
 
 
-def _is_same(named: Sourced, asked: Iterable[Values], owner: Sourced, owned: Iterable[Values]) -> bool:
-    """Whether two environments are the same: one name, or one address where one of them is an address."""
-    if owner[0] == named[0] or "://" not in owner[0] + named[0]:
-        return bool(owner[0] == named[0])
-    first, second = _one_address("base_url", named[0], asked), _one_address("base_url", owner[0], owned)
-    return first is not None and second is not None and normalised(first[0]) == normalised(second[0])
+def _of_address(named: Sourced, file: Mapping[str, Any], owner: Sourced | None, variables: Values) -> Sourced:
+    """Return the environment that has a bare address, of the config file or of the variables, else the address itself."""
+    if "://" not in named[0]:
+        return named
+    tables = _tables_at(named[0], file)
+    base_url = variables.get("base_url", ("", ""))[0]
+    if owner and _address(str(base_url)) and normalised(str(base_url)) == normalised(named[0]):
+        tables = [owner[0]]
+    return (tables[0], named[1]) if len(tables) == 1 else named
+
+
+def _refuse_second_name(name: str, address: str, file: Mapping[str, Any], file_name: Path) -> None:
+    """Refuse two environments with one address: the journal of the one does not know what the other sends."""
+    for other in _tables_at(address, file):
+        if name not in {other, SANDBOX}:
+            raise ConfigurationError(
+                f"the environments {name!r} and {other!r} have one address, {address} ({file_name}): keep one of them, and "
+                f"give its journal that name where it has the other one: bktools journal rename {other} {name} --by NAME. A "
+                f'company with a credential of its own is a line of [{other}.{COMPANIES}]: acme = {{id = "UUID", token = "…"}}'
+            )
+
+
+def _tables_at(address: str, file: Mapping[str, Any]) -> list[str]:
+    """Return the environments of the config file that have an address."""
+    return [
+        table
+        for table, values in file.items()
+        if isinstance(values, dict)
+        and isinstance(own := values.get("base_url"), str)
+        and _address(own.strip())
+        and normalised(own) == normalised(address)
+    ]
 
 
 def _one_address(name: str, environment: str, layers: Iterable[Values]) -> Sourced | None:

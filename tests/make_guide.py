@@ -6,40 +6,25 @@ Each stands between two comments of its page, the first of which names it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 import bktools
 from bktools.cli.exits import Exit
 from bktools.close.entries import FATES
 from bktools.export.checks import CHECKS as OF_ENTRIES
+from bktools.findings.check import SEVERITIES, Check
 from bktools.journal.schema import ACCOUNT_STATES, BATCH_STATES
-from bktools.ledger.checks import CHECKS as OF_LEDGERS
-from bktools.ledger.checks import STATUSES
+from bktools.ledger.checks import FINDINGS as OF_LEDGERS
 from bktools.reconcile.checks import CHECKS as OF_ACCOUNTS
 from bktools.reports.folder import TABLES
 from bktools.submit import outcomes
 from bktools.wording import words
-from bktools.wording.numbers import capitalized
 
 ENGLISH = words("en")
 GUIDE = Path(bktools.__file__).parent / "guide"
 BLOCK = re.compile(r"(<!-- made from the code: ([a-z ]+) -->\n\n).*?(<!-- end -->\n)", re.DOTALL)
 
-# What stands for a value in the messages of checks, by the value's name; any other is a dot-dot-dot.
-VALUES = {
-    "erp_account": "an account", "service_account": "an account", "account": "an account", "category": "a category",
-    "action": "archive or unarchive", "known_since()": "", "on_line(line)": "", "$last_import": "", "missing": "some",
-    "rows": "several", "service_rows": "several", "chart_rows": "several", "bookings": "several", "equal": "several",
-    "party_noun": "supplier or employee", "counted(rows, 'active account')": "active accounts",
-    "left(erp_account, 60)": "an account", "shown(twin)": "a similar one", "MONTH": "a month",
-    "strftime(day, '%Y-%m')": "another month", "$period": "that is closed",
-}  # fmt: skip
-OF_A_LEDGER = VALUES | {
-    "account": "its account", "booked_account": "an account", "money": "the amount", "booked_money": "an amount",
-    "expected": "its own", "ledger_until": "an earlier day", "booked_date": "another day", "date": "its day",
-}  # fmt: skip
-NOUNS = {"account": "an account", "accounts": "accounts"}
 # Meanings of fates, which the code has as names alone.
 MEANING_OF_FATE = {
     "exported": "accepted by the service in an export job of this month",
@@ -55,12 +40,6 @@ MEANING_OF_STATUS = {
 }
 
 
-def plain(text: str, values: Mapping[str, str] = VALUES) -> str:
-    """Return a message of a check without its values, in a cell of a table."""
-    filled = re.sub(r"\{([^{}]*)\}", lambda value: values.get(value[1], "…"), text)
-    return re.sub(r"an account…|its account an account", "an account", filled).replace("……", "…").replace("|", "\\|")
-
-
 def table(headings: str, rows: Iterable[Iterable[object]]) -> str:
     """Return rows as Markdown."""
     names = headings.split(", ")
@@ -68,47 +47,53 @@ def table(headings: str, rows: Iterable[Iterable[object]]) -> str:
     return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
 
 
-def _entries(severities: str) -> Callable[[], str]:
+# A code, its severity, and who acts.
+Item = tuple[str, str, str]
+
+
+def _items(checks: Iterable[Check]) -> list[Item]:
+    return [(check.code, check.severity, check.who) for check in checks]
+
+
+def _checks(section: str, items: Iterable[Item], severities: Collection[str] = SEVERITIES) -> str:
+    """Return a row for each code of some severities: the worst that it has, and all who act."""
+    by_code: dict[str, list[Item]] = {}
+    for item in items:
+        by_code.setdefault(item[0], []).append(item)
+
     def rows() -> Iterator[tuple[str, ...]]:
-        for check in OF_ENTRIES:
-            if check.severity in severities:
-                yield f"`{check.name}`", plain(check.fact), plain(check.to_do), check.who
+        for code, alike in by_code.items():
+            severity = min((item[1] for item in alike), key=SEVERITIES.index)
+            who = ", ".join(dict.fromkeys(ENGLISH.name("role", item[2]) for item in alike))
+            if severity in severities:
+                yield f"`{code}`", severity, _fact(f"{section}.{code}.many"), _step(f"{section}.{code}.do"), who
 
-    return lambda: table("reason, what is the case, what to do, who", rows())
-
-
-def _accounts() -> str:
-    rows = (
-        (f"`{check.code}`", check.severity, *worded(f"account.{check.code}"), ENGLISH.name("role", check.who))
-        for check in {check.code: check for check in OF_ACCOUNTS}.values()
-    )
-    return table("finding, severity, what is the case, what to do, who", rows)
+    return table("code, severity, what is the case, what to do, who", rows())
 
 
-def worded(key: str) -> tuple[str, str]:
-    """Return the fact and the step of a code without their values, for a command."""
-    texts = [ENGLISH.texts[f"{key}.{form}"] for form in ("one", "do")]
-    fact, step = (text if isinstance(text, str) else text["command"] for text in texts)
-    return without_values(fact), without_values(step)
+def _fact(key: str) -> str:
+    """Return a sentence with a dot-dot-dot for each fact."""
+    text = ENGLISH.texts[key]
+    template = text if isinstance(text, str) else text["command"]
+    filled = re.sub(r"(?<!\{)\{\w[^{}]*\}(?!\})", "…", re.sub(r"\{\w+:if [^}]*\}", "", template))
+    return filled.replace("{{", "{").replace("}}", "}").replace("|", "\\|")
 
 
-def without_values(text: str) -> str:
-    """Return a text in which a noun stands for an account or a category, and a dot-dot-dot for any other value."""
-    without_parts = re.sub(r"\{\w+:if [^}]*\}", "", text)
-    filled = re.sub(r"\{(\w+)(?::[^}]*)?\}", lambda fact: NOUNS.get(fact[1], "…"), without_parts)
-    return capitalized(filled).replace("account an account", "account").replace("|", "\\|")
+def _step(key: str) -> str:
+    """Return a step; of one that depends on a case, that of each case."""
+    cases = re.findall(r"\{(\w+):name (\w+)\}", str(ENGLISH.texts[key]))
+    if not cases:
+        return _fact(key)
+    field, section = cases[0]
+    codes = [name.split(".")[1] for name in ENGLISH.texts if name.startswith(f"{section}.")]
+    return "; ".join(ENGLISH(key, **{field: code}) for code in codes)
 
 
 def _ledger() -> str:
-    def rows() -> Iterator[tuple[str, str, str]]:
-        for status in STATUSES:
-            checks = [check for check in OF_LEDGERS if check.status == status]
-            if not checks:
-                yield f"`{status}`", MEANING_OF_STATUS[status], "nothing"
-            for check in checks:
-                yield f"`{status}`", plain(check.message, OF_A_LEDGER), plain(check.to_do, OF_A_LEDGER)
-
-    return table("status, what is the case, what to do", rows())
+    items = [(code, severity, who) for code, (severity, who) in OF_LEDGERS.items()]
+    found = _checks("ledger", items)
+    arrived = ((f"`{status}`", "", text, "Nothing to do", "") for status, text in MEANING_OF_STATUS.items())
+    return found + "".join(f"| {' | '.join(row)} |\n" for row in arrived)
 
 
 def _outcomes(meanings: dict[str, tuple[str, str | None]], states: Iterable[str]) -> str:
@@ -122,9 +107,9 @@ def _outcomes(meanings: dict[str, tuple[str, str | None]], states: Iterable[str]
 # By its name in the comment.
 BLOCKS: dict[str, Callable[[], str]] = {
     "fates": lambda: table("fate, meaning", ((f"`{fate}`", MEANING_OF_FATE[fate]) for fate in FATES)),
-    "errors of entries": _entries("error"),
-    "warnings of entries": _entries("warning, info"),
-    "findings of accounts": _accounts,
+    "errors of entries": lambda: _checks("entry", _items(OF_ENTRIES), SEVERITIES[:1]),
+    "warnings of entries": lambda: _checks("entry", _items(OF_ENTRIES), SEVERITIES[1:]),
+    "findings of accounts": lambda: _checks("account", _items(OF_ACCOUNTS)),
     "statuses of the ledger": _ledger,
     "outcomes of export jobs": lambda: _outcomes(outcomes.MEANINGS, (*BATCH_STATES, "BLOCKED")),
     "outcomes of accounts": lambda: _outcomes(outcomes.OF_ACCOUNTS, ACCOUNT_STATES),

@@ -78,7 +78,7 @@ def test_the_config_file_is_read(tmp_path):
 def test_a_word_is_looked_for_on_all_pages():
     """A reason and a setting are found where they are explained; a word that is nowhere is one line with the pages."""
     for word, topic, said in (
-        ("ARCHIVED_account", "reasons", "give the category another account in the service"),
+        ("ARCHIVED_account", "reasons", "Give the category another account in the service"),
         ("bktools_proxy", "settings", "certificates to trust"),
     ):
         done = CliRunner().invoke(app, ["guide", word, "--format", "json"])

@@ -194,7 +194,7 @@ def test_three_lists_of_endpoints_are_one():
 
 def test_import_does_nothing_heavy():
     """`import bktools` loads no library that takes long and starts nothing."""
-    heavy = ["pandas", "pyarrow", "httpx", "matplotlib", "duckdb", "starlette", "uvicorn", "sqlite3"]
+    heavy = ["pandas", "pyarrow", "httpx", "matplotlib", "polars", "starlette", "uvicorn", "sqlite3"]
     code = f"import sys, bktools; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -202,7 +202,7 @@ def test_import_does_nothing_heavy():
 
 def test_the_command_line_starts_without_heavy_libraries():
     """`bktools --help` loads neither pandas nor the plots."""
-    heavy = ["pandas", "pyarrow", "httpx", "matplotlib", "duckdb", "starlette", "uvicorn"]
+    heavy = ["pandas", "pyarrow", "httpx", "matplotlib", "polars", "starlette", "uvicorn"]
     code = f"import sys, bktools.cli.app; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

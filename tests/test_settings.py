@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import datetime as dt
 import pickle
 import sys
@@ -84,7 +86,7 @@ def test_variables_stay_with_their_environment(asked, env, base_url, config):
     settings = load_settings(asked, env=env | {"BKTOOLS_CONFIG": str(config)})
     assert settings.base_url == base_url
     assert settings.token != Secret("real")
-    assert (settings.company, settings.credential_name) == (None, None)
+    assert settings.company is None
     assert settings.sources["company"] == f"not set; BKTOOLS_COMPANY is not for {asked}"
 
 
@@ -115,14 +117,14 @@ def test_variables_apply_under_any_spelling(asked, env, config):
     [
         ("production", {"base_url": URL}, {}, ("argument", r"\[production\] in")),
         ("production", {"balance_url": URL}, {}, ("argument", r"\[production\] in")),
-        (PRODUCTION, {"base_url": URL}, {}, ("argument", "argument")),
+        (PRODUCTION, {"base_url": URL}, {}, ("argument", r"\[production\] in")),
         (
             None,
             {},
             {"BKTOOLS_ENVIRONMENT": "production", "BKTOOLS_BASE_URL": URL},
             ("BKTOOLS_BASE_URL", "[production]"),
         ),
-        (None, {}, {"BKTOOLS_ENVIRONMENT": PRODUCTION, "BKTOOLS_BASE_URL": URL}, ("BKTOOLS_BASE_URL", "BKTOOLS_ENV")),
+        (None, {}, {"BKTOOLS_ENVIRONMENT": PRODUCTION, "BKTOOLS_BASE_URL": URL}, ("BKTOOLS_BASE_URL", "[production]")),
         (URL, {}, {"BKTOOLS_ENVIRONMENT": "production", "BKTOOLS_BASE_URL": URL}, ("BKTOOLS_BASE_URL", "[production]")),
         (
             None,
@@ -303,7 +305,7 @@ def test_addresses_that_are_taken(url):
     """What the settings take as an address, the client can be made with."""
     with bktools.connect(url, token="t", proxy=url) as service:
         assert service.settings.base_url == url
-        assert service._transport._open().http
+        assert service._transport._open(by_proxy=True).http
 
 
 def test_arguments_are_the_settings():
@@ -360,10 +362,26 @@ def test_secrets_do_not_show():
         pickle.dumps(settings)
 
 
-def test_the_environment_s_identity_is_its_address():
-    """The journal hangs on the address, so two names of one service share it."""
-    named = load_settings(env={"BKTOOLS_ENVIRONMENT": "production", "BKTOOLS_BASE_URL": URL})
-    assert (named.identity, named.folder_name) == (load_settings(URL).identity, load_settings(URL).folder_name)
+def test_a_bare_address_is_the_environment_that_has_it(config):
+    """In the config file or in the variables, in any spelling; one that none has is an environment of its own."""
+    variables = {"BKTOOLS_ENVIRONMENT": "live", "BKTOOLS_BASE_URL": URL, "BKTOOLS_TOKEN": "t"}
+    found = load_settings(f"{URL}/", env=variables)
+    assert (found.environment, found.token) == ("live", Secret("t"))
+    from_file = load_settings(PRODUCTION.replace("books", "BOOKS"), env={"BKTOOLS_CONFIG": str(config)})
+    assert from_file.environment == "production"
+    alone = [load_settings(spelling).state_dir for spelling in ("https://a.example", "HTTPS://A.example:443/")]
+    assert alone[0] == alone[1] != load_settings("https://a.example/b").state_dir
+    assert load_settings("production", base_url=URL).state_dir.name == "production"
+
+
+def test_two_environments_with_one_address_are_refused(tmp_path):
+    """Each would have a journal that does not know what the other one sends: both are named, and the way."""
+    path = tmp_path / "config.toml"
+    path.write_text('[a]\nbase_url = "https://x.example"\n[b]\nbase_url = "https://X.example/"\ntoken = "hidden"\n')
+    for name in ("a", "b", "https://x.example"):
+        with pytest.raises(ConfigurationError, match=r"have one address, .*bktools journal rename") as caught:
+            load_settings(name, env={"BKTOOLS_CONFIG": str(path)})
+        assert "hidden" not in str(caught.value)
 
 
 def test_company_must_be_a_uuid():
@@ -374,7 +392,7 @@ def test_company_must_be_a_uuid():
 
 
 CONNECTION = [
-    *("base_url", "token", "api_key", "api_key_everywhere", "credential_name"),
+    *("base_url", "token", "api_key", "api_key_everywhere"),
     *("balance_url", "balance_token", "company"),
 ]
 
@@ -488,17 +506,24 @@ def test_companies_that_contradict_themselves(tmp_path, text, said):
         with_companies(tmp_path, text)
 
 
-def test_a_company_with_a_token_of_its_own_is_an_environment(tmp_path):
-    """A table in place of a UUID is refused in one line that shows no secret; the environment that it names works."""
-    table = f'[production.companies.acme]\nid = "{COMPANY}"\ntoken = "own-token"\n'
-    with pytest.raises(ConfigurationError, match=r"environment of its own.*\[production-acme\]") as raised:
-        with_companies(tmp_path, table)
+def test_a_company_may_have_a_token_of_its_own(tmp_path):
+    """It takes the place of the environment's, for the company that the settings name, and is shown nowhere."""
+    table = f'[production.companies]\nacme = {{id = "{COMPANY}", token = "own-token"}}\n'
+    assert with_companies(tmp_path, table).token == Secret("shared-token")
+    found = load_settings("production", company="acme", env={"BKTOOLS_CONFIG": str(tmp_path / "config.toml")})
+    assert (found.token, found.company) == (Secret("own-token"), COMPANY)
+    assert "own-token" not in repr(found)
+    wrong = f'[production.companies]\nacme = {{id = "{COMPANY}", base_url = "https://own-token.example"}}\n'
+    with pytest.raises(ConfigurationError, match="takes a credential of its own as") as raised:
+        with_companies(tmp_path, wrong)
     assert "own-token" not in str(raised.value)
-    assert "\n" not in str(raised.value)
-    path = tmp_path / "config.toml"
-    path.write_text(
-        f'[production-acme]\nbase_url = "https://a.example.com"\ntoken = "own-token"\ncompany = "{COMPANY}"\n',
-        encoding="utf-8",
-    )
-    found = load_settings("production-acme", env={"BKTOOLS_CONFIG": str(path)})
-    assert (found.token.reveal(), found.company) == ("own-token", COMPANY)
+
+
+def test_no_copy_of_the_settings_shows_a_secret():
+    """Neither `dataclasses.asdict` nor a deep copy has more than the placeholder; equal secrets are equal."""
+    settings = load_settings(URL, token="shown-nowhere", proxy="http://jane:the-password@proxy.example:8080")
+    for text in (repr(dataclasses.asdict(settings)), repr(copy.deepcopy(settings)), repr(vars(settings))):
+        assert "shown-nowhere" not in text
+        assert "the-password" not in text
+    assert settings.token == Secret("shown-nowhere") != Secret("another")
+    assert len({Secret("a"), Secret("a")}) == 1

@@ -26,7 +26,7 @@ if hasattr(os, "fork"):
                 "bktools.submit.export_jobs",
             ),
             *(
-                "duckdb",
+                "polars",
                 "httpcore",
                 "httpx",
                 "keyring.backends.SecretService",

@@ -28,7 +28,7 @@ ACCESS_DENIED, HELD, EXISTS, BAD_NAME = 5, 32, 183, 123
 
 
 LIBRARIES = (
-    "apsw.sqlite_extra", "duckdb", "filelock", "matplotlib.pyplot", "python_calamine", "tqdm", "truststore",
+    "apsw.sqlite_extra", "polars", "filelock", "matplotlib.pyplot", "python_calamine", "tqdm", "truststore",
     "uvicorn.protocols.http.h11_impl", "uvicorn.server", "xlsxwriter",
 )  # fmt: skip
 

@@ -6,11 +6,18 @@ import typer
 
 from bktools.cli import options, results
 from bktools.cli.exits import Exit, exit_of
+from bktools.cli.options import option
+from bktools.progress import note
 from bktools.visible import visible_line
 
 
 @results.table
-def check(connection: options.ConnectsToCompany) -> Exit:
+def check(
+    connection: options.ConnectsToCompany,
+    accept_address: bool = option(
+        "--accept-address", "Record that the environment has the present address from now on.", False
+    ),
+) -> Exit:
     """Check service, company, clock, journal and disk.
 
     Nothing is written to the service, and no secret is shown. The exit code is that of the first check that failed.
@@ -19,6 +26,8 @@ def check(connection: options.ConnectsToCompany) -> Exit:
     """
     from bktools.checkup import checks
 
+    if accept_address:
+        _accept(connection)
     done = []
     for checked in checks(connection.selected, company=connection.company):
         done.append(checked)
@@ -30,3 +39,15 @@ def check(connection: options.ConnectsToCompany) -> Exit:
         rows = [(checked.check, checked.outcome, checked.message, checked.to_do or None) for checked in done]
         results.hand_over_rows(rows, ["check", "outcome", "message", "to_do"])
     return next((exit_of(checked.error) for checked in done if checked.error), Exit.DONE)
+
+
+def _accept(connection: options.Connection) -> None:
+    from bktools.journal.environments import accept_address
+
+    settings = connection.settings
+    changed = accept_address(settings)
+    note(
+        f"{settings.environment} had the address {changed[0]} and has {changed[1]} from now on"
+        if changed
+        else f"{settings.environment} has the address {settings.identity} already"
+    )

@@ -107,7 +107,9 @@ def compose(
         if is_piped:
             results.write_out(file.read_bytes())
             return
-    again = f"bktools export submit {in_shell(str(file))}{connection.same}"
+    # A name that begins with a hyphen would be read as an option.
+    shown = f"./{file}" if str(file).startswith("-") else str(file)
+    again = f"bktools export submit {in_shell(shown)}{connection.same}"
     if plan.batches.empty:
         again = "correct the entries that are not ready, then compose again; there is nothing to submit"
     results.report(f"\nWritten to {file}; nothing was sent. Next: {again}", **_facts_of(plan), file=file)
@@ -148,7 +150,7 @@ def submit(
     sent = bktools.submit_export_jobs(read.plan, apply=apply, wait=wait, others_export=others_export, service=service)
     questions = _unknown_outcomes(read.plan, service)
     results.say("")
-    _say_outcomes(sent)
+    _say_outcomes(sent, applied=apply)
     results.report(**_facts_of(read.plan), applied=apply, outcomes=sent, outcome_unknown=questions)
     if read.plan.batches.empty:
         results.say("Nothing was sent: no entry of the plan is ready.")
@@ -217,10 +219,7 @@ def resolve(
     outcome: str = option("--outcome accepted|released", "accepted: it was booked. released: it was not.", REQUIRED),
     evidence: str = option("--evidence TEXT", "What you checked and found; kept permanently.", REQUIRED),
     by: str = option("--by NAME", "Name of the person who checked.", REQUIRED),
-    batch: str | None = argument("BATCH", "ID of the batch."),
-    before: str | None = option(
-        "--all-before DATE", "Instead of a batch: all that were sent before this date or time (UTC), as accepted only."
-    ),
+    batches: list[str] = argument("BATCH...", "IDs of the batches; several can only be accepted.", REQUIRED),
     job: str | None = option("--job UUID", "UUID of the job, if it was found."),
 ) -> None:
     """Settle export jobs whose outcome is unknown.
@@ -231,20 +230,19 @@ def resolve(
     """
     from bktools.journal.export_jobs import accept_export_jobs
 
-    if (batch is None) == (before is None):
-        raise ArgumentError("BATCH", "must be given, or --all-before, and not both")
-    if before is not None and (outcome != "accepted" or job is not None):
-        raise ArgumentError("--all-before", "is for --outcome accepted without --job: release each batch by itself")
+    if len(batches) > 1 and (outcome != "accepted" or job is not None):
+        raise ArgumentError(
+            "BATCH", "must be one, unless it is --outcome accepted without --job: release each by itself"
+        )
     service = connection.service
-    if before is None:
-        batches = [str(batch)]
+    if len(batches) == 1:
         bktools.resolve_export_job(batches[0], outcome, evidence=evidence, by=by, job_id=job, service=service)
     else:
-        batches = accept_export_jobs(before, evidence=evidence, by=by, company=connection.company, service=service)
+        accept_export_jobs(batches, evidence=evidence, by=by, service=service)
     results.report(
         *(f"batch {settled}: {outcome}, by {by}" for settled in batches),
         f"{NEXT[outcome]}: bktools export submit PLAN --apply{connection.same}",
-        batch_id=batch,
+        batch_id=batches[0] if len(batches) == 1 else None,
         batches=batches,
         outcome=outcome,
         by=by,
@@ -283,13 +281,12 @@ def _facts_of(plan: bktools.ExportPlan) -> dict[str, Any]:
     }
 
 
-def _say_outcomes(sent: pd.DataFrame) -> None:
-    from bktools.submit.export_jobs import WOULD_BE_SENT
-
+def _say_outcomes(sent: pd.DataFrame, *, applied: bool) -> None:
     for outcome, rows in sent.groupby("outcome", sort=False):
         results.say(_batches(rows, outcome))
-    failed = sent[(sent["outcome"] != "ACCEPTED") & (sent["message"] != WOULD_BE_SENT)]
-    for row in failed.to_dict("records"):
+    # In a dry run what is planned would be sent.
+    as_wanted = {"ACCEPTED"} if applied else {"ACCEPTED", "PLANNED"}
+    for row in sent[~sent["outcome"].isin(as_wanted)].to_dict("records"):
         results.say(f"batch {row['batch_id']} {row['outcome']}: {row['message']}")
 
 

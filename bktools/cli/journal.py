@@ -25,7 +25,7 @@ BY = option("--by NAME", "Your name; kept permanently.", "")
 @app.callback()
 @results.text
 def show(context: typer.Context, connection: options.Connects) -> None:
-    """Show the journal in use, its addresses, and the number of batches by state.
+    """Show the journal in use, its environment and address, and the number of batches by state.
 
     Example: bktools journal
     """
@@ -33,21 +33,19 @@ def show(context: typer.Context, connection: options.Connects) -> None:
         return
     with _journal(connection) as journal:
         states = journal.rows("SELECT state, count(*) AS batches FROM batches GROUP BY state ORDER BY state")
-        events, own = journal.last_event()["event_id"], journal.addresses()
-        others = [{"name": name, "relation": journal.related.relation(name)} for name in journal.related.all()]
+        events, origin = journal.last_event()["event_id"], journal.origin()
         rows = [
             ("journal", journal.id),
             ("file" if journal.path else "database", journal.location),
             ("sent log", ", ".join(map(str, journal.sent_log.folders))),
-            *(("address", address) for address in own),
+            *origin.items(),
             ("events", events),
             *((row["state"], row["batches"]) for row in states),
-            *(("other", f"{other['name']}: {other['relation'] or 'unknown'}") for other in others),
         ]
         results.report(
             *listed(rows), journal=journal.id, place=journal.location,
-            sent_log=journal.sent_log.folders, addresses=own, events=events,
-            batches={row["state"]: row["batches"] for row in states}, others=others,
+            sent_log=journal.sent_log.folders, **origin, events=events,
+            batches={row["state"]: row["batches"] for row in states},
         )  # fmt: skip
 
 
@@ -112,26 +110,27 @@ def restore(
 def waive(
     connection: options.ConnectsToCompany,
     machines: list[str] = argument("MACHINE...", "Machines that cannot confirm a restored database.", REQUIRED),
-    evidence: str = option("--evidence TEXT", "Where none of the entries to send is booked.", ""),
+    begins: str = option("--from DATE", "The first day that you looked up.", REQUIRED),
+    ends: str = option("--to DATE", "The last day that you looked up.", REQUIRED),
+    evidence: str = option("--evidence TEXT", "Where you saw that none of these entries is booked.", REQUIRED),
     by: str = BY,
 ) -> None:
     """Waive the confirmation of a machine that is gone.
 
-    Without --evidence, only entries dated after today are sent.
+    It holds for a company and the dates of its entries that you looked up. Entries with other dates, or without one, still wait.
 
-    Example: bktools journal waive bob@old-laptop#3f9c2a1b --company 123e4567-e89b-42d3-a456-426614174000 --by Ada
+    Example: bktools journal waive bob@old-laptop#3f9c2a1b --from 2026-10-01 --to 2026-10-31 --evidence "ledger" --by Ada
     """
-    from bktools.journal.journal import Journal
-
     settings = connection.settings
     company_id = options.the_company(settings)
-    with Journal(settings) as journal:
+    with _journal(connection) as journal:
         if journal.restores is None:
             raise ConfigurationError("the journal is a file, which no other machine uses: nothing was recorded")
-        done = journal.restores.waive(machines, company_id, evidence=evidence.strip(), by=by)
-    limit = "" if evidence.strip() else "; only entries dated after today are sent"
-    line = f"Company {company_id} does not wait for {', '.join(done)}{limit}"
-    results.report(line, company=company_id, waived=done, evidence=evidence.strip())
+        done = journal.restores.waive(machines, company_id, begins=begins, ends=ends, evidence=evidence, by=by)
+    results.report(
+        f"Company {company_id} does not wait for {', '.join(done)} with entries dated {begins} to {ends}",
+        company=company_id, waived=done, begins=begins, ends=ends, evidence=evidence.strip(),
+    )  # fmt: skip
 
 
 @app.command("verify")
@@ -149,27 +148,26 @@ def verify(connection: options.Connects) -> Exit:
     return Exit.JOURNAL if problems else Exit.DONE
 
 
-@app.command("addresses")
+@app.command("rename")
 @results.text
-def addresses(
+def rename(
     connection: options.Connects,
-    is_same: str | None = option("--same ADDRESS", "Address or ID of a journal of the same service."),
-    is_other: str | None = option("--other ADDRESS", "Address or ID of a journal of another service."),
+    old: str = argument("OLD", "The name that the environment had.", REQUIRED),
+    new: str = argument("NEW", "The name that it has now.", REQUIRED),
     by: str = BY,
 ) -> None:
-    """Record which addresses and journals are of one service.
+    """Give the journal of an environment its new name.
 
-    bktools journal lists them.
-
-    Example: bktools journal addresses --same https://books.example.com --by Ada
+    Example: bktools journal rename https://books.example.com production --by Ada
     """
-    from bktools.journal.related_journals import OTHER, SAME
+    from bktools.journal.environments import rename as give_name
+    from bktools.settings import load_settings
 
-    if (is_same is None) == (is_other is None):
-        raise ArgumentError("--same", "must be given, or --other, and not both")
-    with _journal(connection) as journal:
-        recorded = journal.related.say(str(is_same or is_other), SAME if is_same else OTHER, by)
-    results.report(recorded, recorded=recorded)
+    settings = connection.settings if connection.selected else load_settings(new)
+    if connection.selected not in {None, new}:
+        raise ArgumentError("NEW", f"must be the environment of the command, which is {connection.selected}", new)
+    location = give_name(settings, old, by=by)
+    results.report(f"{location} is the journal of {new} now", journal=location, environment=new, before=old)
 
 
 @app.command("move")

@@ -38,7 +38,8 @@ def show(context: typer.Context, connection: options.ConnectsToCompany) -> None:
 
 COLUMNS = (
     "period", "state", "currency", "exported_amount", "exported", "held_back", "open", "in_doubt", "prepared_by",
-    "approved_by", "applied_at", "changed_by", "changed_at", "reason", "company_id",
+    "approved_by", "applied_at", "changed_by", "changed_at", "reason", "verified_by", "verified_at", "verified_against",
+    "company_id",
 )  # fmt: skip
 
 

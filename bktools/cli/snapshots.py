@@ -30,7 +30,7 @@ PRIVATE = {"email"}
 def list_snapshots(connection: options.Connects) -> None:
     """List the cached queries: rows, size and age.
 
-    They are those of the environment and credential in force.
+    They are those of the environment in force.
 
     Example: bktools snapshots list
     """
@@ -77,8 +77,6 @@ def prune(
     """Remove old snapshots; the newest and each month's last stay.
 
     Every load does this once a day (BKTOOLS_KEEP_DAYS).
-
-    Snapshots that a renewed token has left behind go, too, when all of them are old.
 
     Example: bktools snapshots prune --older-than 30d
     """

@@ -48,7 +48,6 @@ OF_ACCOUNT_OUTCOMES = {"REJECTED": ("account_refused", ERP), "UNKNOWN": ("accoun
 
 IDS = ("category_id", "account_id", "external_id", "entry_id", "batch_id")
 FIRST = ("in_doubt", CHANGED)
-NO_VALUE = "\N{EN DASH}"
 
 Rows = Sequence[Mapping[str, Any]]
 Facts = Mapping[str, Any]
@@ -366,14 +365,7 @@ class Actions:
                 yield _Case(OF_ACCOUNTS, row["check"], row["severity"], row["who"], json.loads(row["facts"]), thing)
         for rows in differences.values():
             severity = min((row["severity"] for row in rows), key=SEVERITIES.index)
-            changes = [
-                {
-                    "field": row["field"],
-                    "before": [row["service_value"] or NO_VALUE],
-                    "after": [row["erp_value"] or NO_VALUE],
-                }
-                for row in rows
-            ]
+            changes = [_change(row) for row in rows]
             account = self._account(rows[0])
             yield _Case(OF_STEPS, "update_account", severity, rows[0]["who"], {"changes": changes}, account)
 
@@ -394,6 +386,11 @@ def _entry(row: Mapping[str, Any]) -> Thing:
         "currency": row.get("currency"), "line": row.get("line"),
     }  # fmt: skip
     return Thing(ENTRY, name, {"entry_id": row["id"]} if row["id"] else {})
+
+
+def _change(row: Mapping[str, Any]) -> dict[str, Any]:
+    before, after = ([value] if value else [] for value in (row["service_value"], row["erp_value"]))
+    return {"field": row["field"], "before": before, "after": after, "currency": None}
 
 
 def _key(row: Mapping[str, Any]) -> Any:

@@ -17,13 +17,13 @@ from bktools.close.record import PeriodRecord, record_in
 from bktools.connection import company_named, service_or_default, words_for
 from bktools.contract import rules
 from bktools.errors import ArgumentError, SnapshotNotFoundError
-from bktools.frames.engine import described, source_of
+from bktools.frames.incoming import described, source_of
 from bktools.frames.names import with_names
 from bktools.frames.schema import COUNT, MONEY, TEXT, to_arrow, to_pandas
 from bktools.frames.sums import NO_CURRENCY, NOTHING, Money, change_of, currencies_of, sums_of, threshold_of
 from bktools.journal.accounts import accounts_in
-from bktools.journal.journal import Journal
 from bktools.journal.periods import required_company
+from bktools.journal.writing import open_for_reading
 from bktools.service import Service
 from bktools.snapshots.tables import load_categories, load_employees
 from bktools.wording import Words
@@ -128,13 +128,12 @@ def compare(
     about |= {"headline": [], "below_threshold": 0, "not_compared": []}
     if all(are_months):
         company = required_company(company, service.settings)
-        with Journal(service.settings) as journal:
-            journal.recover()
+        with open_for_reading(service.settings) as journal:
             old, new = (record_in(journal, rules.month("month", one), company, environment) for one in (before, after))
             accounts = accounts_in(journal, company)
         changes = months_between(old, new, accounts, service, is_large, words)
     else:
-        with Journal(service.settings) as journal:
+        with open_for_reading(service.settings) as journal:
             accounts = accounts_in(journal, company)
         changes = _table([*between_moments(before, after, company, accounts, service)])
     return to_pandas(changes, {**about, **source_of(changes), "rows": len(changes)})

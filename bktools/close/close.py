@@ -19,7 +19,7 @@ from bktools.close.record import PeriodRecord, frame
 from bktools.close.sentences import Said, label_of, said, table_of, valued
 from bktools.consoles import readable
 from bktools.export import ExportPlan
-from bktools.frames.engine import source_of
+from bktools.frames.incoming import source_of
 from bktools.frames.schema import to_pandas
 from bktools.frames.sums import Sum
 from bktools.reconcile import Reconciliation

@@ -14,7 +14,7 @@ from bktools import views
 from bktools.connection import service_or_default
 from bktools.consoles import readable
 from bktools.contract import rules
-from bktools.frames.engine import source_of
+from bktools.frames.incoming import source_of
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import Month, to_pandas
 from bktools.frames.sums import NO_CURRENCY
@@ -34,6 +34,7 @@ from bktools.journal.periods import (
     totals_of,
 )
 from bktools.journal.tables import table_of
+from bktools.journal.writing import open_for_reading
 from bktools.service import Service
 from bktools.wording import words
 
@@ -190,8 +191,7 @@ def record_of(month: Month, company: str | None = None, *, service: Service | No
     month = rules.month("month", month)
     settings = service_or_default(service).settings
     company = required_company(company, settings)
-    with Journal(settings) as journal:
-        journal.recover()
+    with open_for_reading(settings) as journal:
         return record_in(journal, month, company, settings.environment)
 
 

@@ -22,14 +22,16 @@ from bktools.connection import company_named, words_for
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan, compose_export_jobs
-from bktools.frames.engine import described, source_of
+from bktools.findings.check import ERROR
+from bktools.frames.incoming import described, source_of
 from bktools.frames.schema import ACCOUNTS, Month, to_arrow
 from bktools.frames.sums import money_of, threshold_of
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.export_jobs import history_of
-from bktools.journal.journal import THE_OUTCOME, Journal
+from bktools.journal.journal import THE_OUTCOME
 from bktools.journal.periods import approve, record_close, sent_entries
 from bktools.journal.records import this_user
+from bktools.journal.writing import open_for_writing
 from bktools.reconcile import Reconciliation, reconcile_accounts
 from bktools.service import Service
 from bktools.snapshots.tables import load_categories, load_employees
@@ -102,7 +104,7 @@ class Closing:
 
     def run(self) -> Close:
         """Load, reconcile, create accounts, export the entries that are ready, and return the month."""
-        with Journal(self.service.settings) as self._journal:
+        with open_for_writing(self.service.settings) as self._journal:
             if self.apply:
                 self._journal.require_open(self.company_id, [self.period])
             return self._closed()
@@ -144,7 +146,6 @@ class Closing:
         jobs = self._step("jobs", submission.rows)
         persons = {plan.plan_id: self.prepared_by} if self.apply else {}
         sent = sent_entries(journal, company, None if self.apply else history, persons)
-        findings = plan.found.to_pylist()
         rows = entries_of(plan, month, sent, jobs, self.words, frozenset(assumed))
         stays_open = self._recorded(plan, rows) if self.apply else ""
         record = record_in(journal, month, company, settings.environment, sent)
@@ -152,7 +153,7 @@ class Closing:
         coverage = after.table("coverage")
         in_doubt = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
         actions = Actions(
-            rows, findings=_of_month(findings, history, month, compose), coverage=coverage.to_pylist(),
+            rows, findings=_of_month(plan, history, month, compose), coverage=coverage.to_pylist(),
             accounts=after.table("findings").to_pylist(), jobs=jobs if self.apply else [], created=created, own=own,
             unknown_outcomes={batch: journal.command(f"export resolve {batch} {THE_OUTCOME}") for batch in in_doubt},
             import_accounts=journal.command("accounts import FILE"),
@@ -167,11 +168,12 @@ class Closing:
             earlier = record_in(journal, last["sent_in"][0].as_py(), company, settings.environment, sent)
             tables["changes"] = months_between(earlier, record, accounts, service, self.is_large_change, self.words)
         name = settings.name_of(company)
-        not_compared = [self.words(f"not_compared.{code}") for code in after.not_compared]
+        unchecked = [self.words(f"not_compared.{code}") for code in after.not_compared]
+        unchecked += [self.words.name("unchecked", code) for code in plan.unchecked]
         run = Run(
             applied=self.apply, begun_at=self.begun_at, prepared_by=self.prepared_by, approved_by=self.approved_by,
             stays_open=stays_open, plan=plan, jobs=jobs, created=created, sources=sources,
-            unchecked=(*not_compared, *(self.words.name("unchecked", code) for code in plan.unchecked)),
+            unchecked=tuple(unchecked),
         )  # fmt: skip
         return self._step(
             "close", Close, period=month, environment=settings.environment, company=company,
@@ -211,22 +213,20 @@ class Closing:
 
 
 def _of_month(
-    findings: list[dict[str, Any]],
-    history: pa.Table,
-    month: str,
-    compose: Callable[[pa.Table], ExportPlan],
+    plan: ExportPlan, history: pa.Table, month: str, compose: Callable[[pa.Table], ExportPlan]
 ) -> list[dict[str, Any]]:
     """Return the findings of all entries of the month, also of those that it exported: those of a first run.
 
     In a plan, an entry that was exported has no other findings, so those of this month are checked as if they were not.
     """
+    findings: list[dict[str, Any]] = plan.found.to_pylist()
     is_accepted = pc.and_(pc.equal(history["period"], month), pc.equal(history["state"], "ACCEPTED"))
     is_accepted = pc.fill_null(is_accepted, False)
     if not pc.any(is_accepted).as_py():
         return findings
     exported = {*history.filter(is_accepted)["entry_id"].to_pylist()}
     again = compose(history.filter(pc.invert(is_accepted))).found.to_pylist()
-    return [*findings, *(row for row in again if row["id"] in exported and row["severity"] != "error")]
+    return [*findings, *(row for row in again if row["id"] in exported and row["severity"] != ERROR)]
 
 
 def _with_planned(accounts: pa.Table, assumed: Iterable[str]) -> pa.Table:

@@ -18,6 +18,7 @@ from bktools.currencies import MINOR_UNITS
 from bktools.frames.columns import days_of
 from bktools.frames.schema import MAYBE_SENT, split_lines
 from bktools.frames.typed import decimals_of
+from bktools.wording.numbers import shown as amount_shown
 
 c = pl.col
 
@@ -292,6 +293,7 @@ def _compared(rows: pl.DataFrame, split_line: str) -> list[pl.Expr]:
 
 def _texts(lines: pl.DataFrame, fact: str, names: Mapping[str, str]) -> list[str]:
     """Return the values of a fact as a person reads them, in the order in which they are compared."""
+    currency = next(iter(lines["currency"].drop_nulls()), None)
     rows = (
         lines.filter(c(fact).is_not_null())
         .sort(fact)
@@ -301,7 +303,7 @@ def _texts(lines: pl.DataFrame, fact: str, names: Mapping[str, str]) -> list[str
     shown = []
     for value, amount, category, own_name in rows:
         name = own_name or names.get(category, category)
-        shown.append({"category": name, "lines": f"{amount} {name}"}.get(fact, value))
+        shown.append({"category": name, "lines": f"{amount_shown(amount, currency)} {name}"}.get(fact, value))
     return shown
 
 

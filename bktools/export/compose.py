@@ -18,7 +18,7 @@ from bktools.export.findings import Checked, Checker, arguments_of
 from bktools.export.plan import SENT_BEFORE, ExportOptions, ExportPlan, batch_digest, plan_digest
 from bktools.export.selection import selected
 from bktools.frames.columns import amounts_of, text_of
-from bktools.frames.engine import is_spark, source_of
+from bktools.frames.incoming import is_spark, source_of
 from bktools.frames.names import in_reading_order, with_names
 from bktools.frames.schema import MAYBE_SENT, TEXT, Month
 from bktools.frames.typed import typed
@@ -156,7 +156,7 @@ def compose_export_jobs(
     return ExportPlan(
         rows=ready,
         held=held,
-        plan_id=plan_digest(ready.column("batch_id").unique().to_pylist(), options),
+        plan_id=plan_digest(ready.column("batch_id").unique().to_pylist(), options, ready),
         options=options,
         unchecked=unchecked,
         provenance=source_of(entries),

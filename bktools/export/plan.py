@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, astuple, dataclass, field
@@ -13,6 +14,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow import csv
 
 from bktools import views
 from bktools.consoles import INDENT, listed, readable, room
@@ -24,7 +26,7 @@ from bktools.frames.batches import BatchRequest
 from bktools.frames.columns import days_of, with_column
 from bktools.frames.names import FIRST, in_reading_order
 from bktools.frames.results import Result
-from bktools.frames.schema import COUNT, DATE, TEXT, split_lines, to_pandas
+from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, TEXT, days, split_lines, to_pandas
 from bktools.frames.sums import Sum, money_of, number_of_entries, summed, sums_of
 from bktools.wording import words
 from bktools.wording.numbers import counted, shown
@@ -72,7 +74,7 @@ class ExportPlan(Result):
     unchecked : tuple of str
         Codes of the checks that were skipped because a frame or a column was not given.
     plan_id : str
-        Digest of batches and options; the same entries give the same ID.
+        Digest of batches, options and everything that the journal keeps of each entry; the same entries give the same ID.
     provenance : dict
         Source of the entries.
     journal : str
@@ -178,8 +180,10 @@ class ExportPlan(Result):
         PlanError
             When a batch, an entry or an option was changed, added, repeated or removed after the plan was composed.
         """
-        if plan_digest(list(self._rows_of_batches), self.options) != self.plan_id:
-            raise PlanError("the batches of the plan were changed since it was made: compose it again")
+        if plan_digest(list(self._rows_of_batches), self.options, self.rows) != self.plan_id:
+            raise PlanError(
+                "the plan was changed since it was made, in its batches or in what is known of its entries: compose it again"
+            )
         # An entry of one line has the number 0, a split one begins with 1.
         begins = pc.sum(pc.less_equal(split_lines(self.rows), 1)).as_py() or 0
         if pc.count_distinct(self.rows.column("id")).as_py() != begins:
@@ -341,9 +345,38 @@ def batch_digest(company_id: str, entry_ids: list[str], options: ExportOptions) 
     return digest.hexdigest()[:20]
 
 
-def plan_digest(batch_ids: list[str], options: ExportOptions) -> str:
-    """Return the ID of a plan."""
-    return hashlib.sha256(json.dumps([astuple(options), batch_ids]).encode()).hexdigest()[:20]
+def plan_digest(batch_ids: list[str], options: ExportOptions, rows: pa.Table) -> str:
+    """Return the ID of a plan: of its batches, its options, and everything that the journal keeps of each entry."""
+    digest = hashlib.sha256(json.dumps([astuple(options), batch_ids]).encode())
+    texts = {name: _as_text(rows.column(name)) for name in ENTRY_DATA if name in rows.column_names}
+    kept = pa.table({name: text for name, text in texts.items() if text.null_count < len(text)})
+    digest.update(json.dumps(kept.column_names).encode())
+    if kept.num_columns:
+        with csv.CSVWriter(_Digesting(digest), kept.schema) as writer:
+            writer.write_table(kept, max_chunksize=_ROWS_AT_ONCE)
+    return digest.hexdigest()[:20]
+
+
+# Rows that are text at once.
+_ROWS_AT_ONCE = 65_536
+
+
+class _Digesting(io.RawIOBase):
+    """A file that keeps the digest of what is written to it."""
+
+    def __init__(self, digest: Any) -> None:
+        self._digest = digest
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._digest.update(data)
+        return len(data)
+
+
+def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return (days(column) if pa.types.is_timestamp(column.type) else column).cast(TEXT)
 
 
 def as_exported(not_ready: pa.Table) -> pa.Table:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from bktools.contract.rules import UUID_PATTERN
 from bktools.errors import InputError
 from bktools.frames.columns import text_of
-from bktools.frames.engine import in_memory
+from bktools.frames.incoming import in_memory
 from bktools.frames.schema import TEXT, split_lines
 from bktools.inputs import cells
 from bktools.inputs.columns import Vocabulary, opened

@@ -6,10 +6,12 @@ its room, its words to each file of `wording`, and its test.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
+import numpy as np
 import polars as pl
 
 # error: it must not go on as it is. warning: a person should look. info: nothing is to be done.
@@ -51,6 +53,9 @@ class Check:
         return frozenset({*self.fails.meta.root_names(), *self.facts})
 
 
+Kind = TypeVar("Kind", bound=Check)
+
+
 def applicable(checks: Iterable[Check], columns: Collection[str]) -> tuple[Check, ...]:
     """Return the checks whose columns are there."""
     there = frozenset(columns)
@@ -63,7 +68,9 @@ def first_error(checks: Iterable[Check]) -> pl.Expr:
     return pl.coalesce(*errors, pl.lit(None, pl.String))
 
 
-def find(rows: pl.DataFrame, checks: Sequence[Check]) -> pl.DataFrame:
+def find(
+    rows: pl.DataFrame, checks: Sequence[Kind], beside: Callable[[Kind], Mapping[str, pl.Expr]] = lambda _: {}
+) -> pl.DataFrame:
     """Return what checks find in rows, the most severe first, then in the order of the checks and of the rows.
 
     Parameters
@@ -72,43 +79,52 @@ def find(rows: pl.DataFrame, checks: Sequence[Check]) -> pl.DataFrame:
         With all columns that the checks need.
     checks : sequence of Check
         As `applicable` returns them.
+    beside : callable, optional
+        Returns for a check what else is known of a row that fails it: expressions by their names, the same for each check.
 
     Returns
     -------
     DataFrame
         One row per finding: row (number of the row), number (of the check among `checks`), check (code), severity, who,
-        facts (JSON, in which decimals are text and days ISO 8601).
+        facts (JSON, in which decimals are text and days ISO 8601); then what stands beside them.
     """
     flags = rows.select(check.fails.fill_null(value=False).alias(f"{number}") for number, check in enumerate(checks))
-    hidden = pl.repeat(value=False, n=len(rows), dtype=pl.Boolean, eager=True)
-    parts = [_NONE]
+    hidden = np.zeros(len(rows), dtype=bool)
+    parts = [_NONE.lazy()]
     for number, check in enumerate(checks):
-        fails = flags[f"{number}"]
-        if not fails.any():
+        if not flags[f"{number}"].any():
             continue
-        places = (fails & ~hidden).arg_true()
+        fails = flags[f"{number}"].to_numpy()
+        places = pl.Series(np.flatnonzero(fails & ~hidden), dtype=pl.UInt32)
         if check.ends:
             hidden |= fails
         parts.append(
-            pl.DataFrame({"row": places.cast(pl.UInt32), "facts": facts_of(rows, places, check)}).select(
-                "row",
+            rows.lazy().select(
+                row=pl.lit(places),
                 number=pl.lit(number, pl.UInt32),
                 check=pl.lit(check.code),
                 severity=pl.lit(check.severity),
                 who=pl.lit(check.who),
-                facts="facts",
+                facts=_facts_at(places, check) if check.facts else pl.lit("{}"),
+                # A constant has no rows.
+                **{name: it.gather(places) if it.meta.root_names() else it for name, it in beside(check).items()},
             )
         )
-    found = pl.concat(parts)
+    if len(parts) == 1:
+        return _NONE
     order = pl.col("severity").replace_strict(dict(zip(SEVERITIES, range(3), strict=True)), return_dtype=pl.UInt8)
-    return found.sort(order, "number", "row", maintain_order=True)
+    return pl.concat(parts, how="diagonal").sort(order, "number", "row", maintain_order=True).collect()
 
 
 def facts_of(rows: pl.DataFrame, places: pl.Series, check: Check) -> pl.Series:
     """Return the facts that a check knows of some rows as JSON, in which decimals are text and days ISO 8601."""
     if not check.facts:
         return pl.repeat("{}", len(places), dtype=pl.String, eager=True)
-    return rows.select(check.facts)[places].select(pl.struct(pl.all()).struct.json_encode()).to_series()
+    return rows.select(_facts_at(places, check)).to_series()
+
+
+def _facts_at(places: pl.Series, check: Check) -> pl.Expr:
+    return pl.struct(check.facts).gather(places).struct.json_encode()
 
 
 _NONE = pl.DataFrame(

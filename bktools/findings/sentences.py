@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from bktools.wording import Words
 
 
 def with_sentences(
-    findings: pl.DataFrame, words: Words, section: str, *, code: str = "check", **forms: str | tuple[str, str]
+    findings: pl.DataFrame, words: Words, section: str, *, code: str = "check", **forms: str
 ) -> pl.DataFrame:
     """Return findings with sentences from their code and facts.
 
@@ -26,24 +27,21 @@ def with_sentences(
         The section of the codes, such as "entry".
     code : str
         The column of the codes.
-    **forms : str or tuple of two str
-        The form of a sentence by the column that it is put in, such as `to_do="do"`; or the forms of a fact and of a step
-        that are put together, such as `message=("one", "do")`.
+    **forms : str
+        The form of a sentence by the column that it is put in, such as `fact="one"`.
     """
     distinct = findings.select(code, "facts").unique(maintain_order=True)
-    known = [(f"{section}.{name}", json.loads(facts)) for name, facts in distinct.iter_rows()]
-
-    def made(key: str, facts: dict[str, object], form: str | tuple[str, str]) -> str:
-        if isinstance(form, str):
-            return words(f"{key}.{form}", **facts)
-        fact, step = (words(f"{key}.{part}", **facts) for part in form)
-        return words("sentence.fact_and_step", fact=fact, step=step)
-
+    known = [(f"{section}.{name}.", msgspec.json.decode(facts)) for name, facts in distinct.iter_rows()]
     texts = {
-        column: pl.Series([made(key, facts, form) for key, facts in known], dtype=pl.String)
+        column: pl.Series([words(key + form, **facts) for key, facts in known], dtype=pl.String)
         for column, form in forms.items()
     }
     return findings.join(distinct.with_columns(**texts), on=[code, "facts"], how="left", maintain_order="left")
+
+
+def fact_and_step(words: Words, fact: str, step: str) -> pl.Expr:
+    """Return the sentences of two columns, a fact and a step, put together as one message."""
+    return pl.format(words("sentence.fact_and_step", fact="{}", step="{}"), fact, step)
 
 
 def facts_of_all(words: Words, facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

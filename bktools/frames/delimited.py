@@ -135,7 +135,7 @@ def to_csv(
     headings = pa.chunked_array([pa.array(names, TEXT)])
     first = as_text(headings, form, "").to_pylist()
     encoding, line_end = ("utf-8-sig", "\r\n") if form.for_spreadsheet else ("utf-8", "\n")
-    columns |= _in_minor_units(table, columns, form.decimal)
+    columns |= in_minor_units(table, columns, form.decimal)
     # Python's writer quotes only the characters of its own line end, but every reader ends a line at a CR.
     texts = (headings, *columns.values())
     is_split = "\r" not in line_end and any(pc.any(pc.match_substring(text, "\r")).as_py() for text in texts)
@@ -227,9 +227,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(values, pa.string())])
 
 
-def _in_minor_units(
-    table: pa.Table, columns: Mapping[str, pa.ChunkedArray], decimal: str
-) -> dict[str, pa.ChunkedArray]:
+def in_minor_units(table: pa.Table, columns: Mapping[str, pa.ChunkedArray], decimal: str) -> dict[str, pa.ChunkedArray]:
     """Return the columns of money without the zeros that their currency has no decimals for, such as 3590 of JPY."""
     money = {}
     for name in (field.name for field in table.schema if pa.types.is_decimal(field.type)):

@@ -11,7 +11,6 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any, cast, overload
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,7 +18,7 @@ import pyarrow.compute as pc
 from bktools import disk
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.delimited import name_of, written
-from bktools.frames.money import currency_column, units_of
+from bktools.frames.money import currency_column, in_units
 from bktools.frames.schema import are_days, to_arrow
 from bktools.progress import Bar
 from bktools.progress import progress as progress_bar
@@ -190,9 +189,8 @@ def _looks_of_money(table: pa.Table, place: int, book: Any) -> list[Any]:
     column, currency = table.column(place), currency_column(table.column_names[place], table.column_names)
     if not pa.types.is_decimal(column.type) or currency is None:
         return []
-    # An amount with more decimals than its currency shows them.
-    needed = [max(-int(amount.normalize().as_tuple().exponent), 0) if amount else 0 for amount in column.to_pylist()]
-    units = np.maximum(units_of(table.column(currency), len(table)), needed).tolist()
+    shown = in_units(column, table.column(currency))
+    units = [0 if amount is None else max(-int(amount.as_tuple().exponent), 0) for amount in shown]
     looks = {scale: book.add_format({"num_format": _with_decimals(scale), "valign": "top"}) for scale in {*units}}
     return [looks[scale] for scale in units]
 

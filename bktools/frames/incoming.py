@@ -92,7 +92,7 @@ def _streamed(frame: Any, name: str) -> pa.Table:
     """Read a frame of another tool by Arrow's stream interface; a query that fails is an error of one line."""
     try:
         return pa.table(frame)
-    except (OSError, RuntimeError, pa.ArrowException) as error:
+    except Exception as error:  # noqa: BLE001 - each tool has errors of its own
         raise InputError(f"cannot be read ({_first_line(error)})", source=name) from None
 
 

@@ -8,7 +8,7 @@ that 0.1 + 0.2 is 0.30. Any other amount keeps its digits, and has too many deci
 from __future__ import annotations
 
 from collections.abc import Collection
-from decimal import Decimal
+from decimal import Context, Decimal
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,8 @@ FORMS = ("float", "decimal")
 
 # Columns of money whose name does not say "amount".
 _TEXT = pa.large_string()
+# No decimal of Arrow has more digits.
+_WIDE = Context(prec=76)
 _POWERS = 10.0 ** np.arange(max(MINOR_UNITS.values()) + 1)
 _NAMES = {"this", "that", "difference", "current", "available"}
 
@@ -121,6 +123,17 @@ def decimals(amounts: pa.ChunkedArray, currencies: pa.ChunkedArray | None, name:
     return pa.chunked_array([exact])
 
 
+def in_units(amounts: pa.ChunkedArray, currencies: pa.ChunkedArray | None) -> list[Decimal | None]:
+    """Return decimals as they are shown: with the decimals of their currency, or all that they have where these are more."""
+    shown: list[Decimal | None] = []
+    for amount, places in zip(amounts.to_pylist(), units_of(currencies, len(amounts)).tolist(), strict=True):
+        if amount is not None:
+            in_currency = amount.quantize(Decimal(1).scaleb(-places), context=_WIDE)
+            amount = in_currency if in_currency == amount else _WIDE.normalize(amount)  # noqa: PLW2901 - the same amount
+        shown.append(amount)
+    return shown
+
+
 def with_decimals(table: pa.Table) -> pa.Table:
     """Return a table whose amounts are decimals; columns that are no money stay."""
     for place, field in enumerate(table.schema):
@@ -156,4 +169,4 @@ def _of_units(whole: npt.NDArray[np.float64], is_used: npt.NDArray[np.bool_], pl
 
 
 def _digits(amount: Decimal) -> int:
-    return len(amount.normalize().as_tuple().digits)
+    return len(_WIDE.normalize(amount).as_tuple().digits)

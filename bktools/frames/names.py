@@ -55,7 +55,7 @@ class Import(NamedTuple):
 
     # The day, in ISO 8601.
     day: str | None = None
-    never: bool | None = None
+    none: bool | None = None
 
 
 def import_of(accounts: pa.Table) -> Import:
@@ -66,18 +66,7 @@ def import_of(accounts: pa.Table) -> Import:
     if len(states) and states.null_count == len(states):
         return Import()
     last = pc.max(accounts.column("updated_at").filter(pc.equal(states, "IMPORTED"))).as_py()
-    return Import(never=True) if last is None else Import(str(last)[:10])
-
-
-def last_import(accounts: pa.Table | None) -> str:
-    """Return when a list of accounts was last imported, in brackets, for messages; empty where the table does not say."""
-    if accounts is None or not {"state", "updated_at"} <= {*accounts.column_names}:
-        return ""
-    states = pc.cast(accounts.column("state"), TEXT)
-    if len(states) and states.null_count == len(states):
-        return ""
-    last = pc.max(accounts.column("updated_at").filter(pc.equal(states, "IMPORTED"))).as_py()
-    return " (no list was imported)" if last is None else f" (last list imported {str(last)[:10]})"
+    return Import(none=True) if last is None else Import(str(last)[:10])
 
 
 def month_and_company(entries: pa.Table, language: str = "en") -> str:

@@ -164,7 +164,8 @@ PERIODS = _schema(
     "company_id text, period text, state text",
     "currency text, exported count, exported_amount money, in_doubt count, in_doubt_amount money, held_back count, "
     "held_back_amount money, open count, open_amount money, prepared_by text, approved_by text, applied_at instant, "
-    "changed_by text, changed_at instant, reason text",
+    "changed_by text, changed_at instant, reason text, verified_by text, verified_at instant, verified_against text, "
+    "verified_result text",
 )
 
 # Changes of the states of batches. `before` is null for a new batch.
@@ -221,7 +222,8 @@ def to_arrow(frame: pd.DataFrame | pa.Table, name: str = "the frame") -> pa.Tabl
     if isinstance(frame, pa.Table):
         return plain(frame, name)
     try:
-        return plain(pa.Table.from_pandas(frame, preserve_index=False), name)
+        # Text of pandas is Arrow's already: threads would take longer to start than to work.
+        return plain(pa.Table.from_pandas(frame, preserve_index=False, nthreads=1), name)
     except _NO_COLUMN:
         arrays = [_array_of(str(heading), column, name) for heading, column in frame.items()]
         return plain(pa.Table.from_arrays(arrays, headings), name)

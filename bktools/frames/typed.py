@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from bktools.currencies import MINOR_UNITS
 from bktools.frames.columns import amounts_of, require_columns, text_of, with_column, with_missing, wrong_kind
-from bktools.frames.engine import in_memory
+from bktools.frames.incoming import in_memory
 from bktools.frames.schema import FLAG, TEXT
 
 FLAGS = ("approved", "archived")

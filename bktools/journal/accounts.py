@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,13 +17,15 @@ from bktools.frames.schema import ACCOUNTS, KNOWN_STATES, to_arrow, to_pandas
 from bktools.inputs.accounts import read_accounts
 from bktools.inputs.columns import Columns
 from bktools.journal.journal import Journal
-from bktools.journal.records import Row, now, record_event, record_events
+from bktools.journal.records import INSERT_EVENT, Row, dumped, loaded, now
+from bktools.journal.said import said
 from bktools.journal.tables import opened, table_of
+from bktools.journal.writing import WritableJournal, open_for_writing
 from bktools.service import Service
 
 # The columns of the journal's accounts: their identity, and what is known of them.
 KEY = ("company_id", "external_id")
-KNOWN = ("state", "account_id", "name", "code", "tax_code_external_id", "archived", "metadata", "message", "updated_at")
+KNOWN = ("state", "account_id", "name", "code", "tax_code_external_id", "archived", "metadata", "facts", "updated_at")
 _WRITE = (
     f"INSERT INTO accounts ({', '.join(KEY + KNOWN)}) VALUES ({', '.join('?' * len(KEY + KNOWN))}) "
     f"ON CONFLICT (company_id, external_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in KNOWN)}"
@@ -38,11 +39,11 @@ RETIRED = "RETIRED"
 
 
 def record_accounts(
-    journal: Journal, rows: Iterable[Mapping[str, Any]], *, complete: str | None = None
+    journal: WritableJournal, rows: Iterable[Mapping[str, Any]], *, complete: str | None = None
 ) -> list[tuple[str, str]]:
     """Write accounts to the journal, all of them or none; return company and external ID of each retired one.
 
-    A row has KEY, `state` and any others of KNOWN: a field that is missing keeps its value, None clears it. `complete`
+    A row has KEY, `state`, `facts` and any others of KNOWN: a field that is missing keeps its value, None clears it. `complete`
     is the name of a list that has all accounts of its companies: the others that were known are retired.
     """
     rows = list(rows)
@@ -57,15 +58,30 @@ def record_accounts(
             account = {**dict.fromkeys(KNOWN), **before.get(key, {}), **row, "updated_at": stamp}
             # PostgreSQL takes no flag as a number.
             account["archived"] = None if account["archived"] is None else int(account["archived"])
+            account["facts"] = dumped(row.get("facts") or {})
             written.append([account[name] for name in KEY + KNOWN])
-            changes.append((json.dumps(key), before.get(key, {}).get("state"), row["state"], row.get("message")))
+            changes.append((key, row["state"], row.get("facts") or {}))
         connection.executemany(_WRITE, written)
-        missing = _missing(journal, listed) if complete else {}
-        for key, state in missing.items():
+        missing = _missing(journal, listed) if complete else []
+        for key in missing:
             connection.execute("DELETE FROM accounts WHERE company_id = ? AND external_id = ?", key)
-            changes.append((json.dumps(key), state, RETIRED, f"not in {complete}, which has all accounts"))
-        record_events(connection, "account", changes)
-    return [*missing]
+            changes.append((key, RETIRED, {"list": complete}))
+        connection.executemany(
+            INSERT_EVENT,
+            (
+                (
+                    stamp,
+                    "account",
+                    state,
+                    company_id,
+                    *(None,) * 3,
+                    *journal.writer(),
+                    dumped({"external_id": name, **facts}),
+                )
+                for (company_id, name), state, facts in changes
+            ),
+        )
+    return missing
 
 
 def key_of(account: Mapping[str, Any]) -> tuple[str, str]:
@@ -81,24 +97,24 @@ def known_accounts(journal: Journal, keys: Iterable[tuple[str, str]]) -> dict[tu
     return {key_of(row): row for row in rows if key_of(row) in wanted}
 
 
-def _missing(journal: Journal, listed: set[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Return the state of the accounts of the listed companies that exist, as far as is known, and are not listed."""
+def _missing(journal: Journal, listed: set[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the accounts of the listed companies that exist, as far as is known, and are not listed."""
     sql = "SELECT company_id, external_id, state FROM accounts WHERE company_id = ?"
     rows = [row for company_id in {company_id for company_id, _ in listed} for row in journal.rows(sql, company_id)]
-    return {key_of(row): row["state"] for row in rows if row["state"] in KNOWN_STATES and key_of(row) not in listed}
+    return [key_of(row) for row in rows if row["state"] in KNOWN_STATES and key_of(row) not in listed]
 
 
-def remember_chart(journal: Journal, company_id: str, named: CompanyInFile) -> None:
+def remember_chart(journal: WritableJournal, company_id: str, named: CompanyInFile) -> None:
     """Write which company the file of a chart names, unless it is the one of the last chart."""
     if companies_in_charts(journal).get(company_id) != named:
         with journal.transaction() as connection:
-            record_event(connection, "chart", company_id, None, "USED", json.dumps(named))
+            journal.record(connection, "chart_used", company_id=company_id, facts={"chart": [*named]})
 
 
 def companies_in_charts(journal: Journal) -> dict[str, CompanyInFile]:
     """Return which company the file of the last chart named, by the company whose accounts were created from it."""
-    sql = "SELECT subject_id, message FROM events WHERE subject = 'chart' ORDER BY event_id"
-    return {row["subject_id"]: CompanyInFile(*json.loads(row["message"])) for row in journal.rows(sql)}
+    sql = "SELECT company_id, facts FROM events WHERE code = 'chart_used' ORDER BY event_id"
+    return {row["company_id"]: CompanyInFile(*loaded(row["facts"])["chart"]) for row in journal.rows(sql)}
 
 
 def load_accounts(company: str | None = None, *, service: Service | None = None) -> pd.DataFrame:
@@ -148,7 +164,10 @@ def accounts_in(journal: Journal, company_id: str | None) -> pa.Table:
     """Return the accounts of an open journal, of a company or of all."""
     sql = """SELECT *, account_id AS id FROM accounts
         WHERE CAST(?1 AS TEXT) IS NULL OR company_id = ?1 ORDER BY company_id, external_id"""
-    return table_of([journal.rows(sql, company_id)], ACCOUNTS)
+    rows = [
+        {**row, "message": said(row["state"], loaded(row["facts"])) or None} for row in journal.rows(sql, company_id)
+    ]
+    return table_of([rows], ACCOUNTS)
 
 
 def import_accounts(
@@ -225,7 +244,7 @@ def import_accounts(
     rows = list(_imported(frame, name, company or service.settings.company))
     if rules.flag("complete", complete) and not rows:
         raise InputError("has no account, so it cannot be complete: nothing was changed", source=name)
-    with Journal(service.settings) as journal:
+    with open_for_writing(service.settings) as journal:
         retired = record_accounts(journal, rows, complete=Path(name).name if complete else None)
     accounts = load_accounts(service=service)
     accounts.attrs["bktools"]["retired"] = [external_id for _, external_id in retired]
@@ -251,7 +270,7 @@ def _imported(frame: pd.DataFrame, source: str, fallback: str | None) -> Iterato
             "external_id": rules.text(f"external_id {where}", row["external_id"], shortest=1, longest=LONGEST_TEXT),
             "account_id": rules.uuid_text(f"id {where}", row["id"]),
             "state": "IMPORTED",
-            "message": f"imported from {Path(source).name}",
+            "facts": {"file": Path(source).name},
         }
         for name in row.keys() & OPTIONAL:
             check = rules.flag if name == "archived" else rules.text

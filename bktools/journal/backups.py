@@ -19,12 +19,22 @@ from bktools.contract import rules
 from bktools.errors import JournalError, StorageError
 from bktools.frames.batches import BatchRequest
 from bktools.journal.entry_data import NOT_KEPT
-from bktools.journal.journal import Journal, change, command_of, insert, outer_folder, refuse_elsewhere
+from bktools.journal.folders import (
+    FILE,
+    folder_of,
+    journals_of_address,
+    origin_of,
+    outer_folder,
+    take_folder_of_version_0,
+    take_sent_log_of_version_0,
+)
+from bktools.journal.journal import Journal, command_of, refuse_elsewhere
 from bktools.journal.lock import sending_for
-from bktools.journal.records import Connection, Records, adopt, now, record_event
-from bktools.journal.related_journals import FILE, folder_of
-from bktools.journal.sent_log import ABOUT, FOLDER, SentLine, SentLog, at_risk, lost, read_about, unpacked
+from bktools.journal.postgres import is_database
+from bktools.journal.records import Connection, Records, now
+from bktools.journal.sent_log import FOLDER, SentLine, SentLog, another_journal, at_risk, lost, read_about, unpacked
 from bktools.journal.sqlite import COMPANIONS, File, remove_with_companions
+from bktools.journal.writing import WritableJournal, change, insert
 from bktools.settings import Settings
 
 
@@ -59,15 +69,17 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
     evidence = None if evidence is None else rules.not_blank("evidence", evidence)
     if settings.journal is not None:
         return _go_on(settings, source, by)
+    take_folder_of_version_0(settings)
     folder = disk.private_folder(folder_of(settings))
-    path = folder / FILE
+    path, origin = folder / FILE, origin_of(settings)
     made = folder / f"journal-restored-{secrets.token_hex(8)}.sqlite"
     try:
         _copy(source, path, made)
-        with File(made, str(source or path)) as file:
+        with File(made, origin, str(source or path)) as file:
             _require_own(file, source or path, settings, folder)
-            sent_log = SentLog(folder, outer_folder(settings), file)
-            refuse_elsewhere(sent_log, path)
+            sent_log = SentLog(folder, outer_folder(settings), file, origin)
+            take_sent_log_of_version_0(sent_log, folder, settings, file)
+            refuse_elsewhere(sent_log, path, file.id, origin)
             if sent_log.are_known_outside():
                 evidence = None
             elif evidence is None:
@@ -78,10 +90,12 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
                 stack.enter_context(sending_for(folder, company_id))
             # Read again under the locks: a process may have sent meanwhile.
             companies = sent_log.of_all()
-            with File(made) as file, file.transaction() as connection:
+            with File(made, origin, str(source or path)) as file, file.transaction() as connection:
+                file.machine = sent_log.machine()
+                sent_log.journal = file
                 accepted = _complete(file, connection, companies, sent_log, by, evidence)
             set_aside = _put_in_place(made, path)
-            with Journal(settings) as journal:
+            with WritableJournal(settings) as journal:
                 # After a kill before this the sent log does not match: nothing is sent until the restore is run again.
                 _log_newest_event(journal, companies)
                 in_doubt = tuple(row["batch_id"] for row in journal.unknown())
@@ -94,15 +108,17 @@ def _go_on(settings: Settings, source: Path | None, by: str) -> Restored:
     """Confirm, for this machine, a database that was restored with its own programs."""
     if source is not None:
         raise JournalError(
-            "the journal is a database: nothing was changed; restore it with pg_restore, then confirm it with bktools journal "
-            "restore --by NAME"
+            "the journal is a database: nothing was changed; restore it with pg_restore, then confirm it with "
+            f"{command_of(settings, 'journal restore')} --by NAME"
         )
     accepted: tuple[str, ...] = ()
     booked_twice: list[str] = []
-    with Journal(settings) as journal, ExitStack() as stack:
+    with WritableJournal(settings) as journal, ExitStack() as stack:
         confirmations = journal.restores
         assert confirmations is not None
-        if confirmations.is_needed():
+        journal.machine = journal.sent_log.machine()
+        # Confirming again, or without anything to add, is right, too.
+        if confirmations.is_needed() or confirmations.is_open():
             companies = journal.sent_log.of_all()
             for company_id in sorted({*companies, *journal.companies()}):
                 stack.enter_context(journal.sending(company_id))
@@ -152,31 +168,35 @@ def _require_own(file: File, source: Path, settings: Settings, folder: Path) -> 
     damage = file.damage()
     if damage:
         raise StorageError(f"{source} is damaged: {damage[0]}; nothing was changed")
-    addresses, beside = file.addresses(), folder / FOLDER
-    about = read_about(beside)
-    # A copy may be older than the naming of an address; the sent log has the other addresses.
-    if addresses and not {settings.identity, *about["addresses"]} & {*addresses}:
+    origin, asked = file.origin(), origin_of(settings)
+    if origin["environment"] != asked["environment"] and origin["address"] != asked["address"]:
         raise JournalError(
-            f"{source} is the journal of {', '.join(addresses)}, not of {settings.identity}: nothing was changed"
+            f"{source} is the journal of {origin['environment']} ({origin['address']}), not of {asked['environment']} "
+            f"({asked['address']}): nothing was changed"
         )
-    wanted: list[str] = [about["journal"]] if (beside / ABOUT).exists() else []
+    known = (
+        read_about(outer_folder(settings))
+        or read_about(folder / FOLDER)
+        or next(iter(journals_of_address(settings)), {})
+    )
+    if known and is_database(known["location"]):
+        raise another_journal(known, str(folder / FILE))
     has_batches = bool(file.rows("SELECT 1 FROM batches LIMIT 1"))
-    if not wanted and not has_batches:
-        outside = map(read_about, outer_folder(settings).glob("*"))
-        wanted = [about["journal"] for about in outside if settings.identity in about["addresses"]]
-        if len(wanted) != 1 and not addresses:
-            raise JournalError(
-                f"no journal {source} and no sent log was found: nothing was ever sent with this data folder"
-            )
+    if not known and not has_batches and not source.exists():
+        raise JournalError(
+            f"no journal {source} and no sent log was found: nothing was ever sent with this data folder"
+        )
     # Not `file.id`, which is read once: it is the one that the copy has after this.
     own = file.about("id") or ""
-    if len(wanted) != 1 or wanted == [own]:
+    if not known or known["journal"] == own:
         return
     if has_batches:
-        raise JournalError(f"{source} is journal {own[:8]}, but {wanted[0][:8]} was used here: nothing was changed")
+        raise JournalError(
+            f"{source} is journal {own[:8]}, but {known['journal'][:8]} was used here: nothing was changed"
+        )
     # A copy without batches becomes a new start of the journal that the sent log names.
     with file.transaction() as connection:
-        adopt(connection, wanted[0])
+        connection.execute("UPDATE about SET value = ? WHERE name = 'id'", (known["journal"],))
 
 
 def _gap(file: Records, companies: dict[str, list[SentLine]]) -> list[SentLine]:
@@ -216,15 +236,14 @@ def _complete(
     """Write, in a transaction, the sent batches that a copy lacks; return the ACCEPTED ones, the others are UNKNOWN."""
     gap = _gap(file, companies)
     accepted = []
-    message = f"{len(gap)} batches were sent after the copy"
-    if evidence is not None:
-        message += f", as far as is known here without a sent log: {evidence}"
-    record_event(connection, "journal", file.id, None, "restored", message, by)
+    facts = {"batches": [line.batch_id for line in gap]} | ({} if evidence is None else {"evidence": evidence})
+    file.record(connection, "restored", person=by, facts=facts)
     for line in gap:
         if _is_put_in_doubt(file, connection, line, sent_log) and _is_proof(file, line):
-            message = f"{line.message} (the proof is the sent log's line of {line.at[:19]} UTC)"
+            # The rule about doubt asks for evidence: it is the sent log's line.
+            proof = {"job_id": line.job_id, "at": line.at[:19], "evidence": "sent log"}
             change(
-                connection, line.batch_id, "ACCEPTED", message=message, job_id=line.job_id,
+                file, connection, line.batch_id, "ACCEPTED", "accepted_again", proof, job_id=line.job_id,
                 settled_at=now().isoformat(), settled_by=by,
             )  # fmt: skip
             accepted.append(line.batch_id)
@@ -241,19 +260,18 @@ def _is_put_in_doubt(file: Records, connection: Connection, line: SentLine, sent
     # A PLANNED batch with the same entries was withdrawn after the copy was made.
     for row in file.holding(json.loads(body)["accountingEntryIds"]):
         if row["state"] == "PLANNED" and row["batch_id"] != line.batch_id:
-            change(connection, row["batch_id"], "RELEASED", message=f"its entries were sent in batch {line.batch_id}")
+            change(file, connection, row["batch_id"], "RELEASED", "sent_in_another_batch", {"batch_id": line.batch_id})
     if state is None:
         free = [row["id"] for row in file.rows(_FREE)]
         if not free:
             return False
-        insert(connection, BatchRequest(line.batch_id, line.company_id, free, body), line.plan_id)
+        insert(file, connection, BatchRequest(line.batch_id, line.company_id, free, body), line.plan_id)
     else:
         # It may have been claimed again after the copy was made.
-        record_event(connection, "facts", line.batch_id, None, NOT_KEPT, "claimed after the restored copy was made")
+        file.record(connection, NOT_KEPT, company_id=line.company_id, batch_id=line.batch_id)
         if state in {"REJECTED", "RELEASED"}:
-            change(connection, line.batch_id, "PLANNED")
-    message = f"sent after the restored copy was made; its state was {line.state}"
-    change(connection, line.batch_id, "UNKNOWN", message=message, sent_at=line.at)
+            change(file, connection, line.batch_id, "PLANNED", "planned", {})
+    change(file, connection, line.batch_id, "UNKNOWN", "sent_after_copy", {"state": line.state}, sent_at=line.at)
     return True
 
 
@@ -302,11 +320,11 @@ def _put_in_place(made: Path, path: Path) -> Path | None:
 
 def _log_newest_event(journal: Journal, companies: dict[str, list[SentLine]]) -> None:
     """Append a line with the restored journal's last event for each company whose lines do not match it."""
-    journal.sent_log.confirm()
+    journal.sent_log.merge()
     for lines in companies.values():
         for line in _of_lost_batches(journal, lines)[-1:]:
             last = journal.last_event()
             row = journal.state_of(line.batch_id)
             state = line.state if row is None else row["state"]
-            anew = replace(line, event=last["event_id"], digest=last["digest"], state=state)
+            anew = replace(line, journal=journal.id, event=last["event_id"], digest=last["digest"], state=state)
             journal.sent_log.write(anew)

@@ -1,37 +1,40 @@
-"""Restores of a shared database: a machine notices one by what it has seen, and every machine that sent confirms it.
+"""Restores of a shared database: a machine notices one by what it has seen, and every machine that sent confirms it once.
 
-A database that was restored, rolled back or failed over may lack what was sent since. The first machine that notices it writes
-an event, so that all machines know. From then on a company's entries are sent when every machine that is known to have sent
-has confirmed the restore, which completes the database with what its sent log holds. A machine that is gone is waived by a
-person, for a company: with evidence, or for entries dated after the waiver alone. All of these are events.
+A database that was restored, rolled back or failed over may lack what was sent since. Whatever suggests that stops all writing:
+another server, timeline or table, or a gap before what this machine has seen or sent. Every machine that meets it is written
+down. From then on a company's entries are sent when every machine that is known to have sent has confirmed the restore, which
+completes the database with what its sent log holds. A machine that is gone is waived by a person, for a company and the dates
+that the person looked up. All of these are events.
 """
 
 from __future__ import annotations
 
-import json
+import datetime as dt
 import logging
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from bktools.caller import in_shell
 from bktools.contract import rules
-from bktools.errors import JournalBusyError, JournalError, StorageError
+from bktools.errors import ArgumentError, JournalBusyError, JournalError, StorageError
 from bktools.journal.postgres import Postgres
-from bktools.journal.records import Connection, Records, Row, now, record_event, this_user
+from bktools.journal.records import Connection, Records, Row, loaded, named, this_user
 from bktools.journal.sent_log import Seen, SentLog
 
 log = logging.getLogger("bktools")
 
-# The subject of the events; `subject_id` is a random identity of the restore.
-SUBJECT = "restore"
+NOTICED, MET, CONFIRMED, WAIVED = "restore_noticed", "restore_met", "restore_confirmed", "restore_waived"
 
-NOTICED = "NOTICED"
-CONFIRMED = "CONFIRMED"
-WAIVED = "WAIVED"
+_EVENTS = f"""
+    SELECT code, company_id, facts FROM events
+    WHERE code IN ('{NOTICED}', '{MET}', '{CONFIRMED}', '{WAIVED}', 'upgraded') ORDER BY event_id
+"""
+_SENDERS = "SELECT DISTINCT login, machine FROM events WHERE code = 'sending'"
 
-_EVENTS = "SELECT subject_id, after, message, at FROM events WHERE subject = 'restore' ORDER BY event_id"
-_SENDERS = "SELECT DISTINCT split_part(sender, ' process ', 1) AS name FROM batches WHERE sender IS NOT NULL"
+# A machine that sent: its login, and the identity of its sent log (null in what version 0 moved from a file).
+Sender = tuple[str | None, str | None]
 
 
 @dataclass(frozen=True)
@@ -39,10 +42,11 @@ class _Restores:
     """What the events say of the restores of a database."""
 
     last: str  # the last restore, "" for none
-    database: str  # the database when that one was noticed, or when the journal was created
-    senders: frozenset[str]  # the machines that sent, as these events name them
-    confirmed: frozenset[str]  # the machines that confirmed the last restore
-    waivers: tuple[dict[str, str], ...]  # since the last restore: sender, company, evidence ("" for none) and day
+    databases: frozenset[str]  # the database when that one was noticed, or when it was created, and before an upgrade
+    senders: frozenset[Sender]  # the machines that sent, as these events name them
+    met: frozenset[str | None]  # the machines that met the last restore, and those that confirmed it
+    confirmed: frozenset[str | None]
+    waivers: tuple[dict[str, Any], ...]  # since the last restore: sender, company_id, begins, ends
 
 
 @dataclass(eq=False)
@@ -55,39 +59,37 @@ class DatabaseRestores:
     # Completes a command for a message, see `Journal.command`.
     command: Callable[[str], str]
 
-    def sender(self) -> str:
-        """Return the name of this machine as a sender: its user, and the identity of its sent log."""
-        return f"{this_user()}#{self.sent_log.machine()}"
-
     def see(self, *, anew: bool = False) -> None:
         """Write what this machine sees now, unless it lacks something that this machine has seen."""
         try:
             seen = self.sent_log.seen()
             last, position, restores = self.records.last_event(), self.database.position(), self._restores()
-            if not last["event_id"] or not (anew or self._agrees(seen, position, restores)):
+            if not (anew or self._agrees(seen, position, restores)):
                 return
             newest = Seen(
                 last["event_id"], last["digest"], position["database"], position["flushed"], restores.last,
                 self._senders(restores, seen),
             )  # fmt: skip
             self.sent_log.see(newest, anew=anew)
-        except (StorageError, JournalBusyError) as error:
+        except (StorageError, JournalError, JournalBusyError) as error:
             # Reading goes on without a sent log, sending does not.
             log.warning("%s", error)
 
     def is_needed(self) -> bool:
-        """Whether this machine has to confirm a restore; a restore that nobody noticed before is written down."""
+        """Whether this machine has to confirm a restore; the restore and the machine that meets it are written down."""
         seen = self.sent_log.seen()
-        is_known = self._agrees(seen, self.database.position(), self._restores())
-        if is_known and not self.sent_log.lost():
+        if self._agrees(seen, self.database.position(), self._restores()) and not self.sent_log.lost():
             return False
         with self.records.transaction() as connection:
             restores, position = self._restores(), self.database.position()
             # Otherwise it is noticed, and this machine has not confirmed it, or was killed meanwhile.
             is_confirmed = {state.restore for state in seen} == {restores.last}
-            if restores.database != position["database"] or not restores.last or is_confirmed:
-                state = {"database": position["database"], "senders": self._senders(restores, seen)}
-                record_event(connection, SUBJECT, secrets.token_hex(8), None, NOTICED, json.dumps(state))
+            about: dict[str, Any] = {"sender": self._own(), "senders": self._senders(restores, seen)}
+            if position["database"] not in restores.databases or not restores.last or is_confirmed:
+                about |= {"restore": secrets.token_hex(8), "database": position["database"]}
+                self.records.record(connection, NOTICED, facts=about)
+            elif _identity(self._own()) not in restores.met:
+                self.records.record(connection, MET, facts=about | {"restore": restores.last})
         return True
 
     def require(self, company_id: str, dates: Iterable[str | None]) -> None:
@@ -100,69 +102,90 @@ class DatabaseRestores:
         if reason:
             raise JournalError(reason)
 
+    def is_open(self) -> bool:
+        """Whether a restore was noticed that this machine has not confirmed."""
+        restores = self._restores()
+        return bool(restores.last) and _identity(self._own()) not in restores.confirmed
+
     def confirm(self, connection: Connection, *, by: str, booked_twice: Sequence[str]) -> None:
         """Write, in a transaction, that this machine completes the restored database with what it knows."""
         restores = self._restores()
         senders = self._senders(restores, self.sent_log.seen())
-        state = {"sender": self.sender(), "senders": senders, "booked_twice": booked_twice}
-        record_event(connection, SUBJECT, restores.last, None, CONFIRMED, json.dumps(state), by)
+        facts = {"restore": restores.last, "sender": self._own(), "senders": senders, "booked_twice": booked_twice}
+        self.records.record(connection, CONFIRMED, person=by, facts=facts)
 
     def missing(self) -> list[str]:
-        """Return the machines that have not confirmed the last restore."""
-        return self._unconfirmed(self._restores())
+        """Return the names of the machines that have not confirmed the last restore."""
+        return [named(*sender) for sender in self._unconfirmed(self._restores())]
 
-    def waive(self, senders: Sequence[str], company_id: str, *, evidence: str, by: str) -> list[str]:
+    def waive(
+        self, machines: Sequence[str], company_id: str, *, begins: str, ends: str, evidence: str, by: str
+    ) -> list[str]:
         """Record that a company does not wait for machines that cannot confirm a restore; return their names.
 
-        `senders` are their names, or the identities at the end of these. `evidence` is where it was looked up that none
-        of the entries to be sent is booked; without it, only entries dated after this day are sent.
+        `machines` are their names or identities. `evidence` is where a person looked up that none of the company's entries
+        dated from `begins` to `ends` is booked; entries with other dates, or without one, still wait.
         """
-        by = rules.not_blank("by", by)
+        by, evidence = rules.not_blank("by", by), rules.not_blank("evidence", evidence)
+        begins, ends = _day("begins", begins), _day("ends", ends)
+        if ends < begins:
+            raise ArgumentError("ends", f"must not be before {begins}", ends)
         with self.records.transaction() as connection:
             restores = self._restores()
-            unconfirmed = self._unconfirmed(restores)
-            waived = [name for name in unconfirmed if {name, _identity(name)} & {*senders}]
-            unknown = {*senders}.difference(waived, map(_identity, waived))
+            names = {sender: {named(*sender), _identity(sender)} for sender in self._unconfirmed(restores)}
+            waived = [sender for sender in names if names[sender] & {*machines}]
+            unknown = {*machines}.difference(*(names[sender] for sender in waived))
             if unknown or not waived:
                 raise JournalError(
                     f"nothing was recorded: {', '.join(sorted(unknown)) or 'nobody'} is not among the machines that have not "
-                    f"confirmed a restore ({', '.join(unconfirmed) or 'none'})"
+                    f"confirmed a restore ({', '.join(self.missing()) or 'none'})"
                 )
-            # Messages say "after today": the person's calendar may be a day ahead of UTC.
-            day = max(f"{moment:%Y-%m-%d}" for moment in (now(), now().astimezone()))
-            for name in waived:
-                waiver = {"sender": name, "company_id": company_id, "evidence": evidence, "day": day}
-                record_event(connection, SUBJECT, restores.last, None, WAIVED, json.dumps(waiver), by)
-        return waived
+            for sender in waived:
+                facts = {
+                    "restore": restores.last,
+                    "sender": sender,
+                    "begins": begins,
+                    "ends": ends,
+                    "evidence": evidence,
+                }
+                self.records.record(connection, WAIVED, company_id=company_id, person=by, facts=facts)
+        return [named(*sender) for sender in waived]
 
     def obstacle(self, company_id: str, dates: Iterable[str | None]) -> str:
         """Return the reason why a company's entries of some dates cannot be sent after a restore, "" when they can."""
         restores = self._restores()
-        waivers = {_identity(said["sender"]): said for said in restores.waivers if said["company_id"] == company_id}
+        waivers = {_identity(each["sender"]): each for each in restores.waivers if each["company_id"] == company_id}
         unconfirmed = self._unconfirmed(restores)
-        missing = [name for name in unconfirmed if _identity(name) not in waivers]
+        missing = [named(*sender) for sender in unconfirmed if _identity(sender) not in waivers]
         if missing:
             return (
                 f"company {company_id} waits since a restore of the database {self.records.location}: "
                 f"{', '.join(missing)} sent with it and did not confirm the restore. Nothing was sent. {self._how()} "
                 f"For a machine that is gone: {self._waive(missing, company_id)}"
             )
-        limited = [said for said in map(waivers.get, map(_identity, unconfirmed)) if said and not said["evidence"]]
-        until = max((said["day"] for said in limited), default="")
-        if until and any(not date or date[:10] <= until for date in dates):
-            senders = [said["sender"] for said in limited]
+        of_company = [waivers[_identity(sender)] for sender in unconfirmed]
+        spans = [(each["begins"], each["ends"]) for each in of_company if each["begins"]]
+        outside = sorted(
+            {
+                date[:10] if date else "without a date"
+                for date in dates
+                if any(not date or not begins <= date[:10] <= ends for begins, ends in spans)
+            }
+        )
+        if outside:
+            senders = [named(*sender) for sender in unconfirmed]
             return (
-                f"entries of company {company_id} dated until {until} may have been sent by {', '.join(senders)} before the database "
-                f"{self.records.location} was restored. Nothing was sent. Export those dated later by themselves, or "
-                f"record that none of them is booked: {self._waive(senders, company_id)}"
+                f"entries of company {company_id} ({outside[0]}{' and others' if len(outside) > 1 else ''}) may have been sent by "
+                f"{', '.join(senders)} before the database {self.records.location} was restored, and nobody looked those dates "
+                f"up. Nothing was sent. Record it when you have: {self._waive(senders, company_id)}"
             )
         return ""
 
     def _waive(self, senders: Iterable[str], company_id: str) -> str:
         waive = self.command(f"journal waive {' '.join(map(in_shell, senders))} --company {in_shell(company_id)}")
         return (
-            f'{waive} --by NAME --evidence "..." (where you looked up that none of the entries to send is booked; without '
-            "--evidence, only entries dated after today are sent)"
+            f'{waive} --from DATE --to DATE --by NAME --evidence "..." (where you looked up that none of the entries dated '
+            "from the first to the second day is booked)"
         )
 
     def noticed(self) -> str:
@@ -175,10 +198,13 @@ class DatabaseRestores:
     def _how(self) -> str:
         return f"Each machine that sent confirms it once: {self.command('journal restore')} --by NAME."
 
+    def _own(self) -> Sender:
+        return this_user(), self.sent_log.machine()
+
     def _agrees(self, seen: Sequence[Seen], position: Row, restores: _Restores) -> bool:
         """Whether this is the database as this machine knows it."""
-        return restores.database == position["database"] and all(
-            state.database == position["database"]
+        return position["database"] in restores.databases and all(
+            state.database in restores.databases
             and state.restore == restores.last
             and state.position <= position["inserted"]
             and self.records.digest_at(state.event) == state.digest
@@ -186,32 +212,61 @@ class DatabaseRestores:
         )
 
     def _restores(self) -> _Restores:
-        events = [(row, json.loads(row["message"])) for row in self.records.rows(_EVENTS)]
-        noticed = [(row["subject_id"], said["database"]) for row, said in events if row["after"] == NOTICED]
-        last, database = noticed[-1] if noticed else ("", self.records.about("incarnation") or "")
-        of_last = [(row, said) for row, said in events if row["subject_id"] == last]
-        confirmed = [said["sender"] for row, said in of_last if row["after"] == CONFIRMED]
+        events = [(row, loaded(row["facts"])) for row in self.records.rows(_EVENTS)]
+        incarnation = self.records.about("incarnation") or ""
+        last, databases = "", {incarnation}
+        for row, facts in events:
+            if row["code"] == NOTICED:
+                last, databases = facts["restore"], {facts["database"]}
+            elif row["code"] == "upgraded" and "database_before" in facts:
+                # The upgrade made new tables in the same database.
+                databases = {incarnation, facts["database_before"]}
+        of_last = [(row, facts) for row, facts in events if last and facts.get("restore") == last]
+        by_code = {
+            code: frozenset(
+                _identity(facts["sender"]) for row, facts in of_last if row["code"] in code and "sender" in facts
+            )
+            for code in ((CONFIRMED,), (NOTICED, MET, CONFIRMED))
+        }
+        # What a moved file of version 0 sent has the machine's login alone.
+        logins = frozenset(facts["sender"][0] for row, facts in of_last if row["code"] == CONFIRMED)
+        waivers = (
+            {"company_id": row["company_id"], "begins": "", **facts} for row, facts in of_last if row["code"] == WAIVED
+        )
         return _Restores(
             last,
-            database,
-            frozenset().union(*(said.get("senders", ()) for _, said in events)),
-            # What a moved file sent has the machine's name alone.
-            frozenset(name for sender in confirmed for name in (_identity(sender), sender.rpartition("#")[0])),
-            tuple({"day": row["at"][:10]} | said for row, said in of_last if row["after"] == WAIVED),
+            frozenset(databases),
+            frozenset(tuple(sender) for _, facts in events for sender in facts.get("senders", ())),
+            by_code[NOTICED, MET, CONFIRMED],
+            by_code[CONFIRMED,] | logins,
+            # Version 0 took a waiver without evidence for entries dated later, which proves nothing.
+            tuple(waiver for waiver in waivers if waiver["evidence"]),
         )
 
-    def _unconfirmed(self, restores: _Restores) -> list[str]:
+    def _unconfirmed(self, restores: _Restores) -> list[Sender]:
         if not restores.last:
             return []
-        return [name for name in self._senders(restores, ()) if _identity(name) not in restores.confirmed]
+        return [sender for sender in self._senders(restores, ()) if _identity(sender) not in restores.confirmed]
 
-    def _senders(self, restores: _Restores, seen: Iterable[Seen]) -> tuple[str, ...]:
+    def _senders(self, restores: _Restores, seen: Iterable[Seen]) -> tuple[Sender, ...]:
         """Return the machines that sent, as batches, events of restores and this machine's sent log and memory name them."""
-        sent = {row["name"] for row in self.records.rows(_SENDERS)}
-        own = {self.sender()} if self.sent_log.have_sent() else set()
-        return tuple(sorted(sent.union(restores.senders, own, *(state.senders for state in seen))))
+        sent = {(row["login"], row["machine"]) for row in self.records.rows(_SENDERS)}
+        own = {self._own()} if self.sent_log.have_sent() else set[Sender]()
+        of_each = {
+            _identity(sender): sender
+            for sender in sent.union(restores.senders, own, *(state.senders for state in seen))
+        }
+        return tuple(sorted(of_each.values(), key=lambda sender: (sender[0] or "", sender[1] or "")))
 
 
-def _identity(sender: str) -> str:
-    """Return the identity of a machine's sent log, from its name as a sender; the name itself where it has none."""
-    return sender.rpartition("#")[2]
+def _day(argument: str, text: str) -> str:
+    try:
+        return dt.date.fromisoformat(rules.text(argument, text)).isoformat()
+    except ValueError:
+        raise ArgumentError(argument, "must be a day such as 2026-11-24", text) from None
+
+
+def _identity(sender: Sequence[str | None]) -> str | None:
+    """Return the identity of a machine's sent log; its login where it has none."""
+    login, machine = sender
+    return machine or login

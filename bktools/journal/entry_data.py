@@ -1,4 +1,4 @@
-"""What the journal keeps of each entry in a person's terms: its data when its batch was claimed (the table `facts`).
+"""What the journal keeps of each entry in a person's terms: its data when its batch was claimed (the table `entry_data`).
 
 A claim is an event with the digest of the data, so the chain of events covers them. A batch that is claimed again with
 other data gets another claim; earlier ones stay, and the newest one counts.
@@ -16,29 +16,32 @@ from typing import Any
 from bktools.frames.batches import BatchRequest, EntryData
 from bktools.frames.schema import COMPARED, ENTRY_DATA
 
-KEPT = "KEPT"
-# The data of the newest claim are not known, because a backup from before it was restored.
-NOT_KEPT = "NOT KEPT"
-
 COLUMNS = (*ENTRY_DATA, "period")
 
-NEWEST_CLAIMS = "SELECT subject_id AS batch_id, max(event_id) AS claim FROM events WHERE subject = 'facts' GROUP BY 1"
-NEWEST_CLAIM = """
-    SELECT event_id, after, message FROM events WHERE subject = 'facts' AND subject_id = ? ORDER BY event_id DESC LIMIT 1
+# The events of a claim: its data stand in rows, or are not known, because a backup from before it was restored.
+KEPT, NOT_KEPT = "entries_kept", "entries_not_kept"
+_IS_CLAIM = f"code IN ('{KEPT}', '{NOT_KEPT}')"
+
+NEWEST_CLAIMS = f"SELECT batch_id, max(event_id) AS claim FROM events WHERE {_IS_CLAIM} GROUP BY 1"
+NEWEST_CLAIM = f"""
+    SELECT event_id, code, json_extract(facts, '$.sha256') AS sha256 FROM events
+    WHERE {_IS_CLAIM} AND batch_id = ? ORDER BY event_id DESC LIMIT 1
 """
-CLAIMS = "SELECT event_id, subject_id, message FROM events WHERE subject = 'facts' AND after = 'KEPT'"
+CLAIMS = f"SELECT event_id, batch_id, json_extract(facts, '$.sha256') AS sha256 FROM events WHERE code = '{KEPT}'"
 OF_CLAIM = (
-    f"SELECT entry_id, split_line, {', '.join(COLUMNS)} FROM facts WHERE batch_id = ? AND claim = ? "
+    f"SELECT entry_id, split_line, {', '.join(COLUMNS)} FROM entry_data WHERE batch_id = ? AND claim = ? "
     "ORDER BY entry_id, split_line"
 )
 # Of the batch that a query names.
-NEWEST_CLAIM_OF = "(SELECT max(event_id) FROM events WHERE subject = 'facts' AND subject_id = {})"
-DATES = f"SELECT date FROM facts WHERE batch_id = ?1 AND claim = {NEWEST_CLAIM_OF.format('?1')}"
-INSERT = f"INSERT INTO facts VALUES (?, ?, ?, ?{', ?' * len(COLUMNS)})"
+NEWEST_CLAIM_OF = f"(SELECT max(event_id) FROM events WHERE {_IS_CLAIM} AND batch_id = {{}})"
+DATES = f"SELECT date FROM entry_data WHERE batch_id = ?1 AND claim = {NEWEST_CLAIM_OF.format('?1')}"
+INSERT = f"INSERT INTO entry_data VALUES (?, ?, ?, ?{', ?' * len(COLUMNS)})"
 
 HELD_BACK = ("close", "place", "entry_id", "split_line", "reason", "message", *ENTRY_DATA)
 INSERT_HELD_BACK = f"INSERT INTO held_back VALUES (?, ?{', ?' * len(HELD_BACK[2:])})"
-CLOSES = "SELECT event_id, subject_id, message FROM events WHERE subject = 'close'"
+CLOSES = """
+    SELECT event_id, period, json_extract(facts, '$.held_back_sha256') AS sha256 FROM events WHERE code = 'close_applied'
+"""
 OF_CLOSE = f"SELECT {', '.join(HELD_BACK[2:])} FROM held_back WHERE close = ? ORDER BY place"
 
 _DATE = 2 + list(ENTRY_DATA).index("date")

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import datetime as dt
+from collections.abc import Callable, Sequence
 
 import pandas as pd
 import pyarrow as pa
 
-from bktools.caller import in_shell
 from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.frames.schema import EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, TEXT, to_pandas
 from bktools.journal.journal import Journal
-from bktools.journal.tables import opened, table_of
+from bktools.journal.records import Row, loaded, named
+from bktools.journal.said import said
+from bktools.journal.tables import opened, table_of, with_words
 from bktools.journal.unknown_outcomes import how_to_settle
+from bktools.journal.writing import open_for_writing
 from bktools.service import Service
 
 RESOLVED = {"accepted": "ACCEPTED", "released": "RELEASED"}
@@ -96,7 +98,24 @@ def history_of(journal: Journal, kind: str, company_id: str | None = None, batch
     The kind "sent" has entries with the process that sent each and its plan.
     """
     pieces = journal.history("entries" if kind == "sent" else kind, company_id, batch)
-    return table_of(pieces, SCHEMAS[kind])
+    return table_of(map(_WORDS[kind], pieces), SCHEMAS[kind])
+
+
+def _batches(rows: Sequence[Row]) -> Sequence[Row]:
+    return [{**row, "message": said(row["code"], loaded(row["facts"])) or None} for row in rows]
+
+
+def _sent(rows: Sequence[Row]) -> Sequence[Row]:
+    return [{**row, "sender": named(row["login"], row["machine"], row["process"]) or None} for row in rows]
+
+
+# What makes the rows of each kind those of its table.
+_WORDS: dict[str, Callable[[Sequence[Row]], Sequence[Row]]] = {
+    "batches": _batches,
+    "entries": lambda rows: rows,
+    "events": lambda rows: [with_words(row) for row in rows],
+    "sent": _sent,
+}
 
 
 def open_questions(
@@ -110,16 +129,13 @@ def open_questions(
 def answer_to_all(company: str | None = None, *, service: Service | None = None) -> str:
     """Return the line that resolves all batches whose outcome is unknown as booked, "" where there are not several."""
     with opened(company, service) as (journal, company_id):
-        rows = journal.unknown(company_id)
-        if len(rows) <= 1:
-            return ""
-        newest = max(dt.datetime.fromisoformat(row["sent_at"] or row["planned_at"]) for row in rows)
-        before = (newest + dt.timedelta(seconds=1)).strftime("%Y-%m-%dT%H:%M:%S")
-        of_company = "" if company_id is None else f" --company {in_shell(company_id)}"
-        resolve = journal.command(f"export resolve --all-before {before}{of_company}")
+        batches = [row["batch_id"] for row in journal.unknown(company_id)]
+        resolve = journal.command(f"export resolve {' '.join(batches)}")
+    if len(batches) <= 1:
+        return ""
     return (
-        f"the {len(rows)} batches were all found booked: "
-        f'{resolve} --outcome accepted --evidence "..." --by NAME (it can only accept them)'
+        f"these {len(batches)} batches were all found booked: "
+        f'{resolve} --outcome accepted --evidence "..." --by NAME (several can only be accepted)'
     )
 
 
@@ -169,27 +185,19 @@ def resolve_export_job(
         raise ArgumentError("outcome", f"must be one of {', '.join(RESOLVED)}", outcome)
     evidence, by = rules.not_blank("evidence", evidence), rules.not_blank("by", by)
     job = None if job_id is None else rules.uuid_text("job_id", job_id)
-    with Journal(service_or_default(service).settings) as journal:
+    with open_for_writing(service_or_default(service).settings) as journal:
         journal.resolve(batch_id, RESOLVED[outcome], evidence=evidence, by=by, job_id=job)
 
 
-def accept_export_jobs(
-    before: str, *, evidence: str, by: str, company: str | None = None, service: Service | None = None
-) -> list[str]:
-    """Record that every export job whose outcome is unknown, and that was sent before a time (UTC), was booked.
+def accept_export_jobs(batches: Sequence[str], *, evidence: str, by: str, service: Service | None = None) -> None:
+    """Record that each of these export jobs, whose outcome is unknown, was booked.
 
-    Return the batches in the order of their sending. When another process is sending for a company, `JournalError` is
-    raised, and the batches before it are recorded.
+    All of them are looked at first: one that is not found, or whose outcome is known, is refused before any is recorded.
+    When another process is sending for a company, `JournalError` is raised, and the batches before it are recorded.
     """
-    try:
-        end = rules.timestamp(rules.text("before", before))
-    except (ValueError, OverflowError):
-        raise ArgumentError("before", "must be a time as 2026-11-01 or 2026-11-01T12:30:00 (UTC)", before) from None
     evidence, by = rules.not_blank("evidence", evidence), rules.not_blank("by", by)
-    accepted = []
-    with opened(company, service) as (journal, company_id):
-        for row in journal.unknown(company_id):
-            if dt.datetime.fromisoformat(row["sent_at"] or row["planned_at"]) < end:
-                journal.resolve(row["batch_id"], RESOLVED["accepted"], evidence=evidence, by=by)
-                accepted.append(str(row["batch_id"]))
-    return accepted
+    with open_for_writing(service_or_default(service).settings) as journal:
+        for batch in batches:
+            journal.require_resolvable(batch, RESOLVED["accepted"])
+        for batch in batches:
+            journal.resolve(batch, RESOLVED["accepted"], evidence=evidence, by=by)

@@ -1,100 +1,111 @@
-"""The journal of one service: a SQLite file of the data folder, or a PostgreSQL database that a team shares."""
+"""The journal of an environment: a SQLite file of the data folder, or a PostgreSQL database that a team shares.
+
+`Journal` reads. `bktools.journal.writing` writes.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import logging
-import os
-import time
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 
 from bktools.caller import in_shell
-from bktools.errors import JournalBusyError, JournalError, StorageError
+from bktools.errors import JournalError
 from bktools.frames.batches import BatchRequest
 from bktools.journal import entry_data
 from bktools.journal.database_restores import DatabaseRestores
-from bktools.journal.lock import LOCKS, sending_for
+from bktools.journal.folders import (
+    FILE,
+    environment_of,
+    folder_of,
+    is_own,
+    journals_of_address,
+    origin_of,
+    other_names,
+    outer_folder,
+    require_one_environment,
+    take_folder_of_version_0,
+    take_sent_log_of_version_0,
+)
+from bktools.journal.lock import LOCKS
 from bktools.journal.postgres import Postgres, is_database, location_of
-from bktools.journal.records import Connection, Records, Row, now, record_event, this_process, this_user
-from bktools.journal.related_journals import FILE, RelatedJournals, folder_of
-from bktools.journal.sent_log import ABOUT, FOLDER, SentLine, SentLog, packed, read_about
+from bktools.journal.records import Facts, Records, Row, command_for, loaded
+from bktools.journal.sent_log import FOLDER, SentLog, another_journal, imports, read_about
 from bktools.journal.sqlite import File, Sqlite
-from bktools.journal.undelivered import Answer, UndeliveredAnswers
-from bktools.settings import SANDBOX, Settings
+from bktools.journal.undelivered import UndeliveredAnswers
+from bktools.settings import Settings
 
-log = logging.getLogger("bktools")
-
-# Folder of the sent log of a database, in the folder of the service.
-SHARED = "shared"
-
-# Seconds before each attempt to reach a database again, to write an outcome.
-PAUSES = (0.0, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
+# Entries that a person recorded as exported outside of this journal, and that this was wrong.
+EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE = "exported_elsewhere", "exported_elsewhere_undone"
 
 _WANTED = "(CAST(?1 AS TEXT) IS NULL OR company_id = ?1) AND (CAST(?2 AS TEXT) IS NULL OR batch_id = ?2)"
+# Who sent each batch last: the event of its newest request.
+_SENDERS = """
+    SELECT batch_id, login, machine, process FROM events WHERE event_id IN (
+        SELECT max(event_id) FROM events WHERE code = 'sending' GROUP BY batch_id)
+"""
 _HISTORY = {
     "batches": f"""
         SELECT *, json_extract(job, '$.status') AS job_status FROM batches WHERE {_WANTED} ORDER BY planned_at, batch_id
     """,
     "entries": f"""
-        SELECT entry_id, batch_id, company_id, state, job_id, sent_at, sender, plan_id,
-            coalesce(split_line, 0) AS split_line, {", ".join(entry_data.COLUMNS)}
+        SELECT entry_id, batch_id, batches.company_id, batches.state, job_id, sent_at, plan_id,
+            senders.login, senders.machine, senders.process,
+            coalesce(split_line, 0) AS split_line, {", ".join(f"data.{name}" for name in entry_data.COLUMNS)}
         FROM batches JOIN batch_entries USING (batch_id) LEFT JOIN ({entry_data.NEWEST_CLAIMS}) AS newest USING (batch_id)
-        LEFT JOIN facts USING (batch_id, claim, entry_id)
-        WHERE {_WANTED} ORDER BY planned_at, batch_id, entry_id, facts.split_line
+        LEFT JOIN ({_SENDERS}) AS senders USING (batch_id)
+        LEFT JOIN entry_data AS data USING (batch_id, claim, entry_id)
+        WHERE {_WANTED.replace("company_id", "batches.company_id")} ORDER BY planned_at, batch_id, entry_id, split_line
     """,
     "events": f"""
-        SELECT at, batch_id, company_id, before, after, events.message, done_by
-        FROM events JOIN batches ON subject = 'batch' AND batch_id = subject_id WHERE {_WANTED} ORDER BY event_id
+        SELECT at, batch_id, company_id, state AS after, code, facts, person, login, machine, process,
+            lag(state) OVER (PARTITION BY batch_id ORDER BY event_id) AS before
+        FROM events WHERE state IS NOT NULL AND batch_id IS NOT NULL AND {_WANTED} ORDER BY event_id
     """,
 }  # fmt: skip
 
 
 class Journal(Records):
-    """The journal of one service. Open it in a `with` statement, use it from one thread.
+    """The journal of one environment, to read. Open it in a `with` statement, use it from one thread.
 
     Raises
     ------
     StorageError
-        When the file cannot be opened or written, or is damaged.
+        When the file cannot be opened, or is damaged.
     JournalError
-        When it belongs to another service or has the format of another version, or is missing although export jobs were
-        sent.
+        When its tables are of a newer version, it was moved, or it is missing although export jobs were sent.
     """
 
     def __init__(self, settings: Settings) -> None:
-        self.folder = folder_of(settings) if settings.journal is None else settings.state_dir
         self._settings = settings
-        # When this process wrote that it sends a batch.
-        self._sent_at: dict[str, str] = {}
+        # The newest event about entries exported elsewhere, and what these events say.
+        self._elsewhere: tuple[int | None, dict[str, Row]] = (None, {})
+        take_folder_of_version_0(settings)
+        self.folder = folder_of(settings)
         self.path: Path | None = None
         if settings.journal is None:
             self.path = self.folder / FILE
-            super().__init__(Sqlite(self.path, self._refuse_to_forget))
+            if not self.path.exists():
+                # Asked before there is a file, and again by whoever creates the tables.
+                self._refuse_to_forget(str(self.path))
+            super().__init__(Sqlite(self.path), origin_of(settings), self._refuse_to_forget)
         else:
-            super().__init__(Postgres(settings.journal, self._refuse_to_forget))
+            super().__init__(Postgres(settings.journal), origin_of(settings), self._refuse_to_forget)
         try:
-            self._belongs()
-            # A file journal may be beside the sent log of a database.
-            inner = self.folder if self.path else self.folder / SHARED / self.id
-            self.sent_log = SentLog(inner, outer_folder(settings), self)
-            self.undelivered = UndeliveredAnswers(inner)
-            self.related = RelatedJournals(self, self.folder, self.sent_log, self.command)
+            self.require_here()
+            self.sent_log = SentLog(self.folder, outer_folder(settings), self, origin_of(settings))
+            self.undelivered = UndeliveredAnswers(self.folder)
+            if take_sent_log_of_version_0(self.sent_log, self.folder, settings, self):
+                self.undelivered.take(self.folder / "shared" / self.id)
             # Only a database that a team shares is restored without bktools.
             self.restores = None
             if isinstance(self._database, Postgres):
                 self.restores = DatabaseRestores(self, self._database, self.sent_log, self.command)
-                self.restores.see()
+                # What is of another environment, or of a second name, is not remembered.
+                if is_own(settings, self.origin()) and not other_names(settings):
+                    self.restores.see()
         except BaseException:
-            super().close()
+            self.close()
             raise
-
-    def close(self) -> None:
-        """Close the file, and the files of other journals that were opened."""
-        self.related.close()
-        super().close()
 
     def command(self, words: str) -> str:
         """Return a command ready to be run: it names this journal's environment."""
@@ -113,17 +124,29 @@ class Journal(Records):
                 faults.append(f"a restore is not confirmed by {', '.join(missing)}")
         return faults
 
-    # Before sending
+    # What must hold before anything is written
 
-    def require_current(self) -> None:
-        """Refuse to send when this is an old copy of the journal, or was never used by this user of this machine."""
+    def require_current(self, *, any_origin: bool = False) -> None:
+        """Compare the journal with all that this machine knows to be sent; raise where something is missing in it.
+
+        An old copy, a second journal of the environment, and one that this user of this machine never used are refused, and
+        one of another environment or address unless `any_origin`.
+        """
         self.require_in_place()
-        if self.restores is not None and self.restores.is_needed():
-            raise JournalError(self.restores.noticed())
-        if self.path is None:
+        require_one_environment(self._settings)
+        if not any_origin:
+            self._require_origin()
+        if self.restores is not None:
+            self._require_moved()
+        self.sent_log.require_own()
+        if self.restores is not None:
+            if self.restores.is_needed():
+                raise JournalError(self.restores.noticed())
             return
-        require_newest(self.sent_log, self.path)
-        was_sent = self.rows("SELECT 1 AS found FROM events WHERE subject = 'batch' AND after = 'SENDING' LIMIT 1")
+        assert self.path is not None
+        refuse_elsewhere(self.sent_log, self.path, self.id, origin_of(self._settings))
+        self.sent_log.require_current()
+        was_sent = self.rows("SELECT 1 AS found FROM events WHERE code = 'sending' LIMIT 1")
         if was_sent and not self.sent_log.are_known_outside():
             raise JournalError(
                 f"the journal {self.location} has sent export jobs, but was never used by this user on this machine: it may be "
@@ -132,25 +155,58 @@ class Journal(Records):
                 f"the sent log is kept in {self.sent_log.outer}; BKTOOLS_SENT_LOG_DIR names another folder)"
             )
 
+    def _require_origin(self) -> None:
+        """Refuse a journal of another environment, and an address that nobody has accepted."""
+        origin, asked = self.origin(), origin_of(self._settings)
+        if is_own(self._settings, origin):
+            return
+        if origin["environment"] != asked["environment"]:
+            renames = f"journal rename {in_shell(origin['environment'])} {in_shell(asked['environment'])} --by NAME"
+            raise JournalError(
+                f"the journal {self.location} belongs to the environment {origin['environment']!r}, not to "
+                f"{asked['environment']!r}: nothing was sent or changed; use that name, or give the journal the new one: "
+                f"bktools {renames}"
+            )
+        if origin["address"] != asked["address"] and not self._settings.is_sandbox:
+            raise JournalError(
+                f"the address of {asked['environment']} was {origin['address']} and is {asked['address']} now: nothing was sent "
+                f"or changed; if that is the same service, say so once: {self.command('check --accept-address')}"
+            )
+
+    def _require_moved(self) -> None:
+        """Refuse a database while the environment's file on this machine has sent, and its history is not in the database."""
+        file = self.folder / FILE
+        if not file.exists():
+            return
+        with File(file, origin_of(self._settings), str(file)) as own:
+            is_used = own.row("SELECT 1 AS found FROM events WHERE code IN ('sending', 'moved') LIMIT 1")
+            if is_used and own.id not in {self.id, *imports(self)}:
+                raise JournalError(
+                    f"the journal of {environment_of(self._settings)} is the file {file}, and its history is not in "
+                    f"{self.location}: nothing was sent; move it there: {self.command('journal move')} --by NAME"
+                )
+
     def obstacle(self, batch: BatchRequest) -> str:
         """Return the reason why a batch cannot be sent, "" when it can.
 
-        It cannot when another batch or another journal has sent one of its entries or may have, when one is PLANNED in a
+        It cannot when another batch has sent one of its entries or may have, when one is PLANNED in a
         batch of another company, or when a batch that has or had one was changed by hand. A PLANNED batch of the same
         company is no obstacle: `claim` releases it.
         """
         return self.changed_by_hand(batch.entry_ids) or self._taken(batch)
 
     def _taken(self, batch: BatchRequest) -> str:
+        if elsewhere := self.exported_elsewhere(batch.batch_id, batch.entry_ids):
+            return elsewhere
         waiting = [
             row for row in self._claims(batch) if (row["state"], row["company_id"]) != ("PLANNED", batch.company_id)
         ]
         if not waiting:
-            return self.related.obstacle(batch.company_id, batch)
+            return ""
         other = waiting[0]
         resolve = self.command(f"export resolve {other['batch_id']}")
         way_out = (
-            f"withdraw that batch first ({resolve} --outcome released)"
+            f"withdraw that batch first ({resolve} {WITHDRAWN})"
             if other["state"] == "PLANNED"
             else "compose again with history=load_export_jobs(entries=True)"
         )
@@ -159,197 +215,39 @@ class Journal(Records):
             f"{other['company_id']}, which is {other['state']} (the first is {other['first']}): nothing was sent; {way_out}"
         )
 
+    def exported_elsewhere(self, batch_id: str, entry_ids: Iterable[str]) -> str:
+        """Return why entries of a batch are not sent that a person recorded as exported elsewhere, "" for none."""
+        events = self._events_elsewhere()
+        entries = [entry_id for entry_id in entry_ids if entry_id in events] if events else []
+        if not entries:
+            return ""
+        event = events[entries[0]]
+        return (
+            f"{len(entries)} entries of batch {batch_id} were exported elsewhere, as {event['person']} recorded (event "
+            f"{event['event_id']}, the first is {entries[0]}): nothing was sent; compose again without them"
+        )
+
+    def _events_elsewhere(self) -> dict[str, Row]:
+        """Return the event that says so by each entry that was exported elsewhere; read again when there are new ones."""
+        codes = (EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE)
+        newest = self.row("SELECT max(event_id) AS number FROM events WHERE code IN (?, ?)", *codes) or {}
+        if newest.get("number") != self._elsewhere[0]:
+            sql = "SELECT event_id, code, person, facts FROM events WHERE code IN (?, ?) ORDER BY event_id"
+            words = [(row, loaded(row["facts"])) for row in self.rows(sql, *codes)]
+            undone = {facts["word"] for row, facts in words if row["code"] == EXPORTED_ELSEWHERE_UNDONE}
+            standing = [(row, facts) for row, facts in words if facts["word"] not in undone]
+            events = {entry["entry_id"]: row for row, facts in standing for entry in facts.get("entries", ())}
+            self._elsewhere = (newest["number"], events)
+        return self._elsewhere[1]
+
     def waiting(self, company_id: str, dates: Iterable[str | None]) -> str:
         """Return why a company's entries of some dates wait for people who confirm a restored database, "" if they do not."""
         return "" if self.restores is None else self.restores.obstacle(company_id, dates)
 
-    @contextmanager
-    def sending(self, company_id: str) -> Iterator[None]:
-        """Hold the company's lock, in this journal and in the other journals of the same service.
-
-        Raise `JournalBusyError`, which names the process, when another one holds it.
-        """
-        with ExitStack() as stack:
-            stack.enter_context(self._database.lock(company_id))
-            for folder in self.related.folders_of_same():
-                stack.enter_context(sending_for(folder, company_id))
-            yield
-
-    def sender(self) -> str:
-        """Return the name of this machine as a sender; in a shared journal with the identity of its sent log."""
-        return this_user() if self.restores is None else self.restores.sender()
-
-    # Changes of a batch
-
-    def claim(self, batches: Iterable[BatchRequest], plan_id: str, period: str | None = None) -> None:
-        """Write batches of one company as PLANNED; from then on no other batch can take their entries.
-
-        Unsent batches of earlier plans that hold the same entries are released. What is known of each entry is kept with
-        it: the data of the newest claim are those that are sent. Hold the company's lock.
-
-        Raises
-        ------
-        JournalError
-            When an entry is in a batch that was sent or may have been sent, or in one that was changed by hand, or its
-            period is closed; nothing was written.
-        """
-        company_id, dates = "", set[str | None]()
-        with self.transaction() as connection:
-            for batch in batches:
-                row = self.state_of(batch.batch_id)
-                if row is not None and row["body"] != batch.body:
-                    raise JournalError(f"batch {batch.batch_id} is in the journal with different data")
-                is_new = row is None or row["state"] in {"REJECTED", "RELEASED"}
-                reason = self.changed_by_hand(batch.entry_ids) or (self._taken(batch) if is_new else "")
-                if reason:
-                    raise JournalError(reason)
-                if row is not None and not is_new:
-                    if row["state"] == "PLANNED":
-                        self._claim_data(connection, batch, period)
-                    continue
-                company_id = batch.company_id
-                dates.update(entry_data.dates_of(batch))
-                for other in self._claims(batch):
-                    message = f"replaced by batch {batch.batch_id} of a later plan before it was sent"
-                    change(connection, other["batch_id"], "RELEASED", message=message, settled_at=now().isoformat())
-                if row is None:
-                    insert(connection, batch, plan_id)
-                else:
-                    cleared = dict.fromkeys(("message", "sent_at", "settled_at", "settled_by", "job_id", "job"))
-                    anew = {"plan_id": plan_id, "planned_at": now().isoformat(), **cleared}
-                    change(connection, batch.batch_id, "PLANNED", **anew)
-                self._claim_data(connection, batch, period)
-            # Once for all: nobody else writes until this transaction ends, and `begin` looks again.
-            reason = self.waiting(company_id, dates) if dates else ""
-            if reason:
-                raise JournalError(reason)
-
-    def begin(self, batch_id: str) -> bytes:
-        """Write that a batch is being sent, and return the request body. Journal and sent log are then on disk.
-
-        Raises
-        ------
-        JournalError
-            When the batch is not PLANNED, another batch of its company is SENDING or UNKNOWN, or another journal has
-            sent for the company.
-        StorageError
-            When the sent log cannot be written; the batch is still PLANNED.
-        """
-        row = self.state_of(batch_id)
-        if row is None:
-            raise JournalError(f"batch {batch_id} was not found in the journal")
-        self.require_in_place()
-        self._sent_at[batch_id] = now().isoformat()
-        with self.sent_log.alone(row["company_id"]):
-            reason = self.related.obstacle(row["company_id"])
-            if reason:
-                raise JournalError(reason)
-            try:
-                with self.transaction() as connection:
-                    if self.restores is not None:
-                        dates = [entry["date"] for entry in self.rows(entry_data.DATES, batch_id)]
-                        self.restores.require(row["company_id"], dates or [None])
-                    sender = f"{self.sender()} process {os.getpid()}"
-                    intent = {"sender": sender, "sent_at": self._sent_at[batch_id]}
-                    change(connection, batch_id, "SENDING", settled_at=None, **intent)
-                    body = self._whole_body(batch_id)
-                self._log_state(batch_id, body)
-                self.require_in_place()
-            except (JournalError, StorageError) as error:
-                self._take_back(batch_id, str(error))
-                raise
-        return body
-
-    def _whole_body(self, batch_id: str) -> bytes:
-        (held,) = self.rows("SELECT body, body_sha256 FROM batches WHERE batch_id = ?", batch_id)
-        body: bytes = held["body"]
-        if hashlib.sha256(body).hexdigest() != held["body_sha256"]:
-            raise JournalError(f"the body of batch {batch_id} in the journal is damaged: nothing was sent")
-        return body
-
-    def settle(self, batch_id: str, answer: Answer) -> None:
-        """Write the outcome of a batch, on a new connection if this one was cut.
-
-        A job that belongs to another batch makes this one UNKNOWN, because the answer was replayed.
-
-        Raises
-        ------
-        StorageError, JournalError
-            When the outcome cannot be written, with where it is kept: beside the journal, or in this line alone. The next
-            run here writes it, unless another process was faster and wrote UNKNOWN.
-        """
-        try:
-            for attempt, pause in enumerate((*PAUSES, None)):
-                try:
-                    self._settle(batch_id, answer, is_repeated=attempt > 0)
-                except StorageError:
-                    if pause is None or not self._is_connected_again(pause):
-                        raise
-                else:
-                    return
-        except (JournalError, StorageError) as error:
-            raise type(error)(f"{error}; {self._keep(batch_id, answer)}") from error
-        except BaseException:
-            # Ctrl-C while the connection is cut: the answer in hand is kept all the same.
-            self._keep(batch_id, answer)
-            raise
-
-    def regain(self, company_id: str) -> bool:
-        """Take the lock of a company again, if it was lost with the connection; return whether it was.
-
-        As at the start of a run, what is on its way is recovered, and an old copy of the journal is refused. Everything
-        else that was read under the lost lock must be read again.
-        """
-        if not self._database.regain(company_id):
-            return False
-        self.recover(company_id)
-        self.require_current()
-        return True
-
-    def recover(self, company_id: str | None = None) -> None:
-        """Turn batches whose sender was killed into UNKNOWN: their requests may have arrived.
-
-        They are those of a company whose lock the caller holds, or by default of every company whose lock is free.
-        """
-        if company_id is not None:
-            sql = "SELECT * FROM batches WHERE company_id = ? AND state = 'SENDING'"
-            if not self.rows(sql, company_id):
-                return
-            with self.transaction() as connection:
-                sending = self.rows(sql, company_id)
-                for row in sending:
-                    ended = Answer("UNKNOWN", f"{row['sender']} ended while it was sending")
-                    answer = self._unless_replayed(row["batch_id"], self.undelivered.read(row) or ended)
-                    change(connection, row["batch_id"], answer.state, **answer.values())
-            for row in sending:
-                self._try_to_log(row["batch_id"], is_ours=False)
-            return
-        for row in self.rows("SELECT DISTINCT company_id FROM batches WHERE state = 'SENDING'"):
-            # Where the lock is held, a running process is sending.
-            with suppress(JournalBusyError), self._database.lock(row["company_id"], patience=0):
-                self.recover(row["company_id"])
-
-    def resolve(self, batch_id: str, state: str, *, evidence: str, by: str, job_id: str | None = None) -> None:
-        """Record a person's finding, see `resolve_export_job`: resolve an UNKNOWN batch, or withdraw a PLANNED one."""
-        self.recover()
-        before = self._resolvable(batch_id, state)
-        with self._database.lock(before["company_id"]):
-            # Read again under the lock: another process may have sent the batch after the person looked.
-            self.require_in_place()
-            self.recover(before["company_id"])
-            row = self._resolvable(batch_id, state)
-            if row["state"] != before["state"]:
-                raise JournalError(
-                    f"batch {batch_id} changed from {before['state']} to {row['state']}: nothing was recorded; look it up "
-                    f"again ({self.command('export status')})"
-                )
-            other = self.other_with(job_id, batch_id)
-            if other is not None:
-                raise JournalError(
-                    f"job {job_id} belongs to batch {other['batch_id']} of company {other['company_id']}, which is "
-                    f"{other['state']}; a job has one batch: correct the job ID, or leave it out"
-                )
-            self._settle(batch_id, Answer(state, evidence, job_id), by=by)
+    def sender_of(self, batch_id: str) -> Row:
+        """Return login, machine and process of the newest request of a batch; an empty row where it is not known."""
+        sql = "SELECT login, machine, process FROM events WHERE batch_id = ? AND code = 'sending' ORDER BY event_id DESC LIMIT 1"
+        return self.row(sql, batch_id) or {}
 
     def history(self, table: str, company_id: str | None = None, batch_id: str | None = None) -> Iterator[list[Row]]:
         """Yield batches, entries or events, in lists of rows."""
@@ -382,83 +280,6 @@ class Journal(Records):
             f"batch {batch_id} was not found in the journal: {self.command('export history')} lists all batches"
         )
 
-    def _resolvable(self, batch_id: str, state: str) -> Row:
-        row = self.state_of(batch_id)
-        if row is None:
-            raise self.no_such_batch(batch_id)
-        if row["state"] != "UNKNOWN" and (row["state"], state) != ("PLANNED", "RELEASED"):
-            raise JournalError(
-                f"batch {batch_id} is {row['state']}: only an UNKNOWN batch can be resolved, and only a PLANNED batch "
-                "can be withdrawn"
-            )
-        return row
-
-    def _settle(self, batch_id: str, answer: Answer, *, by: str | None = None, is_repeated: bool = False) -> None:
-        with self.transaction() as connection:
-            if by is None:
-                answer = self._unless_replayed(batch_id, answer)
-            # It may be written already, when the connection was cut before the database said so.
-            if not (is_repeated and answer.is_in(self.state_of(batch_id) or {})):
-                change(connection, batch_id, answer.state, **answer.values(), settled_by=by)
-        self._try_to_log(batch_id, is_ours=by is None)
-
-    def _unless_replayed(self, batch_id: str, answer: Answer) -> Answer:
-        """Return an answer, UNKNOWN when its job belongs to another batch. Call it in the transaction that writes it."""
-        other = self.other_with(answer.job_id, batch_id)
-        if other is None:
-            return answer
-        message = f"the service answered with job {answer.job_id}, which belongs to another batch ({other['batch_id']})"
-        return Answer("UNKNOWN", message, job=answer.job)
-
-    def _is_connected_again(self, pause: float) -> bool:
-        """Wait, and connect again; return whether another attempt to write makes sense."""
-        time.sleep(pause)
-        try:
-            return self._database.reconnect()
-        except (JournalError, StorageError) as error:
-            log.warning("%s", error)
-            return True
-
-    def _keep(self, batch_id: str, answer: Answer) -> str:
-        """Keep an answer on this machine; return a phrase that says where it is."""
-        try:
-            self.undelivered.write(batch_id, self._sent_at.get(batch_id, ""), answer)
-        except StorageError as error:
-            log.warning("%s", error)
-            resolve = self.command(f"export resolve {batch_id}")
-            return f"keep this line, because the journal will show UNKNOWN: resolve it with {resolve}"
-        return "the answer is kept on this machine: the next run here writes it, or shows it if the batch is UNKNOWN by then"
-
-    def _take_back(self, batch_id: str, reason: str) -> None:
-        """Write that a batch was not sent, if its intent was written; where that fails, it becomes UNKNOWN."""
-        answer = Answer("PLANNED", reason)
-        try:
-            self._database.reconnect()
-            row = self.state_of(batch_id)
-            if row is not None and row["state"] == "SENDING" and row["sent_at"] == self._sent_at[batch_id]:
-                self.settle(batch_id, answer)
-        except (JournalError, StorageError) as error:
-            log.warning("%s", error)
-            self._keep(batch_id, answer)
-
-    def _try_to_log(self, batch_id: str, *, is_ours: bool) -> None:
-        """Log an outcome; with the body where another machine may have sent the batch, and has the line with it."""
-        try:
-            self._log_state(batch_id, b"" if is_ours or self.path else self._whole_body(batch_id))
-        except (JournalError, StorageError) as error:
-            # The outcome is in the journal. Without this line a restored backup has one more UNKNOWN batch.
-            log.warning("%s", error)
-
-    def _log_state(self, batch_id: str, body: bytes = b"") -> None:
-        row = self.state_of(batch_id)
-        last = self.last_event()
-        assert row is not None
-        line = SentLine(
-            last["event_id"], last["digest"], batch_id, row["plan_id"], row["company_id"], row["state"],
-            row["message"] or "", row["changed_at"], packed(body) if body else "", row["job_id"] or "",
-        )  # fmt: skip
-        self.sent_log.write(line)
-
     def _claims(self, batch: BatchRequest) -> list[Row]:
         """Return the other batches that hold entries of a batch, PLANNED ones last."""
         return [row for row in self.holding(batch.entry_ids) if row["batch_id"] != batch.batch_id]
@@ -474,46 +295,38 @@ class Journal(Records):
                     undated = way_out = ""
                 reopen = self.command(f"periods reopen {row['period']}")
                 raise JournalError(
-                    f"{undated}the period {row['period']} of company {company_id} was closed by {row['done_by']} on "
+                    f"{undated}the period {row['period']} of company {company_id} was closed by {row['person']} on "
                     f"{row['at'][:10]}: nothing was sent; {way_out}send its entries with the close of a later month, "
                     f'or open it again: {reopen} --by NAME --reason "..."'
                 )
 
-    @contextmanager
-    def recording(self, company_id: str) -> Iterator[Connection]:
-        """Yield a transaction that writes about a company, under its lock; a copy from before it is an old copy."""
-        with self.sending(company_id):
-            self.require_current()
-            with self.transaction() as connection:
-                yield connection
-            lines = self.sent_log.of_all().get(company_id)
-            # Nothing was sent without a sent log, so an old copy cannot book anything twice.
-            if lines:
-                last = self.last_event()
-                line = replace(lines[-1], event=last["event_id"], digest=last["digest"], body="")
-                try:
-                    self.sent_log.write(line)
-                except StorageError as error:
-                    # It is in the journal. Without this line a backup from before it is not noticed.
-                    log.warning("%s", error)
-
-    def _claim_data(self, connection: Connection, batch: BatchRequest, period: str | None) -> None:
-        """Write the data of a batch's entries as a new claim, unless they are those of its newest claim."""
-        rows = entry_data.rows_of(batch, period)
-        self.require_open(batch.company_id, {row[-1] for row in rows})
-        digest = entry_data.digest_of(rows)
-        if rows and self.newest_claim(batch.batch_id).get("message") != digest:
-            claim = record_event(connection, "facts", batch.batch_id, None, entry_data.KEPT, digest)
-            connection.executemany(entry_data.INSERT, ((batch.batch_id, claim, *row) for row in rows))
+    def require_here(self) -> None:
+        """Refuse a file whose history was moved to a database."""
+        moved = self.path and self.about("moved_to")
+        if moved:
+            raise JournalError(
+                f"the history of the journal {self.location} was moved to {moved}: nothing was read or sent; set "
+                "BKTOOLS_JOURNAL to that database"
+            )
 
     def _refuse_to_forget(self, location: str) -> None:
         """Refuse to create a journal where export jobs were sent: an empty one would allow sending them again."""
+        require_one_environment(self._settings)
+        known = read_about(outer_folder(self._settings)) or next(iter(journals_of_address(self._settings)), {})
+        if known and known["location"] != location:
+            # A file that exists is moved to a new database, and is not forgotten.
+            is_to_move = is_database(location) and Path(known["location"]).is_file()
+            if not is_to_move and (is_database(known["location"]) or Path(known["location"]).is_file()):
+                raise another_journal(known, location)
         if self.path:
-            was_used = any((self.folder / name).exists() for name in (LOCKS, FOLDER))
-            backup = f"a backup with {self.command('journal restore FILE')} --by NAME"
+            was_used = known or any((self.folder / name).exists() for name in (LOCKS, FOLDER))
+            restore = self.command("journal restore")
+            backup = (
+                f"a backup ({restore} FILE --by NAME), or go on without one ({restore} --by NAME): a batch is UNKNOWN then if "
+                "its line in the sent log has no job"
+            )
         else:
-            logs = outer_folder(self._settings).glob(f"*/{ABOUT}")
-            was_used = any(read_about(log.parent)["path"] == location for log in logs)
+            was_used = known.get("location") == location
             backup = "the database from a backup (pg_restore)"
         if was_used:
             raise JournalError(
@@ -521,38 +334,21 @@ class Journal(Records):
                 f"restore {backup}"
             )
 
-    def _belongs(self) -> None:
-        moved = self.path and self.about("moved_to")
-        if moved:
-            raise JournalError(
-                f"the history of the journal {self.location} was moved to {moved}: nothing was read or sent; set BKTOOLS_JOURNAL to "
-                "that database"
-            )
-        address, addresses = self._settings.identity, self.addresses()
-        if address not in addresses:
-            # An address that a person named is missing in a backup from before that.
-            is_named = self._settings.state_dir != self.folder
-            with self.transaction() as connection:
-                # Another process may have been the first to open a new journal.
-                if is_named or not self.addresses():
-                    row = (address, now().isoformat(), this_process())
-                    connection.execute("INSERT INTO addresses VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
-            addresses = self.addresses()
-        if address not in addresses:
-            raise JournalError(
-                f"the journal {self.location} belongs to {', '.join(addresses)}, not to {address}: if it was copied "
-                "here, remove the copy"
-            )
-
 
 # What a person adds to `export resolve BATCH`; quoted, because a shell would take the bar for a pipe.
+WITHDRAWN = '--outcome released --evidence "..." --by NAME'
 THE_OUTCOME = '--outcome "accepted|released" --evidence "..." --by NAME'
 
 
 def command_of(settings: Settings, words: str) -> str:
     """Return a command ready to be run: it names the environment of the settings."""
-    named = "--sandbox" if settings.environment == SANDBOX else f"--environment {in_shell(settings.environment)}"
-    return f"bktools {words} {named}"
+    return command_for(settings.environment, words)
+
+
+def has_none_yet(settings: Settings) -> bool:
+    """Whether the journal is a file that does not exist yet."""
+    take_folder_of_version_0(settings)
+    return settings.journal is None and not (folder_of(settings) / FILE).exists()
 
 
 def identity_of(settings: Settings) -> str:
@@ -560,59 +356,20 @@ def identity_of(settings: Settings) -> str:
     if settings.journal is not None:
         return f"the database {location_of(settings.journal)}"
     path = folder_of(settings) / FILE
-    if not path.exists():
+    if has_none_yet(settings):
         return f"none yet; it will be {path}"
-    with File(path) as file:
+    with File(path, origin_of(settings), str(path)) as file:
         return f"{file.id}  ({path})"
 
 
-def require_newest(sent_log: SentLog, path: Path) -> None:
-    """Refuse an old copy of a file, and a second copy."""
-    refuse_elsewhere(sent_log, path)
-    sent_log.require_current()
-
-
-def refuse_elsewhere(sent_log: SentLog, path: Path) -> None:
-    """Refuse a copy of a file that was moved to a database, or whose original, which sent last, still exists."""
-    # Where it was when a batch was last sent with it.
-    location = str(read_about(sent_log.folders[1])["path"])
-    if is_database(location):
-        raise JournalError(
-            f"the history of the journal {path} was moved to {location}: nothing was sent; set BKTOOLS_JOURNAL to that "
-            "database"
-        )
-    last = Path(location)
-    if last.is_file() and path != last and not (path.exists() and path.samefile(last)):
-        with File(last) as file:
-            if file.id == sent_log.journal.id:
+def refuse_elsewhere(sent_log: SentLog, path: Path, journal_id: str, origin: Facts) -> None:
+    """Refuse a copy of a file whose original, which sent last, still exists; `path` is where the copy is or will be."""
+    known = sent_log.journal_in_use()
+    last = Path(known["location"]) if known else path
+    if last.is_file() and last != path and not (path.exists() and path.samefile(last)):
+        with File(last, origin, str(last)) as file:
+            if file.id == journal_id:
                 raise JournalError(
                     f"{path} is a copy of the journal {last}, which still exists: nothing was sent; use the original (set "
                     f"BKTOOLS_DATA_DIR to {last.parent.parent}), or remove it first"
                 )
-
-
-def outer_folder(settings: Settings) -> Path:
-    """Return the folder of the sent log outside of the data folder; the sandbox's is removed with its state."""
-    return settings.state_dir / "outer-marks" if settings.is_sandbox else settings.sent_log_dir
-
-
-def insert(connection: Connection, batch: BatchRequest, plan_id: str) -> None:
-    """Write a new batch as PLANNED."""
-    stamp = now().isoformat()
-    values = {"batch_id": batch.batch_id, "company_id": batch.company_id, "state": "PLANNED"}
-    values |= {"plan_id": plan_id, "planned_at": stamp, "changed_at": stamp, "changed_by": this_process()}
-    body = {"entries": len(batch.entry_ids), "body": batch.body, "body_sha256": hashlib.sha256(batch.body).hexdigest()}
-    names, row = ", ".join(values | body), [*values.values(), *body.values()]
-    connection.execute(f"INSERT INTO batches ({names}) VALUES ({', '.join('?' * len(row))})", row)
-    rows = ((batch.batch_id, entry) for entry in batch.entry_ids)
-    connection.executemany("INSERT INTO batch_entries VALUES (?, ?, 1)", rows)
-
-
-def change(connection: Connection, batch_id: str, state: str, **values: str | None) -> None:
-    """Change a batch. The database's constraints refuse a forbidden change, and its triggers write the event."""
-    values |= {"state": state, "changed_at": now().isoformat()}
-    values["changed_by"] = values.get("settled_by") or this_process()
-    names = ", ".join(f"{name} = ?" for name in values)
-    sql = f"UPDATE batches SET {names} WHERE batch_id = ? RETURNING batch_id"
-    if not list(connection.execute(sql, [*values.values(), batch_id])):
-        raise JournalError(f"batch {batch_id} was not found in the journal")

@@ -1,35 +1,44 @@
 """Moves the history of a journal's file to a database, beside the histories that are there, and closes the file.
 
-The events keep their order and their proof: their numbers grow by one offset, and an event names the file's last event
-and its digest. An entry that both journals sent stops the move before anything is changed.
+First the copy, then its check, then the switch: the file is closed when the copy is whole, and at that moment the copy is
+committed. After a kill the environment's journal is the file, or the database, which asks for the move to be finished where
+that is missing. The events keep their order: their numbers grow by one offset, and an event names the file's last event and
+its digest. An entry that both journals sent stops the move before anything is changed.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
 from bktools.contract import rules
 from bktools.errors import ConfigurationError, JournalError, StorageError
 from bktools.journal.entry_data import COLUMNS, NOT_KEPT
-from bktools.journal.journal import THE_OUTCOME, Journal, change, command_of, outer_folder, require_newest
+from bktools.journal.folders import (
+    FILE,
+    folder_of,
+    origin_of,
+    outer_folder,
+    take_folder_of_version_0,
+    take_sent_log_of_version_0,
+)
+from bktools.journal.journal import THE_OUTCOME, command_of, refuse_elsewhere
 from bktools.journal.lock import sending_for
 from bktools.journal.postgres import Postgres
-from bktools.journal.records import Connection, Records, Row, adopt, now, record_event
-from bktools.journal.related_journals import FILE, SAME, folder_of, relate
+from bktools.journal.records import Connection, Records, Row, loaded, now
 from bktools.journal.schema import LIVE_STATES
-from bktools.journal.sent_log import SentLine, SentLog
+from bktools.journal.sent_log import SentLog
 from bktools.journal.sqlite import File
-from bktools.journal.undelivered import UndeliveredAnswers
+from bktools.journal.writing import WritableJournal, change
 from bktools.settings import Settings
 
 # The event of a history that came here. Its message says from where, and its last event and digest there.
 IMPORTED = "imported"
+MOVED = "moved"
 
 # Of two rows of an account the one with an ID counts, then the newer one.
 _NEWER = """(company_id, external_id) DO UPDATE SET {values} WHERE
@@ -40,25 +49,23 @@ TABLES = {
     "events": ("event_id", ""),
     "batches": ("", "(batch_id) DO UPDATE SET {values}"),
     "batch_entries": ("", "(batch_id, entry_id) DO UPDATE SET {values}"),
-    "facts": ("claim", ""),
+    "entry_data": ("claim", ""),
     "held_back": ("close", ""),
     "accounts": ("", _NEWER),
-    "addresses": ("", "DO NOTHING"),
-    "other_journals": ("", "DO NOTHING"),
 }
 
 _JOBS = "SELECT job_id, batch_id FROM batches WHERE job_id IS NOT NULL"
 _LIVE = """
     SELECT entry_id, batch_id, state, job_id FROM batch_entries JOIN batches USING (batch_id) WHERE live = 1
 """
-_BATCHES = "SELECT batch_id, state, entries, body_sha256 FROM batches"
-_CLOSED = "SELECT company_id || ' ' || period AS subject FROM periods WHERE state = 'CLOSED'"
+_BATCHES = "SELECT batch_id, company_id, state, entries, body_sha256 FROM batches"
+_CLOSED = "SELECT company_id, period FROM periods WHERE state = 'CLOSED'"
 
 
 def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
     """Copy the history of the file to the database of the settings, verify it, and close the file.
 
-    The file is closed first: after a kill at any time at most one of the two sends. Run again then, it goes on.
+    Safe to run again after a kill: then it goes on.
 
     `evidence` is how entries were corrected that both journals sent and had accepted; without it they are refused.
     Return number and digest of the database's last event (`event_id`, `digest`).
@@ -77,54 +84,45 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
             "no database is configured: set BKTOOLS_JOURNAL to the database to move the journal to"
         )
     evidence = None if evidence is None else rules.not_blank("evidence", evidence)
-    folder = folder_of(settings)
+    take_folder_of_version_0(settings)
+    folder, origin = folder_of(settings), origin_of(settings)
     path = folder / FILE
     if not path.exists():
         raise JournalError(f"there is no journal {path}: nothing to move; the database starts as a new journal")
-    with File(path) as file, ExitStack() as stack:
-        sent_log = SentLog(folder, outer_folder(settings), file)
+    with File(path, origin, "") as file, ExitStack() as stack:
+        sent_log = SentLog(folder, outer_folder(settings), file, origin)
+        take_sent_log_of_version_0(sent_log, folder, settings, file)
+        file.machine = sent_log.machine()
         for company_id in file.companies():
             stack.enter_context(sending_for(folder, company_id))
         _require_whole(file, f"{path} is damaged", "nothing was moved")
         moved = file.about("moved_to")
         if moved is None:
-            require_newest(sent_log, path)
+            refuse_elsewhere(sent_log, path, file.id, origin)
+            sent_log.require_current()
         for row in file.rows("SELECT batch_id FROM batches WHERE state = 'SENDING'"):
             raise JournalError(
                 f"batch {row['batch_id']} was being sent by a process that ended: nothing was moved; look it up with "
-                "bktools export status first"
+                f"{command_of(settings, 'export status')} (without BKTOOLS_JOURNAL) first"
             )
-        database = stack.enter_context(_Target(Postgres(settings.journal, lambda _: None)))
+        database = stack.enter_context(_Target(Postgres(settings.journal), origin))
+        database.machine = file.machine
         if moved not in {None, database.location}:
             raise JournalError(f"the history of the journal {path} was moved to {moved} already")
-        offset = database.offset_of(file)
-        if offset is None:
-            offset = database.take(file, settings, by, evidence)
-        of_file = {
-            company: [*_numbered_anew(lines, offset, file, database)] for company, lines in sent_log.of_all().items()
-        }
-        # From now on the sent log of the file leads to the database.
-        sent_log.confirm(moved_to=database.location)
-    with Journal(settings) as journal, ExitStack() as stack:
-        # All whose lines are written again, also those that only the database has sent for.
-        for company_id in sorted({*of_file, *journal.sent_log.of_all()}):
-            stack.enter_context(journal.sending(company_id))
-        journal.sent_log.confirm(of_file)
-        journal.undelivered.take(UndeliveredAnswers(folder))
+        if database.has(file):
+            # A move that was killed after it had committed the copy.
+            _close(file, database.location, by)
+        else:
+            database.take(file, settings, by, evidence)
+    with WritableJournal(settings) as journal:
+        # From now on the sent log leads to the database.
+        journal.sent_log.describe()
         return journal.last_event()
 
 
 def _require_whole(journal: Records, what: str, effect: str) -> None:
     for fault in journal.damage():
         raise StorageError(f"{what}: {fault}; {effect}")
-
-
-def _numbered_anew(lines: Sequence[SentLine], offset: int, file: File, database: Records) -> Iterator[SentLine]:
-    """Yield the lines of a file's sent log for a database, in which its events have other numbers and digests."""
-    for line in lines:
-        is_known = file.digest_at(line.event) == line.digest
-        digest = (database.digest_at(line.event + offset) if is_known else None) or line.digest
-        yield replace(line, event=line.event + offset, digest=digest)
 
 
 @dataclass
@@ -207,98 +205,83 @@ def _named(row: Row) -> str:
 class _Target(Records):
     """The database that receives a history."""
 
-    def offset_of(self, file: File) -> int | None:
-        """Return how much the numbers of a file's events grew when they came here; None when they are not here.
+    def has(self, file: File) -> bool:
+        """Whether the history of a file is here; raise where that of another copy of it is."""
+        for row in self.rows("SELECT facts FROM events WHERE code = 'imported' ORDER BY event_id"):
+            origin = loaded(row["facts"])
+            if origin["journal"] != file.id:
+                continue
+            later = file.rows("SELECT code FROM events WHERE event_id > ?", origin["last_event"])
+            if file.digest_at(origin["last_event"]) == origin["digest"] and {each["code"] for each in later} <= {
+                MOVED,
+                "upgraded",
+            }:
+                return True
+            raise self._another_copy(file)
+        # Version 0 gave an empty database the identity of the file that was moved to it.
+        return self.id == file.id
 
-        Raises
-        ------
-        JournalError
-            When the history of another copy of the file is here.
-        """
-        last = file.last_event()
-        sql = "SELECT event_id, message FROM events WHERE subject = 'journal' AND subject_id = ? AND after = ?"
-        imports = self.rows(sql, file.id, IMPORTED)
-        for row in imports:
-            origin = json.loads(row["message"])
-            if (origin["last_event"], origin["digest"]) == (last["event_id"], last["digest"]):
-                return int(row["event_id"]) - 1 - int(last["event_id"])
-        if self.id == file.id and self.digest_at(last["event_id"]) == last["digest"]:
-            return 0
-        if imports or (self.id == file.id and not self._has_nothing()):
-            raise JournalError(
-                f"the history of journal {file.id[:8]} is in {self.location} already, and {file.path} is another copy of it: "
-                "nothing was moved; set it aside, and send with the database"
-            )
-        return None
+    def _another_copy(self, file: File) -> JournalError:
+        return JournalError(
+            f"the history of journal {file.id[:8]} is in {self.location} already, and {file.path} is another copy of it: "
+            "nothing was moved; set it aside, and send with the database"
+        )
 
-    def take(self, file: File, settings: Settings, by: str, evidence: str | None) -> int:
-        """Close a file and copy its history, in one transaction that ends when the copy is whole; return the offset."""
+    def take(self, file: File, settings: Settings, by: str, evidence: str | None) -> None:
+        """Copy the history of a file in one transaction; close the file when the copy is whole, and commit it."""
         with self.transaction() as connection:
-            self._require_owner()
-            is_new, theirs, own = self._has_nothing(), self.addresses(), file.addresses()
-            if not is_new and not {*theirs} & {*own}:
+            assert isinstance(self._database, Postgres)
+            self._database.require_owner("moved")
+            theirs, own = self.origin(), file.origin()
+            if theirs != own:
                 raise JournalError(
-                    f"the journal {self.location} belongs to {', '.join(theirs)}, not to {', '.join(own)}: nothing was "
-                    "moved; name another database"
+                    f"the journal {self.location} belongs to {theirs['environment']} ({theirs['address']}), not to "
+                    f"{own['environment']} ({own['address']}): nothing was moved; name another database, or give both the same "
+                    "environment and address (bktools journal rename, bktools check --accept-address)"
                 )
             meeting = _Meeting(self, file)
             meeting.require_peace(settings, evidence)
+            self._import(file, connection, meeting, by, evidence)
+            self.extend_chain()
+            for fault in self.contradictions():
+                raise StorageError(f"the copy in {self.location} differs from {file.path}: {fault}; it was not kept")
             _close(file, self.location, by)
-            offset = 0
-            if is_new:
-                adopt(connection, file.id)
-                self._copy(file, connection, meeting, offset)
-            else:
-                offset = self._import(file, connection, meeting, by, evidence)
-            self._extend_chain()
-            _require_whole(self, f"the copy in {self.location} differs from {file.path}", "it was not kept")
-            return offset
 
-    def _require_owner(self) -> None:
-        """Refuse a database whose rules this user cannot suspend while rows of the past are copied."""
-        (row,) = self.rows(
-            "SELECT pg_get_userbyid(relowner) AS name, pg_has_role(relowner, 'USAGE') AS is_own FROM pg_class "
-            "WHERE oid = to_regclass('events')"
-        )
-        if not row["is_own"]:
-            raise JournalError(
-                f"the tables of the journal {self.location} belong to the database user {row['name']}: nothing was moved; move "
-                f"the file with that user in BKTOOLS_JOURNAL, then use your own again"
-            )
-
-    def _has_nothing(self) -> bool:
-        """Whether nothing has happened here. Opening a database writes its address, and no event."""
-        return not any(self.rows(f"SELECT 1 FROM {table} LIMIT 1") for table in TABLES if table != "addresses")
-
-    def _import(self, file: File, connection: Connection, meeting: _Meeting, by: str, evidence: str | None) -> int:
+    def _import(self, file: File, connection: Connection, meeting: _Meeting, by: str, evidence: str | None) -> None:
         """Write the history of a file after the one that is here, and repeat of this one what still holds."""
         for batch_id, other in meeting.withdrawn_here.items():
-            _withdraw(connection, batch_id, other)
+            self._withdraw(connection, batch_id, other)
         closed = self.rows(_CLOSED)
         claims = {batch_id: self.newest_claim(batch_id) for batch_id in meeting.kept_here}
         offset = int(self.rows("SELECT coalesce(max(event_id), 0) AS last FROM events")[0]["last"])
         self._copy(file, connection, meeting, offset)
         last = file.last_event()
-        origin = {"place": file.location, "last_event": last["event_id"], "digest": last["digest"]}
+        about = {
+            "journal": file.id,
+            "location": file.location,
+            "last_event": last["event_id"],
+            "digest": last["digest"],
+        }
         if evidence is not None and meeting.twice:
-            origin |= {"sent_twice": sorted(meeting.twice), "evidence": evidence}
-        # The offset follows from the number of this event: it is the first one after those of the file.
-        record_event(connection, "journal", file.id, None, IMPORTED, json.dumps(origin), by)
-        relate(connection, file.id, SAME, None, by)
+            about |= {"sent_twice": sorted(meeting.twice), "evidence": evidence}
+        self.record(connection, IMPORTED, person=by, facts=about)
         for batch_id in sorted(meeting.withdrawn_there.keys() - meeting.kept_here):
-            _withdraw(connection, batch_id, meeting.withdrawn_there[batch_id])
+            self._withdraw(connection, batch_id, meeting.withdrawn_there[batch_id])
         for batch_id, (here, there) in meeting.kept_here.items():
             if here["state"] != there["state"]:
-                message = "stays as it was in this journal"
-                record_event(connection, "batch", batch_id, there["state"], here["state"], message)
+                company_id = here["company_id"]
+                self.record(connection, "stays", state=here["state"], company_id=company_id, batch_id=batch_id)
             if self.newest_claim(batch_id) != claims[batch_id]:
-                self._claim_again(connection, batch_id, claims[batch_id])
+                self._claim_again(connection, here, claims[batch_id])
         still_closed = self.rows(_CLOSED)
         for row in closed:
             if row not in still_closed:
-                reason = f"closed before journal {file.id[:8]} came here"
-                record_event(connection, "period", row["subject"], "OPEN", "CLOSED", reason, by)
-        return offset
+                facts = {"reason": f"closed before journal {file.id[:8]} came here"}
+                self.record(connection, "period_closed", state="CLOSED", **row, person=by, facts=facts)
+
+    def _withdraw(self, connection: Connection, batch_id: str, other: str) -> None:
+        facts = {"batch_id": other}
+        change(self, connection, batch_id, "RELEASED", "in_another_journal", facts, settled_at=now().isoformat())
 
     def _copy(self, file: File, connection: Connection, meeting: _Meeting, offset: int) -> None:
         """Insert the rows of a file, and read its events again. The rules are about the present, and rest meanwhile."""
@@ -315,15 +298,17 @@ class _Target(Records):
         if any(rows != copy for rows, copy in zip_longest(events, copied)):
             raise StorageError(f"the copy of the events in {self.location} differs from {file.path}: it was not kept")
 
-    def _claim_again(self, connection: Connection, batch_id: str, claim: Row) -> None:
+    def _claim_again(self, connection: Connection, batch: Row, claim: Row) -> None:
         """Repeat the claim of a batch that stays as it is here, after the claims of the same batch in the file."""
-        claim = claim or {"event_id": 0, "after": NOT_KEPT, "message": "not kept here"}
-        number = record_event(connection, "facts", batch_id, None, claim["after"], claim["message"])
+        batch_id = batch["batch_id"]
+        claim = claim or {"event_id": 0, "code": NOT_KEPT, "sha256": None}
+        facts = {"sha256": claim["sha256"]} if claim["sha256"] else {}
+        number = self.record(connection, claim["code"], company_id=batch["company_id"], batch_id=batch_id, facts=facts)
         values = f"entry_id, split_line, {', '.join(COLUMNS)}"
-        with _without_rules(connection, "facts"):
+        with _without_rules(connection, "entry_data"):
             connection.execute(
-                f"INSERT INTO facts (batch_id, claim, {values}) SELECT batch_id, CAST(? AS BIGINT), {values} FROM facts "
-                "WHERE batch_id = ? AND claim = ?",
+                f"INSERT INTO entry_data (batch_id, claim, {values}) SELECT batch_id, CAST(? AS BIGINT), {values} "
+                "FROM entry_data WHERE batch_id = ? AND claim = ?",
                 (number, batch_id, claim["event_id"]),
             )
 
@@ -333,13 +318,8 @@ def _close(file: File, location: str, by: str) -> None:
     if file.about("moved_to") is not None:
         return
     with file.transaction() as connection:
-        record_event(connection, "journal", file.id, None, "moved", location, by)
+        file.record(connection, MOVED, person=by, facts={"to": location})
         connection.execute("INSERT INTO about VALUES ('moved_to', ?)", (location,))
-
-
-def _withdraw(connection: Connection, batch_id: str, other: str) -> None:
-    message = f"its entries are in batch {other} of the other journal, and it was not sent"
-    change(connection, batch_id, "RELEASED", message=message, settled_at=now().isoformat())
 
 
 @contextmanager
@@ -360,8 +340,6 @@ def _rows(table: str, number: str, file: File, meeting: _Meeting, offset: int) -
             rows = [row | {number: row[number] + offset} for row in rows]
         elif "batch_id" in rows[0]:
             rows = [row for row in rows if row["batch_id"] not in meeting.kept_here]
-        elif table == "other_journals":
-            rows = [row for row in rows if row["journal_id"] != meeting.database.id]
         if table == "batch_entries":
             for row in rows:
                 if row["batch_id"] in meeting.withdrawn_there or row["entry_id"] in meeting.twice:

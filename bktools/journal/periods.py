@@ -5,7 +5,6 @@ Everything here is events of the journal and rows that are written with them, so
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -32,13 +31,16 @@ from bktools.frames.schema import (
 from bktools.frames.sums import summed
 from bktools.journal.entry_data import HELD_BACK, INSERT_HELD_BACK, NEWEST_CLAIM_OF, digest_of
 from bktools.journal.export_jobs import history_of
-from bktools.journal.journal import Journal
-from bktools.journal.records import Row, record_event
-from bktools.journal.tables import opened, table_of
+from bktools.journal.journal import THE_OUTCOME, WITHDRAWN, Journal
+from bktools.journal.records import Row, dumped, loaded
+from bktools.journal.tables import opened, table_of, with_words
+from bktools.journal.writing import WritableJournal, open_for_writing
 from bktools.service import Service
 from bktools.settings import Settings
 
-OPEN, CLOSED, APPLIED = "OPEN", "CLOSED", "APPLIED"
+OPEN, CLOSED, APPLIED = "OPEN", "CLOSED", "close_applied"
+# The event of a change of state.
+CHANGED = {CLOSED: "period_closed", OPEN: "period_opened"}
 
 HELD = pa.schema(
     {"period": TEXT}
@@ -48,7 +50,7 @@ HELD = pa.schema(
 )
 CLOSES = pa.schema({"at": INSTANT, "prepared_by": TEXT, "approved_by": TEXT, "plan_id": TEXT})
 EVENTS = pa.schema(
-    dict.fromkeys(("subject", "subject_id", "at", "before", "after", "message", "done_by"), TEXT) | {"at": INSTANT}
+    dict.fromkeys(("code", "state", "batch_id", "at", "message", "done_by", "facts"), TEXT) | {"at": INSTANT}
 )
 # What is counted and added by currency.
 PARTS = ("exported", "in_doubt", "held_back", "resolved", "open")
@@ -57,32 +59,38 @@ TOTALS = pa.schema(
     + [(f"{part}{suffix}", kind) for part in PARTS for suffix, kind in (("", COUNT), ("_amount", ENTRY_DATA["amount"]))]
 )
 
-_HAS_NEWEST_CLAIM = f"facts.batch_id = batches.batch_id AND claim = {NEWEST_CLAIM_OF.format('batches.batch_id')}"
+_HAS_NEWEST_CLAIM = f"data.batch_id = batches.batch_id AND data.claim = {NEWEST_CLAIM_OF.format('batches.batch_id')}"
 # Batches that can still become an export of a period: of it, or of an entry that has none and may belong to any.
 _UNFINISHED = f"""
     SELECT batch_id, state FROM batches WHERE company_id = ?1 AND state IN ('PLANNED', 'SENDING', 'UNKNOWN') AND EXISTS (
-        SELECT 1 FROM facts WHERE {_HAS_NEWEST_CLAIM} AND coalesce(period, ?2) = ?2)
+        SELECT 1 FROM entry_data AS data WHERE {_HAS_NEWEST_CLAIM} AND coalesce(data.period, ?2) = ?2)
 """
 _HELD = f"""
-    SELECT substr(subject_id, 38) AS period, event_id AS close, at AS held_at,
-        {", ".join(f"held_back.{name}" for name in HELD_BACK[2:])}
+    SELECT period, event_id AS close, at AS held_at, {", ".join(f"held_back.{name}" for name in HELD_BACK[2:])}
     FROM events JOIN held_back ON close = event_id
-    WHERE subject = 'close' AND substr(subject_id, 1, 36) = ?
+    WHERE code = 'close_applied' AND company_id = ?
     ORDER BY event_id, place
 """
 _CLOSES = """
-    SELECT substr(subject_id, 38) AS period, at, done_by AS prepared_by, message FROM events
-    WHERE subject = 'close' AND substr(subject_id, 1, 36) = ?1 AND (CAST(?2 AS TEXT) IS NULL OR substr(subject_id, 38) = ?2)
+    SELECT period, at, person AS prepared_by, facts FROM events
+    WHERE code = 'close_applied' AND company_id = ?1 AND (CAST(?2 AS TEXT) IS NULL OR period = ?2)
     ORDER BY event_id
 """
 _CHANGES = """
-    SELECT period, state, done_by AS changed_by, at AS changed_at, message AS reason FROM periods WHERE company_id = ?
+    SELECT period, state, person AS changed_by, at AS changed_at, json_extract(facts, '$.reason') AS reason
+    FROM periods WHERE company_id = ?
+"""
+# The newest verification of each month.
+_VERIFIED = """
+    SELECT period, at, person, facts FROM events WHERE event_id IN (
+        SELECT max(event_id) FROM events WHERE code = 'verified' AND company_id = ? GROUP BY period)
 """
 _EVENTS = """
-    SELECT subject, subject_id, at, before, after, message, done_by FROM events
-    WHERE (subject IN ('close', 'period') AND subject_id = ?1 || ' ' || ?2)
-        OR (subject IN ('batch', 'facts') AND subject_id IN (
-            SELECT DISTINCT batch_id FROM facts JOIN batches USING (batch_id) WHERE company_id = ?1 AND period = ?2))
+    SELECT code, state, batch_id, at, facts, person, login, machine, process FROM events
+    WHERE (batch_id IS NULL AND company_id = ?1 AND period = ?2)
+        OR batch_id IN (
+            SELECT DISTINCT batch_id FROM entry_data JOIN batches USING (batch_id)
+            WHERE batches.company_id = ?1 AND entry_data.period = ?2)
     ORDER BY event_id
 """
 
@@ -103,7 +111,8 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
         One row per month and currency, oldest first: company_id, period, state (OPEN, CLOSED), currency; the number and
         the exact amount of entries exported, in doubt (their batch's outcome is unknown), held_back by the closes of the
         month, and of those still open today; prepared_by, approved_by and applied_at (UTC) of the last close; changed_by,
-        changed_at (UTC) and reason of the last change of the state. Amounts of currencies are never added.
+        changed_at (UTC) and reason of the last change of the state; verified_by, verified_at (UTC), verified_against (the
+        ledger) and verified_result (JSON) of the last verification. Amounts of currencies are never added.
 
     Raises
     ------
@@ -125,8 +134,8 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
     """
     service = service_or_default(service)
     with opened(company, service) as (journal, company_id):
-        sql = """SELECT company_id FROM batches UNION SELECT substr(subject_id, 1, 36) FROM events
-            WHERE subject IN ('close', 'period') ORDER BY 1"""
+        sql = """SELECT company_id FROM batches UNION SELECT company_id FROM events
+            WHERE period IS NOT NULL AND company_id IS NOT NULL ORDER BY 1"""
         companies = [company_id] if company_id else [row["company_id"] for row in journal.rows(sql)]
         table = table_of([_months_of(journal, company) for company in companies], PERIODS)
     about = {"environment": service.settings.environment, "table": "periods", "rows": len(table), "complete": True}
@@ -138,14 +147,25 @@ def _months_of(journal: Journal, company_id: str) -> list[Row]:
     totals = totals_of(sent, held_back(journal, company_id, sent))
     changes = {row["period"]: row for row in journal.rows(_CHANGES, company_id)}
     closes = {row["period"]: row for row in closes_of(journal, company_id)}
-    months = {*changes, *closes, *(row["period"] for row in totals if row["period"])}
+    verified = {row["period"]: row for row in journal.rows(_VERIFIED, company_id)}
+    months = {*changes, *closes, *verified, *(row["period"] for row in totals if row["period"])}
     rows: list[Row] = []
     for month in sorted(months):
         last = closes.get(month, {})
         about = {"company_id": company_id, "period": month, "state": OPEN, **changes.get(month, {})}
         about |= {"applied_at": last.get("at")} | {name: last.get(name) for name in ("prepared_by", "approved_by")}
+        about |= _verification(verified.get(month))
         rows += [about | sums for sums in totals if sums["period"] == month] or [about]
     return rows
+
+
+def _verification(row: Row | None) -> dict[str, Any]:
+    """Return who verified a month when, against which ledger, and with what result, as far as somebody did."""
+    if row is None:
+        return {}
+    facts = loaded(row["facts"])
+    about = {"verified_by": row["person"], "verified_at": row["at"], "verified_against": facts["ledger"].get("name")}
+    return about | {"verified_result": dumped(facts["result"])}
 
 
 def close_period(
@@ -236,8 +256,7 @@ def _change(
     period, by = rules.month("month", month), rules.not_blank("by", by)
     settings = service_or_default(service).settings
     company_id = required_company(company, settings)
-    with Journal(settings) as journal:
-        journal.recover()
+    with open_for_writing(settings) as journal:
         _set_state(journal, company_id, period, state, reason, by)
 
 
@@ -251,13 +270,13 @@ def required_company(company: str | None, settings: Settings) -> str:
 
 def state_of(journal: Journal, company_id: str, month: str) -> tuple[str, str | None]:
     """Return OPEN or CLOSED, and the person who changed it last; None where nobody did."""
-    sql = "SELECT state, done_by FROM periods WHERE company_id = ? AND period = ?"
+    sql = "SELECT state, person FROM periods WHERE company_id = ? AND period = ?"
     row = journal.row(sql, company_id, month)
-    return (OPEN, None) if row is None else (str(row["state"]), str(row["done_by"]))
+    return (OPEN, None) if row is None else (str(row["state"]), str(row["person"]))
 
 
 def record_close(
-    journal: Journal,
+    journal: WritableJournal,
     company_id: str,
     month: str,
     *,
@@ -269,19 +288,20 @@ def record_close(
     """Write a close and the entries that it held back, with id, split_line, reason, message and their data."""
     values = (texts_of(held_back, name) for name in HELD_BACK[4:])
     rows = list(zip(texts_of(held_back, "id"), split_lines(held_back).to_pylist(), *values, strict=True))
-    message = {
+    facts = {
         "plan_id": plan_id,
         "prepared_by": prepared_by,
         "approved_by": approved_by,
         "held_back_sha256": digest_of(rows),
     }
     with journal.recording(company_id) as connection:
-        text = json.dumps(message, ensure_ascii=False)
-        close = record_event(connection, "close", f"{company_id} {month}", None, APPLIED, text, prepared_by)
+        close = journal.record(
+            connection, APPLIED, company_id=company_id, period=month, person=prepared_by, facts=facts
+        )
         connection.executemany(INSERT_HELD_BACK, ((close, place, *row) for place, row in enumerate(rows)))
 
 
-def approve(journal: Journal, company_id: str, month: str, *, plan_id: str, by: str) -> str:
+def approve(journal: WritableJournal, company_id: str, month: str, *, plan_id: str, by: str) -> str:
     """Close the period of a close that was just recorded; return the reason when it stays open, otherwise ""."""
     try:
         _set_state(journal, company_id, month, CLOSED, f"approved the close of plan {plan_id}", by)
@@ -290,7 +310,7 @@ def approve(journal: Journal, company_id: str, month: str, *, plan_id: str, by: 
     return ""
 
 
-def _set_state(journal: Journal, company_id: str, month: str, state: str, reason: str | None, by: str) -> None:
+def _set_state(journal: WritableJournal, company_id: str, month: str, state: str, reason: str | None, by: str) -> None:
     """Close or open a period; refuse to close it while an export of it may still change."""
     # Under the lock of the company none of its batches changes.
     with journal.recording(company_id) as connection:
@@ -300,12 +320,18 @@ def _set_state(journal: Journal, company_id: str, month: str, state: str, reason
         unfinished = journal.rows(_UNFINISHED, company_id, month) if state == CLOSED else []
         if unfinished:
             batch, more = unfinished[0]["batch_id"], f" and {len(unfinished) - 1} more" if len(unfinished) > 1 else ""
+            way_out = journal.command(f"export resolve {batch}")
+            # A batch that was not sent can be sent, or withdrawn; the outcome of another one is looked up first.
+            is_unsent = unfinished[0]["state"] == "PLANNED"
+            step = "send it, or withdraw it" if is_unsent else "look up its entries and settle it"
             raise JournalError(
                 f"the period {month} of company {company_id} stays open: batch {batch} of it is "
-                f"{unfinished[0]['state']}{more}; send it or settle it first "
-                f"({journal.command(f'export resolve {batch}')})"
+                f"{unfinished[0]['state']}{more}; {step} first ({way_out} {WITHDRAWN if is_unsent else THE_OUTCOME})"
             )
-        record_event(connection, "period", f"{company_id} {month}", before, state, reason, by)
+        facts = {"reason": reason} if reason else {}
+        journal.record(
+            connection, CHANGED[state], state=state, company_id=company_id, period=month, person=by, facts=facts
+        )
 
 
 def totals_of(sent: pa.Table, held: pa.Table) -> list[dict[str, Any]]:
@@ -350,7 +376,7 @@ def not_kept(journal: Journal, company_id: str) -> int:
     sql = f"""
         SELECT count(*) AS entries FROM batches JOIN batch_entries USING (batch_id)
         WHERE company_id = ? AND state IN ('ACCEPTED', 'SENDING', 'UNKNOWN') AND NOT EXISTS (
-            SELECT 1 FROM facts WHERE {_HAS_NEWEST_CLAIM})
+            SELECT 1 FROM entry_data AS data WHERE {_HAS_NEWEST_CLAIM})
     """
     return int(journal.rows(sql, company_id)[0]["entries"])
 
@@ -392,9 +418,10 @@ def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | No
 
 def closes_of(journal: Journal, company_id: str, month: str | None = None) -> list[dict[str, Any]]:
     """Return the closes of a period or of all, oldest first, with plan and persons."""
-    return [dict(row) | json.loads(row["message"]) for row in journal.rows(_CLOSES, company_id, month)]
+    rows = journal.rows(_CLOSES, company_id, month)
+    return [{name: row[name] for name in ("period", "at")} | loaded(row["facts"]) for row in rows]
 
 
 def events_of(journal: Journal, company_id: str, month: str) -> pa.Table:
     """Return every event of a period and of the batches that hold entries of it, oldest first."""
-    return table_of([journal.rows(_EVENTS, company_id, month)], EVENTS)
+    return table_of([[with_words(row) for row in journal.rows(_EVENTS, company_id, month)]], EVENTS)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -14,8 +15,10 @@ from urllib.parse import quote
 from bktools import disk
 from bktools.caller import install_command
 from bktools.errors import ConfigurationError, JournalBusyError, JournalError, StorageError
-from bktools.journal.records import LOCK_PATIENCE, PATIENCE, Database, Row, create_tables, require_format, this_process
+from bktools.journal import migrations, version_0
+from bktools.journal.records import LOCK_PATIENCE, PATIENCE, Database, Facts, Records, Row, now, this_process
 from bktools.journal.rendering import POSTGRES, SCHEMA, WRITE_LOCK
+from bktools.journal.schema import SCHEMA_VERSION
 from bktools.settings import Secret
 
 if TYPE_CHECKING:
@@ -54,19 +57,24 @@ _HOLDER = """
         AND (classid::bigint << 32 | objid::bigint) = ? LIMIT 1
 """
 
+# The roles that the owner has given rights on the journal.
+_MEMBERS = """
+    SELECT DISTINCT pg_get_userbyid(grantee) AS role FROM pg_namespace, aclexplode(nspacl)
+    WHERE nspname = ? AND grantee NOT IN (0, nspowner)
+"""
+
 # What a member of the team needs, and nothing that changes what happened.
 RIGHTS = """\
 -- The least rights of a member of the team. Run it as the owner of the journal, in its database.
 GRANT CONNECT, TEMPORARY ON DATABASE {database} TO {role};
 GRANT USAGE ON SCHEMA bktools TO {role};
 GRANT SELECT ON ALL TABLES IN SCHEMA bktools TO {role};
-GRANT INSERT ON bktools.events, bktools.chain, bktools.batches, bktools.batch_entries, bktools.facts, bktools.held_back,
-    bktools.accounts, bktools.other_journals TO {role};
-GRANT UPDATE (state, plan_id, job_id, job, message, sender, planned_at, sent_at, settled_at, settled_by, changed_at,
-    changed_by) ON bktools.batches TO {role};
+GRANT INSERT ON bktools.events, bktools.chain, bktools.batches, bktools.batch_entries, bktools.entry_data,
+    bktools.held_back, bktools.accounts TO {role};
+GRANT UPDATE (state, code, facts, plan_id, job_id, job, planned_at, sent_at, settled_at, settled_by, changed_at, login,
+    machine, process) ON bktools.batches TO {role};
 GRANT UPDATE (live) ON bktools.batch_entries TO {role};
 GRANT UPDATE, DELETE ON bktools.accounts TO {role};
-GRANT UPDATE ON bktools.other_journals TO {role};
 """
 
 
@@ -98,15 +106,11 @@ def _stored(value: Any) -> Any:
 
 
 class Postgres(Database):
-    """An open PostgreSQL database of the journal, whose tables are created when it has none.
-
-    The address is one that libpq reads. `on_new` is called with the location before a new journal is created, and
-    raises to refuse it.
-    """
+    """An open PostgreSQL database of the journal. The address is one that libpq reads."""
 
     connection: _Connection
 
-    def __init__(self, address: Secret, on_new: Callable[[str], None]) -> None:
+    def __init__(self, address: Secret) -> None:
         self._address = address
         self.location = location_of(address)
         # Companies whose locks this connection holds, and those whose locks went with an earlier connection.
@@ -115,13 +119,54 @@ class Postgres(Database):
         self._numbers = count()
         with self.errors("opened"):
             self._open()
-            try:
-                if self._is_empty():
-                    self._create(on_new)
-                require_format(self.connection, POSTGRES, self.location)
-            except BaseException:
-                self.close()
-                raise
+
+    def prepare(self, records: Records, origin: Facts, on_new: Callable[[str], None]) -> None:
+        """Create the tables in an empty database, or upgrade those of an older version, which the owner alone can do."""
+        with self.errors("opened"):
+            if self._is_empty():
+                with self.transaction() as connection:
+                    # Another process may have created the tables while this one waited for the transaction. The catalogue
+                    # is read, because looking up the name again may give the answer of before.
+                    sql = "SELECT 1 AS one FROM pg_tables WHERE schemaname = ? AND tablename = 'about'"
+                    if not [*connection.execute(sql, [SCHEMA])]:
+                        on_new(self.location)
+                        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+                        migrations.create(records, connection, POSTGRES, secrets.token_hex(16), origin)
+                        connection.execute("INSERT INTO about VALUES ('incarnation', ?)", [self.position()["database"]])
+            if migrations.version_of(self.connection, self.location) < SCHEMA_VERSION:
+                self._upgrade(records, origin)
+
+    def _upgrade(self, records: Records, origin: Facts) -> None:
+        """Bring the tables to the present version in one transaction; those of the older version stay as the copy."""
+        set_aside = f"{SCHEMA}_version_0_{now():%Y%m%d%H%M%S}"
+        with ExitStack() as stack, self.transaction() as connection:
+            if migrations.version_of(connection, self.location) == SCHEMA_VERSION:
+                return
+            self.require_owner("upgraded")
+            for row in connection.execute("SELECT DISTINCT company_id FROM batches"):
+                stack.enter_context(self.lock(row["company_id"], patience=0))
+            if fault := version_0.broken_chain(connection):
+                raise StorageError(f"the journal {self.location} is damaged: {fault}; it was not upgraded")
+            before = self.position()["database"]
+            members = connection.execute(_MEMBERS, [SCHEMA])
+            connection.execute(f"ALTER SCHEMA {SCHEMA} RENAME TO {set_aside}; CREATE SCHEMA {SCHEMA}")
+            facts = {"database_before": before}
+            migrations.upgrade(records, connection, POSTGRES, lambda table: f"{set_aside}.{table}", origin, **facts)
+            connection.execute("UPDATE about SET value = ? WHERE name = 'incarnation'", [self.position()["database"]])
+            for member in members:
+                connection.execute(rights(self._address, member["role"]))
+
+    def require_owner(self, what: str) -> None:
+        """Refuse what only the owner of the tables can do; a role of another user is named in the message."""
+        (row,) = self.connection.execute(
+            "SELECT pg_get_userbyid(relowner) AS name, pg_has_role(relowner, 'USAGE') AS is_own FROM pg_class "
+            "WHERE oid = to_regclass('events')"
+        )
+        if not row["is_own"]:
+            raise JournalError(
+                f"the tables of the journal {self.location} belong to the database user {row['name']}: nothing was {what}; "
+                "do this once with that user in BKTOOLS_JOURNAL, then use your own again"
+            )
 
     def close(self) -> None:
         """Close the connection."""
@@ -293,17 +338,6 @@ class Postgres(Database):
 
     def _is_empty(self) -> bool:
         return self.connection.execute("SELECT to_regclass(?) AS name", [f"{SCHEMA}.about"])[0]["name"] is None
-
-    def _create(self, on_new: Callable[[str], None]) -> None:
-        with self.transaction() as connection:
-            # Another process may have created the tables while this one waited for the transaction. The catalogue is read,
-            # because looking up the name again may give the answer of before.
-            sql = "SELECT 1 AS one FROM pg_tables WHERE schemaname = ? AND tablename = 'about'"
-            if not [*connection.execute(sql, [SCHEMA])]:
-                on_new(self.location)
-                connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
-                create_tables(connection, POSTGRES)
-                connection.execute("INSERT INTO about VALUES ('incarnation', ?)", [self.position()["database"]])
 
 
 def _refuse_unsafe(location: str, about: Row, promised: int) -> None:

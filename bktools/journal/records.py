@@ -11,16 +11,16 @@ import hashlib
 import json
 import os
 import platform
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from bktools.errors import JournalError
+from bktools.caller import in_shell
 from bktools.journal import entry_data
 from bktools.journal.schema import LIVE_STATES
-from bktools.release import release
+from bktools.settings import SANDBOX
 
 ROWS_AT_ONCE = 10_000
 
@@ -29,10 +29,20 @@ LOCK_PATIENCE = 0.5
 # Seconds that a write waits for the write of another process.
 PATIENCE = 30.0
 
-# The last commit that reads journals whose tables do not say which version made them.
-READS_OLDER_FORMATS = "cdb2426"
-
 Row = Mapping[str, Any]
+# The facts of an event, as they stand in its JSON.
+Facts = Mapping[str, Any]
+
+
+def command_for(environment: str, words: str) -> str:
+    """Return a command ready to be run: it names an environment."""
+    return f"bktools {words} {'--sandbox' if environment == SANDBOX else f'--environment {in_shell(environment)}'}"
+
+
+def named(login: str | None, machine: str | None = None, process: int | None = None) -> str:
+    """Return the name of a machine, and of a process on it, as people read it."""
+    name = f"{login or ''}#{machine}" if machine else login or ""
+    return f"{name} process {process}" if process else name
 
 
 class Connection(Protocol):
@@ -46,11 +56,18 @@ class Connection(Protocol):
 
 
 class Database(Protocol):
-    """An open database: the methods of both kinds. Opening a new one creates the journal's tables."""
+    """An open database: the methods of both kinds."""
 
     location: str
     # As `Connection` describes it, and what only one kind has.
     connection: Any
+
+    def prepare(self, records: Records, origin: Facts, on_new: Callable[[str], None]) -> None:
+        """Create the journal's tables in an empty database, or upgrade those of an older version.
+
+        `origin` has the environment and the address that it is opened for. `on_new` is called with the location before a
+        new journal is created, and raises to refuse it.
+        """
 
     def errors(self, what: str) -> AbstractContextManager[None]:
         """Turn the database's errors into `JournalError` and `StorageError` of one line."""
@@ -95,9 +112,17 @@ class Database(Protocol):
 class Records:
     """The tables of an open journal. Use them from one thread, and close them."""
 
-    def __init__(self, database: Database) -> None:
+    # The identity of this machine's sent log; None where it has none yet.
+    machine: str | None = None
+
+    def __init__(self, database: Database, origin: Facts, on_new: Callable[[str], None] = lambda _: None) -> None:
         self._database = database
         self.location = database.location
+        try:
+            database.prepare(self, origin, on_new)
+        except BaseException:
+            database.close()
+            raise
 
     @cached_property
     def id(self) -> str:
@@ -119,7 +144,7 @@ class Records:
         """Yield the connection inside a transaction, which is on disk when it ends, or is rolled back."""
         with self._database.errors("written"), self._database.transaction() as connection:
             yield connection
-            self._extend_chain()
+            self.extend_chain()
 
     def rows(self, sql: str, *parameters: Any) -> list[Row]:
         """Return the rows of a query, each a mapping from column to value."""
@@ -150,9 +175,43 @@ class Records:
         sql = "SELECT batch_id, company_id, state FROM batches WHERE job_id = ? AND batch_id <> ?"
         return self.row(sql, job_id, batch_id)
 
-    def addresses(self) -> list[str]:
-        """Return the addresses of the journal's service, oldest first."""
-        return [row["address"] for row in self.rows("SELECT address FROM addresses ORDER BY since, address")]
+    def origin(self) -> dict[str, Any]:
+        """Return the environment and the address that this journal belongs to, as its newest event about them says."""
+        known: dict[str, Any] = {}
+        for row in self.rows(_ORIGINS):
+            known |= {name: value for name, value in loaded(row["facts"]).items() if name in {"environment", "address"}}
+        return known
+
+    def record(
+        self,
+        connection: Connection,
+        code: str,
+        *,
+        state: str | None = None,
+        company_id: str | None = None,
+        period: str | None = None,
+        batch_id: str | None = None,
+        person: str | None = None,
+        facts: Facts | None = None,
+    ) -> int:
+        """Add an event and return its number. Call it in the transaction of the change that it records."""
+        event = (
+            now().isoformat(),
+            code,
+            state,
+            company_id,
+            period,
+            batch_id,
+            person,
+            *self.writer(),
+            dumped(facts or {}),
+        )
+        (row,) = connection.execute(f"{INSERT_EVENT} RETURNING event_id", event)
+        return int(row["event_id"])
+
+    def writer(self) -> tuple[str, str | None, int]:
+        """Return login, machine and process of whoever writes."""
+        return this_user(), self.machine, os.getpid()
 
     def companies(self) -> list[str]:
         """Return the companies that have batches."""
@@ -176,9 +235,10 @@ class Records:
         """Return the reason not to send entries because a batch that has or had one was changed by hand, "" for none."""
         self.wanted(entry_ids)
         for row in self.rows(_CONTRADICTIONS_OF_WANTED):
+            verify = command_for(self.origin()["environment"], "journal verify")
             return (
-                f"batch {row['batch_id']}: {row['what']}. The journal {self.location} was changed by hand: nothing was sent; undo "
-                "that change, or restore a backup (bktools journal verify lists every such batch)"
+                f"{_contradiction(row)}. The journal {self.location} was changed by hand: nothing was sent; undo "
+                f"that change, or restore a backup ({verify} lists every such batch)"
             )
         return ""
 
@@ -198,30 +258,33 @@ class Records:
     def damage(self) -> list[str]:
         """Check every stored byte, constraint and chained digest; return a line for each fault."""
         with self._database.errors("read"):
-            return [
-                *self._database.faults(),
-                *self._broken_chain(),
-                *(f"batch {row['batch_id']}: {row['what']}" for row in self.rows(_CONTRADICTIONS)),
-                *(
-                    f"batch {row['batch_id']}: its body was changed after it was planned"
-                    for piece in self.pieces("SELECT batch_id, body, body_sha256 FROM batches", size=100)
-                    for row in piece
-                    if hashlib.sha256(row["body"]).hexdigest() != row["body_sha256"]
-                ),
-                *(
-                    f"batch {row['subject_id']}: the facts of its entries were changed after it was claimed"
-                    for row in self.rows(entry_data.CLAIMS)
-                    if self._digest(entry_data.OF_CLAIM, row["subject_id"], row["event_id"]) != row["message"]
-                ),
-                *(
-                    f"close {row['subject_id']}: the entries that it held back were changed after it was written"
-                    for row in self.rows(entry_data.CLOSES)
-                    # Its message names the digest; one that was changed by hand may be any text.
-                    if self._digest(entry_data.OF_CLOSE, row["event_id"]) not in str(row["message"])
-                ),
-            ]
+            return [*self._database.faults(), *self.contradictions()]
 
-    def _extend_chain(self) -> None:
+    def contradictions(self) -> list[str]:
+        """Check what the rows say of each other, and every digest; return a line for each fault."""
+        return [
+            *self._broken_chain(),
+            *map(_contradiction, self.rows(_CONTRADICTIONS)),
+            *(
+                f"batch {row['batch_id']}: its body was changed after it was planned"
+                for piece in self.pieces("SELECT batch_id, body, body_sha256 FROM batches", size=100)
+                for row in piece
+                if hashlib.sha256(row["body"]).hexdigest() != row["body_sha256"]
+            ),
+            *(
+                f"batch {row['batch_id']}: the data of its entries was changed after it was claimed"
+                for row in self.rows(entry_data.CLAIMS)
+                if self._digest(entry_data.OF_CLAIM, row["batch_id"], row["event_id"]) != row["sha256"]
+            ),
+            *(
+                f"close of {row['period']}: the entries that it held back were changed after it was written"
+                for row in self.rows(entry_data.CLOSES)
+                if self._digest(entry_data.OF_CLOSE, row["event_id"]) != row["sha256"]
+            ),
+        ]
+
+    def extend_chain(self) -> None:
+        """Write the digests of the events that have none, in the transaction that wrote the events."""
         events = self.rows(_UNCHAINED)
         if events:
             digest, links = events[0]["digest"] or "", []
@@ -240,23 +303,47 @@ class Records:
                 digest = _link(digest, event)
                 if event["digest"] != digest:
                     return [f"event {event['event_id']} of {event['at']} was changed after it was written"]
+        for upgrade in self.rows("SELECT event_id, facts FROM events WHERE code = 'upgraded' ORDER BY event_id"):
+            facts = loaded(upgrade["facts"])
+            if self.digest_of_events(upgrade["event_id"] - facts["events"], upgrade["event_id"]) != facts["sha256"]:
+                return [f"an event before the upgrade (event {upgrade['event_id']}) was changed after it"]
         return []
+
+    def digest_of_events(self, begin: int, end: int) -> str:
+        """Return the digest over what events say, without their numbers: from one number up to the one before another."""
+        digest = hashlib.sha256()
+        sql = f"SELECT {', '.join(_SAID)} FROM events WHERE event_id >= ? AND event_id < ? ORDER BY event_id"
+        for piece in self.pieces(sql, begin, end):
+            for event in piece:
+                digest.update(json.dumps([*event.values()]).encode())
+        return digest.hexdigest()
+
+
+def _contradiction(row: Row) -> str:
+    """Return the line about a batch whose rows do not say what its events say."""
+    lines = {
+        "entries_missing": "its entries are not all there",
+        "state_differs": f"its state is {row['state']}, its last event says {row['last_state'] or 'nothing'}",
+        "entries_freed": f"its state is {row['state']}, and entries of it were freed",
+    }
+    return f"batch {row['batch_id']}: {lines[row['fault']]}"
 
 
 def _contradictions(batches: str) -> str:
     """Return the query for the batches of a condition whose rows do not say what their events say."""
     return f"""
-        SELECT batch_id, 'its entries are not all there' AS what FROM batches
+        SELECT batch_id, 'entries_missing' AS fault, state, NULL AS last_state FROM batches
         WHERE {batches} AND entries <> (
             SELECT count(*) FROM batch_entries WHERE batch_entries.batch_id = batches.batch_id)
         UNION ALL
-        SELECT batch_id, 'its state is ' || state || ', its last event says ' || last_state FROM (
-            SELECT batch_id, state, coalesce((
-                SELECT after FROM events WHERE subject = 'batch' AND subject_id = batch_id ORDER BY event_id DESC LIMIT 1
-            ), 'nothing') AS last_state FROM batches WHERE {batches}) AS last
-        WHERE state <> last_state
+        SELECT batch_id, 'state_differs', state, last_state FROM (
+            SELECT batch_id, state, (
+                SELECT state FROM events WHERE events.batch_id = batches.batch_id AND events.state IS NOT NULL
+                ORDER BY event_id DESC LIMIT 1) AS last_state
+            FROM batches WHERE {batches}) AS last
+        WHERE last_state IS NULL OR state <> last_state
         UNION ALL
-        SELECT DISTINCT batch_id, 'its state is ' || state || ', and entries of it were freed'
+        SELECT DISTINCT batch_id, 'entries_freed', state, NULL
         FROM batches JOIN batch_entries AS own USING (batch_id)
         WHERE {batches} AND live = 0 AND state IN ({", ".join(f"'{state}'" for state in LIVE_STATES)}) AND NOT EXISTS (
             SELECT 1 FROM batch_entries AS other WHERE other.entry_id = own.entry_id AND other.live = 1)
@@ -275,7 +362,15 @@ _HOLDING_WANTED = """
     GROUP BY batch_id, company_id, state, job_id ORDER BY state = 'PLANNED', batch_id
 """
 
-_EVENT = "event_id, at, subject, subject_id, before, after, message, done_by, database_user"
+# What an event says, beside its number and its time.
+_SAID = ("code", "state", "company_id", "period", "batch_id", "person", "login", "machine", "process", "facts")
+_EVENT = ", ".join(("event_id", "at", *_SAID, "database_user"))
+INSERT_EVENT = f"INSERT INTO events (at, {', '.join(_SAID)}) VALUES (?{', ?' * len(_SAID)})"
+# Events that say whose journal this is.
+_ORIGINS = """
+    SELECT facts FROM events WHERE code IN ('created', 'upgraded', 'address_accepted', 'environment_renamed')
+    ORDER BY event_id
+"""
 # With the digest of the last event that is in the chain.
 _UNCHAINED = f"""
     SELECT {_EVENT}, (SELECT digest FROM chain ORDER BY event_id DESC LIMIT 1) AS digest FROM events
@@ -283,39 +378,28 @@ _UNCHAINED = f"""
 """
 _CHAINED = f"SELECT {_EVENT}, digest FROM events LEFT JOIN chain USING (event_id) ORDER BY event_id"
 
+# The fact that holds what version 0 had of an event: subject, its ID, state before and after, message, and who did it.
+VERSION_0 = "version_0"
+
 
 def _link(before: str, event: Row) -> str:
-    """Return the digest of an event and the digest before it."""
+    """Return the digest of an event and the digest before it; an event of version 0 keeps the digest of its version."""
+    facts = loaded(event["facts"])
     values = [value for name, value in event.items() if name != "digest"]
+    if VERSION_0 in facts:
+        values = [event["event_id"], event["at"], *facts[VERSION_0], event["database_user"]]
     return hashlib.sha256(json.dumps([before, *values]).encode()).hexdigest()
 
 
-def create_tables(connection: Connection, tables: str) -> None:
-    """Create the tables of a new journal, and write their format and the version that made them."""
-    connection.execute(tables)
-    connection.execute("INSERT INTO about VALUES ('format', ?), ('release', ?)", (_format(tables), release()))
+def dumped(facts: Facts) -> str:
+    """Return facts as JSON text. PostgreSQL's text has no NUL."""
+    return json.dumps(facts, ensure_ascii=False).replace("\\u0000", "\ufffd")
 
 
-def adopt(connection: Connection, journal_id: str) -> None:
-    """Give a journal in which nothing happened the identity of another one; opening it writes its address again."""
-    connection.execute("UPDATE about SET value = ? WHERE name = 'id'", (journal_id,))
-    connection.execute("DELETE FROM addresses")
-
-
-def require_format(connection: Connection, tables: str, location: str, way_out: str = "") -> None:
-    """Refuse a journal whose tables were made from another text, and name the version that can use it."""
-    about = {row["name"]: row["value"] for row in connection.execute("SELECT name, value FROM about")}
-    if about.get("format") != _format(tables):
-        version = about.get("release", f"bktools at commit {READS_OLDER_FORMATS}")
-        keep = f"keep it, and install {version} to use it, for example to resolve batches whose outcome is unknown"
-        raise JournalError(
-            f"the journal {location} has the format of another version of bktools: nothing was sent or changed; "
-            f"{way_out or keep}"
-        )
-
-
-def _format(tables: str) -> str:
-    return hashlib.sha256(tables.encode()).hexdigest()
+def loaded(text: str) -> dict[str, Any]:
+    """Return the facts of JSON text; nothing where somebody wrote another kind of value."""
+    facts = json.loads(text)
+    return facts if isinstance(facts, dict) else {}
 
 
 def now() -> dt.datetime:
@@ -334,33 +418,4 @@ def this_user() -> str:
 
 def this_process() -> str:
     """Return this process as user, machine and process number."""
-    return f"{this_user()} process {os.getpid()}"
-
-
-def record_event(
-    connection: Connection,
-    subject: str,
-    subject_id: str,
-    before: str | None,
-    after: str,
-    message: str | None = None,
-    done_by: str | None = None,
-) -> int:
-    """Add an event and return its number. Call it in the transaction of the change that it records."""
-    event = (now().isoformat(), subject, subject_id, before, after, message, done_by or this_process())
-    rows = connection.execute(f"{_INSERT_EVENT} RETURNING event_id", event)
-    (row,) = rows
-    return int(row["event_id"])
-
-
-def record_events(
-    connection: Connection, subject: str, changes: Iterable[tuple[str, str | None, str, str | None]]
-) -> None:
-    """Add events about many things of one kind: the identity of each, its state before and after, and a message."""
-    at, process = now().isoformat(), this_process()
-    connection.executemany(_INSERT_EVENT, ((at, subject, *change, process) for change in changes))
-
-
-_INSERT_EVENT = (
-    "INSERT INTO events (at, subject, subject_id, before, after, message, done_by) VALUES (?, ?, ?, ?, ?, ?, ?)"
-)
+    return named(this_user(), None, os.getpid())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from bktools.journal.schema import EFFECTS, NEVER, RULES, TABLES
 
 SCHEMA = "bktools"
@@ -14,6 +16,7 @@ _IN_POSTGRES = {
     "INTEGER PRIMARY KEY AUTOINCREMENT": "BIGINT PRIMARY KEY",
     "INTEGER PRIMARY KEY": "BIGINT PRIMARY KEY",
     "INTEGER NOT NULL REFERENCES events": "BIGINT NOT NULL REFERENCES events",
+    "process INTEGER": "process BIGINT",
     " WITHOUT ROWID": "",
     "BLOB": "BYTEA",
     "GLOB '[0-9][0-9][0-9][0-9]-[01][0-9]'": "~ '^[0-9]{4}-[01][0-9]$'",
@@ -36,9 +39,9 @@ _NUMBERED = """NEW.event_id := coalesce((SELECT max(event_id) FROM events), 0) +
 NEW.database_user := session_user;"""
 
 
-def _in_sqlite() -> str:
-    """Return the SQL that creates a journal in a file."""
-    sql = [TABLES, "INSERT INTO about VALUES ('id', lower(hex(randomblob(16))));"]
+def _rules_in_sqlite() -> str:
+    """Return the SQL that creates the rules of a journal in a file."""
+    sql = []
     for rule in RULES:
         when = f"WHEN {rule.when} AND NOT coalesce(({rule.requires}), 0)"
         sql.append(f"CREATE TRIGGER {rule.name} BEFORE {rule.event} ON {rule.table} {when}\n{_abort(rule.message)}")
@@ -54,13 +57,17 @@ def _abort(message: str) -> str:
     return f"BEGIN SELECT RAISE(ABORT, '{message}'); END;"
 
 
-def _in_postgres() -> str:
-    """Return the SQL that creates a journal in a database."""
+def _tables_in_postgres() -> str:
+    """Return the SQL that creates the tables of a journal in a database."""
     tables = TABLES
     for ours, theirs in _IN_POSTGRES.items():
         tables = tables.replace(ours, theirs)
-    new_id = "INSERT INTO about VALUES ('id', replace(gen_random_uuid()::varchar, '-', ''));"
-    sql = [tables, new_id, _FUNCTIONS]
+    return f"{_FUNCTIONS}\n{tables}"
+
+
+def _rules_in_postgres() -> str:
+    """Return the SQL that creates the rules of a journal in a database."""
+    sql = []
     # Triggers of a table run in the order of their names.
     for table, event, more in (
         ("events", "INSERT", _NUMBERED),
@@ -95,5 +102,13 @@ def _trigger(name: str, when: str, *statements: str, row: str = "NEW") -> str:
     )
 
 
-SQLITE = _in_sqlite()
-POSTGRES = _in_postgres()
+@dataclass(frozen=True)
+class Rendering:
+    """The SQL that creates a journal in one kind of database: its tables, and then their rules."""
+
+    tables: str
+    rules: str
+
+
+SQLITE = Rendering(TABLES, _rules_in_sqlite())
+POSTGRES = Rendering(_tables_in_postgres(), _rules_in_postgres())

@@ -42,8 +42,11 @@ _PAIRS = ", ".join(f"('{before}', '{after}')" for before in TRANSITIONS for afte
 # What an entry was when it was sent or held back, in a person's terms.
 _FACTS = ",\n".join(f"    {name} TEXT" for name in ENTRY_DATA)
 
+# The version of these tables; `bktools.journal.migrations` brings an older journal to it.
+SCHEMA_VERSION = 1
+
 TABLES = f"""
--- The journal's random identity, its service, and the format of these tables.
+-- The journal's random identity, `schema_version`, and the release that made these tables.
 CREATE TABLE about (name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL);
 
 CREATE TABLE accounts (
@@ -56,7 +59,7 @@ CREATE TABLE accounts (
     tax_code_external_id TEXT,
     archived INTEGER CHECK (archived IN (0, 1)),
     metadata TEXT,
-    message TEXT,
+    facts TEXT NOT NULL CHECK (json_valid(facts)),
     updated_at TEXT NOT NULL,
     PRIMARY KEY (company_id, external_id),
     CHECK (account_id IS NOT NULL OR state NOT IN ('CREATED', 'MATCHED', 'IMPORTED'))
@@ -66,20 +69,25 @@ CREATE TABLE batches (
     batch_id TEXT PRIMARY KEY NOT NULL CHECK (batch_id <> ''),
     company_id TEXT NOT NULL CHECK (company_id = lower(company_id)),
     state TEXT NOT NULL CHECK (state IN ({_words(BATCH_STATES)})),
+    -- What brought it to this state, and the facts of that.
+    code TEXT NOT NULL CHECK (code <> ''),
+    facts TEXT NOT NULL CHECK (json_valid(facts)),
     entries INTEGER NOT NULL CHECK (entries > 0),
     body BLOB NOT NULL,
     body_sha256 TEXT NOT NULL,
     plan_id TEXT NOT NULL,
     job_id TEXT,
     job TEXT,
-    message TEXT,
-    sender TEXT,
     planned_at TEXT NOT NULL,
     sent_at TEXT,
     settled_at TEXT,
+    -- The person who settled or withdrew it.
     settled_by TEXT,
+    -- Who wrote this state: the login, the identity of the machine's sent log, and the number of the process.
     changed_at TEXT NOT NULL,
-    changed_by TEXT NOT NULL,
+    login TEXT,
+    machine TEXT,
+    process INTEGER,
     CHECK (job_id IS NOT NULL OR settled_by IS NOT NULL OR state <> 'ACCEPTED')
 );
 -- A job answers for one batch.
@@ -105,36 +113,31 @@ INSERT INTO transitions VALUES {_PAIRS};
 CREATE TABLE events (
     event_id INTEGER PRIMARY KEY AUTOINCREMENT,
     at TEXT NOT NULL,
-    subject TEXT NOT NULL,
-    subject_id TEXT NOT NULL,
-    before TEXT,
-    after TEXT NOT NULL,
-    message TEXT,
-    done_by TEXT NOT NULL,
-    -- A file has no users; the history that it is moved to has.
+    code TEXT NOT NULL CHECK (code <> ''),
+    -- What the batch, the account or the period is afterwards.
+    state TEXT,
+    company_id TEXT,
+    period TEXT CHECK (period IS NULL OR period GLOB '[0-9][0-9][0-9][0-9]-[01][0-9]'),
+    batch_id TEXT,
+    -- The person who says so; null where a process wrote what happened.
+    person TEXT CHECK (trim(person) <> ''),
+    login TEXT,
+    machine TEXT,
+    process INTEGER,
+    facts TEXT NOT NULL CHECK (json_valid(facts)),
+    -- A file has no users; a database has.
     database_user TEXT
 );
-CREATE INDEX events_of_subject ON events (subject, subject_id);
+CREATE INDEX events_of_batch ON events (batch_id, event_id);
+CREATE INDEX events_of_code ON events (code, company_id, period);
 
 -- Digests over the events, each with the one before: they reveal an old or changed copy.
 CREATE TABLE chain (event_id INTEGER PRIMARY KEY NOT NULL REFERENCES events (event_id), digest TEXT NOT NULL);
 
--- Addresses this journal is used with. Each but the first was named by a person.
-CREATE TABLE addresses (address TEXT PRIMARY KEY NOT NULL, since TEXT NOT NULL, named_by TEXT NOT NULL);
-
--- What a person said of other journals: the same service, or another one.
-CREATE TABLE other_journals (
-    journal_id TEXT PRIMARY KEY NOT NULL,
-    relation TEXT NOT NULL CHECK (relation IN ('same', 'other')),
-    folder TEXT,
-    said_by TEXT NOT NULL CHECK (trim(said_by) <> ''),
-    said_at TEXT NOT NULL
-);
-
 -- The data of each entry in a person's terms when its batch was claimed.
--- A claim is the event of subject 'facts' that was written with the rows; its message is their digest. A batch that is
--- claimed again with other facts gets another claim, and the newest one counts.
-CREATE TABLE facts (
+-- A claim is the event `entries_kept` that was written with the rows; it has their digest. A batch that is claimed again
+-- with other data gets another claim, and the newest one counts.
+CREATE TABLE entry_data (
     batch_id TEXT NOT NULL,
     claim INTEGER NOT NULL REFERENCES events (event_id),
     entry_id TEXT NOT NULL,
@@ -146,8 +149,7 @@ CREATE TABLE facts (
     FOREIGN KEY (batch_id, entry_id) REFERENCES batch_entries (batch_id, entry_id)
 ) WITHOUT ROWID;
 
--- The entries that a close held back. The subject of an event of subject 'close' or 'period' is the company, a space and
--- the month.
+-- The entries that a close (the event `close_applied`) held back.
 CREATE TABLE held_back (
     close INTEGER NOT NULL REFERENCES events (event_id),
     place INTEGER NOT NULL,
@@ -161,9 +163,8 @@ CREATE TABLE held_back (
 
 -- Months that a person closed or opened again.
 CREATE VIEW periods AS
-SELECT substr(subject_id, 1, 36) AS company_id, substr(subject_id, 38) AS period, after AS state, at, done_by, message,
-    event_id
-FROM events WHERE event_id IN (SELECT max(event_id) FROM events WHERE subject = 'period' GROUP BY subject_id);
+SELECT company_id, period, state, at, person, facts, event_id FROM events WHERE event_id IN (
+    SELECT max(event_id) FROM events WHERE code IN ('period_closed', 'period_opened') GROUP BY company_id, period);
 """
 
 _IS_LIVE = f"CASE WHEN NEW.state IN ({_words(LIVE_STATES)}) THEN 1 ELSE 0 END"
@@ -201,7 +202,7 @@ RULES = (
     Rule("batches_follow_transitions", "batches", "UPDATE", "a batch does not change between these states",
         "EXISTS (SELECT 1 FROM transitions WHERE before = OLD.state AND after = NEW.state)", when=_CHANGES),
     Rule("doubt_is_settled_by_a_person", "batches", "UPDATE", "what is in doubt is settled by a person with evidence",
-        "trim(NEW.settled_by) <> '' AND trim(NEW.message) <> ''", when=f"OLD.state = 'UNKNOWN' AND {_CHANGES}"),
+        "trim(NEW.settled_by) <> '' AND trim(json_extract(NEW.facts, '$.evidence')) <> ''", when=f"OLD.state = 'UNKNOWN' AND {_CHANGES}"),
     Rule("batches_are_sent_whole", "batches", "UPDATE", "the entries of the batch are not all its own",
         "NEW.entries = (SELECT count(*) FROM batch_entries WHERE batch_id = NEW.batch_id AND live = 1)", when=_BEGINS),
     Rule("batches_wait_for_their_company", "batches", "UPDATE",
@@ -212,9 +213,10 @@ RULES = (
         when=_BEGINS),
     Rule("closed_periods_receive_nothing", "batches", "UPDATE", "the period of an entry is closed",
         """NOT EXISTS (
-            SELECT 1 FROM facts JOIN periods ON periods.period = facts.period AND periods.company_id = NEW.company_id
-            WHERE periods.state = 'CLOSED' AND facts.batch_id = NEW.batch_id AND facts.claim = (
-                SELECT max(event_id) FROM events WHERE subject = 'facts' AND subject_id = NEW.batch_id))""",
+            SELECT 1 FROM entry_data AS data
+            JOIN periods ON periods.period = data.period AND periods.company_id = NEW.company_id
+            WHERE periods.state = 'CLOSED' AND data.batch_id = NEW.batch_id AND data.claim = (
+                SELECT max(event_id) FROM events WHERE batch_id = NEW.batch_id AND code IN ('entries_kept', 'entries_not_kept')))""",
         when=_BEGINS),
     Rule("batch_entries_are_claimed_once", "batch_entries", "INSERT", "the entry is in another batch",
         """EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id AND state = 'PLANNED') AND NOT EXISTS (
@@ -228,30 +230,33 @@ RULES = (
     Rule("chain_grows", "chain", "INSERT", "the chain only grows",
         "NEW.event_id > coalesce((SELECT max(event_id) FROM chain), 0)"),
     # The chain holds the event of a claim as soon as its transaction has ended.
-    Rule("facts_are_written_with_their_claim", "facts", "INSERT", "facts are written when their batch is claimed",
+    Rule("data_is_written_with_its_claim", "entry_data", "INSERT", "the data of entries is written when their batch is claimed",
         """NOT EXISTS (SELECT 1 FROM chain WHERE event_id >= NEW.claim)
         AND NOT EXISTS (
-            SELECT 1 FROM facts WHERE batch_id = NEW.batch_id AND claim = NEW.claim AND entry_id = NEW.entry_id
+            SELECT 1 FROM entry_data WHERE batch_id = NEW.batch_id AND claim = NEW.claim AND entry_id = NEW.entry_id
                 AND split_line = NEW.split_line)
-        AND EXISTS (SELECT 1 FROM events WHERE event_id = NEW.claim AND subject = 'facts' AND subject_id = NEW.batch_id)
+        AND EXISTS (SELECT 1 FROM events WHERE event_id = NEW.claim AND code = 'entries_kept' AND batch_id = NEW.batch_id)
         AND EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id AND state = 'PLANNED')"""),
     Rule("held_back_is_written_with_its_close", "held_back", "INSERT",
         "the entries held back are written with their close",
         """NOT EXISTS (SELECT 1 FROM chain WHERE event_id >= NEW.close)
         AND NOT EXISTS (SELECT 1 FROM held_back WHERE close = NEW.close AND place = NEW.place)
-        AND EXISTS (SELECT 1 FROM events WHERE event_id = NEW.close AND subject = 'close')"""),
-    Rule("closes_have_a_name", "events", "INSERT", "a close names the person who prepared it",
-        "trim(NEW.done_by) <> '' AND json_valid(NEW.message)", when="NEW.subject = 'close'"),
-    Rule("restores_have_a_name", "events", "INSERT", "a person confirms a restored database, or waives a machine",
-        "NEW.after IN ('NOTICED', 'CONFIRMED', 'WAIVED') AND trim(NEW.done_by) <> '' AND json_valid(NEW.message)",
-        when="NEW.subject = 'restore'"),
+        AND EXISTS (SELECT 1 FROM events WHERE event_id = NEW.close AND code = 'close_applied')"""),
+    Rule("words_have_a_name", "events", "INSERT", "a person puts the name to this",
+        "trim(NEW.person) <> ''",
+        when="""NEW.code IN ('close_applied', 'restore_confirmed', 'restore_waived', 'verified', 'exported_elsewhere',
+            'exported_elsewhere_undone', 'not_booked')"""),
+    Rule("words_have_evidence", "events", "INSERT", "a person names the evidence for this",
+        "trim(json_extract(NEW.facts, '$.evidence')) <> ''",
+        when="NEW.code IN ('restore_waived', 'exported_elsewhere', 'exported_elsewhere_undone', 'not_booked')"),
     Rule("periods_change_by_a_person", "events", "INSERT",
         "a person closes an open period, or opens a closed one with a reason",
-        """NEW.after IN ('CLOSED', 'OPEN') AND trim(NEW.done_by) <> ''
-        AND (NEW.after = 'CLOSED' OR trim(coalesce(NEW.message, '')) <> '')
-        AND NEW.after <> coalesce((
-            SELECT after FROM events WHERE subject = 'period' AND subject_id = NEW.subject_id
-            ORDER BY event_id DESC LIMIT 1), 'OPEN')""", when="NEW.subject = 'period'"),
+        """trim(NEW.person) <> '' AND NEW.company_id IS NOT NULL AND NEW.period IS NOT NULL
+        AND (NEW.code, NEW.state) IN (('period_closed', 'CLOSED'), ('period_opened', 'OPEN'))
+        AND (NEW.state = 'CLOSED' OR trim(coalesce(json_extract(NEW.facts, '$.reason'), '')) <> '')
+        AND NEW.state <> coalesce((
+            SELECT state FROM periods WHERE company_id = NEW.company_id AND period = NEW.period), 'OPEN')""",
+        when="NEW.code IN ('period_closed', 'period_opened')"),
     # A file whose history was moved to a database is closed.
     Rule("moved_journals_receive_nothing", "events", "INSERT", _MOVED,
         "NOT EXISTS (SELECT 1 FROM about WHERE name = 'moved_to')"),
@@ -265,19 +270,20 @@ NEVER = {
     "batch_entries": ("the journal forgets nothing", ("DELETE",)),
     "events": ("events are only ever added", ("DELETE", "UPDATE")),
     "chain": ("the chain only grows", ("DELETE", "UPDATE")),
-    "facts": ("facts are only ever added", ("DELETE", "UPDATE")),
+    "entry_data": ("the data of entries is only ever added", ("DELETE", "UPDATE")),
     "held_back": ("the entries held back are only ever added", ("DELETE", "UPDATE")),
     "transitions": ("the rules of the journal stay", ("DELETE", "UPDATE", "INSERT")),
 }
 
-_TELLS = """INSERT INTO events (at, subject, subject_id, before, after, message, done_by)
-        VALUES (NEW.changed_at, 'batch', NEW.batch_id, {before}, NEW.state, NEW.message, NEW.changed_by);"""
+_TELLS = """INSERT INTO events (at, code, state, company_id, batch_id, person, login, machine, process, facts)
+        VALUES (NEW.changed_at, NEW.code, NEW.state, NEW.company_id, NEW.batch_id, NEW.settled_by, NEW.login, NEW.machine,
+            NEW.process, NEW.facts);"""
 
 # Each change of a batch writes its event and frees or takes its entries, in the same transaction, also for SQL typed by hand.
 # By the name of the trigger: the statement before it, a condition, and SQL.
 EFFECTS = {
-    "batches_tell_their_beginning": ("INSERT", "1 = 1", _TELLS.format(before="NULL")),
-    "batches_tell_their_changes": ("UPDATE", _CHANGES, _TELLS.format(before="OLD.state")),
+    "batches_tell_their_beginning": ("INSERT", "1 = 1", _TELLS),
+    "batches_tell_their_changes": ("UPDATE", _CHANGES, _TELLS),
     "batches_take_and_free_their_entries": (
         "UPDATE",
         _CHANGES,

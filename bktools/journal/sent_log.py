@@ -1,9 +1,9 @@
 """The log of sent batches, kept outside of the journal's file: it reveals an old copy of the journal.
 
-Each company has one file of lines, each written once. It is kept in two folders: beside the journal, and outside of the
-data folder. A line is written before a batch is sent, with the request's body, and when its outcome is known. The line
-names the journal's last event and the digest of that event. A journal without the event of the last line, or with
-another digest for it, is an old copy.
+Each company has one file of lines, each written once. It is kept in two folders of the environment: beside the journal, and
+outside of the data folder. A line is written before a batch is sent, with the request's body, and when its outcome is known.
+The line names the journal, its last event and the digest of that event. A journal without the event of the last line, or with
+another digest for it, is an old copy. A journal that was moved to a database is known there by its import.
 """
 
 from __future__ import annotations
@@ -18,21 +18,19 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from bktools import disk
 from bktools.errors import JournalError, StorageError
 from bktools.journal.lock import held
-from bktools.journal.records import PATIENCE, Records
+from bktools.journal.records import PATIENCE, Records, command_for, loaded
 
 log = logging.getLogger("bktools")
 
-# Names on disk of the first journals.
-FOLDER = "marks"
+FOLDER = "sent-log"
 ABOUT = "about.json"
-SUFFIX = ".marks"
+SUFFIX = ".log"
 SEEN = "seen.json"
 MACHINE = "machine"
 CHECKSUM = 16  # characters of a line's digest
@@ -45,14 +43,17 @@ NOT_BOOKED = frozenset({"PLANNED", "REJECTED", "RELEASED"})
 class SentLine:
     """A line of the sent log: a batch changed its state."""
 
-    # The journal's last event.
+    # The journal, and its last event.
+    journal: str
     event: int
     digest: str
     batch_id: str
     plan_id: str
     company_id: str
     state: str
-    message: str
+    # What brought the batch to this state, and the facts of that as JSON.
+    code: str
+    facts: str
     at: str
     # The compressed request, only in the line written before sending.
     body: str = ""
@@ -71,8 +72,8 @@ class Seen:
     position: int
     # The last restore that this machine confirmed, or that was before its first use; "" for none.
     restore: str
-    # The machines that had sent.
-    senders: tuple[str, ...]
+    # The machines that had sent: login and identity of the sent log, null where version 0 did not keep one.
+    senders: tuple[tuple[str | None, str | None], ...]
 
 
 def packed(body: bytes) -> str:
@@ -86,17 +87,21 @@ def unpacked(text: str) -> bytes:
 
 
 class SentLog:
-    """The sent log of one journal: beside it, and in its folder of the outer one, outside of the data folder."""
+    """The sent log of an environment on this machine: beside its journal, and in the outer one, outside of the data folder.
 
-    def __init__(self, inner: Path, outer: Path, journal: Records) -> None:
+    `origin` has the environment and its address.
+    """
+
+    def __init__(self, inner: Path, outer: Path, journal: Records, origin: Mapping[str, Any]) -> None:
         self.outer = outer
-        self.folders = (inner / FOLDER, outer / journal.id)
+        self.folders = (inner / FOLDER, outer)
         self.journal = journal
+        self._about = {"journal": journal.id, "location": journal.location, **origin}
 
     def write(self, line: SentLine) -> None:
         """Append a line in both folders and flush it to disk. Hold the company's lock."""
         try:
-            self._describe()
+            self.describe()
             for path in self.files_of(line.company_id):
                 with disk.storage_errors(path.parent):
                     _append(path, _line(line))
@@ -121,16 +126,16 @@ class SentLog:
         """Whether this machine has sent with the journal."""
         return any(path for folder in self.folders for path in folder.glob(f"*{SUFFIX}"))
 
-    def confirm(self, moved: Mapping[str, Sequence[SentLine]] | None = None, *, moved_to: str = "") -> None:
-        """Write the merged lines of both folders to each of them, then those of a journal whose history came here."""
-        self._describe(moved_to)
-        moved = moved or {}
-        for company_id in {**self.of_all(), **moved}:
+    def merge(self, more: Mapping[str, Sequence[SentLine]] | None = None) -> None:
+        """Write the merged lines of both folders to each of them, and further lines by company before them."""
+        more = more or {}
+        for company_id in {**self.of_all(), **more}:
             name = _name(company_id)
             # Read again under the lock: another process may have begun to send.
             with self.alone(company_id):
-                lines = dict.fromkeys([*self._lines(name), *moved.get(company_id, ())])
-                self._replace(name, b"".join(map(_line, lines)))
+                lines = dict.fromkeys([*more.get(company_id, ()), *self._lines(name)])
+                self.replace(name, b"".join(map(_line, lines)))
+        self.describe()
 
     def machine(self) -> str:
         """Return the random identity of this sent log. A machine that lost both folders is another one."""
@@ -139,13 +144,15 @@ class SentLog:
             machines = [text for text in texts if text]
             machine = machines[-1] if machines else secrets.token_hex(4)
             if len(machines) < len(self.folders):
-                self._replace(MACHINE, machine.encode())
+                self.replace(MACHINE, machine.encode())
         return machine
 
     def seen(self) -> list[Seen]:
         """Return what this machine has seen of a shared database, as each folder has it; nothing before the first use."""
         bodies = (body for folder in self.folders for body in _bodies(folder / SEEN))
-        return [Seen(**body | {"senders": tuple(body["senders"])}) for body in bodies]
+        return [
+            Seen(**body | {"senders": tuple((login, machine) for login, machine in body["senders"])}) for body in bodies
+        ]
 
     def see(self, newest: Seen, *, anew: bool = False) -> None:
         """Write what this machine has seen, unless another process has seen more.
@@ -156,8 +163,8 @@ class SentLog:
             has_more = [(seen.event, seen.position) >= (newest.event, newest.position) for seen in self.seen()]
             if not anew and all(has_more) and len(has_more) == len(self.folders):
                 return
-            self._describe()
-            self._replace(SEEN, _line(newest))
+            self.describe()
+            self.replace(SEEN, _line(newest))
 
     def lost(self) -> list[SentLine]:
         """Return the lines whose events are missing in the journal, or differ."""
@@ -168,43 +175,48 @@ class SentLog:
         missing = self.lost()
         if not missing:
             return
-        first = min(missing, key=lambda line: line.at)
+        first, restore = min(missing, key=lambda line: line.at), self._command("journal restore")
         batches, companies = ({getattr(line, name) for line in missing} for name in ("batch_id", "company_id"))
         raise JournalError(
             f"the journal {self.journal.location} is an old copy: {len(batches)} batches of {len(companies)} companies,"
             f" sent since {first.at[:19]} UTC, are missing in it (the first is {first.batch_id} of company "
-            f"{first.company_id}): nothing was sent; restore a newer backup with bktools journal restore FILE, or keep "
-            "this copy with bktools journal restore --by NAME: a batch is UNKNOWN then if its line in the sent log "
-            "holds no job"
+            f"{first.company_id}): nothing was sent; restore a newer backup with {restore} FILE --by NAME, or keep "
+            f"this copy with {restore} --by NAME: a batch is UNKNOWN then if its line in the sent log has no job"
         )
 
-    def folders_of_others(self, company_id: str) -> list[Path]:
-        """Return the outer folders of the sent logs of other journals that sent for a company."""
-        name = _name(company_id)
-        return [path.parent for path in sorted(self.outer.glob(f"*/{name}")) if path.parent.name != self.journal.id]
+    def _command(self, words: str) -> str:
+        return command_for(self._about["environment"], words)
 
     def alone(self, company_id: str) -> AbstractContextManager[None]:
-        """Hold a lock that stops every other journal of this user from starting to send for a company."""
+        """Hold a lock that stops every other copy of the journal of this user from starting to send for a company."""
         return self._locked(_name(company_id))
 
     def _lines(self, name: str) -> list[SentLine]:
         """Return the lines of a file, merged from both folders."""
         return _joined([[SentLine(**body) for body in _bodies(folder / name)] for folder in self.folders])
 
-    @cached_property
-    def _about(self) -> dict[str, Any]:
-        """The journal's location, addresses and identity; read once, when it has the address in use."""
-        return {"path": self.journal.location, "addresses": self.journal.addresses(), "journal": self.journal.id}
+    def journal_in_use(self) -> dict[str, Any]:
+        """Return what this machine knows of the journal of its environment, nothing before the first sending."""
+        return read_about(self.outer) or read_about(self.folders[0])
 
-    def _describe(self, moved_to: str = "") -> None:
-        """Write what the journal is, or to which database its history was moved."""
-        content = json.dumps(self._about | ({"path": moved_to} if moved_to else {}), indent=1).encode()
+    def require_own(self) -> None:
+        """Refuse a second journal of the environment: this machine knows another one, whose history did not move here."""
+        known = self.journal_in_use()
+        if known and known["journal"] != self.journal.id and known["journal"] not in imports(self.journal):
+            raise another_journal(known, self.journal.location)
+
+    def describe(self) -> None:
+        """Write which journal the environment has, unless it stands there; refuse a second one."""
+        content = json.dumps(self._about, indent=1).encode()
         if any(_content(folder / ABOUT) != content for folder in self.folders):
-            self._replace(ABOUT, content)
+            # Of two journals that begin at the same time, the second one finds the first.
+            with self._locked(ABOUT):
+                self.require_own()
+                self.replace(ABOUT, content)
 
-    def _replace(self, name: str, content: bytes) -> None:
-        """Replace the content of a file in both folders."""
-        for folder in self.folders:
+    def replace(self, name: str, content: bytes) -> None:
+        """Replace the content of a file in both folders, first in the outer one, which says that this machine has sent."""
+        for folder in reversed(self.folders):
             with disk.storage_errors(folder):
                 disk.replace_content(disk.private_folder(folder) / name, content)
 
@@ -217,14 +229,26 @@ class SentLog:
         )
 
 
-def lost(file: Records, lines: Sequence[SentLine]) -> list[SentLine]:
+def imports(journal: Records) -> dict[str, int]:
+    """Return the journals whose history was moved to this one, with the last event that came from each."""
+    rows = journal.rows("SELECT facts FROM events WHERE code = 'imported' ORDER BY event_id")
+    return {facts["journal"]: facts["last_event"] for facts in map(loaded, (row["facts"] for row in rows))}
+
+
+def lost(journal: Records, lines: Sequence[SentLine]) -> list[SentLine]:
     """Return the lines whose events are missing in a journal.
 
     Each digest includes the one before, so when the last line matches, all of them do.
     """
-    if not lines or file.digest_at(lines[-1].event) == lines[-1].digest:
+
+    def is_known(line: SentLine, moved: Mapping[str, int]) -> bool:
+        if line.journal == journal.id:
+            return journal.digest_at(line.event) == line.digest
+        return line.event <= moved.get(line.journal, -1)
+
+    if not lines or is_known(lines[-1], moved := imports(journal)):
         return []
-    return [line for line in lines if file.digest_at(line.event) != line.digest]
+    return [line for line in lines if not is_known(line, moved)]
 
 
 def at_risk(lines: Iterable[SentLine]) -> list[SentLine]:
@@ -237,12 +261,35 @@ def at_risk(lines: Iterable[SentLine]) -> list[SentLine]:
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """Return the journal's id, path (or database) and addresses as a folder of the sent log holds them."""
+    """Return journal, location, environment and address as a folder of the sent log holds them; nothing without one."""
     try:
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        about = None
-    return {"journal": folder.name, "path": "", "addresses": []} | (about if isinstance(about, dict) else {})
+        return {}
+    if not isinstance(about, dict):
+        return {}
+    if "addresses" in about:
+        # As version 0 wrote it.
+        addresses = [*about["addresses"], ""]
+        about = {"journal": about["journal"], "location": about["path"], "environment": "", "address": addresses[0]}
+    return {"journal": "", "location": "", "environment": "", "address": ""} | about
+
+
+def another_journal(known: Mapping[str, Any], location: str) -> JournalError:
+    """Return the error for a second journal of an environment, with the way to the one that this machine knows."""
+    where = known["location"]
+    way_out = (
+        "set BKTOOLS_JOURNAL to that database, or put it into the config file as journal"
+        if where.startswith("postgresql://")
+        else f"move it there first ({command_for(known['environment'] or known['address'], 'journal move')} --by NAME)"
+        if location.startswith("postgresql://")
+        else f"set BKTOOLS_DATA_DIR to {Path(where).parent.parent}, or put that file back"
+    )
+    name = known["environment"] or known["address"]
+    return JournalError(
+        f"this machine sends for {name} with the journal {where} ({known['journal'][:8]}), not with {location}: nothing was "
+        f"sent or changed; {way_out}"
+    )
 
 
 def _name(company_id: str) -> str:

@@ -7,7 +7,7 @@ import secrets
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from ctypes import addressof, c_int
 from functools import cache
 from itertools import islice
@@ -19,19 +19,14 @@ import apsw.sqlite_extra
 
 from bktools import disk
 from bktools.errors import JournalError, StorageError
+from bktools.journal import migrations, version_0
 from bktools.journal.lock import sending_for
-from bktools.journal.records import (
-    LOCK_PATIENCE,
-    PATIENCE,
-    ROWS_AT_ONCE,
-    Database,
-    Records,
-    Row,
-    create_tables,
-    require_format,
-)
+from bktools.journal.records import LOCK_PATIENCE, PATIENCE, ROWS_AT_ONCE, Database, Facts, Records, Row
 from bktools.journal.rendering import SQLITE
-from bktools.settings import SANDBOX
+from bktools.journal.schema import SCHEMA_VERSION
+
+# How the tables of an older version are named while their rows are copied.
+_SET_ASIDE = "version_0_"
 
 CHECKSUM_BYTES = 8  # at the end of each page
 COMPANIONS = ("-journal", "-wal", "-shm")  # suffixes of the files that SQLite keeps beside a database
@@ -58,24 +53,75 @@ if hasattr(os, "register_at_fork"):
 class Sqlite(Database):
     """An open SQLite file of the journal, which is created when it does not exist.
 
-    `on_new` is called with the location before a new journal is created, and raises to refuse it. `location` is what
-    messages name where the file is a copy of another one.
+    `location` is what messages name where the file is a copy of another one. Such a copy is upgraded as it is; of a journal
+    in use, a copy is kept beside it.
     """
 
     connection: apsw.Connection
 
-    def __init__(self, path: Path, on_new: Callable[[str], None], location: str = "") -> None:
+    def __init__(self, path: Path, location: str = "") -> None:
         self._path = path
+        self._is_copy = location not in {"", str(path)}
         self.location = location or str(path)
         with self.errors("opened"):
             self.connection = connect(path, self.location)
+        self._opened = _inode(path)
+
+    def prepare(self, records: Records, origin: Facts, on_new: Callable[[str], None]) -> None:
+        """Create the tables in a new file, or upgrade those of an older version."""
+        with self.errors("opened"):
+            if _is_empty(self.connection):
+                with self.transaction() as connection:
+                    # Another process may have created the tables while this one waited for the transaction.
+                    if _is_empty(self.connection):
+                        on_new(self.location)
+                        migrations.create(records, connection, SQLITE, secrets.token_hex(16), origin)
+            elif migrations.version_of(self.connection, self.location) < SCHEMA_VERSION:
+                self._upgrade(records, origin)
+
+    def _upgrade(self, records: Records, origin: Facts) -> None:
+        """Copy the file, check the copy, and bring the tables to the present version in one transaction."""
+        with ExitStack() as stack:
+            if not self._is_copy:
+                # A process of the older version may be sending.
+                for row in list(self.connection.execute("SELECT DISTINCT company_id FROM batches")):
+                    stack.enter_context(sending_for(self._path.parent, row["company_id"]))
+                self._keep_copy()
+            # Rows are copied before the rows that they refer to.
+            self.connection.pragma("foreign_keys", 0)
             try:
-                if _is_empty(self.connection):
-                    self._create(on_new)
-                self._opened = _inode(path)
-            except BaseException:
-                self.close()
-                raise
+                with self.transaction() as connection:
+                    if migrations.version_of(connection, self.location) == SCHEMA_VERSION:
+                        return
+                    for kind in ("trigger", "view", "index"):
+                        sql = "SELECT name FROM sqlite_schema WHERE type = ? AND sql IS NOT NULL"
+                        for row in list(connection.execute(sql, [kind])):
+                            connection.execute(f"DROP {kind} {row['name']}")
+                    for table in version_0.TABLES:
+                        connection.execute(f"ALTER TABLE {table} RENAME TO {_SET_ASIDE}{table}")
+                    migrations.upgrade(records, connection, SQLITE, lambda table: f"{_SET_ASIDE}{table}", origin)
+                    for table in version_0.TABLES:
+                        connection.execute(f"DROP TABLE {_SET_ASIDE}{table}")
+            finally:
+                self.connection.pragma("foreign_keys", 1)
+
+    def _keep_copy(self) -> None:
+        """Keep a copy of a file of version 0 beside it, after every byte of the copy was checked."""
+        target = self._path.with_name(f"{self._path.stem}-version-0.sqlite")
+        unfinished = target.with_name(f"{target.name}.{secrets.token_hex(4)}.unfinished")
+        try:
+            with disk.storage_errors(target):
+                disk.exclusive(unfinished).close()
+                _copy(self.connection, unfinished)
+                with closing(apsw.Connection(str(unfinished))) as copied:
+                    copied.row_trace = _as_mapping
+                    faults = [version_0.broken_chain(copied), *_faults(copied)]
+                if found := [*filter(None, faults)]:
+                    raise StorageError(f"the journal {self.location} is damaged: {found[0]}; it was not upgraded")
+                disk.replace(unfinished, target)
+                disk.folder_to_disk(target.parent)
+        finally:
+            remove_with_companions(unfinished)
 
     def close(self) -> None:
         """Close the file."""
@@ -124,11 +170,7 @@ class Sqlite(Database):
         """Check every page and constraint of the file."""
         # Copying reads every page, empty ones too, which verifies its checksum.
         _copy(self.connection, ":memory:")
-        checks = ("integrity_check", "foreign_key_check")
-        answers = [
-            value for check in checks for row in self.connection.execute(f"PRAGMA {check}") for value in row.values()
-        ]
-        return [f"SQLite says: {answer}" for answer in answers if answer != "ok"]
+        return _faults(self.connection)
 
     def backup(self, target: Path) -> None:
         """Write a consistent copy of the journal to a new file; no partial copy is left."""
@@ -159,19 +201,12 @@ class Sqlite(Database):
                 reason = f"is damaged ({error}): nothing was sent; restore a backup with bktools journal restore FILE"
             raise StorageError(f"the journal {self.location} {reason}") from error
 
-    def _create(self, on_new: Callable[[str], None]) -> None:
-        with self.transaction() as connection:
-            # Another process may have created the tables while this one waited for the transaction.
-            if _is_empty(self.connection):
-                on_new(self.location)
-                create_tables(connection, SQLITE)
-
 
 class File(Records):
-    """The records of a SQLite file, whichever service it is for."""
+    """The records of a SQLite file, whichever environment it is for."""
 
-    def __init__(self, path: Path, location: str = "") -> None:
-        super().__init__(Sqlite(path, lambda _: None, location))
+    def __init__(self, path: Path, origin: Facts, location: str = "") -> None:
+        super().__init__(Sqlite(path, location), origin)
         self.path = path
 
 
@@ -204,9 +239,7 @@ def connect(path: Path, location: str = "") -> apsw.Connection:
         elif not _is_empty(connection):
             # The log of a process that was killed stays beside a file that is refused.
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            is_toy = path.parent.name == SANDBOX
-            way_out = "reset the sandbox, with its journal: bktools sandbox reset" if is_toy else ""
-            require_format(connection, SQLITE, location or str(path), way_out)
+            migrations.version_of(connection, location or str(path))
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         _require_wal(connection, path)
         for pragma in SAFE:
@@ -231,6 +264,12 @@ def _as_mapping(cursor: apsw.Cursor, values: tuple[Any, ...]) -> Row:
 
 def _is_empty(connection: apsw.Connection) -> bool:
     return not list(connection.execute("SELECT 1 AS found FROM sqlite_schema LIMIT 1"))
+
+
+def _faults(connection: apsw.Connection) -> list[str]:
+    checks = ("integrity_check", "foreign_key_check")
+    answers = [value for check in checks for row in connection.execute(f"PRAGMA {check}") for value in row.values()]
+    return [f"SQLite says: {answer}" for answer in answers if answer != "ok"]
 
 
 def _copy(source: apsw.Connection, target: Path | str) -> None:

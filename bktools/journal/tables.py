@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,17 +12,18 @@ import pyarrow.compute as pc
 from bktools.connection import company_named, service_or_default
 from bktools.frames.schema import COUNT, DIGITS, FLAG, TEXT
 from bktools.journal.journal import Journal
-from bktools.journal.records import Row
+from bktools.journal.records import Row, loaded, named
+from bktools.journal.said import said
+from bktools.journal.writing import open_for_reading
 from bktools.service import Service
 
 
 @contextmanager
 def opened(company: str | None, service: Service | None) -> Iterator[tuple[Journal, str | None]]:
-    """Yield the open journal of a service, and the UUID of a company or None for all; killed senders are recovered."""
+    """Yield the journal of a service, open to read, and the UUID of a company or None for all."""
     settings = service_or_default(service).settings
     company_id = None if company is None else company_named(company, settings)
-    with Journal(settings) as journal:
-        journal.recover()
+    with open_for_reading(settings) as journal:
         yield journal, company_id
 
 
@@ -51,3 +53,10 @@ def _exact(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
         return pc.cast(amounts, pa.decimal128(DIGITS, scale))
     except pa.ArrowInvalid:
         return pc.cast(amounts, pa.decimal256(2 * DIGITS, scale))
+
+
+def with_words(row: Row) -> dict[str, Any]:
+    """Return an event with its sentence, and with who did it: a person, or the process that wrote it."""
+    facts = loaded(row["facts"])
+    done_by = row["person"] or named(row["login"], row["machine"], row["process"])
+    return {**row, "message": said(row["code"], facts) or None, "done_by": done_by}

@@ -4,58 +4,77 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from bktools import disk
 from bktools.errors import StorageError
-from bktools.journal.records import Row, now
+from bktools.journal import version_0
+from bktools.journal.records import Row, dumped, loaded, now
+from bktools.journal.said import said
 
 FOLDER = "answers"
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of a batch: its new state and the reason, the job and its JSON as the service answered."""
+    """What became of a batch: its new state, the code and facts of that, the job and its JSON as the service answered."""
 
     state: str
-    message: str
+    code: str
+    facts: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     job_id: str | None = None
     job: str | None = None
 
-    def values(self) -> dict[str, str | None]:
+    @property
+    def message(self) -> str:
+        """The sentence about it."""
+        return said(self.code, self.facts)
+
+    def values(self) -> dict[str, Any]:
         """Return the columns of the batch that change with its state."""
         jobs = {name: value for name, value in (("job_id", self.job_id), ("job", self.job)) if value is not None}
-        return {"message": self.message, "settled_at": now().isoformat(), **jobs}
+        return {"code": self.code, "facts": dumped(dict(self.facts)), "settled_at": now().isoformat(), **jobs}
 
     def is_in(self, row: Row) -> bool:
         """Whether the row of a batch has this answer."""
-        return (row.get("state"), row.get("message"), row.get("job_id")) == (self.state, self.message, self.job_id)
+        has_facts = row.get("facts") == dumped(dict(self.facts))
+        return has_facts and (row.get("state"), row.get("code"), row.get("job_id")) == (
+            self.state,
+            self.code,
+            self.job_id,
+        )
 
     def __str__(self) -> str:
         return f"{self.state} ({self.message}{f', job {self.job_id}' if self.job_id else ''})"
 
 
 class UndeliveredAnswers:
-    """The files of one journal on this machine, in the folder beside the journal or of the database."""
+    """The files of one environment on this machine."""
 
-    def __init__(self, inner: Path) -> None:
-        self._folder = inner / FOLDER
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / FOLDER
 
     def write(self, batch_id: str, sent_at: str, answer: Answer) -> None:
         """Keep the answer to the request of a batch; raise `StorageError` where that fails."""
         with disk.storage_errors(self._folder):
             disk.private_folder(self._folder)
             # What a sender knows beside the answer is of its run alone.
-            texts = {"state": answer.state, "message": answer.message, "job_id": answer.job_id, "job": answer.job}
-            disk.replace_content(self._path(batch_id), json.dumps({"sent_at": sent_at, **texts}).encode())
+            about: dict[str, Any] = {"state": answer.state, "code": answer.code, "facts": dict(answer.facts)}
+            about |= {"sent_at": sent_at, "job_id": answer.job_id, "job": answer.job}
+            disk.replace_content(self._path(batch_id), json.dumps(about).encode())
 
     def read(self, row: Row) -> Answer | None:
-        """Return the kept answer to the request of a batch; None when there is none, or it is of an earlier request."""
+        """Return the answer to the request of a batch; None when there is none, or it is of an earlier request."""
         path = self._path(row["batch_id"])
         try:
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            sent_at, answer = kept.pop("sent_at"), Answer(**kept)
+            about = loaded(path.read_text(encoding="utf-8"))
+            if "code" not in about:
+                about |= version_0.answer_of(about.pop("state"), about.pop("message"))
+            sent_at, answer = about.pop("sent_at"), Answer(**about)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
@@ -65,10 +84,10 @@ class UndeliveredAnswers:
             ) from error
         return answer if sent_at == row["sent_at"] else None
 
-    def take(self, other: UndeliveredAnswers) -> None:
-        """Keep the answers of another journal too, whose history came here."""
+    def take(self, folder: Path) -> None:
+        """Keep the answers of another folder, too."""
         with disk.storage_errors(self._folder):
-            for path in other._folder.glob("*.json"):
+            for path in (folder / FOLDER).glob("*.json"):
                 disk.replace_content(disk.private_folder(self._folder) / path.name, path.read_bytes())
 
     def _path(self, batch_id: str) -> Path:

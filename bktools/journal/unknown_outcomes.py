@@ -6,7 +6,8 @@ import datetime as dt
 import json
 
 from bktools.journal.journal import THE_OUTCOME, Journal
-from bktools.journal.records import Row, this_user
+from bktools.journal.records import Row, named, this_user
+from bktools.journal.writing import open_for_reading
 from bktools.service import Service
 from bktools.visible import first_of
 
@@ -54,7 +55,7 @@ def sendings_in_doubt(company: str, *, service: Service) -> dict[str, tuple[dt.d
     """Return for each batch of a company whose outcome is unknown when its job has ended at the latest, and why an answer
     may exist that the journal does not have ("" for none).
     """  # noqa: D205 - the sentence takes two lines
-    with Journal(service.settings) as journal:
+    with open_for_reading(service.settings) as journal:
         jobs = journal.rows("SELECT job FROM batches WHERE company_id = ?", company)
         longest = dt.timedelta(seconds=max([lasts_seconds(row["job"]) for row in jobs] + [JOB_SECONDS]))
         return {
@@ -70,12 +71,14 @@ def _undelivered(journal: Journal, row: Row) -> str:
     answer = journal.undelivered.read(row)
     if answer:
         return f"this machine received the answer {answer}, which the journal does not have: record that one"
-    sender = (row["sender"] or "").partition(" process ")[0]
+    sender = journal.sender_of(row["batch_id"])
     if not sender:
         return "the journal does not know who sent it: look it up by hand"
-    if sender not in {this_user(), journal.sender()}:
+    # What version 0 sent from a file has no machine's identity.
+    own = journal.sent_log.machine() if sender["machine"] else this_user()
+    if own != (sender["machine"] or sender["login"]):
         return (
-            f"it was sent by {sender}, where an answer may be that the journal does not have: verify it there, or look it up"
-            " by hand"
+            f"it was sent by {named(sender['login'], sender['machine'])}, where an answer may be that the journal does not have: "
+            "verify it there, or look it up by hand"
         )
     return ""

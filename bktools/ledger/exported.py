@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from bktools.errors import InputError
 from bktools.frames.columns import tables_in_one_scale, with_column, with_missing
-from bktools.frames.engine import in_memory
+from bktools.frames.incoming import in_memory
 from bktools.frames.schema import ENTRY_DATA, TEXT, split_lines, to_pandas
 from bktools.wording import Words
 

@@ -19,7 +19,7 @@ from bktools.frames.columns import (
     tables_in_one_scale,
     with_column,
 )
-from bktools.frames.engine import in_memory
+from bktools.frames.incoming import in_memory
 
 # What each column that is used must be, by frame, in the words of `frames.columns.KINDS`.
 TEXTS = ("entry_id", "batch_id", "company_id", "state", "account_code", "currency", "supplier", "description")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import polars as pl
 
@@ -15,7 +15,7 @@ NO_ACTION = pl.lit(NONE)
 NOTHING = pl.lit(None, pl.String)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False)
 class AccountCheck(Check):
     """A check of accounts or categories.
 
@@ -32,8 +32,8 @@ class AccountCheck(Check):
     """
 
     table: str = "accounts"
-    action: pl.Expr = NO_ACTION
-    field: pl.Expr = NOTHING
+    action: pl.Expr = dataclasses.field(default_factory=lambda: NO_ACTION)
+    field: pl.Expr = dataclasses.field(default_factory=lambda: NOTHING)
     values: tuple[pl.Expr, pl.Expr] = (NOTHING, NOTHING)
 
 
@@ -80,7 +80,7 @@ HAS_TAX = c.erp_tax.is_not_null()
 
 CHECKS: tuple[AccountCheck, ...] = (
     AccountCheck(
-        "missing_in_service", c.action == "create", WARNING, PREPARER, ("account", "known_since", "never_imported"),
+        "missing_in_service", c.action == "create", WARNING, PREPARER, ("account", "known_since", "none_imported"),
         action=pl.lit("create"),
     ),
     AccountCheck("missing_in_erp_archived", c.is_gone & c.archived, INFO, PREPARER, ("account",), action=c.action),

@@ -71,8 +71,8 @@ class Frames:
 def comparable(tables: Mapping[str, pa.Table]) -> Frames:
     """Return frames from `read` as checks compare them; raise when a column has gaps."""
     typed = {noun: _typed(noun, table) for noun, table in tables.items()}
-    spellings = pl.concat([frame["company_id"].unique() for frame in typed.values()])
-    companies = spellings.str.to_lowercase().unique().drop_nulls().sort().to_list()
+    spellings = {spelling for frame in typed.values() for spelling in frame["company_id"].unique().to_list()}
+    companies = sorted({spelling.lower() for spelling in spellings - {None}})
     gaps = {noun: {name: typed[noun][name].null_count() for name in names} for noun, names in FILLED.items()}
     check_gaps(gaps, len(companies))
     company = pl.Enum(companies)

@@ -15,7 +15,7 @@ from bktools import views
 from bktools.consoles import readable
 from bktools.contract.accounts import CompanyInFile
 from bktools.findings.check import ROLES, SEVERITIES
-from bktools.findings.sentences import with_sentences
+from bktools.findings.sentences import fact_and_step, with_sentences
 from bktools.frames.findings import as_html, as_lines
 from bktools.frames.results import Result
 from bktools.frames.schema import STRINGS, to_pandas
@@ -204,9 +204,9 @@ def doubt_in_words(doubts: Sequence[Doubt], language: Words) -> str:
 def _findings(rows: pl.DataFrame, language: Words) -> pl.DataFrame:
     roles = {role: language.name("role", role) for role in ROLES}
     company = pl.format(language("part.company", company_id="{}"), pl.col("company_id"))
-    return with_sentences(rows, language, "account", message=("one", "do"), to_do="do").select(
+    return with_sentences(rows, language, "account", fact="one", to_do="do").select(
         "check", "severity", "action", "company_id", "external_id", "account_id", "category_id", "field", "erp_value",
-        "service_value", "message", pl.coalesce("about", company).str.replace_all(r"[\r\n\t]+", " ").alias("about"), "to_do",
+        "service_value", fact_and_step(language, "fact", "to_do").alias("message"), pl.coalesce("about", company).str.replace_all(r"[\r\n\t]+", " ").alias("about"), "to_do",
         pl.col("who").replace(roles),
         "facts",
     )  # fmt: skip

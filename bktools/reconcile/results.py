@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 import polars as pl
 import pyarrow as pa
@@ -30,21 +31,24 @@ def findings(tables: Tables) -> pl.DataFrame:
     """Return what the checks find."""
     parts = [pl.DataFrame(schema=FINDINGS)]
     for table in dict.fromkeys(check.table for check in CHECKS):
-        parts += _found(getattr(tables, table), [check for check in CHECKS if check.table == table], ABOUT.get(table))
-    return pl.concat(parts)
+        rows = getattr(tables, table)
+        if len(rows):
+            subject = {name: c(name).cast(pl.String) if name in rows.columns else NOTHING for name in IDS}
+            subject["about"] = ABOUT.get(table, NOTHING)
+            checks = [check for check in CHECKS if check.table == table]
+            parts.append(find(rows, checks, partial(_beside, subject)))
+    return pl.concat(parts, how="diagonal").select(FINDINGS.keys())
 
 
-def _found(rows: pl.DataFrame, checks: list[AccountCheck], about: pl.Expr | None) -> Iterator[pl.DataFrame]:
-    for (number,), found in find(rows, checks).group_by("number", maintain_order=True):
-        check = checks[int(str(number))]
-        erp_value, service_value = check.values
-        subjects = rows[found["row"]].select(
-            **{name: c(name) if name in rows.columns else NOTHING for name in IDS},
-            action=check.action, field=check.field, erp_value=erp_value, service_value=service_value,
-            about=NOTHING if about is None else about,
-        )  # fmt: skip
-        whole = pl.concat([found.select("check", "severity", "who", "facts"), subjects], how="horizontal")
-        yield whole.select(c(name).cast(kind) for name, kind in FINDINGS.items())
+def _beside(subject: Mapping[str, pl.Expr], check: AccountCheck) -> dict[str, pl.Expr]:
+    erp_value, service_value = check.values
+    return {
+        **subject,
+        "action": check.action,
+        "field": check.field,
+        "erp_value": erp_value,
+        "service_value": service_value,
+    }
 
 
 def coverage(tables: Tables) -> pl.DataFrame:
@@ -115,7 +119,7 @@ def chart_match(tables: Tables) -> pl.DataFrame:
     )
     is_missing, names = ~c.in_chart, pl.format("{} ({})", c.account, c.erp_name)
     return (
-        tables.charts.select("company_id")
+        tables.charted.to_frame()
         .join(active, on="company_id", how="left")
         .group_by("company_id")
         .agg(
@@ -134,7 +138,8 @@ def chart_match(tables: Tables) -> pl.DataFrame:
 
 def unused_accounts(tables: Tables) -> pl.DataFrame:
     """Return the active accounts that no category uses."""
-    return tables.unused_accounts.select(*KEY, c.id.alias("account_id"), "code", "name")
+    listed = tables.frames.known.filter(tables.is_unused)
+    return listed.select(*KEY, c.id.alias("account_id"), "code", "name")
 
 
 # Each table that is handed over, by its name, and the columns that it is sorted by: every one that two rows may differ in,

@@ -55,6 +55,16 @@ DIFFERENCES: Mapping[str, Difference] = {
 }
 
 
+# The states of a category by its account: the first that is so.
+STATES: Mapping[str, pl.Expr] = {
+    "no_account": c.account_id.fill_null("") == "",
+    "unknown_account": c.external_id.is_null(),
+    "archived_account": c.is_archived,
+    "to_be_archived_account": c.is_gone | (c.action == "archive"),
+    "covered": pl.lit(value=True),
+}
+
+
 def named(code: pl.Expr, external_id: pl.Expr, name: pl.Expr) -> pl.Expr:
     """Return how a person calls an account: its code, or without one its external ID, and its name."""
     return pl.concat_str(pl.coalesce(code, external_id), name, separator=" ", ignore_nulls=True)
@@ -80,9 +90,16 @@ class Tables:
         """One row per company of the chart: the lengths of its codes that are numbers, and whether one begins with 0."""
         is_number = c.code.str.contains("^[0-9]+$")
         length = c.code.str.len_bytes().filter(is_number)
-        return self.frames.chart.group_by("company_id").agg(
-            shortest=length.min(), longest=length.max(), has_zeros=(is_number & c.code.str.starts_with("0")).any()
+        return _as_text(
+            self.frames.chart.group_by("company_id").agg(
+                shortest=length.min(), longest=length.max(), has_zeros=(is_number & c.code.str.starts_with("0")).any()
+            )
         )
+
+    @cached_property
+    def charted(self) -> pl.Series:
+        """The companies of the chart."""
+        return self.frames.chart["company_id"].unique()
 
     @cached_property
     def doubled(self) -> pl.DataFrame:
@@ -95,10 +112,10 @@ class Tables:
             or [digests[0].clear()]
         )
         rows = [
-            side.filter(digest.is_in(repeated.implode())).select(*KEY, "code", "name", in_chart=pl.lit(is_chart))
+            side.lazy().filter(digest.is_in(repeated.implode())).select(*KEY, "code", "name", in_chart=pl.lit(is_chart))
             for side, digest, is_chart in zip(sides, digests, (True, False), strict=True)
         ]
-        return (
+        counted = (
             pl.concat(rows)
             .filter(~IS_EMPTY)
             .group_by(KEY)
@@ -107,8 +124,8 @@ class Tables:
                 service_rows=(~c.in_chart).sum(),
                 account=named(c.code, c.external_id, c.name).min(),
             )
-            .filter((c.chart_rows > 1) | (c.service_rows > 1))
         )
+        return counted.filter((c.chart_rows > 1) | (c.service_rows > 1)).collect()
 
     @cached_property
     def pairs(self) -> pl.DataFrame:
@@ -160,10 +177,14 @@ class Tables:
         ambiguous, so its row has no values.
         """
         doubled = self.doubled.with_columns(in_chart=c.chart_rows > 0, in_service=c.service_rows > 0)
-        rows = pl.concat([self.pairs.filter(self.remarkable), doubled], how="diagonal").with_columns(
-            pl.col("chart_rows", "service_rows").fill_null(1),
-            pl.col(*DIFFERENCES).fill_null(value=False),
-            is_charted=c.company_id.is_in(self.charts["company_id"].implode()),
+        rows = (
+            pl.concat([self.pairs.filter(self.remarkable), doubled], how="diagonal")
+            .lazy()
+            .with_columns(
+                pl.col("chart_rows", "service_rows").fill_null(1),
+                pl.col(*DIFFERENCES).fill_null(value=False),
+                is_charted=c.company_id.is_in(self.charted.implode()),
+            )
         )
         rows = rows.with_columns(
             code_differs=c.code_differs & without_zeros(c.erp_code).ne_missing(without_zeros(c.code)),
@@ -176,7 +197,7 @@ class Tables:
             is_long_name=_is_long(c.erp_name),
             is_long_code=_is_long(c.erp_code),
         )
-        rows = rows.with_columns(is_total=c.is_new & is_total(c.erp_name, c.erp_code))
+        rows = rows.with_columns(is_total=c.is_new & is_total(c.erp_name, c.erp_code)).collect().lazy()
         for name, spelling in (("looks_like", spelled), ("zeros_like", without_zeros)):
             rows = rows.join(_twins(rows, spelling).rename({"twin": name}), on=KEY, how="left")
         ours, theirs = named(c.erp_code, c.external_id, c.erp_name), named(c.code, c.external_id, c.name)
@@ -192,73 +213,65 @@ class Tables:
             erp_zeros=pl.when(is_short).then(c.external_id).otherwise(c.erp_code),
             service_zeros=pl.when(is_short).then(c.zeros_like).otherwise(c.code),
             known_since=pl.lit(self.imported.day, pl.String),
-            never_imported=pl.lit(self.imported.never, pl.Boolean),
+            none_imported=pl.lit(self.imported.none, pl.Boolean),
             # What sentences name of a text that is too long.
             most=pl.lit(LONGEST_TEXT),
             external_id_length=c.external_id.str.len_chars(),
             name_length=c.erp_name.str.len_chars(),
             code_length=c.erp_code.str.len_chars(),
-        )
+        ).collect()
 
     @cached_property
     def coverage(self) -> pl.DataFrame:
         """One row per category, with its account and its state."""
         accounts = (
             self.frames.known.filter(self._is_used)
+            .lazy()
             .group_by("company_id", account_id=c.id)
-            .agg(
-                pl.col("external_id", "code").min(),
-                account_name=c.name.min(),
-                is_archived=c.archived.any(),
-            )
+            .agg(pl.col("external_id", "code").min(), account_name=c.name.min(), is_archived=c.archived.any())
+            .collect()
+            .lazy()
         )
         ids = accounts.select(KEY).unique()
         taxes = (
-            self.frames.chart.filter(~IS_EMPTY & c.external_id.is_in(ids["external_id"].implode()))
+            self.frames.chart.lazy()
+            .select(*KEY, "tax_code_external_id")
+            .filter(~IS_EMPTY)
             .join(ids, on=KEY, how="semi")
             .group_by(KEY)
             .agg(erp_tax=c.tax_code_external_id.first(), rows=pl.len())
             .filter(c.rows == 1)
             .drop("rows")
         )
-        decided = self.accounts.join(ids, on=KEY, how="semi").select(*KEY, "is_gone", "action")
-        state = (
-            pl.when(c.account_id.fill_null("") == "")
-            .then(pl.lit("no_account"))
-            .when(c.external_id.is_null())
-            .then(pl.lit("unknown_account"))
-            .when(c.is_archived)
-            .then(pl.lit("archived_account"))
-            .when(c.is_gone | (c.action == "archive"))
-            .then(pl.lit("to_be_archived_account"))
-            .otherwise(pl.lit("covered"))
-        )
+        decided = self.accounts.lazy().select(*KEY, "is_gone", "action").join(ids, on=KEY, how="semi")
         return (
-            self.frames.categories.rename({"id": "category_id"})
+            self.frames.categories.lazy()
+            .rename({"id": "category_id"})
             .join(accounts, on=["company_id", "account_id"], how="left")
             .join(taxes, on=KEY, how="left")
             .join(decided, on=KEY, how="left")
             .with_columns(
-                state=state,
+                state=pl.coalesce(pl.when(is_so).then(pl.lit(state)) for state, is_so in STATES.items()),
                 first_tax=c.erp_tax.min().over("company_id", "tax_code_id"),
                 last_tax=c.erp_tax.max().over("company_id", "tax_code_id"),
                 of_this_name=pl.len().over("company_id", "name"),
                 account=named(c.code, c.external_id, c.account_name),
                 category=pl.coalesce(c.name, c.category_id),
             )
+            .collect()
         )
 
     @cached_property
-    def unused_accounts(self) -> pl.DataFrame:
-        """Active accounts that no category of their company uses; of companies that have a category."""
+    def is_unused(self) -> pl.Series:
+        """Which known accounts are active and used by no category of their company, if the company has categories."""
         asked = self.frames.categories["company_id"].unique()
         is_active = c.id.is_not_null() & c.archived.ne_missing(other=True)
-        return self.frames.known.filter(~self._is_used, is_active, c.company_id.is_in(asked.implode()))
+        return self.frames.known.select(~self._is_used & is_active & c.company_id.is_in(asked.implode())).to_series()
 
     @cached_property
     def unused(self) -> pl.DataFrame:
         """One row per company with active accounts that no category uses: how many."""
-        return _counted(self.unused_accounts)
+        return _counted(self.frames.known.select("company_id").filter(self.is_unused))
 
     @cached_property
     def uncharted(self) -> pl.DataFrame:
@@ -288,15 +301,21 @@ class Tables:
     def alike(self) -> pl.DataFrame:
         """One row per account of the chart alone whose external ID looks like one of the service: in what they differ."""
         rows = self.accounts.filter(c.is_new & c.looks_like.is_not_null())
-        return rows.with_columns(differing=differences(c.external_id, c.looks_like))
+        return rows if rows.is_empty() else rows.with_columns(differing=differences(c.external_id, c.looks_like))
 
     @cached_property
     def _is_used(self) -> pl.Series:
         """Which known accounts the categories of their company use."""
-        used = self.frames.categories.select("company_id", id=c.account_id).drop_nulls().unique()
+        used = self.frames.categories.lazy().select("company_id", id=c.account_id).drop_nulls().unique().collect()
         # Few accounts have one of the IDs, and a join of all would take most of the time.
-        rows = self.frames.known.select("company_id", "id").with_row_index().filter(c.id.is_in(used["id"].implode()))
-        return _flags(rows.join(used, on=["company_id", "id"], how="semi")["index"], len(self.frames.known))
+        rows = (
+            self.frames.known.lazy()
+            .select("company_id", "id")
+            .with_row_index()
+            .filter(c.id.is_in(used["id"].implode()))
+        )
+        places = rows.join(used.lazy(), on=["company_id", "id"], how="semi").select("index").collect()
+        return _flags(places["index"], len(self.frames.known))
 
     def _single(self, side: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of a side whose external ID is there, and is not repeated on either side."""
@@ -331,7 +350,7 @@ def _flags(places: pl.Series, length: int) -> pl.Series:
     return pl.Series(flags)
 
 
-def _twins(rows: pl.DataFrame, spelling: Callable[[pl.Expr], pl.Expr]) -> pl.DataFrame:
+def _twins(rows: pl.LazyFrame, spelling: Callable[[pl.Expr], pl.Expr]) -> pl.LazyFrame:
     """Return the first similar external ID of the other side for accounts of one side alone, of companies that have both."""
     alone = rows.filter(
         (c.is_new | c.is_gone) & c.is_new.any().over("company_id") & c.is_gone.any().over("company_id")
@@ -345,7 +364,12 @@ def _twins(rows: pl.DataFrame, spelling: Callable[[pl.Expr], pl.Expr]) -> pl.Dat
 
 
 def _counted(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.group_by("company_id").agg(accounts=pl.len())
+    return _as_text(rows.group_by("company_id").agg(accounts=pl.len()))
+
+
+def _as_text(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows with companies as text: older Polars write the number of an enumeration's value as a fact."""
+    return rows.with_columns(c.company_id.cast(pl.String))
 
 
 def _is_long(text: pl.Expr) -> pl.Expr:

@@ -19,7 +19,7 @@ from bktools.connection import company_named
 from bktools.contract import rules
 from bktools.errors import InputError, SheetNotFoundError, StorageError
 from bktools.frames.columns import require_columns
-from bktools.frames.engine import in_memory
+from bktools.frames.incoming import in_memory
 from bktools.frames.schema import COUNT, KNOWN_STATES, TEXT, Month, to_pandas
 from bktools.inputs.cells import refuse_broken
 from bktools.inputs.file import read_table

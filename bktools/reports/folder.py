@@ -5,14 +5,18 @@ Each table is one line in `TABLES`, and one of `report.readme` in the wording. T
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
+import glob
 import hashlib
 import importlib.metadata
 import io
 import json
 import platform
+import re
 import secrets
 import shutil
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -31,6 +35,9 @@ from bktools.journal.records import this_process
 from bktools.reports.html import report_of
 from bktools.reports.pictures import PICTURES, pictures_of
 from bktools.reports.workbook import workbook_of
+
+# Seconds after which a folder of a close that was killed is no longer being written.
+LEFT_OVER = 3600.0
 
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 2
@@ -82,7 +89,9 @@ def check_target(folder: Path, environment: str, company: str) -> None:
     """
     disk.require_file_name(folder)
     why = ""
-    if folder.is_dir() and folder.samefile(Path()):
+    if folder.is_symlink() and not folder.exists():
+        why = "is a link to nothing"
+    elif folder.is_dir() and folder.samefile(Path()):
         # The folder is replaced as a whole, which would leave the shell in a deleted folder.
         why = "is the folder you are in"
     elif folder.exists() and not folder.is_dir():
@@ -115,6 +124,7 @@ def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
         When it cannot be written. The folder is whole or missing, and an earlier one stays. When a file of an earlier one
         is open in a program that keeps it from being moved, the new folder is named after the time of its start.
     """
+    _remove_left_over(folder)
     staging = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
     files: dict[str, dict[str, Any]] = {}
 
@@ -146,6 +156,15 @@ def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
         finally:
             shutil.rmtree(staging, ignore_errors=True)
     return folder
+
+
+def _remove_left_over(folder: Path) -> None:
+    """Remove what a close that was killed left beside the folder, an hour later."""
+    name = re.compile(rf"\.{re.escape(folder.name)}\.[0-9a-f]{{8}}")
+    for path in folder.absolute().parent.glob(f".{glob.escape(folder.name)}.*"):
+        with contextlib.suppress(OSError):
+            if name.fullmatch(path.name) and time.time() - path.stat().st_mtime > LEFT_OVER:
+                shutil.rmtree(path)
 
 
 def _csv(table: pa.Table, profile: str) -> bytes:

@@ -50,7 +50,9 @@ STATES: dict[str, Look] = {
 WITH_REASONS = {HELD, MISSING}
 # The state by the outcome of the batch of an entry, and by its status in a match.
 OF_OUTCOMES = {"ACCEPTED": EXPORTED, "SENDING": IN_DOUBT, "UNKNOWN": IN_DOUBT}
-OF_STATUSES = dict.fromkeys(STATUSES_OF_ARRIVED, ARRIVED) | {"not_comparable": NOT_COMPARED}
+OF_STATUSES = dict.fromkeys(STATUSES_OF_ARRIVED, ARRIVED) | dict.fromkeys(
+    ("not_comparable", "not_decided"), NOT_COMPARED
+)
 
 # The ages of entries: the days since their date, at least and at most.
 AGES = ((0, 7), (8, 30), (31, 60), (61, 90))
@@ -235,7 +237,7 @@ def _with_states(
     """Return the entries with `state`, and with a `reason` in words, which is the state of those not held back."""
     section = "entry"
     if isinstance(entries, LedgerMatch):
-        section = "ledger"
+        section = "status"
         table = to_arrow(entries.entries, "the entries")
         reasons = table["status"].to_pylist()
         states = [OF_STATUSES.get(status, MISSING) for status in reasons]

@@ -144,6 +144,7 @@ def _error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
         type=kind,
         detail=detail,
         retry_after=_retry_after(headers.get("retry-after")),
+        is_service=bool(kind) or (isinstance(content, dict) and isinstance(content.get("message"), str)),
     )
     return of_answer(refusal, headers)
 

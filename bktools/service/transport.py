@@ -24,6 +24,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import httpx
 import truststore
 
+from bktools.addresses import is_loopback
 from bktools.contract.endpoint import REQUEST_ID_HEADERS, Endpoint
 from bktools.errors import (
     ArgumentError,
@@ -39,7 +40,7 @@ from bktools.errors import (
 from bktools.service import auth
 from bktools.service.sockets import Connection
 from bktools.service.workers import pause
-from bktools.settings import Settings
+from bktools.settings import Secret, Settings
 from bktools.visible import one_line
 
 Failure = TypeVar("Failure", bound=ServiceError)
@@ -101,8 +102,8 @@ class Transport:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        # The last one used is used next, so that a single thread keeps one connection.
-        self._idle: list[Connection] = []
+        # Through the proxy and directly; the last one used is used next, so that a single thread keeps one connection.
+        self._idle: dict[bool, list[Connection]] = {True: [], False: []}
         self._lock = threading.Lock()
         self._is_closed = False
         # Read here, so that an unreadable file is an error before anything is sent.
@@ -128,7 +129,9 @@ class Transport:
         end = time.monotonic() + seconds
         timeout = httpx.Timeout(min(limits.read, seconds), connect=min(limits.connect, seconds)).as_dict()
         headers: dict[str, str] = {}
-        with self._connection(fresh=fresh) as connection:
+        # Nothing for this machine itself goes through a proxy, token and all.
+        by_proxy = self._settings.proxy is not None and not is_loopback(request.url.host)
+        with self._connection(by_proxy=by_proxy, fresh=fresh) as connection:
             connection.begin(end)
             request.extensions |= {"timeout": timeout, "trace": connection.record}
             try:
@@ -150,7 +153,7 @@ class Transport:
                 if time.monotonic() >= end:
                     reason = f"longer than {seconds:g} s"
                 if not connection.is_sent:
-                    raise self._not_sent(request.url, connection, error, reason) from None
+                    raise self._not_sent(request.url, connection, error, reason, by_proxy=by_proxy) from None
                 lost = ConnectionLostError(
                     f"the connection broke while the service answered ({reason}): the request may have arrived"
                 )
@@ -162,17 +165,18 @@ class Transport:
         """Close every connection; those in use close after their request."""
         with self._lock:
             self._is_closed = True
-            idle, self._idle = self._idle, []
+            idle = [connection for each in self._idle.values() for connection in each]
+            self._idle = {True: [], False: []}
         for connection in idle:
             connection.http.close()
 
     @contextmanager
-    def _connection(self, *, fresh: bool) -> Iterator[Connection]:
+    def _connection(self, *, by_proxy: bool, fresh: bool) -> Iterator[Connection]:
         with self._lock:
             if self._is_closed:
                 raise ArgumentError("service", "is closed, nothing was sent: connect again (bktools.connect)")
-            connection = self._idle.pop() if self._idle and not fresh else None
-        connection = connection or self._open()
+            connection = self._idle[by_proxy].pop() if self._idle[by_proxy] and not fresh else None
+        connection = connection or self._open(by_proxy=by_proxy)
         is_idle = False
         try:
             yield connection
@@ -180,25 +184,22 @@ class Transport:
             with self._lock:
                 is_idle = not fresh and not self._is_closed
                 if is_idle:
-                    self._idle.append(connection)
+                    self._idle[by_proxy].append(connection)
         finally:
             if not is_idle:
                 connection.http.close()
 
-    def _open(self) -> Connection:
+    def _open(self, *, by_proxy: bool) -> Connection:
         trusted = _certificates(self._settings.ca_bundle) or truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        proxy = None
-        if self._settings.proxy is not None:
-            address = self._settings.proxy.reveal()
-            proxy = httpx.Proxy(address, ssl_context=trusted if address.startswith("https:") else None)
+        proxy = _proxy_of(self._settings.proxy, trusted) if self._settings.proxy and by_proxy else None
         return Connection(httpx.HTTPTransport(verify=trusted, proxy=proxy))
 
-    def _not_sent(self, url: httpx.URL, connection: Connection, error: Exception, reason: str) -> NotSentError:
+    def _not_sent(
+        self, url: httpx.URL, connection: Connection, error: Exception, reason: str, *, by_proxy: bool
+    ) -> NotSentError:
         """Return the error for a request that was not sent."""
-        host, fault, proxy = url.netloc.decode(), connection.tls_error, ""
-        if self._settings.proxy is not None:
-            parts = urlsplit(self._settings.proxy.reveal())
-            proxy = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        host, fault = url.netloc.decode(), connection.tls_error
+        proxy = _host_of(self._settings.proxy) if self._settings.proxy and by_proxy else ""
         through = f" through the proxy {proxy}" if proxy else ""
         if isinstance(fault, ssl.SSLCertVerificationError):
             bundle = self._settings.ca_bundle
@@ -219,6 +220,17 @@ class Transport:
                 "with user name and password where it wants them?"
             )
         return UnreachableError(f"no connection to {host}{through} ({reason}): nothing was sent")
+
+
+def _proxy_of(address: Secret, trusted: ssl.SSLContext) -> httpx.Proxy:
+    """Return the proxy of an address. Nothing fails in here, so that no traceback holds its password."""
+    return httpx.Proxy(address.reveal(), ssl_context=trusted if address.reveal().startswith("https:") else None)
+
+
+def _host_of(proxy: Secret) -> str:
+    """Return the address of a proxy without user name and password."""
+    parts = urlsplit(proxy.reveal())
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 def of_answer(error: Failure, headers: Mapping[str, str]) -> Failure:

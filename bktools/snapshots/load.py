@@ -38,7 +38,7 @@ from bktools.service.workers import as_they_end
 from bktools.snapshots.fetch import THREADS, fetch
 from bktools.snapshots.options import Options, age_of
 from bktools.snapshots.snapshot import Facts, Query, Snapshot
-from bktools.snapshots.store import Store
+from bktools.snapshots.store import Store, asked_by
 
 log = logging.getLogger("bktools")
 
@@ -102,7 +102,7 @@ class Load:
 
     @functools.cached_property
     def store(self) -> Store:
-        """The snapshots of this credential."""
+        """The snapshots of this environment."""
         return Store(self.service.settings)
 
     def read(self, company: Company, filters: Mapping[str, Any]) -> tuple[list[Part], list[Failure]]:
@@ -119,7 +119,6 @@ class Load:
         else:
             parts, failures = self._of_many(queries)
         self._note_age(parts)
-        self._note_renewal(parts)
         return parts, failures
 
     def _queries(self, company: Company, filters: Mapping[str, Any]) -> list[Query]:
@@ -168,13 +167,6 @@ class Load:
         way = "" if self.options.until or not can_set("refresh") else f"; {setting('refresh', True)} asks the service"
         note(f"{text}{way}", shown=self.options.progress)
 
-    def _note_renewal(self, parts: Sequence[Part]) -> None:
-        """Say once that this credential begins a history of its own beside that of another one."""
-        fetched = [part for part in parts if part.source == "service" and part.snapshot]
-        begun = [part.query for part in fetched[:1] if part.snapshot and part.snapshot.number == 1]
-        if begun and (left_behind := _left_behind(self, begun[0])):
-            note(f"{self.noun.name}: the first snapshot of this credential{left_behind}", shown=self.options.progress)
-
 
 def table_of(load: Load, query: Query, *, bar: Bar, threads: int) -> Part:
     """Return the rows of one query: from a fresh snapshot, else from the service, else from a stale snapshot."""
@@ -183,11 +175,12 @@ def table_of(load: Load, query: Query, *, bar: Bar, threads: int) -> Part:
     fresh = options.fresh(history)
     if fresh is not None:
         part = _stored(load, query, fresh)
-        # Rows that failed a check are used without a word only by who accepts them, or who asks for that moment.
-        if part is not None and (options.until or options.verify == "warn" or not part.facts.complaints):
+        # Rows that failed a check are used without a word only by who accepts them, and those that depend on who asks by the
+        # same credential; whoever asks for a moment gets what was read then.
+        if part is not None and (options.until or _is_usable(load, query, part.facts)):
             return part
     if options.until is not None:
-        raise _not_found(load, query, fresh, options.until)
+        raise _not_found(load, fresh, options.until)
     older = [] if options.refresh else history
     try:
         rows, facts = _fetched(load, query, bar=bar, threads=threads, has_copy=bool(older))
@@ -197,8 +190,14 @@ def table_of(load: Load, query: Query, *, bar: Bar, threads: int) -> Part:
         if part is None:
             raise
         return part
+    facts = replace(facts, asked_by=asked_by(load.service.settings, query))
     snapshot = load.store.append(query, rows, facts, history) if options.cache else None
     return Part(query, rows, facts, "service", snapshot)
+
+
+def _is_usable(load: Load, query: Query, facts: Facts) -> bool:
+    is_accepted = load.options.verify == "warn" or not facts.complaints
+    return is_accepted and facts.asked_by == asked_by(load.service.settings, query)
 
 
 def _stored(load: Load, query: Query, snapshot: Snapshot, *, problem: str = "") -> Part | None:
@@ -237,18 +236,7 @@ def _part_or_failure(load: Load, query: Query, *, threads: int) -> Part | Failur
         return Failure(company_id, load.service.settings.name_of(company_id), error)
 
 
-def _left_behind(load: Load, query: Query) -> str:
-    """Return a phrase about snapshots that another credential loaded, as one before its renewal; "" without any."""
-    newest = None if load.service.settings.is_sandbox else load.store.newest_of_another_credential(query)
-    if newest is None:
-        return ""
-    return (
-        f"; those up to {newest.time:%Y-%m-%d %H:%M} UTC were loaded with another one, and are read only with that one: "
-        "a name for the credential (BKTOOLS_CREDENTIAL_NAME) keeps snapshots readable when a token is renewed"
-    )
-
-
-def _not_found(load: Load, query: Query, damaged: Snapshot | None, until: dt.datetime) -> SnapshotNotFoundError:
+def _not_found(load: Load, damaged: Snapshot | None, until: dt.datetime) -> SnapshotNotFoundError:
     noun = load.noun.name
     if damaged is not None:
         return SnapshotNotFoundError(
@@ -256,7 +244,7 @@ def _not_found(load: Load, query: Query, damaged: Snapshot | None, until: dt.dat
         )
     return SnapshotNotFoundError(
         f"no snapshot of these {noun} up to {until:%Y-%m-%d %H:%M} UTC was found: the first load makes the first snapshot "
-        f"(bktools snapshots list shows them){_left_behind(load, query)}"
+        f"(bktools snapshots list shows them)"
     )
 
 

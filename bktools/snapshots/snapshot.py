@@ -46,6 +46,8 @@ class Facts:
     verified: tuple[str, ...] = ()
     # The failed checks, which `verify="warn"` accepted.
     complaints: tuple[str, ...] = ()
+    # A digest of the credential, where the rows depend on who asks; "" otherwise.
+    asked_by: str = ""
 
     @property
     def time(self) -> dt.datetime:
@@ -60,7 +62,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class About:
-    """What the file of a snapshot says of itself; the owner is environment and address of the service."""
+    """What the file of a snapshot says of itself; the owner is the environment, behind it the address then."""
 
     table: str
     filters: Mapping[str, Any]

@@ -1,8 +1,8 @@
 """Snapshots in the cache folder.
 
-Each query of each credential and environment has its own folder, with one Parquet file for each snapshot. A file is
-written under another name, flushed and renamed; the rename is the commit, so a kill at any time leaves whole snapshots
-only. The history of a query is the list of the files in its folder. Names of folders are keyed digests, never text from
+Each query of each environment has its own folder, with one Parquet file for each snapshot; tokens and addresses come and go.
+A file is written under another name, flushed and renamed; the rename is the commit, so a kill at any time leaves whole
+snapshots only. The history of a query is the list of the files in its folder. Names of folders are digests, never text from
 outside. The drive needs only renames, no locks and no hard links.
 """
 
@@ -11,16 +11,12 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import hashlib
-import hmac
 import json
 import logging
 import os
-import secrets
-import shutil
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -29,14 +25,14 @@ import pyarrow.parquet as pq
 
 from bktools import disk
 from bktools.errors import StorageError
-from bktools.settings import Secret, Settings
+from bktools.settings import Settings, name_of
+from bktools.snapshots import version_0
 from bktools.snapshots.pruning import Pruned, remove_left_over, superfluous
 from bktools.snapshots.snapshot import DAMAGED, METADATA, About, Facts, Query, Snapshot, about_of
 
 log = logging.getLogger("bktools")
 
 SNAPSHOTS = "snapshots"
-SECRET_BYTES = 32
 
 # A file whose time is that of the last automatic pruning.
 PRUNED = "pruned"
@@ -49,12 +45,16 @@ _pruning = threading.Lock()
 
 
 class Store:
-    """The snapshots of one credential in one environment; another credential never finds them."""
+    """The snapshots of one environment."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._root = settings.cache_dir
         self._owner = (settings.environment, settings.identity)
+        if version_0.is_left(self._root):
+            with disk.storage_errors(self._root):
+                folders = list(self._folders())
+                version_0.take_over(self._root, folders, lambda about: self._folder(about.owner[0], about.query))
 
     def history(self, query: Query) -> list[Snapshot]:
         """Return every snapshot of a query, in the order of the commits, with those that were set aside."""
@@ -102,45 +102,28 @@ class Store:
         return None
 
     def queries(self) -> list[Query]:
-        """Return the queries that this credential has snapshots of in this environment."""
-        # The folder's name includes environment and credential, so it differs for others.
+        """Return the queries that there are snapshots of in this environment."""
+        # The folder's name includes the environment, so it differs for others.
         return [about.query for folder, _, about in self._folders() if self.folder(about.query) == folder]
 
-    def newest_of_another_credential(self, query: Query) -> Snapshot | None:
-        """Return the newest snapshot of a query that another credential loaded, of the same environment and service."""
-        own = self.folder(query)
-        others = (
-            snapshots[-1]
-            for folder, snapshots, about in self._folders(query.table)
-            if folder != own and about.owner == self._owner and about.query == query
-        )
-        return max(others, key=lambda snapshot: snapshot.time, default=None)
-
     def prune(self, older_than: dt.timedelta, *, now: dt.datetime | None = None) -> Pruned:
-        """Remove old snapshots of every query, and those that a renewed credential has left behind.
-
-        Those are the snapshots of another credential of this environment, for a query that this credential has a
-        snapshot of, if their newest one is old.
-        """
+        """Remove old snapshots of every query of the environment."""
         now = now or dt.datetime.now(dt.UTC)
-        folders = list(self._folders())
-        own = {folder: about.query for folder, _, about in folders if self.folder(about.query) == folder}
         gone: list[Snapshot] = []
-        for folder, snapshots, about in folders:
-            if folder in own:
+        for folder, snapshots, about in self._folders():
+            if self.folder(about.query) == folder:
                 gone += superfluous(snapshots, older_than, now)
-            elif about.owner == self._owner and about.query in own.values():
-                is_used = any(snapshot.time >= now - older_than for snapshot in snapshots)
-                gone += [] if is_used else snapshots
         with disk.storage_errors(self._root):
             removed = [size for snapshot in gone for size in [snapshot.size()] if disk.remove(snapshot.path)]
         return Pruned(len(removed), sum(removed))
 
     def folder(self, query: Query) -> Path:
         """Return the folder with a query's snapshots."""
-        canonical = json.dumps([query.table, query.filters], sort_keys=True)
-        text = json.dumps([*self._owner, _credential_digest(self.settings), canonical])
-        return self._root / SNAPSHOTS / query.table / hmac.new(self._secret, text.encode(), "sha256").hexdigest()[:32]
+        return self._folder(self.settings.environment, query)
+
+    def _folder(self, environment: str, query: Query) -> Path:
+        text = json.dumps([name_of(environment), query.table, query.filters], sort_keys=True)
+        return self._root / SNAPSHOTS / query.table / hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def _folders(self, table: str = "*") -> Iterator[tuple[Path, list[Snapshot], About]]:
         """Yield every folder of the cache with its snapshots and what the newest readable one says of itself."""
@@ -150,25 +133,6 @@ class Store:
             newest = next(filter(None, abouts), None)
             if newest is not None:
                 yield folder, snapshots, newest
-
-    @cached_property
-    def _secret(self) -> bytes:
-        """The key of the cache's digests, made by the first process that needs it."""
-        path = self._root / "key" / "secret"
-        try:
-            if not path.exists():
-                _make_secret(path)
-            secret = path.read_bytes()
-        except OSError as error:
-            raise StorageError(
-                f"the cache folder {self._root} cannot be used: {path.name}: {disk.reason_of(error)} (set by BKTOOLS_CACHE_DIR)"
-            ) from error
-        if len(secret) != SECRET_BYTES:
-            raise StorageError(
-                f"{path} is damaged: restore it from a backup, or remove it, which makes the snapshots in {self._root} "
-                "unusable"
-            )
-        return secret
 
     def _prune_daily(self) -> None:
         """Prune at most once a day, in a thread that no load waits for."""
@@ -195,26 +159,15 @@ class Store:
             _pruning.release()
 
 
-def _make_secret(path: Path) -> None:
-    """Make a secret in a new folder. A folder with content is never replaced, so of several processes the first one wins."""
-    folder = path.parent
-    new = disk.private_folder(disk.temporary(folder.parent))
-    disk.replace_content(new / path.name, secrets.token_bytes(SECRET_BYTES))
-    try:
-        new.rename(folder)
-    except OSError:
-        shutil.rmtree(new)
-        if not folder.exists():
-            raise
-
-
 def _snapshots_in(folder: Path) -> list[Snapshot]:
     try:
         names = os.listdir(folder)  # noqa: PTH208 - a Path for each of thousands of files takes three times as long
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise StorageError(f"the snapshots in {folder} cannot be read: {error.strerror or error}") from error
+        raise StorageError(
+            f"the snapshots in {folder} cannot be read: {disk.reason_of(error)} (the cache folder is set by BKTOOLS_CACHE_DIR)"
+        ) from error
     return sorted(filter(None, (Snapshot.named(folder, name) for name in names)))
 
 
@@ -231,8 +184,9 @@ def _file_of(rows: pa.Table, about: About) -> pa.Buffer:
     return target.getvalue()
 
 
-def _credential_digest(settings: Settings) -> str:
-    if settings.credential_name is not None:
-        return f"name:{settings.credential_name}"
-    credential: Secret | None = settings.token or settings.api_key
-    return hashlib.sha256(credential.reveal().encode()).hexdigest() if credential else ""
+def asked_by(settings: Settings, query: Query) -> str:
+    """Return a digest of the credential for a query whose rows depend on who asks: of all companies; "" for another one."""
+    if query.filters.get("company_id") is not None:
+        return ""
+    credential = settings.token or settings.api_key
+    return hashlib.sha256(credential.reveal().encode()).hexdigest()[:16] if credential else ""

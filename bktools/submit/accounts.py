@@ -18,14 +18,17 @@ from bktools.errors import (
     DuplicateAccountError,
     InputError,
     NotSentError,
+    RateLimitedError,
     ScopeError,
     ServiceError,
     StatusError,
 )
-from bktools.frames.schema import KNOWN_STATES, TEXT, to_arrow, to_pandas
+from bktools.frames.schema import KNOWN_STATES, TEXT, to_pandas
 from bktools.inputs.words import is_total
 from bktools.journal.accounts import key_of, known_accounts, record_accounts, remember_chart
-from bktools.journal.journal import Journal
+from bktools.journal.records import Facts
+from bktools.journal.said import said
+from bktools.journal.writing import WritableJournal, open_for_writing
 from bktools.progress import progress as progress_bar
 from bktools.reconcile.reconciliation import Reconciliation
 from bktools.service import Service
@@ -38,7 +41,7 @@ ATTEMPTS = 3
 GROUP = 100
 
 # Errors that every further account would get too.
-STOPPING = (NotSentError, AuthenticationError, ScopeError)
+STOPPING = (NotSentError, AuthenticationError, ScopeError, RateLimitedError)
 
 VALUES = ("name", "code", "tax_code_external_id", "archived")
 NEEDED = ("company_id", "external_id", "action", *VALUES)
@@ -107,9 +110,9 @@ def create_accounts(
         raise ArgumentError(
             "reconciliation", f"must be a result of reconcile_accounts, is a {type(reconciliation).__name__}"
         )
-    actions = to_arrow(reconciliation.actions, "the actions")
+    actions = reconciliation.table("actions")
     service, apply = service_or_default(service), rules.flag("apply", apply)
-    with Journal(service.settings) as journal:
+    with open_for_writing(service.settings) as journal:
         rows = create_with(
             journal, reconciliation, actions, apply=apply, new_chart=new_chart, progress=progress, service=service
         )
@@ -118,7 +121,7 @@ def create_accounts(
 
 
 def create_with(
-    journal: Journal,
+    journal: WritableJournal,
     reconciliation: Reconciliation,
     listed: pa.Table,
     *,
@@ -174,14 +177,16 @@ def _checked(account: Mapping[str, Any]) -> dict[str, Any]:
     return {"company_id": body["companyId"], "external_id": body["externalId"], **values}
 
 
-def _created(journal: Journal, wanted: Sequence[Mapping[str, Any]], service: Service) -> Iterator[dict[str, Any]]:
+def _created(
+    journal: WritableJournal, wanted: Sequence[Mapping[str, Any]], service: Service
+) -> Iterator[dict[str, Any]]:
     budget = Budget()
     for begin in range(0, len(wanted), GROUP):
         group = wanted[begin : begin + GROUP]
         known = known_accounts(journal, map(key_of, group))
         existing = {key: row for key, row in known.items() if row["state"] in KNOWN_STATES}
         new = [account for account in group if key_of(account) not in existing]
-        record_accounts(journal, [_memory(account, "SENDING") for account in new])
+        record_accounts(journal, [_memory(account, "SENDING", {}) for account in new])
         answers: list[dict[str, Any]] = []
         try:
             for account in group:
@@ -190,7 +195,8 @@ def _created(journal: Journal, wanted: Sequence[Mapping[str, Any]], service: Ser
                     yield _row(account, row["state"], row["account_id"], "exists already; nothing was sent")
                     continue
                 answers.append(_sent(account, service, budget))
-                yield _row(account, answers[-1]["state"], answers[-1].get("account_id"), answers[-1]["message"])
+                last = answers[-1]
+                yield _row(account, last["state"], last.get("account_id"), said(last["state"], last["facts"]))
         finally:
             # What ends before this is written leaves accounts that may exist, which are safe to create again.
             record_accounts(journal, answers)
@@ -204,15 +210,14 @@ def _sent(account: Mapping[str, Any], service: Service, budget: Budget) -> dict[
     except STOPPING:
         raise
     except DuplicateAccountError as error:
-        return _memory(account, "EXISTS", str(error))
+        return _memory(account, "EXISTS", {"said": str(error)})
     except ServiceError as error:
         # Only an answer of the class 4xx says that the service itself refuses the account.
         is_4xx = isinstance(error, StatusError) and 400 <= error.status < 500  # noqa: PLR2004
-        return _memory(account, "REJECTED" if is_4xx and not is_repeatable(error) else "UNKNOWN", str(error))
+        return _memory(account, "REJECTED" if is_4xx and not is_repeatable(error) else "UNKNOWN", {"said": str(error)})
     if (answer.company_id.lower(), answer.external_id) != key_of(account):
-        return _memory(account, "UNKNOWN", f"the service answered with another account: {answer.id}")
-    state, message = ("MATCHED", "it existed already") if answer.matched else ("CREATED", "created")
-    row = _memory(account, state, message)
+        return _memory(account, "UNKNOWN", {"said": f"the service answered with another account: {answer.id}"})
+    row = _memory(account, "MATCHED" if answer.matched else "CREATED", {})
     for name in VALUES:
         value = getattr(answer, name)
         row[name] = account[name] if value is None else value
@@ -220,10 +225,10 @@ def _sent(account: Mapping[str, Any], service: Service, budget: Budget) -> dict[
     return row | {"account_id": answer.id.lower(), "metadata": None if raw == b"null" else raw.decode()}
 
 
-def _memory(account: Mapping[str, Any], state: str, message: str = "") -> dict[str, Any]:
+def _memory(account: Mapping[str, Any], state: str, facts: Facts) -> dict[str, Any]:
     """Return the journal's row of an account without its values: the service may hold others than requested."""
     company_id, external_id = key_of(account)
-    about = {"company_id": company_id, "external_id": external_id, "state": state, "message": message}
+    about = {"company_id": company_id, "external_id": external_id, "state": state, "facts": facts}
     return about | dict.fromkeys(VALUES)
 
 

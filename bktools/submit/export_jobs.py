@@ -28,13 +28,15 @@ from bktools.frames.batches import BatchRequest
 from bktools.frames.schema import COUNT, TEXT, Month, to_pandas
 from bktools.journal.entry_data import dates_of
 from bktools.journal.journal import Journal
-from bktools.journal.records import Row, now
+from bktools.journal.records import Row, loaded, named, now
+from bktools.journal.said import said
 from bktools.journal.unknown_outcomes import lasts_seconds, settle_first
+from bktools.journal.writing import WritableJournal, open_for_writing
 from bktools.progress import progress as progress_bar
 from bktools.service import Service
 from bktools.service.service import reserve
 from bktools.service.workers import LOOK, Stopped, as_they_end, pause
-from bktools.submit.outcome import NOT_FROM_HERE, RATE_LIMITED, SENT_BEFORE, Outcome, of_answer, of_error
+from bktools.submit.outcome import ITS_OWN, OTHER_JOB, RATE_LIMITED, Outcome, of_answer, of_error
 from bktools.submit.rate_limit import RateLimit
 
 # States that a submission does not change.
@@ -103,7 +105,7 @@ def submit_export_jobs(
     ------
     PlanError
         When the plan was changed after it was composed, was composed with another journal, or holds entries that another
-        batch or journal sent; nothing is sent.
+        batch sent; nothing is sent.
     ArgumentError
         When the argument is not a plan, `wait` is not a number of seconds, or `period` is not a month; nothing is sent.
     JournalError, StorageError
@@ -130,7 +132,7 @@ def submit_export_jobs(
     apply = rules.flag("apply", apply)
     period = None if period is None else rules.month("period", period)
     service = service_or_default(service)
-    with Journal(service.settings) as journal:
+    with open_for_writing(service.settings) as journal:
         rows = Submission(
             journal, plan, service, apply=apply, wait=wait, others_export=others_export, period=period,
             progress=progress,
@@ -153,7 +155,7 @@ def _seconds(wait: float | dt.timedelta) -> float:
 class Submission:
     """The submission of a plan as `submit_export_jobs` does it, with an open journal; what its companies share."""
 
-    journal: Journal
+    journal: WritableJournal
     plan: ExportPlan
     service: Service
     _: KW_ONLY
@@ -182,8 +184,6 @@ class Submission:
                 "nothing was sent; submit it with that journal (bktools journal shows the current one), or compose it "
                 "again here"
             )
-        journal.recover()
-        journal.require_current()
         # Check every batch before sending the first.
         of_company: dict[str, list[str]] = {}
         for batch in plan.requests():
@@ -227,11 +227,11 @@ class Submission:
         self.errors.append(error)
         self.ending.set()
 
-    def _company(self, own: Journal | None, company_id: str, batch_ids: Sequence[str]) -> list[dict[str, Any]]:
+    def _company(self, own: WritableJournal | None, company_id: str, batch_ids: Sequence[str]) -> list[dict[str, Any]]:
         try:
             self.go_on()
             # A thread needs its own connection to the journal.
-            with nullcontext(own) if own else Journal(self.service.settings) as journal:
+            with nullcontext(own) if own else self.journal.another_connection() as journal:
                 return _Sender(journal, self, company_id).send(batch_ids)
         except Stopped:
             pass
@@ -248,7 +248,7 @@ class _RunStopped(Exception):  # noqa: N818 - not an error: another company met 
 class _Sender:
     """Sends the batches of a company, one after another."""
 
-    journal: Journal
+    journal: WritableJournal
     run: Submission
     company_id: str
     # The reason why no other batch of the company is sent.
@@ -284,7 +284,7 @@ class _Sender:
                     raise
                 row = self._sent(batch)
         except JournalError as error:
-            # Meanwhile a person withdrew the batch, or another process or journal sent for the company.
+            # Meanwhile a person withdrew the batch, or another process sent for the company.
             self.stopped = str(error)
             row = _row(batch, "BLOCKED", self.stopped)
         self.run.bar.update(1)
@@ -304,7 +304,7 @@ class _Sender:
         # The journal may know better: that the job belongs to another batch.
         for doubt in self.journal.unknown(self.company_id):
             how = settle_first(self.journal, doubt, self.explained)
-            return _row(batch, "UNKNOWN", f"{doubt['message']}; {how}", doubt["job_id"])
+            return _row(batch, "UNKNOWN", f"{_said(doubt)}; {how}", doubt["job_id"])
         return _row(batch, outcome.state, outcome.message, outcome.job_id)
 
     def _send_when_free(self, batch: BatchRequest) -> Outcome:
@@ -318,7 +318,7 @@ class _Sender:
                 reserve(self.run.service, self._wait)
                 self._wait(0)
             except _RunStopped:
-                return Outcome("PLANNED", self.run.stopped)
+                return Outcome("PLANNED", "not_sent", {"said": self.run.stopped})
             outcome = self._send_once(batch)
             left = end - time.monotonic()
             if outcome.waits and left > 0:
@@ -361,15 +361,15 @@ class _Sender:
             self.run.rate_limit.passed()
             return outcome
         reason = self.run.rate_limit.reached(sent_at, outcome.retry_after)
-        return replace(outcome, message=reason, stops_all=True) if reason else outcome
+        return replace(outcome, code="not_sent", facts={"said": reason}, stops_all=True) if reason else outcome
 
     def _doubt_about_a_job(self, batch: BatchRequest) -> str:
-        """Return why a job in progress may be that of this batch, "" when it is certainly another."""
-        sql = "SELECT message FROM events WHERE subject = 'batch' AND subject_id = ? AND after = 'PLANNED'"
-        if any((row["message"] or "").startswith(RATE_LIMITED) for row in self.journal.rows(sql, batch.batch_id)):
-            return SENT_BEFORE
+        """Return the code of why a job in progress may be that of this batch, "" when it is certainly another."""
+        sql = "SELECT 1 AS found FROM events WHERE batch_id = ? AND code = ? LIMIT 1"
+        if self.journal.row(sql, batch.batch_id, RATE_LIMITED):
+            return ITS_OWN
         is_other = self.run.others_export or _may_still_run(self.journal.newest_accepted(batch.company_id))
-        return "" if is_other else NOT_FROM_HERE
+        return "" if is_other else OTHER_JOB
 
     def _record(self, batch: BatchRequest, outcome: Outcome) -> None:
         try:
@@ -408,7 +408,11 @@ def _row_unsent(journal: Journal, batch: BatchRequest, explained: set[str], *sta
     if state == "UNKNOWN":
         return _row(batch, state, settle_first(journal, row, explained))
     if state == "SENDING":
-        return _row(batch, state, f"{row['sender']} is sending it (since {row['sent_at']})")
+        return _row(
+            batch,
+            state,
+            f"{named(row['login'], row['machine'], row['process'])} is sending it (since {row['sent_at']})",
+        )
     changed = journal.changed_since(batch) if state == "ACCEPTED" else []
     if changed:
         return _row(
@@ -417,7 +421,11 @@ def _row_unsent(journal: Journal, batch: BatchRequest, explained: set[str], *sta
             f"{len(changed)} of its entries have other data now than when they were exported (the first is {changed[0]}): "
             "nothing was sent; compose again with history=load_export_jobs(entries=True), which shows both",
         )
-    return _row(batch, state, f"{row['message']} (since {row['settled_at']}; nothing was sent again)", row["job_id"])
+    return _row(batch, state, f"{_said(row)} (since {row['settled_at']}; nothing was sent again)", row["job_id"])
+
+
+def _said(row: Row) -> str:
+    return said(row["code"], loaded(row["facts"]))
 
 
 def _row(batch: BatchRequest, outcome: str, message: str, job_id: str | None = None) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -18,6 +19,7 @@ from bktools.errors import (
     NotSentError,
     RateLimitedError,
     StatusError,
+    UnreadableAnswerError,
 )
 from bktools.journal.undelivered import Answer
 from bktools.service.workers import Stopped
@@ -25,18 +27,12 @@ from bktools.service.workers import Stopped
 # 4xx statuses after which the job may have been created all the same.
 UNCERTAIN = frozenset({408, 409, 425, 429})
 
-# Why a job in progress may be the one that this very request created.
-NOT_FROM_HERE = (
-    "The job in progress is not from this journal: it is another person's export, or this request arrived twice. Look in "
-    "the service's list of exports. If people also export by hand, wait with --others-export (others_export=True)"
-)
-SENT_BEFORE = (
-    "An earlier request of this batch met the rate limit, so the job in progress may be its own. Look in the service's list "
-    "of exports"
-)
+# Why a job in progress may be the one that this very request created: the codes of outcomes.
+OTHER_JOB = "other_job_in_progress"
+ITS_OWN = "job_may_be_its_own"
 
-# How the message of a batch begins that met the service's rate limit.
-RATE_LIMITED = "not taken up, because the service's rate limit is reached"
+# The outcome of a batch that met the service's rate limit.
+RATE_LIMITED = "rate_limited"
 
 
 @dataclass(frozen=True)
@@ -62,30 +58,50 @@ def of_answer(job: ExportJob, company_id: str, entries: int) -> Outcome:
     elif job.number_of_items != entries:
         answered, job_id = f"job {job.id} of {job.number_of_items} items, but {entries} were sent", job.id.lower()
     else:
-        return Outcome("ACCEPTED", f"job {job.id}, {job.status or 'no status'}", job_id=job.id.lower(), job=text)
-    return Outcome("UNKNOWN", f"the service answered with {answered}", job_id=job_id, job=text)
+        facts = {"job_id": job.id.lower(), "status": job.status or "no status"}
+        return Outcome("ACCEPTED", "accepted", facts, job_id=job.id.lower(), job=text)
+    return Outcome("UNKNOWN", "wrong_job", {"answered": answered}, job_id=job_id, job=text)
 
 
 def of_error(error: BaseException, *, doubt: str, rate_limit_type: str) -> Outcome:
     """Return the outcome of a failed request.
 
-    `doubt` says why a job in progress may be this very one; it is "" when it certainly is another, so that waiting for
+    `doubt` is the code of why a job in progress may be this very one; "" when it certainly is another, so that waiting for
     it is safe. `rate_limit_type` is the type of the service's own answer 429; any other 429 leaves the outcome unknown.
     """
     line = " ".join(str(error).split())
+    facts: dict[str, Any] = {"said": line}
+    if isinstance(error, StatusError):
+        facts |= {"status": error.status, "type": error.type}
     match error:
         case NotSentError() | ConfigurationError() | ArgumentError() | Stopped():
             # These are raised before any byte of the request is sent; a worker that must stop raises `Stopped`.
-            return Outcome("PLANNED", line or "not sent, because the submission was stopped", stops_all=True)
+            facts = {"said": line or "not sent, because the submission was stopped"}
+            outcome = Outcome("PLANNED", "not_sent", facts, stops_all=True)
         case ExportAlreadyInProgressError():
-            return Outcome("UNKNOWN", f"{line}. {doubt}") if doubt else Outcome("PLANNED", line, waits=True)
+            outcome = (
+                Outcome("UNKNOWN", doubt, facts) if doubt else Outcome("PLANNED", "job_in_progress", facts, waits=True)
+            )
         case ExportRefusedError():
-            return Outcome("REJECTED", line)
+            outcome = Outcome("REJECTED", "refused", facts)
         case RateLimitedError() if error.type and error.type == rate_limit_type:
             # ASSUMED: the service counts requests before it takes one up, so nothing was created.
-            return Outcome("PLANNED", f"{RATE_LIMITED}: {line}", is_rate_limited=True, retry_after=error.retry_after)
+            outcome = Outcome("PLANNED", RATE_LIMITED, facts, is_rate_limited=True, retry_after=error.retry_after)
         case StatusError() if 400 <= error.status < 500 and error.status not in UNCERTAIN:  # noqa: PLR2004
-            return Outcome("REJECTED", line, stops_all=isinstance(error, AuthenticationError))
-        case _ if not isinstance(error, BktoolsError):
-            line = f"{type(error).__name__} while sending{': ' + line if line else ''}"
-    return Outcome("UNKNOWN", line)
+            # Only what has the service's own form is its refusal; a gateway may have passed the request on.
+            state, code = ("REJECTED", "refused") if error.is_service else ("UNKNOWN", "foreign_answer")
+            outcome = Outcome(state, code, facts, stops_all=isinstance(error, AuthenticationError))
+        case BktoolsError():
+            outcome = Outcome("UNKNOWN", next(code for kind, code in _CODES.items() if isinstance(error, kind)), facts)
+        case _:
+            facts = {"said": f"{type(error).__name__} while sending{': ' + line if line else ''}"}
+            outcome = Outcome("UNKNOWN", "interrupted", facts)
+    return outcome
+
+
+# The code of an error after which the request may have arrived; the first class that fits decides.
+_CODES = {
+    StatusError: "uncertain_status",
+    UnreadableAnswerError: "unreadable_answer",
+    BktoolsError: "connection_lost",
+}

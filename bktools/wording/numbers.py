@@ -1,4 +1,4 @@
-"""Amounts, numbers, days and months as a person reads them, in each language. They are formatted here and nowhere else."""
+"""Amounts, numbers, days, months and quotations as a person reads them, in each language. They are formatted here and nowhere else."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ class Style:
         The sign of a share, with the space before it.
     day_in_cells, share_in_cells : str
         Formats of the cells of a workbook. Thousands and decimals are written as the program of the reader does.
+    quotes : str
+        The two quotation marks.
     """
 
     thousands: str
@@ -37,6 +39,7 @@ class Style:
     percent: str
     day_in_cells: str
     share_in_cells: str
+    quotes: str
 
 
 _ENGLISH = "January February March April May June July August September October November December"
@@ -44,7 +47,7 @@ _GERMAN = "Januar Februar März April Mai Juni Juli August September Oktober Nov
 
 STYLES: Mapping[str, Style] = {
     "en": Style(
-        ",", ".", "%Y-%m-%d", "%Y-%m-%d %H:%M UTC", tuple(_ENGLISH.split()), "%", "yyyy-mm-dd", "+0.0%;-0.0%;0%"
+        ",", ".", "%Y-%m-%d", "%Y-%m-%d %H:%M UTC", tuple(_ENGLISH.split()), "%", "yyyy-mm-dd", "+0.0%;-0.0%;0%", '""'
     ),
     "de": Style(
         ".",
@@ -55,6 +58,7 @@ STYLES: Mapping[str, Style] = {
         "\N{NO-BREAK SPACE}%",
         "dd.mm.yyyy",
         "+0.0 %;-0.0 %;0 %",
+        "„“",
     ),
 }
 
@@ -78,6 +82,18 @@ def shown(amount: Any, currency: str | None, language: str = "en") -> str:
     style = STYLES[language]
     text = style.point.join(filter(None, (whole.replace(",", style.thousands), decimals)))
     return text.removeprefix("-") if Decimal(str(amount)) == 0 else text
+
+
+def quoted(text: str, language: str = "en") -> str:
+    """Return a text in quotation marks.
+
+    Examples
+    --------
+    >>> quoted("0400"), quoted("0400", "de")
+    ('"0400"', '„0400“')
+    """
+    quotes = STYLES[language].quotes
+    return f"{quotes[0]}{text}{quotes[1]}"
 
 
 def number(value: Any, language: str = "en") -> str:

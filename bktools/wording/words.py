@@ -132,16 +132,18 @@ class Words:
 
     def _filled(self, template: str, facts: Mapping[str, Any]) -> str:
         return "".join(
-            literal + (self._written(facts[field], spec, facts) if field else "")
-            for literal, field, spec in _parts(template)
+            [
+                literal + self._written(facts[field], spec, facts) if field else literal
+                for literal, field, spec in _parts(template)
+            ]
         )
 
     def _written(self, value: Any, spec: str, facts: Mapping[str, Any]) -> str:
         kind, _, argument = spec.partition(" ")
-        if kind == "if":
-            return "" if value is None else self(argument, **{**facts, "value": value})
         if value is None:
-            return ""
+            return self("part.nothing") if kind == "quoted" else ""
+        if kind == "if":
+            return self(argument, **{**facts, "value": value})
         return _WRITERS.get(kind, _counted)(self, value, argument or kind, facts)
 
 
@@ -166,10 +168,6 @@ def _values(words: Words, value: Any, _: str, facts: Mapping[str, Any]) -> str:
     return " + ".join(visible_line(written(item)) for item in value) or words("part.nothing")
 
 
-def _quoted(words: Words, value: Any, _: str, __: Mapping[str, Any]) -> str:
-    return words("part.nothing") if value is None else words("part.quoted", value=value)
-
-
 def _each(words: Words, value: Any, key: str, _: Mapping[str, Any]) -> str:
     return words.listed([words(key, **item) for item in value], most=len(value))
 
@@ -190,7 +188,7 @@ _WRITERS: Mapping[str, Callable[[Words, Any, str, Mapping[str, Any]], str]] = {
     "name": lambda words, value, section, _: words.name(section, value),
     "noun": lambda words, value, noun, _: words.noun(noun, value),
     "names": lambda words, value, section, _: ", ".join(words.name(section, code) for code in value),
-    "quoted": _quoted,
+    "quoted": lambda words, value, _, __: numbers.quoted(visible_line(str(value)), words.language),
     "short": lambda _, value, __, ___: one_line(str(value), SHOWN),
     "each": _each,
 }

@@ -48,7 +48,7 @@ def run(sandbox, monkeypatch):
         done = CliRunner().invoke(app, ["check"])
         assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
         assert server.token not in done.output
-        text = done.stdout.replace(str(settings.data_dir), "DATA").replace(settings.folder_name, "FOLDER")
+        text = done.stdout.replace(str(settings.data_dir), "DATA").replace(settings.state_dir.name, "FOLDER")
         text = re.sub(r"bktools \d.*", "bktools VERSION", text).replace(server.company_id, "COMPANY")
         text = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", text)
         return done.exit_code, re.sub(r"\b[\d.,]+ (s|GiB|events)\b", r"N \1", text)

@@ -50,10 +50,10 @@ MAIN_PATHS = {
     "journal backup": ("another.sqlite", None),
     "journal restore": ("copy.sqlite --by Ada", None),
     "journal verify": ("", None),
-    "journal addresses": ("--other https://books.example.com --by Ada", None),
+    "journal rename": ("old {own} --by Ada", None),
     "journal move": ("--by Ada", None),
     "journal rights": ("analyst", None),
-    "journal waive": ("bob@old-laptop#3f9c2a1b --by Ada", None),
+    "journal waive": ("bob@old-laptop#3f9c2a1b --from 2026-10-01 --to 2026-10-31 --evidence ledger --by Ada", None),
     "mappings list": ("", None),
     "mappings show": ("erp", None),
     "periods": ("", None),
@@ -77,8 +77,8 @@ IN_A_DATABASE = {"journal move", "journal rights", "journal waive"}
 
 # The event of a restore that a machine has to confirm.
 RESTORED = """
-    INSERT INTO bktools.events (at, subject, subject_id, after, message, done_by)
-    VALUES ('2026-10-31', 'restore', 'a', 'NOTICED', '{"database": "", "senders": ["bob@old-laptop#3f9c2a1b"]}', 'Ada')
+    INSERT INTO bktools.events (at, code, facts) VALUES ('2026-10-31', 'restore_noticed',
+        '{"restore": "a", "database": "", "sender": ["eve", "0"], "senders": [["bob@old-laptop", "3f9c2a1b"]]}')
 """
 
 
@@ -119,12 +119,9 @@ def served(tmp_path_factory, samples):
         invoke("export submit first.plan --apply --wait 0", Exit.INCOMPLETE)
         invoke("periods close 2026-07 --by Ada")
         invoke("journal backup copy.sqlite")
-        # The sent log of another journal.
-        (folder / "sent_log" / "other").mkdir()
-        about = {"journal": "other", "path": "", "addresses": ["https://books.example.com"]}
-        (folder / "sent_log" / "other" / "about.json").write_text(json.dumps(about))
         invoke("ledger ledger.csv --delimiter ';' --save-mapping erp")
         history = json.loads(invoke("export history --format json").stdout)
+        words["own"] = settings.base_url
         words["waiting"] = next(row["batch_id"] for row in history if row["state"] == "PLANNED")
         words["key"] = json.loads(invoke("snapshots list --format json").stdout)[0]["key"]
         yield folder, variables, words
@@ -160,6 +157,7 @@ def test_the_main_path_is_read_by_a_program(command, world, request, monkeypatch
     if command in IN_A_DATABASE:
         postgres, database = request.getfixturevalue("postgres"), request.getfixturevalue("database")
         monkeypatch.setenv("BKTOOLS_DATA_DIR", str(tmp_path / "data"))
+        monkeypatch.setenv("BKTOOLS_SENT_LOG_DIR", str(tmp_path / "sent_log"))
         invoke("journal")
         monkeypatch.setenv("BKTOOLS_JOURNAL", postgres.address(database))
         if command == "journal waive":

@@ -63,12 +63,13 @@ def test_an_error_is_a_line_of_the_log(run):
 
 def test_quiet_leaves_results_warnings_and_errors(run, failing):
     """--quiet prints the rows and no note, also from the cache; a stale copy is still a warning."""
+    failing = failing | {"BKTOOLS_ENVIRONMENT": "live"}
     done = run("categories", "--quiet", **failing)
     assert (done.returncode, done.stderr) == (0, "")
     again = run("categories", **failing)
     assert "rows from the snapshot" in again.stderr
     assert again.stdout == done.stdout
-    away = run("categories", "--quiet", "--max-age", "0s", **failing, BKTOOLS_PROXY="http://127.0.0.1:9")
+    away = run("categories", "--quiet", "--max-age", "0s", **failing | {"BKTOOLS_BASE_URL": "http://127.0.0.1:9"})
     assert (away.returncode, away.stderr.count("is used instead")) == (0, 1)
 
 

@@ -146,7 +146,7 @@ def test_the_differences_of_an_account_are_one_thing():
     assert (action.code, action.severity, action.is_apart) == ("update_account", "error", True)
     assert said(ENGLISH, action)[1:] == (
         "Update the account in the service", "0400 Bank",
-        "It differs from the chart: name Bnk → Bank, tax code \N{EN DASH} → V19",
+        f"It differs from the chart: name Bnk → Bank, tax code {ENGLISH('part.nothing')} → V19",
     )  # fmt: skip
     assert action.ids == {"external_id": "0400"}
 

@@ -8,9 +8,11 @@ from backends import BOTH, refused, typed_by_hand, without_triggers
 import bktools
 from bktools.errors import JournalError
 from bktools.export.plan import BatchRequest
-from bktools.journal.journal import Journal
+from bktools.journal.records import loaded
+from bktools.journal.tables import with_words
 from bktools.journal.undelivered import Answer
 from bktools.journal.unknown_outcomes import how_to_settle
+from bktools.journal.writing import open_for_writing
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
 ENTRIES = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(6)]
@@ -21,7 +23,7 @@ pytestmark = BOTH
 
 @pytest.fixture
 def journal(service):
-    with Journal(service.settings) as opened:
+    with open_for_writing(service.settings) as opened:
         yield opened
 
 
@@ -43,7 +45,7 @@ def test_one_batch_of_a_company_is_on_its_way_or_in_doubt(journal, by_hand):
     refused(by_hand, "UPDATE batches SET state = 'SENDING' WHERE batch_id = 'b'")
     with pytest.raises(JournalError):
         journal.begin("b")
-    journal.settle("a", Answer("UNKNOWN", "lost"))
+    journal.settle("a", Answer("UNKNOWN", "connection_lost", {"message": "lost"}))
     refused(by_hand, "UPDATE batches SET state = 'SENDING' WHERE batch_id = 'b'")
 
 
@@ -51,7 +53,7 @@ def test_an_entry_is_in_one_live_batch(journal, by_hand):
     """An entry of an accepted batch cannot be put into another one."""
     journal.claim([batch("a", ENTRIES[:2])], "plan")
     journal.begin("a")
-    journal.settle("a", Answer("ACCEPTED", "job", job_id=ENTRIES[5]))
+    journal.settle("a", Answer("ACCEPTED", "accepted", {"message": "job"}, job_id=ENTRIES[5]))
     with pytest.raises(JournalError, match="are in batch a"):
         journal.claim([batch("b", ENTRIES[1:3])], "plan")
     journal.claim([batch("c", ENTRIES[3:4])], "plan")
@@ -62,7 +64,7 @@ FORBIDDEN = (
     "DELETE FROM batches",
     "DELETE FROM batch_entries",
     "DELETE FROM events",
-    "UPDATE events SET message = 'never'",
+    "UPDATE events SET facts = '{}'",
     "UPDATE batches SET body = body || body",
     "UPDATE batches SET state = 'SENDING'",
     "UPDATE batches SET state = 'PLANNED'",
@@ -78,7 +80,7 @@ FORBIDDEN = (
 # With the words that one of the two databases has.
 FORBIDDEN_IN_FILES = (
     "UPDATE OR REPLACE batch_entries SET entry_id = 'another'",
-    "INSERT OR REPLACE INTO events SELECT event_id, at, subject, 'a', before, after, 'x', done_by, '' FROM events",
+    "INSERT OR REPLACE INTO events SELECT * FROM events",
     "INSERT OR REPLACE INTO batches SELECT * FROM batches",
     "INSERT OR REPLACE INTO batch_entries SELECT batch_id, entry_id, 0 FROM batch_entries",
     "INSERT OR REPLACE INTO batch_entries SELECT 'c', entry_id, 1 FROM batch_entries WHERE batch_id = 'a'",
@@ -97,7 +99,7 @@ def test_what_happened_cannot_be_undone(journal, by_hand, backend):
     """Nothing is deleted, no event is rewritten, an accepted batch stays accepted."""
     journal.claim([batch("a", ENTRIES[:2])], "plan")
     journal.begin("a")
-    journal.settle("a", Answer("ACCEPTED", "job", job_id=ENTRIES[5]))
+    journal.settle("a", Answer("ACCEPTED", "accepted", {"message": "job"}, job_id=ENTRIES[5]))
     journal.claim([batch("c", ENTRIES[3:4])], "plan")
     for sql in (*FORBIDDEN, *(FORBIDDEN_IN_FILES if backend is None else FORBIDDEN_IN_POSTGRES)):
         refused(by_hand, sql)
@@ -107,9 +109,9 @@ def test_every_change_is_an_event(journal):
     """The course of a batch can be read from its events."""
     journal.claim([batch("a", ENTRIES[:2])], "plan")
     journal.begin("a")
-    journal.settle("a", Answer("UNKNOWN", "lost"))
+    journal.settle("a", Answer("UNKNOWN", "connection_lost", {"message": "lost"}))
     journal.resolve("a", "RELEASED", evidence="not in the ERP", by="Ada")
-    events = journal.rows("SELECT before, after, message, done_by FROM events WHERE subject_id = 'a' ORDER BY event_id")
+    events = [with_words(row) for piece in journal.history("events", None, "a") for row in piece]
     assert [(row["before"], row["after"]) for row in events] == [
         (None, "PLANNED"),
         ("PLANNED", "SENDING"),
@@ -123,7 +125,7 @@ def test_a_released_batch_gives_its_entries_back(journal):
     """What a person found not booked may be exported again."""
     journal.claim([batch("a", ENTRIES[:2])], "plan")
     journal.begin("a")
-    journal.settle("a", Answer("UNKNOWN", "lost"))
+    journal.settle("a", Answer("UNKNOWN", "connection_lost", {"message": "lost"}))
     journal.resolve("a", "RELEASED", evidence="not in the ERP", by="Ada")
     journal.claim([batch("b", ENTRIES[:2])], "plan")
     assert journal.state_of("b")["state"] == "PLANNED"
@@ -133,11 +135,11 @@ def test_doubt_is_settled_by_a_person_with_evidence(journal, by_hand):
     """Neither code nor SQL takes a batch out of UNKNOWN without a name and a reason."""
     journal.claim([batch("a", ENTRIES[:2])], "plan")
     journal.begin("a")
-    journal.settle("a", Answer("UNKNOWN", "lost"))
+    journal.settle("a", Answer("UNKNOWN", "connection_lost", {"message": "lost"}))
     for state in ("PLANNED", "SENDING", "REJECTED", "ACCEPTED", "RELEASED"):
         refused(by_hand, f"UPDATE batches SET state = '{state}', job_id = 'x'")
-    refused(by_hand, "UPDATE batches SET state = 'RELEASED', settled_by = ' ', message = 'seen'")
-    refused(by_hand, "UPDATE batches SET state = 'RELEASED', settled_by = 'Ada', message = ''")
+    refused(by_hand, "UPDATE batches SET state = 'RELEASED', settled_by = ' ', facts = '{\"evidence\": \"seen\"}'")
+    refused(by_hand, "UPDATE batches SET state = 'RELEASED', settled_by = 'Ada', facts = '{}'")
 
 
 def test_another_doubt_is_not_replaced(journal, by_hand, backend):
@@ -153,7 +155,7 @@ def test_what_the_constraints_say_is_in_the_error(journal):
     """A change that the database refuses is an error of bktools with the constraint's own words."""
     journal.claim([batch("a", ENTRIES[:2])], "plan")
     with pytest.raises(JournalError, match="a batch does not change between these states"):
-        journal.settle("a", Answer("ACCEPTED", "job", job_id=ENTRIES[5]))
+        journal.settle("a", Answer("ACCEPTED", "accepted", {"message": "job"}, job_id=ENTRIES[5]))
     assert journal.state_of("a")["state"] == "PLANNED"
 
 
@@ -168,13 +170,13 @@ def test_a_job_answers_for_one_batch(journal, by_hand):
     """The same job cannot stand for two batches: the second one is in doubt, and the database refuses anything else."""
     journal.claim([batch("a", ENTRIES[:2]), batch("b", ENTRIES[2:4])], "plan")
     journal.begin("a")
-    journal.settle("a", Answer("ACCEPTED", "job", job_id=ENTRIES[5]))
+    journal.settle("a", Answer("ACCEPTED", "accepted", {"message": "job"}, job_id=ENTRIES[5]))
     journal.begin("b")
     refused(by_hand, f"UPDATE batches SET state = 'ACCEPTED', job_id = '{ENTRIES[5]}' WHERE batch_id = 'b'")
-    journal.settle("b", Answer("ACCEPTED", "job", job_id=ENTRIES[5]))
+    journal.settle("b", Answer("ACCEPTED", "accepted", {"message": "job"}, job_id=ENTRIES[5]))
     found = journal.state_of("b")
     assert (found["state"], found["job_id"]) == ("UNKNOWN", None)
-    assert "belongs to another batch (a)" in found["message"]
+    assert (found["code"], loaded(found["facts"])["batch_id"]) == ("job_of_another_batch", "a")
 
 
 BY_HAND = {
@@ -190,7 +192,7 @@ def test_what_an_administrator_changed_is_not_sent_in_any_batch(journal, by_hand
     """An entry of a batch whose row does not say what its last event says is refused, in the same batch and in others."""
     journal.claim([batch("a", ENTRIES[:2])], "plan")
     journal.begin("a")
-    journal.settle("a", Answer("ACCEPTED", "job", job_id=ENTRIES[5]))
+    journal.settle("a", Answer("ACCEPTED", "accepted", {"message": "job"}, job_id=ENTRIES[5]))
     journal.claim([batch("d", ENTRIES[4:5])], "plan")
     without_triggers(by_hand, backend)
     for change in changes:
@@ -210,8 +212,8 @@ def test_only_what_is_whole_is_sent(journal, by_hand, backend):
     """A batch whose entries are not all in the journal is not sent."""
     by_hand.execute(
         "INSERT INTO batches (batch_id, company_id, state, entries, body, body_sha256, plan_id, planned_at, changed_at, "
-        f"changed_by) VALUES ('a', 'c', 'PLANNED', 2, CAST('{{}}' AS {'BLOB' if backend is None else 'BYTEA'}), '', 'p', "
-        "'t', 't', 'me')"
+        f"code, facts) VALUES ('a', 'c', 'PLANNED', 2, CAST('{{}}' AS {'BLOB' if backend is None else 'BYTEA'}), '', 'p', "
+        "'t', 't', 'planned', '{}')"
     )
     by_hand.execute(f"INSERT INTO batch_entries VALUES ('a', '{ENTRIES[0]}', 1)")
     refused(by_hand, "UPDATE batches SET state = 'SENDING'")
@@ -260,7 +262,7 @@ def test_what_is_in_doubt_is_named_with_the_way_to_settle_it(journal, service, c
     with journal.sending(COMPANY):
         journal.claim([batch("a", entries)], "plan")
         journal.begin("a")
-        journal.settle("a", Answer("UNKNOWN", "lost"))
+        journal.settle("a", Answer("UNKNOWN", "connection_lost", {"message": "lost"}))
     (row,) = journal.unknown(COMPANY)
     assert how_to_settle(journal, row) == (
         f"batch a of company {COMPANY}, sent {row['sent_at']}, may have been booked: look up its {count} entries in the "

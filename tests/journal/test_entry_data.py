@@ -14,9 +14,9 @@ from bktools.export.plan import BatchRequest
 from bktools.frames.schema import ENTRY_DATA, EXPORTED_ENTRIES
 from bktools.journal import entry_data
 from bktools.journal.backups import restore
-from bktools.journal.journal import Journal
 from bktools.journal.tables import table_of
 from bktools.journal.undelivered import Answer
+from bktools.journal.writing import open_for_writing
 from bktools.settings import load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -36,7 +36,7 @@ def settings(tmp_path, backend):
 
 @pytest.fixture
 def journal(settings):
-    with Journal(settings) as opened:
+    with open_for_writing(settings) as opened:
         yield opened
 
 
@@ -59,14 +59,14 @@ def kept(journal, name: str = "a") -> list[tuple]:
 
 
 def claims(journal) -> int:
-    return len(journal.rows("SELECT DISTINCT claim FROM facts"))
+    return len(journal.rows("SELECT DISTINCT claim FROM entry_data"))
 
 
 @BOTH
 def test_the_columns_are_those_of_the_frame(journal):
     """The table, the frame and the digest name the same facts in the same order."""
     journal.claim([batch("a", ["1.00"])], "plan")
-    columns = list(journal.rows("SELECT * FROM facts")[0])
+    columns = list(journal.rows("SELECT * FROM entry_data")[0])
     assert columns == ["batch_id", "claim", "entry_id", "split_line", *ENTRY_DATA, "period"]
     assert EXPORTED_ENTRIES.names[-len(entry_data.COLUMNS) :] == list(entry_data.COLUMNS)
 
@@ -94,24 +94,24 @@ def test_the_facts_of_the_newest_claim_count_and_the_earlier_ones_stay(journal):
     journal.begin("a")
     journal.claim([batch("a", ["3.00"])], "plan")
     assert kept(journal) == [("2.00", None, None)], "on its way: what is sent stays"
-    journal.settle("a", Answer("REJECTED", "no contra account"))
+    journal.settle("a", Answer("REJECTED", "refused", {"message": "no contra account"}))
     journal.claim([batch("a", ["4.00"])], "plan")
     assert kept(journal) == [("4.00", None, None)]
     journal.claim([BatchRequest("a", COMPANY, ENTRIES[:1], batch("a", ["4.00"]).body)], "plan")
     assert kept(journal) == [("4.00", None, None)], "nothing new is known"
-    amounts = [row["amount"] for row in journal.rows("SELECT amount FROM facts ORDER BY claim")]
+    amounts = [row["amount"] for row in journal.rows("SELECT amount FROM entry_data ORDER BY claim")]
     assert amounts == ["1.00", "2.00", "4.00"]
     assert journal.problems() == []
 
 
 FORBIDDEN = (
-    "DELETE FROM facts",
-    "UPDATE facts SET amount = '9.99'",
-    "UPDATE {or_replace} facts SET amount = '9.99'",
-    "INSERT {or_replace} INTO facts SELECT * FROM facts",
-    "INSERT INTO facts SELECT batch_id, claim, '{other}', 0, date, '9.99', currency, {rest} FROM facts LIMIT 1",
-    "INSERT INTO facts SELECT batch_id, claim - 1, entry_id, 0, date, '9.99', currency, {rest} FROM facts LIMIT 1",
-    "INSERT INTO facts SELECT batch_id, claim + 9, entry_id, 0, date, '9.99', currency, {rest} FROM facts LIMIT 1",
+    "DELETE FROM entry_data",
+    "UPDATE entry_data SET amount = '9.99'",
+    "UPDATE {or_replace} entry_data SET amount = '9.99'",
+    "INSERT {or_replace} INTO entry_data SELECT * FROM entry_data",
+    "INSERT INTO entry_data SELECT batch_id, claim, '{other}', 0, date, '9.99', currency, {rest} FROM entry_data LIMIT 1",
+    "INSERT INTO entry_data SELECT batch_id, claim - 1, entry_id, 0, date, '9.99', currency, {rest} FROM entry_data LIMIT 1",
+    "INSERT INTO entry_data SELECT batch_id, claim + 9, entry_id, 0, date, '9.99', currency, {rest} FROM entry_data LIMIT 1",
 )
 
 
@@ -131,7 +131,7 @@ def test_a_claim_belongs_to_a_planned_batch(journal):
     journal.claim([batch("a", ["1.00"])], "plan")
     journal.begin("a")
     with (
-        pytest.raises(JournalError, match="facts are written when their batch is claimed"),
+        pytest.raises(JournalError, match="the data of entries is written when their batch is claimed"),
         journal.transaction() as connection,
     ):
         journal._claim_data(connection, batch("a", ["2.00"]), None)
@@ -144,16 +144,16 @@ def test_facts_that_somebody_changed_are_told(journal, backend):
     journal.claim([batch("a", ["1.00", "2.00"])], "plan")
     with typed_by_hand(journal, backend) as by_hand:
         without_triggers(by_hand, backend)
-        by_hand.execute("UPDATE facts SET amount = '100.00' WHERE amount = '1.00'")
-    assert journal.problems() == ["batch a: the facts of its entries were changed after it was claimed"]
+        by_hand.execute("UPDATE entry_data SET amount = '100.00' WHERE amount = '1.00'")
+    assert journal.problems() == ["batch a: the data of its entries was changed after it was claimed"]
 
 
 def test_a_restored_backup_does_not_pass_old_facts_off_as_sent(settings, tmp_path):
     """Sent after the backup was made: its facts there may be of an earlier claim, so they are not shown, nor invented."""
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         journal.claim([batch("b", ["5.00"], first=1)], "plan")
         journal.begin("b")
-        journal.settle("b", Answer("ACCEPTED", "job", job_id=ENTRIES[5]))
+        journal.settle("b", Answer("ACCEPTED", "accepted", {"message": "job"}, job_id=ENTRIES[5]))
         journal.claim([batch("a", ["1.00"])], "plan")
         journal.backup(tmp_path / "kept.sqlite")
         with journal.sending(COMPANY):
@@ -161,10 +161,10 @@ def test_a_restored_backup_does_not_pass_old_facts_off_as_sent(settings, tmp_pat
         for name in "ac":
             with journal.sending(COMPANY):
                 journal.begin(name)
-                journal.settle(name, Answer("UNKNOWN", "lost"))
+                journal.settle(name, Answer("UNKNOWN", "connection_lost", {"message": "lost"}))
             journal.resolve(name, "ACCEPTED", evidence="booked as 4711", by="Ada")
     assert restore(settings, tmp_path / "kept.sqlite", by="Ada").in_doubt == ("a", "c")
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         assert [kept(journal, name) for name in "abc"] == [
             [(None, None, None)],
             [("5.00", None, None)],

@@ -9,7 +9,8 @@ from backends import BOTH
 import bktools
 from bktools.errors import ArgumentError, InputError
 from bktools.journal.accounts import record_accounts
-from bktools.journal.journal import Journal
+from bktools.journal.events import events_by_code
+from bktools.journal.writing import open_for_writing
 
 BANK = "123e4567-e89b-42d3-a456-426614174000"
 FEES = "223e4567-e89b-42d3-a456-426614174000"
@@ -36,15 +37,15 @@ def test_known_accounts_say_where_they_come_from(known, service):
     }
 
 
-def test_each_account_is_an_event_with_its_own_state_before(known, service):
-    """What an account was before is told of that account, also where its company has others."""
+def test_each_account_is_an_event(known, service):
+    """Each account that a list has is an event with its external ID."""
     bktools.import_accounts(pd.DataFrame({"id": [FEES, BANK], "external_id": ["0500", "0400"]}), service=service)
-    with Journal(service.settings) as journal:
-        events = journal.rows("SELECT before, after FROM events WHERE subject = 'account' ORDER BY event_id")
-    assert [(event["before"], event["after"]) for event in events] == [
-        (None, "IMPORTED"),
-        (None, "IMPORTED"),
-        ("IMPORTED", "IMPORTED"),
+    with open_for_writing(service.settings) as journal:
+        events = events_by_code(journal, "account")
+    assert [(event.state, event.facts["external_id"]) for event in events] == [
+        ("IMPORTED", "0400"),
+        ("IMPORTED", "0500"),
+        ("IMPORTED", "0400"),
     ]
 
 
@@ -111,17 +112,17 @@ def test_a_complete_list_retires_what_it_lacks(known, service):
     fees = pd.DataFrame({"id": [FEES], "external_id": ["0500"]})
     elsewhere = fees.assign(company_id=other, external_id="0600")
     assert bktools.import_accounts(elsewhere, service=service).attrs["bktools"]["retired"] == []
-    with Journal(service.settings) as journal:
+    with open_for_writing(service.settings) as journal:
         company = known["company_id"][0]
         record_accounts(journal, [{"company_id": company, "external_id": "0700", "state": "UNKNOWN"}])
     assert set(bktools.import_accounts(fees, service=service)["external_id"]) == {"0400", "0500", "0600", "0700"}
     left = bktools.import_accounts(fees, complete=True, service=service)
     assert left.attrs["bktools"]["retired"] == ["0400"]
     assert set(left["external_id"]) == {"0500", "0600", "0700"}
-    with Journal(service.settings) as journal:
-        events = journal.rows("SELECT subject_id, before, message FROM events WHERE after = 'RETIRED'")
-    assert [(event["subject_id"], event["before"], event["message"]) for event in events] == [
-        (f'["{company}", "0400"]', "IMPORTED", "not in the frame, which has all accounts")
+    with open_for_writing(service.settings) as journal:
+        events = [event for event in events_by_code(journal, "account") if event.state == "RETIRED"]
+    assert [(event.company_id, event.facts) for event in events] == [
+        (company, {"external_id": "0400", "list": "the frame"})
     ]
     with pytest.raises(InputError, match="has no account, so it cannot be complete: nothing was changed"):
         bktools.import_accounts(fees[:0], complete=True, service=service)

@@ -20,15 +20,18 @@ import warm
 from bktools.errors import JournalError, StorageError
 from bktools.journal import sqlite as sqlite_module
 from bktools.journal.backups import restore
-from bktools.journal.journal import Journal, identity_of
-from bktools.journal.related_journals import folder_of
+from bktools.journal.folders import folder_of
+from bktools.journal.journal import identity_of
 from bktools.journal.sqlite import File, connect
+from bktools.journal.writing import open_for_writing
 from bktools.settings import load_settings
+
+ORIGIN = {"environment": "test", "address": "https://books.example.com"}
 
 
 def test_files_are_private(service):
     """Nobody else can read the journal or the files SQLite keeps beside it."""
-    with Journal(service.settings) as journal:
+    with open_for_writing(service.settings) as journal:
         for path in journal.folder.glob("journal.sqlite*"):
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
@@ -47,13 +50,13 @@ def test_a_new_folder_is_on_disk_before_anything_is_sent(tmp_path, monkeypatch):
 def test_a_backup_is_whole_and_replaces_nothing(service, tmp_path):
     """A backup opens as a journal of its own; a file that is there stays."""
     target = tmp_path / "backup.sqlite"
-    with Journal(service.settings) as journal:
+    with open_for_writing(service.settings) as journal:
         journal.backup(target)
         with pytest.raises(StorageError, match="exists already"):
             journal.backup(target)
     with closing(sqlite3.connect(target)) as copy:
         assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        assert copy.execute("SELECT address FROM addresses").fetchone() == ("sandbox",)
+        assert copy.execute("SELECT json_extract(facts, '$.address') FROM events").fetchone() == ("sandbox",)
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
 
 
@@ -63,7 +66,7 @@ def test_a_backup_that_does_not_fit_leaves_nothing_behind(service, tmp_path):
     folder.mkdir()
     usual = resource.getrlimit(resource.RLIMIT_FSIZE)
     previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    with Journal(service.settings) as journal:
+    with open_for_writing(service.settings) as journal:
         try:
             resource.setrlimit(resource.RLIMIT_FSIZE, (5000, usual[1]))
             with pytest.raises(StorageError, match=r"the backup .*backup\.sqlite cannot be written"):
@@ -87,7 +90,10 @@ def test_a_drive_that_goes_away_during_a_backup_is_one_clear_error(service, tmp_
         shutil.rmtree(folder)
 
     monkeypatch.setattr(sqlite_module, "_copy", pulled_out)
-    with Journal(service.settings) as journal, pytest.raises(StorageError, match=r"backup\.sqlite cannot be written"):
+    with (
+        open_for_writing(service.settings) as journal,
+        pytest.raises(StorageError, match=r"backup\.sqlite cannot be written"),
+    ):
         journal.backup(folder / "backup.sqlite")
 
 
@@ -96,16 +102,16 @@ def test_an_empty_file_becomes_a_journal_with_checksums(tmp_path):
     path = tmp_path / "journal" / "journal.sqlite"
     path.parent.mkdir()
     path.touch()
-    with File(path) as file:
+    with File(path, ORIGIN) as file:
         assert [*file.rows("PRAGMA checksum_verification")[0].values()] == ["1"]
 
 
 def of_another_format(path, release: str | None) -> None:
     """Make a journal one that another version wrote; without a release, one from before they were written."""
     with closing(connect(path)) as connection:
-        connection.execute("UPDATE about SET value = 'another' WHERE name = 'format'")
+        connection.execute("UPDATE about SET value = '9' WHERE name = 'schema_version'")
         connection.execute("UPDATE about SET value = ? WHERE name = 'release'", (release,)) if release else (
-            connection.execute("DELETE FROM about WHERE name IN ('format', 'release')")
+            connection.execute("DELETE FROM about WHERE name IN ('schema_version', 'release')")
         )
 
 
@@ -113,12 +119,15 @@ def of_another_format(path, release: str | None) -> None:
 def test_a_journal_of_another_format_is_left_as_it_is(tmp_path, release):
     """One line names the version that reads it, for the journal and for its backup, and no byte of it is written."""
     settings = load_settings("https://books.example.com", env={}, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m")
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         path = journal.path
     of_another_format(path, release)
     backup = Path(shutil.copy(path, tmp_path / "backup.sqlite"))
     before = {file: file.read_bytes() for file in (path, backup)}
-    for file, use in ((path, lambda: Journal(settings)), (backup, lambda: restore(settings, backup, by="Ada"))):
+    for file, use in (
+        (path, lambda: open_for_writing(settings)),
+        (backup, lambda: restore(settings, backup, by="Ada")),
+    ):
         with pytest.raises(JournalError) as refused:
             use()
         said = str(refused.value)
@@ -126,23 +135,28 @@ def test_a_journal_of_another_format_is_left_as_it_is(tmp_path, release):
         assert f"keep it, and install {release or 'bktools at commit cdb2426'} to use it" in said
         assert not re.search("delete|remove|reset", said)
     assert {file: file.read_bytes() for file in before} == before
-    assert {found.name for found in path.parent.iterdir()} <= {path.name, f"{path.name}-wal", f"{path.name}-shm"}
+    assert {found.name for found in path.parent.iterdir()} <= {
+        path.name,
+        f"{path.name}-wal",
+        f"{path.name}-shm",
+        "sent-log",
+    }
 
 
 def test_the_log_of_a_journal_of_another_format_stays(service, tmp_path):
     """What a killed process left in the log is still there for the version that reads it."""
-    with Journal(service.settings) as journal:
+    with open_for_writing(service.settings) as journal:
         path = journal.path
     with closing(connect(path)) as connection:
-        connection.execute("UPDATE about SET value = 'another' WHERE name = 'format'")
+        connection.execute("UPDATE about SET value = '9' WHERE name = 'schema_version'")
         killed = tmp_path / "sandbox"
         killed.mkdir()
         for suffix in ("", "-wal"):
             shutil.copy(f"{path}{suffix}", killed / f"{path.name}{suffix}")
     before = {file.name: file.read_bytes() for file in killed.iterdir()}
     assert before[f"{path.name}-wal"]
-    with pytest.raises(JournalError, match="bktools sandbox reset"):
-        File(killed / path.name)
+    with pytest.raises(JournalError, match="has version 9, this release knows versions up to 1"):
+        File(killed / path.name, ORIGIN)
     assert {name: (killed / name).read_bytes() for name in before} == before
 
 
@@ -154,27 +168,30 @@ def test_a_database_of_something_else_is_left_as_it_is(tmp_path):
         connection.execute("CREATE TABLE music (title TEXT)")
     before = path.read_bytes()
     with pytest.raises(StorageError, match=r"journal\.sqlite cannot be opened"):
-        File(path)
+        File(path, ORIGIN)
     assert path.read_bytes() == before
 
 
-def test_another_environments_journal_is_refused(service):
-    """A journal that was copied from elsewhere does not vouch for this environment."""
-    with Journal(service.settings) as journal:
+def test_another_environments_journal_is_refused(tmp_path):
+    """A journal that was copied from elsewhere does not vouch for this environment; it is shown, and not written."""
+    folders = {"data_dir": tmp_path / "data", "sent_log_dir": tmp_path / "sent_log"}
+    one, other = (
+        load_settings(name, env={}, base_url=f"https://{name}.example", **folders) for name in ("one", "other")
+    )
+    with open_for_writing(one) as journal:
         path = journal.path
-    with closing(connect(path)) as connection:
-        connection.execute("UPDATE addresses SET address = 'https://elsewhere.example'")
-    with (
-        pytest.raises(JournalError, match=r"belongs to https://elsewhere\.example, not to sandbox"),
-        Journal(service.settings),
+    other.state_dir.mkdir(parents=True)
+    shutil.copy(path, other.state_dir)
+    with pytest.raises(
+        JournalError, match=r"belongs to the environment 'one', not to 'other'.*journal rename one other"
     ):
-        pass
+        open_for_writing(other)
 
 
 def addresses_of_a_new_journal(folder):
-    """Open the journal of a folder; yield the number of addresses that it names."""
-    with Journal(load_settings("sandbox", data_dir=folder)) as journal:
-        yield len(journal.addresses())
+    """Open the journal of a folder; yield the number of times that it was created."""
+    with open_for_writing(load_settings("sandbox", data_dir=folder)) as journal:
+        yield len(journal.rows("SELECT 1 FROM events WHERE code = 'created'"))
 
 
 def test_many_processes_open_a_new_journal_at_once(tmp_path):
@@ -186,10 +203,10 @@ def test_many_processes_open_a_new_journal_at_once(tmp_path):
 
 def test_threads_write_in_turn(service, monkeypatch):
     """Many threads that write at once wait for each other, not for SQLite, which gives some of them no chance."""
-    Journal(service.settings).close()
+    open_for_writing(service.settings).close()
 
     def write(number: int) -> int:
-        with Journal(service.settings) as journal:
+        with open_for_writing(service.settings) as journal:
             # SQLite gives up at once.
             journal._database.connection.set_busy_timeout(0)
             for _ in range(20):
@@ -215,8 +232,8 @@ def is_locked(path):
 
 def test_opening_again_keeps_the_locks_of_this_process(service, tmp_path):
     """A second journal of the same process, opened and closed, takes no lock away from the first."""
-    with Journal(service.settings) as first, first.transaction():
-        with Journal(service.settings) as second:
+    with open_for_writing(service.settings) as first, first.transaction():
+        with open_for_writing(service.settings) as second:
             assert second.path == first.path
         assert warm.result(is_locked, first.path) == "database is locked"
 
@@ -224,7 +241,7 @@ def test_opening_again_keeps_the_locks_of_this_process(service, tmp_path):
 def test_a_write_that_fails_is_one_clear_error(service, monkeypatch):
     """A journal that another process keeps locked is an error of bktools, and nothing is half written."""
     monkeypatch.setattr(sqlite_module, "PATIENCE", 0.05)
-    with Journal(service.settings) as journal, closing(connect(journal.path)) as other:
+    with open_for_writing(service.settings) as journal, closing(connect(journal.path)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StorageError, match="cannot be written: database is locked"), journal.transaction():
             pass
@@ -232,7 +249,10 @@ def test_a_write_that_fails_is_one_clear_error(service, monkeypatch):
 
 def test_a_read_that_fails_is_one_clear_error(service):
     """What SQLite says while it reads is an error of bktools that names the file."""
-    with Journal(service.settings) as journal, pytest.raises(StorageError, match=r"journal\.sqlite cannot be read"):
+    with (
+        open_for_writing(service.settings) as journal,
+        pytest.raises(StorageError, match=r"journal\.sqlite cannot be read"),
+    ):
         journal.rows("SELECT nothing")
 
 
@@ -241,14 +261,14 @@ def test_the_identity_is_shown_without_making_a_journal(service):
     path = folder_of(service.settings) / "journal.sqlite"
     assert identity_of(service.settings) == f"none yet; it will be {path}"
     assert not path.exists()
-    with Journal(service.settings) as journal:
+    with open_for_writing(service.settings) as journal:
         assert identity_of(service.settings) == f"{journal.id}  ({path})"
 
 
 def test_what_is_no_journal_is_said(service):
     """A damaged file is an error that names it."""
-    with Journal(service.settings) as journal:
+    with open_for_writing(service.settings) as journal:
         path = journal.path
     path.write_bytes(b"no database at all, but long enough to be read as one" * 20)
-    with pytest.raises(StorageError, match=r"journal\.sqlite"), Journal(service.settings):
+    with pytest.raises(StorageError, match=r"journal\.sqlite"), open_for_writing(service.settings):
         pass

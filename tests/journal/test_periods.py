@@ -16,9 +16,10 @@ from bktools.errors import ArgumentError, JournalError
 from bktools.export.plan import BatchRequest
 from bktools.frames.schema import to_arrow
 from bktools.journal.backups import restore
-from bktools.journal.journal import Journal
+from bktools.journal.events import events_by_code
 from bktools.journal.periods import approve, record_close
 from bktools.journal.undelivered import Answer
+from bktools.journal.writing import WritableJournal, open_for_writing
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
 ENTRIES = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(8)]
@@ -26,7 +27,7 @@ ENTRIES = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(8)
 
 @pytest.fixture
 def journal(service):
-    with Journal(service.settings) as opened:
+    with open_for_writing(service.settings) as opened:
         yield opened
 
 
@@ -77,7 +78,10 @@ def test_a_closed_period_receives_nothing(journal, service, backend):
     journal.claim([batch("b", ["1.00"], first=2)], "plan", "2026-09")
     journal.claim([batch("waiting", ["1.00"])], "plan", "2026-11")
     with typed_by_hand(journal, backend) as by_hand:
-        closed = f"INSERT INTO events (at, subject, subject_id, after, done_by) VALUES ('t', 'period', '{COMPANY} 2026-11', 'CLOSED', 'Eve')"
+        closed = (
+            "INSERT INTO events (at, code, state, company_id, period, person, facts) "
+            f"VALUES ('t', 'period_closed', 'CLOSED', '{COMPANY}', '2026-11', 'Eve', '{{}}')"
+        )
         by_hand.execute(closed)
         with pytest.raises(REFUSED, match="the period of an entry is closed"):
             by_hand.execute("UPDATE batches SET state = 'SENDING' WHERE batch_id = 'waiting'")
@@ -183,12 +187,10 @@ def test_a_period_is_closed_once_and_reopened_with_a_reason(journal, service):
     with pytest.raises(ArgumentError, match="month must be a month such as 2026-10"):
         bktools.close_period("October", by="Ada", **change)
     bktools.reopen_period("2026-10", by="Grace", reason="late invoice", **change)
-    events = journal.rows(
-        "SELECT before, after, message, done_by FROM events WHERE subject = 'period' ORDER BY event_id"
-    )
-    assert [tuple(event.values()) for event in events] == [
-        ("OPEN", "CLOSED", None, "Ada"),
-        ("CLOSED", "OPEN", "late invoice", "Grace"),
+    events = events_by_code(journal, "period_closed", "period_opened", company_id=COMPANY, period="2026-10")
+    assert [(event.state, event.facts, event.person) for event in events] == [
+        ("CLOSED", {}, "Ada"),
+        ("OPEN", {"reason": "late invoice"}, "Grace"),
     ]
 
 
@@ -214,17 +216,17 @@ def test_a_period_with_an_unfinished_batch_stays_open(journal, service, state):
 @pytest.mark.parametrize("meanwhile", ["PLANNED", "UNKNOWN"])
 def test_a_batch_that_another_process_took_up_meanwhile_keeps_its_period_open(journal, service, monkeypatch, meanwhile):
     """The period is looked at under the lock of the company, in which no batch of it changes."""
-    original = Journal.sending
+    original = WritableJournal.sending
 
     def later(closing, company_id):
-        monkeypatch.setattr(Journal, "sending", original)
+        monkeypatch.setattr(WritableJournal, "sending", original)
         if meanwhile == "PLANNED":
             journal.claim([batch("a", ["1.00"])], "plan", "2026-10")
         else:
             send(journal, batch("a", ["1.00"]), "2026-10", meanwhile)
         return original(closing, company_id)
 
-    monkeypatch.setattr(Journal, "sending", later)
+    monkeypatch.setattr(WritableJournal, "sending", later)
     with pytest.raises(JournalError, match=f"stays open: batch a of it is {meanwhile}"):
         bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
     assert bktools.record_of("2026-10", COMPANY, service=service).state == "OPEN"
@@ -293,6 +295,7 @@ def test_two_closes_of_a_month_hold_back_each_entry_once(journal, service):
     assert len(record.closes) == 2
 
 
+_EVENT = "INSERT INTO events (at, code, state, company_id, period, person, facts) VALUES ('t', {})"
 FORBIDDEN = (
     "DELETE FROM held_back",
     "UPDATE held_back SET amount = '9.99'",
@@ -300,10 +303,13 @@ FORBIDDEN = (
     "INSERT {or_replace} INTO held_back SELECT * FROM held_back",
     "INSERT INTO held_back (close, place, reason) SELECT close, 7, 'x' FROM held_back",
     "INSERT INTO held_back (close, place, reason) SELECT max(event_id) + 1, 0, 'x' FROM events",
-    "INSERT INTO events (at, subject, subject_id, after, done_by) VALUES ('t', 'close', 'x', 'APPLIED', 'Eve')",
-    "INSERT INTO events (at, subject, subject_id, after, done_by) VALUES ('t', 'period', 'x', 'OPEN', 'Eve')",
-    "INSERT INTO events (at, subject, subject_id, after, done_by) VALUES ('t', 'period', 'x', 'CLOSED', ' ')",
-    "INSERT INTO events (at, subject, subject_id, after, done_by) VALUES ('t', 'period', 'x', 'SHUT', 'Eve')",
+    _EVENT.format("'close_applied', NULL, 'c', '2026-10', NULL, '{{}}'"),
+    _EVENT.format("'period_opened', 'OPEN', 'c', '2026-10', 'Eve', '{{}}'"),
+    _EVENT.format("'period_closed', 'CLOSED', 'c', '2026-10', ' ', '{{}}'"),
+    _EVENT.format("'period_closed', 'SHUT', 'c', '2026-10', 'Eve', '{{}}'"),
+    _EVENT.format("'period_closed', 'CLOSED', 'c', 'October', 'Eve', '{{}}'"),
+    _EVENT.format("'not_booked', NULL, 'c', NULL, 'Eve', '{{}}'"),
+    _EVENT.format("'verified', NULL, 'c', '2026-10', NULL, '{{}}'"),
 )
 
 
@@ -324,22 +330,20 @@ def test_held_back_entries_that_somebody_changed_are_told(journal, backend):
     with typed_by_hand(journal, backend) as by_hand:
         without_triggers(by_hand, backend)
         by_hand.execute("UPDATE held_back SET amount = '100.00'")
-    assert journal.problems() == [
-        f"close {COMPANY} 2026-10: the entries that it held back were changed after it was written"
-    ]
+    assert journal.problems() == ["close of 2026-10: the entries that it held back were changed after it was written"]
 
 
 @BOTH
-@pytest.mark.parametrize("said", ["by hand", '{"plan_id": "p"}', "[]"])
+@pytest.mark.parametrize("said", ["7", '{"plan_id": "p"}', "[]"])
 def test_a_close_whose_event_somebody_changed_is_told(journal, backend, said):
     """Whatever its message holds by now, the check goes on to its end."""
     close(journal, "2026-10", held((ENTRIES[0], "no_account", "1.00", "EUR")))
     with typed_by_hand(journal, backend) as by_hand:
         without_triggers(by_hand, backend)
-        by_hand.execute(f"UPDATE events SET message = '{said}' WHERE subject = 'close'")
+        by_hand.execute(f"UPDATE events SET facts = '{said}' WHERE code = 'close_applied'")
     first, last = journal.problems()
     assert first.startswith("event ")
-    assert last == f"close {COMPANY} 2026-10: the entries that it held back were changed after it was written"
+    assert last == "close of 2026-10: the entries that it held back were changed after it was written"
 
 
 @pytest.mark.parametrize("forgotten", ["close", "period"])

@@ -20,14 +20,18 @@ from typer.testing import CliRunner
 from bktools.cli.app import app
 from bktools.errors import ConfigurationError, JournalBusyError, JournalError, StorageError
 from bktools.export.plan import BatchRequest
-from bktools.journal import journal as journal_module
 from bktools.journal import postgres as postgres_module
+from bktools.journal import writing as writing_module
 from bktools.journal.backups import restore
+from bktools.journal.environments import rename
+from bktools.journal.events import events_by_code
 from bktools.journal.journal import Journal, identity_of
 from bktools.journal.move import move
 from bktools.journal.postgres import location_of
+from bktools.journal.sent_log import imports
 from bktools.journal.undelivered import Answer
 from bktools.journal.unknown_outcomes import how_to_settle
+from bktools.journal.writing import open_for_writing
 from bktools.settings import Secret, load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -44,7 +48,12 @@ def send(journal: Journal, name: str, number: int, state: str = "ACCEPTED") -> N
     with journal.sending(COMPANY):
         journal.claim([batch(name, number)], "plan")
         journal.begin(name)
-        journal.settle(name, Answer(state, "said", job_id=f"job-{number}" if state == "ACCEPTED" else None))
+        journal.settle(
+            name,
+            Answer(
+                state, "connection_lost", {"message": "said"}, job_id=f"job-{number}" if state == "ACCEPTED" else None
+            ),
+        )
 
 
 @pytest.fixture
@@ -71,42 +80,37 @@ def role(postgres, database):
 
 def test_what_was_sent_elsewhere_is_known_on_a_new_machine(machine):
     """Another machine, with other folders, sees the history, cannot send an entry again, and sends the next one."""
-    with Journal(machine()) as journal:
+    with open_for_writing(machine()) as journal:
         send(journal, "a", 1)
-    with Journal(machine("second")) as journal:
+    with open_for_writing(machine("second")) as journal:
         journal.require_current()
         assert [row["state"] for piece in journal.history("batches") for row in piece] == ["ACCEPTED"]
         assert "are in batch a" in journal.obstacle(batch("b", 1))
         send(journal, "c", 2)
-    with Journal(machine()) as journal:
+    with open_for_writing(machine()) as journal:
         journal.require_current()
         assert journal.problems() == []
 
 
-def test_a_new_database_belongs_to_the_service_that_was_first(machine, monkeypatch):
-    """Two services that open it at once do not share it: the second one is refused, and has left nothing in it."""
-    first, original = machine(), Journal.addresses
-
-    def later(journal):
-        known = original(journal)
-        monkeypatch.setattr(Journal, "addresses", original)
-        Journal(first).close()
-        return known
-
-    monkeypatch.setattr(Journal, "addresses", later)
+def test_a_database_belongs_to_the_environment_that_was_first(machine, tmp_path):
+    """Another environment that names the database is refused, and has left nothing in it."""
+    open_for_writing(machine()).close()
+    with open_for_writing(machine()) as journal:
+        before = journal.last_event()
     other = load_settings(
-        "https://staging.example.com", env={}, data_dir=first.data_dir, journal=first.journal.reveal()
-    )
-    with pytest.raises(JournalError, match=r"belongs to https://books\.example\.com, not to https://staging"):
-        Journal(other)
-    with Journal(first) as journal:
-        assert journal.addresses() == ["https://books.example.com"]
+        "https://staging.example.com", env={}, data_dir=tmp_path / "other", sent_log_dir=tmp_path / "other",
+        journal=machine().journal.reveal(),
+    )  # fmt: skip
+    with pytest.raises(JournalError, match=r"belongs to the environment 'https://books\.example\.com'"):
+        open_for_writing(other)
+    with open_for_writing(machine()) as journal:
+        assert journal.last_event() == before
 
 
 def test_one_machine_sends_for_a_company(machine):
     """The lock holds for all machines and names its holder; a connection that ends frees it, and what it sent is in doubt."""
-    with Journal(machine("second")) as second:
-        with Journal(machine()) as first, first.sending(COMPANY):
+    with open_for_writing(machine("second")) as second:
+        with open_for_writing(machine()) as first, first.sending(COMPANY):
             first.claim([batch("a")], "plan")
             first.begin("a")
             said = f"process {os.getpid()} \\(database user {OWNER}\\) is sending"
@@ -120,13 +124,13 @@ def test_one_machine_sends_for_a_company(machine):
 
 def test_a_lock_that_was_lost_with_its_connection_sends_nothing(machine, postgres, database):
     """After a cut another machine may send, so this one does not, even when it is connected again."""
-    with Journal(machine()) as first, first.sending(COMPANY):
+    with open_for_writing(machine()) as first, first.sending(COMPANY):
         first.claim([batch("a", 1), batch("b", 2)], "plan")
         first.begin("a")
         postgres.cut(database)
-        first.settle("a", Answer("ACCEPTED", "said", job_id="job"))
+        first.settle("a", Answer("ACCEPTED", "accepted", {"message": "said"}, job_id="job"))
         assert first.state_of("a")["job_id"] == "job", "written on a new connection"
-        with Journal(machine("second")) as second, second.sending(COMPANY):
+        with open_for_writing(machine("second")) as second, second.sending(COMPANY):
             with pytest.raises(JournalError, match="with it the lock of the company was lost: nothing was sent"):
                 first.begin("b")
             second.begin("b")
@@ -134,7 +138,7 @@ def test_a_lock_that_was_lost_with_its_connection_sends_nothing(machine, postgre
 
 def test_a_connection_that_is_cut_before_the_request_sends_nothing(machine, postgres, database, monkeypatch):
     """The intent is taken back on a new connection, because no request has left."""
-    with Journal(machine()) as journal, journal.sending(COMPANY):
+    with open_for_writing(machine()) as journal, journal.sending(COMPANY):
         journal.claim([batch("a")], "plan")
         mark = journal._log_state
 
@@ -152,19 +156,19 @@ def test_a_connection_that_is_cut_before_the_request_sends_nothing(machine, post
 @pytest.mark.parametrize("is_faster", [False, True], ids=["nobody else", "another machine first"])
 def test_an_outcome_is_kept_until_it_can_be_written(machine, postgres, database, monkeypatch, is_faster):
     """While the database is away the answer is in a file; it is written later, or told where another machine wrote UNKNOWN."""
-    monkeypatch.setattr(journal_module, "PAUSES", (0.0,))
-    with Journal(machine()) as journal, journal.sending(COMPANY):
+    monkeypatch.setattr(writing_module, "PAUSES", (0.0,))
+    with open_for_writing(machine()) as journal, journal.sending(COMPANY):
         journal.claim([batch("a")], "plan")
         journal.begin("a")
         postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
         postgres.cut(database)
         with pytest.raises(StorageError):
-            journal.settle("a", Answer("ACCEPTED", "said", job_id="job"))
+            journal.settle("a", Answer("ACCEPTED", "accepted", {"message": "said"}, job_id="job"))
         postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
     if is_faster:
-        with Journal(machine("second")) as second:
+        with open_for_writing(machine("second")) as second:
             second.recover()
-    with Journal(machine()) as journal:
+    with open_for_writing(machine()) as journal:
         journal.recover()
         found = journal.state_of("a")
         assert (found["state"], found["job_id"]) == (("UNKNOWN", None) if is_faster else ("ACCEPTED", "job"))
@@ -186,7 +190,7 @@ def test_a_commit_that_may_be_lost_is_refused(machine, postgres, database, state
     with pytest.raises(
         StorageError, match="synchronous_commit is off, so a commit may be lost: set it to on"
     ) as refused:
-        Journal(machine())
+        open_for_writing(machine())
     assert "\n" not in str(refused.value)
 
 
@@ -243,7 +247,7 @@ def test_a_pooler_is_refused(machine, postgres, database, tmp_path):
 def test_a_password_is_never_shown(machine, postgres, database, capsys):
     """Neither settings, places, messages nor tracebacks have it, whether the database answers or not."""
     shown = [repr(machine()), machine()._repr_html_(), identity_of(machine())]
-    with Journal(machine()) as journal:
+    with open_for_writing(machine()) as journal:
         shown += [journal.location, str(journal.sent_log._about), repr(journal._database.__dict__["_address"])]
     wrong = f"{PASSWORD}-wrong"
     for address in (
@@ -253,7 +257,7 @@ def test_a_password_is_never_shown(machine, postgres, database, capsys):
         f"mysql://{OWNER}:{PASSWORD}@127.0.0.1/{database}",
     ):
         with pytest.raises((StorageError, ConfigurationError)) as refused:
-            Journal(machine(address=address))
+            open_for_writing(machine(address=address))
         shown += traceback.format_exception(refused.value, chain=True)
         assert "\n" not in str(refused.value)
     lines = [
@@ -265,17 +269,17 @@ def test_a_password_is_never_shown(machine, postgres, database, capsys):
 
 def test_the_least_rights_are_enough_and_no_more(machine, postgres, database, role):
     """With the printed rights a user sends; he changes neither events nor rules. Without them, the message names the command."""
-    with Journal(machine()) as journal:
+    with open_for_writing(machine()) as journal:
         send(journal, "a", 1)
     own = postgres.address(database, role)
     with pytest.raises(JournalError, match="bktools journal rights ROLE"):
-        Journal(machine("second", own))
+        open_for_writing(machine("second", own))
     postgres.sql(postgres_module.rights(Secret(own), role), database)
-    with Journal(machine("second", own)) as journal:
+    with open_for_writing(machine("second", own)) as journal:
         journal.require_current()
         send(journal, "b", 2)
         events = journal.rows("SELECT database_user FROM events ORDER BY event_id")
-        assert [row["database_user"] for row in events] == [OWNER] * 3 + [role] * 3
+        assert [row["database_user"] for row in events] == [OWNER] * 4 + [role] * 3
         assert journal.problems() == []
     for sql in (
         "DELETE FROM events",
@@ -304,22 +308,24 @@ def test_a_name_of_a_role_is_a_name(machine):
 @pytest.mark.parametrize("release", [None, "bktools 9.0 (0123456789)"])
 def test_a_journal_of_another_format_is_left_as_it_is(machine, postgres, database, release):
     """One line names the version to install, whether it is older or newer, and nothing is written."""
-    Journal(machine()).close()
+    open_for_writing(machine()).close()
     about = "SELECT * FROM bktools.about ORDER BY name"
-    postgres.sql("UPDATE bktools.about SET value = 'another' WHERE name = 'format'", database)
+    postgres.sql("UPDATE bktools.about SET value = '9' WHERE name = 'schema_version'", database)
     postgres.sql("DELETE FROM bktools.about WHERE name = 'release'", database)
+    if release is None:
+        postgres.sql("DELETE FROM bktools.about WHERE name = 'schema_version'", database)
     if release:
         postgres.sql(f"INSERT INTO bktools.about VALUES ('release', '{release}')", database)
     before = postgres.sql(about, database)
     with pytest.raises(JournalError, match=re.escape(f"install {release or 'bktools at commit cdb2426'} to use it")):
-        Journal(machine())
+        open_for_writing(machine())
     assert postgres.sql(about, database) == before
 
 
 @pytest.fixture
 def moved(machine):
     """A file with a history, and what it holds."""
-    with Journal(replace(machine(), journal=None)) as journal:
+    with open_for_writing(replace(machine(), journal=None)) as journal:
         send(journal, "a", 1)
         send(journal, "b", 2, "UNKNOWN")
         return journal.id, journal.path
@@ -330,49 +336,45 @@ def test_a_file_moves_to_a_database_once(machine, moved, tmp_path):
     journal_id, path = moved
     shutil.copy(path, tmp_path / "kept.sqlite")
     last = move(machine(), by="Ada")
-    with Journal(machine()) as journal:
-        assert (journal.id, journal.about("moved_to"), journal.problems()) == (journal_id, None, [])
+    with open_for_writing(machine()) as journal:
+        assert (journal_id in imports(journal), journal.about("moved_to"), journal.problems()) == (True, None, [])
         journal.require_current()
         assert [row["state"] for piece in journal.history("batches") for row in piece] == ["ACCEPTED", "UNKNOWN"]
-        assert journal.rows("SELECT done_by FROM events WHERE after = 'moved'")[0]["done_by"] == "Ada"
+        assert [event.person for event in events_by_code(journal, "imported")] == ["Ada"]
         assert journal.last_event() == last
         journal.resolve("b", "RELEASED", evidence="not in the ERP", by="Ada")
         send(journal, "c", 3)
     closed = replace(machine(), journal=None)
     said = f"was moved to {location_of(machine().journal)}"
     with pytest.raises(JournalError, match=f"{said}: nothing was read or sent; set BKTOOLS_JOURNAL"):
-        Journal(closed)
+        open_for_writing(closed)
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     shutil.copy(tmp_path / "kept.sqlite", path)
-    with Journal(closed) as journal, pytest.raises(JournalError, match=said):
-        journal.require_current()
-    with pytest.raises(JournalError, match=said):
-        restore(closed, tmp_path / "kept.sqlite", by="Ada")
-    with pytest.raises(JournalError, match=said):
+    for use in (lambda: open_for_writing(closed), lambda: restore(closed, tmp_path / "kept.sqlite", by="Ada")):
+        with pytest.raises(JournalError, match="set BKTOOLS_JOURNAL to that database"):
+            use()
+    with pytest.raises(JournalError, match="is an old copy"):
         move(machine(), by="Ada")
 
 
-def test_a_move_that_was_interrupted_goes_on(machine, moved, monkeypatch):
-    """After a kill between the closing of the file and the copy, neither sends; the next run ends it, a third changes nothing."""
-    from bktools.journal import move as move_module
-
-    with monkeypatch.context() as patched:
-        patched.setattr(move_module._Target, "_copy", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            move(machine(), by="Ada")
-    with pytest.raises(JournalError, match="was moved to"):
-        Journal(replace(machine(), journal=None))
-    last = move(machine(), by="Ada")
-    assert move(machine(), by="Ada") == last
-    with Journal(machine()) as journal:
-        assert journal.problems() == []
-
-
 def test_a_file_beside_is_not_forgotten(machine, moved):
-    """Whoever names a database without moving the file: what was sent with the file is refused all the same."""
-    with Journal(machine()) as journal:
-        assert f"{ENTRY[:-1]}1" in journal.obstacle(batch("x", 1)) or "UNKNOWN" in journal.obstacle(batch("x", 1))
+    """Whoever names a database without moving the file is told to move it: nothing is sent with the database."""
+    with pytest.raises(JournalError, match=r"its history is not in .*journal move --environment \S+ --by NAME"):
+        open_for_writing(machine())
+
+
+def test_a_forgotten_database_is_known_on_this_machine(machine):
+    """Without BKTOOLS_JOURNAL, in a new terminal or a cron job, no second journal begins; the message names the database."""
+    with open_for_writing(machine()) as journal:
+        send(journal, "a", 1)
+    forgotten = replace(machine(), journal=None)
+    for use in (Journal, open_for_writing):
+        with pytest.raises(
+            JournalError, match=f"with the journal {location_of(machine().journal)}.*set BKTOOLS_JOURNAL"
+        ):
+            use(forgotten)
+    assert not (forgotten.state_dir / "journal.sqlite").exists()
 
 
 def test_the_commands_say_which_journal_is_in_force(machine, postgres, database, monkeypatch):
@@ -412,12 +414,47 @@ def test_the_variable_is_for_its_own_environment(postgres, database, tmp_path):
 def test_the_command_moves_the_file(machine, postgres, database, monkeypatch):
     """`journal move` needs a database and a name; it says how many events are there, and the file is closed."""
     monkeypatch.setenv("BKTOOLS_BASE_URL", "https://books.example.com")
-    with Journal(load_settings()) as journal:
+    with open_for_writing(load_settings()) as journal:
         send(journal, "a", 1)
     assert "set BKTOOLS_JOURNAL" in str(CliRunner().invoke(app, ["journal", "move", "--by", "Ada"]).exception)
     monkeypatch.setenv("BKTOOLS_JOURNAL", postgres.address(database))
     assert "--by must be given" in str(CliRunner().invoke(app, ["journal", "move"]).exception)
     said = CliRunner().invoke(app, ["journal", "move", "--by", "Ada"]).output
-    assert said == f"4 events are in {location_of(machine().journal)}; the file is closed and kept\n"
-    with Journal(load_settings()) as journal:
+    assert said == f"6 events are in {location_of(machine().journal)}; the file is closed and kept\n"
+    with open_for_writing(load_settings()) as journal:
         assert journal.state_of("a")["state"] == "ACCEPTED"
+
+
+def test_a_colleague_names_the_address_alone(machine, tmp_path, postgres, database):
+    """The database has the journal of "live"; who has no config file uses it by the address, and others by its name."""
+    live = load_settings(
+        "live", env={}, base_url="https://books.example.com", data_dir=tmp_path / "ada", sent_log_dir=tmp_path / "ada-log",
+        journal=postgres.address(database),
+    )  # fmt: skip
+    with open_for_writing(live) as journal:
+        send(journal, "a", 1)
+    for _ in range(2):
+        with open_for_writing(machine("bob")) as journal:
+            assert journal.origin()["environment"] == "live"
+            assert "are in batch a" in journal.obstacle(batch("x", 1))
+    with open_for_writing(machine("bob")) as journal:
+        send(journal, "b", 2)
+    # With a name for the address the machine's own folders take it, too.
+    named = replace(live, data_dir=machine("bob").data_dir, sent_log_dir=machine("bob").sent_log_dir)
+    with pytest.raises(JournalError, match=r"journal rename https://books\.example\.com live"):
+        open_for_writing(named)
+    rename(named, "https://books.example.com", by="Bob")
+    with open_for_writing(named) as journal:
+        assert journal.problems() == []
+        assert sum(map(len, journal.sent_log.of_all().values())) == 2
+
+
+def test_a_database_of_another_environment_leaves_nothing_here(machine, tmp_path):
+    """Whoever looks at it by mistake is not bound to it: the environment begins its own journal afterwards."""
+    open_for_writing(machine()).close()
+    other = load_settings(
+        "https://staging.example.com", env={}, data_dir=tmp_path / "other", sent_log_dir=tmp_path / "other",
+        journal=machine().journal.reveal(),
+    )  # fmt: skip
+    Journal(other).close()
+    open_for_writing(replace(other, journal=None)).close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 
@@ -11,13 +12,13 @@ import pytest
 from bktools.errors import ArgumentError, JournalError, StorageError
 from bktools.export.plan import BatchRequest
 from bktools.journal import backups as backups_module
-from bktools.journal import journal as journal_module
 from bktools.journal import sqlite as sqlite_module
 from bktools.journal.backups import restore
-from bktools.journal.journal import Journal
+from bktools.journal.events import events_by_code
 from bktools.journal.periods import record_close
 from bktools.journal.sent_log import at_risk
 from bktools.journal.undelivered import Answer
+from bktools.journal.writing import open_for_writing
 from bktools.settings import load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -54,7 +55,7 @@ def send(journal, name: str, state: str = "ACCEPTED") -> None:
 @pytest.fixture
 def kept(settings, tmp_path):
     """A backup with two batches, and a journal that sent three more, of which one was refused."""
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         for name in "12":
             send(journal, name)
         journal.backup(tmp_path / "kept.sqlite")
@@ -69,25 +70,25 @@ def test_only_what_the_backup_lacks_is_in_doubt(settings, kept):
     assert done.in_doubt == ("3", "5")
     assert done.set_aside is not None
     assert done.set_aside.exists()
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         states = {row["batch_id"]: row["state"] for row in journal.rows("SELECT batch_id, state FROM batches")}
         assert states == {"1": "ACCEPTED", "2": "ACCEPTED", "3": "UNKNOWN", "5": "UNKNOWN"}
-        (event,) = journal.rows("SELECT message, done_by FROM events WHERE after = 'restored'")
-        assert (event["message"], event["done_by"]) == ("2 batches were sent after the copy", "Ada")
+        (event,) = events_by_code(journal, "restored")
+        assert (event.facts, event.person) == ({"batches": ["3", "5"]}, "Ada")
         assert journal.problems() == []
         marks = journal.sent_log.of_all()[COMPANY]
         assert [mark.batch_id for mark in at_risk(marks)] == ["1", "2", "3", "5"]
         assert (marks[-1].batch_id, marks[-1].state) == ("5", "UNKNOWN")
     assert restore(settings, None, by="Ada").in_doubt == ("3", "5"), "the restored journal itself"
-    with Journal(settings) as journal:
-        events = journal.rows("SELECT message FROM events WHERE after = 'restored' ORDER BY event_id")
-    assert [event["message"][:9] for event in events] == ["2 batches", "0 batches"]
+    with open_for_writing(settings) as journal:
+        events = events_by_code(journal, "restored")
+    assert [event.facts["batches"] for event in events] == [["3", "5"], []]
     assert restore(settings, kept, by="Ada").in_doubt == ("3", "5"), "the same backup once more"
 
 
 def test_what_a_mark_proves_is_not_in_doubt(settings, kept):
     """Missing batches whose jobs are in the sent log are ACCEPTED again, as it proves, and so are doubts that got a job since."""
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         send(journal, "6")
         send(journal, "7", "UNKNOWN")
         journal.resolve("7", "ACCEPTED", evidence="in the ERP", by="Eve", job_id="job-7")
@@ -97,14 +98,13 @@ def test_what_a_mark_proves_is_not_in_doubt(settings, kept):
         # The second time everything is lost, and the sent log alone is left.
         done = restore(settings, None if times else kept, by="Ada")
         assert (done.accepted, done.in_doubt) == (("1", "2", "6", "7")[-2 if not times else -4 :], ("3", "5", "8"))
-        with Journal(settings) as journal:
+        with open_for_writing(settings) as journal:
             rows = journal.rows("SELECT batch_id, job_id FROM batches WHERE job_id IS NOT NULL ORDER BY batch_id")
             jobs = {name: batch_of(name).entry_ids[0] for name in "126"} | {"7": "job-7"}
             assert {row["batch_id"]: row["job_id"] for row in rows} == jobs
-            sql = "SELECT message, done_by FROM events WHERE subject_id = '6' ORDER BY event_id DESC LIMIT 1"
-            (event,) = journal.rows(sql)
-            assert event["done_by"] == "Ada"
-            assert "said (the proof is the sent log's line of 2" in event["message"]
+            event = [event for event in events_by_code(journal, "accepted_again") if event.batch_id == "6"][-1]
+            assert event.person == "Ada"
+            assert event.facts["job_id"] == batch_of("6").entry_ids[0]
             assert journal.problems() == []
             assert "which is ACCEPTED" in journal.obstacle(BatchRequest("9", COMPANY, batch_of("6").entry_ids, b"{}"))
         for file in path.parent.glob("*.sqlite*"):
@@ -117,27 +117,27 @@ def test_what_another_process_sent_meanwhile_is_not_lost(settings, kept, monkeyp
 
     def later(*arguments):
         monkeypatch.setattr(backups_module, "sending_for", original)
-        with Journal(settings) as journal:
+        with open_for_writing(settings) as journal:
             send(journal, "6")
         return original(*arguments)
 
     monkeypatch.setattr(backups_module, "sending_for", later)
     assert restore(settings, kept, by="Ada").accepted == ("6",)
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         journal.require_current()
         assert journal.state_of("6")["state"] == "ACCEPTED"
 
 
 def test_what_a_person_says_is_not_written_to_a_file_that_was_replaced(settings, kept, monkeypatch):
     """A restore that ends while somebody waits for the lock is noticed under it: nothing is recorded where nobody looks."""
-    original = journal_module.sending_for
+    original = sqlite_module.sending_for
 
     def later(*arguments, **options):
         monkeypatch.setattr(sqlite_module, "sending_for", original)
         restore(settings, kept, by="Ada")
         return original(*arguments, **options)
 
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         send(journal, "6", "UNKNOWN")
     for write in (
         lambda journal: journal.resolve("6", "RELEASED", evidence="not booked", by="Eve"),
@@ -145,18 +145,18 @@ def test_what_a_person_says_is_not_written_to_a_file_that_was_replaced(settings,
             journal, COMPANY, "2026-10", plan_id="p", prepared_by="Eve", approved_by=None, held_back=pa.table({})
         ),
     ):
-        with Journal(settings) as journal:
+        with open_for_writing(settings) as journal:
             monkeypatch.setattr(sqlite_module, "sending_for", later)
             with pytest.raises(JournalError, match="was moved or replaced while it was open"):
                 write(journal)
-        with Journal(settings) as journal:
+        with open_for_writing(settings) as journal:
             journal.require_current()
             assert journal.state_of("6")["state"] == "UNKNOWN"
 
 
 def test_a_job_that_another_batch_has_is_no_proof(settings, tmp_path):
     """Where two lines of the sent log name one job, the copy's batch keeps it, and the other batch is in doubt."""
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         send(journal, "1")
         journal.backup(tmp_path / "kept.sqlite")
         send(journal, "2")
@@ -168,10 +168,10 @@ def test_a_job_that_another_batch_has_is_no_proof(settings, tmp_path):
 
 def test_a_whole_journal_that_is_restored_stays_as_it_is(settings, kept):
     """Where nothing is missing, no batch is in doubt and no line is added to the sent log."""
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         before = journal.sent_log.of_all()
     assert restore(settings, None, by="Ada").in_doubt == ()
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         assert journal.sent_log.of_all() == before
         assert journal.state_of("4")["state"] == "REJECTED"
 
@@ -179,17 +179,17 @@ def test_a_whole_journal_that_is_restored_stays_as_it_is(settings, kept):
 def test_a_lost_batch_without_free_entries_is_passed_over(settings, tmp_path):
     """Its entries went out again, in a batch that is in doubt: the batches sent after it are in doubt as well."""
     body = f'{{"accountingEntryIds": ["{ENTRY}"], "companyId": "{COMPANY}"}}'.encode()
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         send(journal, "2")
         journal.backup(tmp_path / "kept.sqlite")
         for name in ("first", "second"):
             with journal.sending(COMPANY):
                 journal.claim([BatchRequest(name, COMPANY, [ENTRY], body)], "plan")
                 journal.begin(name)
-                journal.settle(name, Answer("UNKNOWN", "lost"))
+                journal.settle(name, Answer("UNKNOWN", "connection_lost", {"message": "lost"}))
             journal.resolve(name, "RELEASED", evidence="not in the ERP", by="Ada")
         send(journal, "3", "BOOKED")
-        files = [next(place.glob("*.marks")) for place in journal.sent_log.folders]
+        files = [next(place.glob("*.log")) for place in journal.sent_log.folders]
     for file in files:
         # The sent log could not be written when both were released.
         without(file, '"state": "RELEASED"')
@@ -207,12 +207,9 @@ def test_a_backup_on_a_new_disk_needs_evidence(settings, kept, tmp_path):
     with pytest.raises(ArgumentError, match="evidence"):
         restore(new, kept, by="Ada", evidence=" ")
     restore(new, kept, by="Ada", evidence="nothing booked since October 31")
-    with Journal(new) as journal:
-        (event,) = journal.rows("SELECT message, done_by FROM events WHERE after = 'restored'")
-        assert (event["message"], event["done_by"]) == (
-            "0 batches were sent after the copy, as far as is known here without a sent log: nothing booked since October 31",
-            "Ada",
-        )
+    with open_for_writing(new) as journal:
+        (event,) = events_by_code(journal, "restored")
+        assert (event.facts["evidence"], event.person) == ("nothing booked since October 31", "Ada")
         send(journal, "3")
     assert restore(new, kept, by="Ada").accepted == ("3",), "the sent log is here now"
 
@@ -222,24 +219,24 @@ def test_a_data_folder_on_a_new_disk_needs_evidence(settings, kept, tmp_path):
     shutil.copytree(tmp_path / "data", tmp_path / "d")
     shutil.rmtree(tmp_path / "data")
     new = load_settings("https://books.example.com", env={}, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m")
-    with Journal(new) as journal, pytest.raises(JournalError, match=r'restore .*--evidence "\.\.\." --by NAME'):
-        journal.require_current()
+    with pytest.raises(JournalError, match=r'restore .*--evidence "\.\.\." --by NAME'):
+        open_for_writing(new)
     with pytest.raises(JournalError, match="the last export that is known here is batch 5"):
         restore(new, None, by="Ada")
     restore(new, None, by="Ada", evidence="this folder was copied from the only machine")
-    with Journal(new) as journal:
+    with open_for_writing(new) as journal:
         send(journal, "6")
 
 
 def test_what_was_sent_after_a_batch_that_was_resolved_is_in_doubt_too(settings, tmp_path):
     """A batch that the backup has in doubt, resolved since: each batch after it is looked at all the same."""
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         send(journal, "1", "UNKNOWN")
         journal.backup(tmp_path / "kept.sqlite")
         journal.resolve("1", "ACCEPTED", evidence="booked as 4711", by="Ada")
         send(journal, "2")
     restore(settings, tmp_path / "kept.sqlite", by="Ada")
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         assert "are in batch 2" in journal.obstacle(BatchRequest("9", COMPANY, batch_of("2").entry_ids, b"{}"))
 
 
@@ -247,7 +244,7 @@ def test_a_refused_backup_leaves_nothing_behind(settings, kept, tmp_path):
     """A backup that is refused changes nothing: neither the journal nor the files in its folder."""
     (tmp_path / "broken.sqlite").write_bytes(b"no journal" * 500)
     other = load_settings("https://other.example.com", env={}, data_dir=tmp_path / "o", sent_log_dir=tmp_path / "m")
-    with Journal(other) as journal:
+    with open_for_writing(other) as journal:
         send(journal, "9")
         journal.backup(tmp_path / "other.sqlite")
     folder = settings.state_dir
@@ -268,31 +265,32 @@ def test_who_restores_must_be_named(settings):
 def test_what_waited_with_entries_that_were_sent_later_is_withdrawn(settings, tmp_path):
     """A batch that waits in the backup and whose entry went out in a later one is released, and says in which; others wait."""
     body = f'{{"accountingEntryIds": ["{ENTRY}"], "companyId": "{COMPANY}"}}'.encode()
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         journal.claim([BatchRequest("waiting", COMPANY, [ENTRY], body), batch_of("2")], "plan")
         journal.backup(tmp_path / "kept.sqlite")
         with journal.sending(COMPANY):
             journal.claim([BatchRequest("later", COMPANY, [ENTRY], body)], "plan")
             journal.begin("later")
-            journal.settle("later", Answer("UNKNOWN", "lost"))
+            journal.settle("later", Answer("UNKNOWN", "connection_lost", {"message": "lost"}))
     assert restore(settings, tmp_path / "kept.sqlite", by="Ada").in_doubt == ("later",)
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         waiting = journal.state_of("waiting")
         assert journal.state_of("2")["state"] == "PLANNED"
-    assert (waiting["state"], waiting["message"]) == ("RELEASED", "its entries were sent in batch later")
+    assert (waiting["state"], waiting["code"]) == ("RELEASED", "sent_in_another_batch")
+    assert json.loads(waiting["facts"]) == {"batch_id": "later"}
 
 
 @pytest.fixture
 def without_request(settings, tmp_path):
     """Two copies, one that lacks batch 2 and one in which it waits; it was sent, and no mark has its request any more."""
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         send(journal, "1")
         journal.backup(tmp_path / "lacking.sqlite")
         journal.claim([batch_of("2")], "plan")
         journal.backup(tmp_path / "waiting.sqlite")
         send(journal, "2", "BOOKED")
         send(journal, "3", "BOOKED")
-        files = [next(place.glob("*.marks")) for place in journal.sent_log.folders]
+        files = [next(place.glob("*.log")) for place in journal.sent_log.folders]
     for file in files:
         without(file, '"batch_id": "2"', '"state": "SENDING"')
     return files
@@ -307,7 +305,7 @@ def without(file, *texts: str) -> None:
 def test_a_batch_whose_request_is_lost_is_in_doubt_where_the_copy_has_it(settings, without_request, tmp_path):
     """The sent log need not have the entries of a batch that the copy knows: it is in doubt, and holds them."""
     assert restore(settings, tmp_path / "waiting.sqlite", by="Ada").in_doubt == ("2", "3")
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         assert "which is UNKNOWN" in journal.obstacle(BatchRequest("9", COMPANY, batch_of("2").entry_ids, b"{}"))
 
 
@@ -328,28 +326,28 @@ def test_a_batch_whose_entries_nobody_knows_is_refused_with_the_way_out(settings
 
 def test_a_copy_is_refused_while_the_journal_is_elsewhere(settings, tmp_path):
     """Neither sending with a copy of the data folder nor restoring there is possible while the original is in its place."""
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         send(journal, "1")
     shutil.copytree(tmp_path / "data", tmp_path / "copied")
     copied = load_settings(
         "https://books.example.com", env={}, data_dir=tmp_path / "copied", sent_log_dir=tmp_path / "sent_log"
     )
     said = "is a copy of the journal .*data"
-    with Journal(copied) as journal, pytest.raises(JournalError, match=said):
-        journal.require_current()
+    with pytest.raises(JournalError, match=said):
+        open_for_writing(copied)
     with pytest.raises(JournalError, match=said):
         restore(copied, None, by="Ada")
 
 
 def test_a_data_folder_that_was_moved_sends_on(settings, tmp_path):
     """The sent log names the folder where the journal was: it is its own all the same."""
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         send(journal, "1")
     (tmp_path / "data").rename(tmp_path / "moved")
     moved = load_settings(
         "https://books.example.com", env={}, data_dir=tmp_path / "moved", sent_log_dir=tmp_path / "sent_log"
     )
-    with Journal(moved) as journal:
+    with open_for_writing(moved) as journal:
         journal.require_current()
         send(journal, "2")
         assert journal.state_of("2")["state"] == "ACCEPTED"

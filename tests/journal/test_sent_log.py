@@ -9,6 +9,7 @@ import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -16,9 +17,9 @@ import pytest
 from bktools.errors import JournalBusyError, JournalError, StorageError
 from bktools.export.plan import BatchRequest
 from bktools.journal import sent_log as sent_log_module
-from bktools.journal.journal import Journal
 from bktools.journal.sent_log import SentLine, SentLog, at_risk, read_about
 from bktools.journal.undelivered import Answer
+from bktools.journal.writing import open_for_writing
 from bktools.settings import load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -36,31 +37,32 @@ def settings(tmp_path):
 
 def log_in(inner, outer) -> SentLog:
     """Return the sent log of a journal that is not asked for more than its name."""
-    return SentLog(inner, outer, SimpleNamespace(id="journal", location="", addresses=list))
+    journal = SimpleNamespace(id="journal", location="", rows=lambda *_: [])
+    return SentLog(inner, outer, journal, {"environment": "test", "address": "https://h"})
 
 
 @pytest.fixture
 def sent(settings):
     """A journal with one batch that was accepted."""
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         with journal.sending(COMPANY):
             journal.claim([BatchRequest("a", COMPANY, [ENTRY], BODY)], "plan")
             assert journal.begin("a") == BODY
-            journal.settle("a", Answer("ACCEPTED", "job", job_id=ENTRY))
+            journal.settle("a", Answer("ACCEPTED", "accepted", {"message": "job"}, job_id=ENTRY))
         yield journal
 
 
 def test_a_mark_is_in_both_places(sent):
     """Each step of a batch is a line in both places, private, with the request that was sent."""
-    files = [next(place.glob("*.marks")) for place in sent.sent_log.folders]
+    files = [next(place.glob("*.log")) for place in sent.sent_log.folders]
     assert [len(file.read_text().splitlines()) for file in files] == [2, 2]
     assert files[0].read_bytes() == files[1].read_bytes()
     if os.name == "posix":
         assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
     marks = sent.sent_log.of_all()[COMPANY]
-    assert [(mark.state, mark.message, bool(mark.body)) for mark in marks] == [
-        ("SENDING", "", True),
-        ("ACCEPTED", "job", False),
+    assert [(mark.state, mark.code, mark.facts, bool(mark.body)) for mark in marks] == [
+        ("SENDING", "sending", "{}", True),
+        ("ACCEPTED", "accepted", '{"message": "job"}', False),
     ]
     assert sent.problems() == []
 
@@ -68,7 +70,7 @@ def test_a_mark_is_in_both_places(sent):
 @pytest.mark.parametrize("place", [0, 1])
 def test_one_place_makes_up_for_the_other(sent, place):
     """What one place lost, or holds damaged, the other one still tells."""
-    file = next(sent.sent_log.folders[place].glob("*.marks"))
+    file = next(sent.sent_log.folders[place].glob("*.log"))
     data = bytearray(file.read_bytes())
     data[40] ^= 1
     file.write_bytes(data[:-10])
@@ -83,23 +85,28 @@ def test_lines_that_each_place_lost_keep_their_order(tmp_path, lost, places):
     """Where both places lost lines, they tell together what happened, in the order in which it was written."""
     marks = log_in(tmp_path / "inner", tmp_path / "outer")
     for batch in "1234":
-        marks.write(SentLine(int(batch), "d", batch, "plan", COMPANY, "SENDING", "", "2026-10-31"))
+        marks.write(
+            SentLine("journal", int(batch), "d", batch, "plan", COMPANY, "SENDING", "sending", "{}", "2026-10-31")
+        )
     for place, gone in zip(places, lost, strict=True):
-        (file,) = marks.folders[place].glob("*.marks")
+        (file,) = marks.folders[place].glob("*.log")
         lines = file.read_bytes().splitlines(keepends=True)
         file.write_bytes(b"".join(line for batch, line in enumerate(lines, 1) if str(batch) not in gone))
     assert "".join(mark.batch_id for mark in marks.of_all()[COMPANY]) == "1234"
     for _ in range(2):
-        marks.confirm()
+        marks.merge()
         for place in marks.folders:
-            (file,) = place.glob("*.marks")
+            (file,) = place.glob("*.log")
             assert len(file.read_text().splitlines()) == 4
 
 
 def test_a_line_that_is_written_while_both_places_are_merged_stays(tmp_path, monkeypatch):
     """Who merges the lines waits for the process that begins to send, and reads the lines again."""
     marks = log_in(tmp_path / "inner", tmp_path / "outer")
-    first, second = (SentLine(number, "d", str(number), "p", COMPANY, "SENDING", "", "2026") for number in (1, 2))
+    first, second = (
+        SentLine("journal", number, "d", str(number), "p", COMPANY, "SENDING", "sending", "{}", "2026")
+        for number in (1, 2)
+    )
     marks.write(first)
     has_read, has_written, joined = threading.Event(), threading.Event(), sent_log_module._joined
 
@@ -111,7 +118,7 @@ def test_a_line_that_is_written_while_both_places_are_merged_stays(tmp_path, mon
     monkeypatch.setattr(sent_log_module, "_joined", slowly)
     with ThreadPoolExecutor(1) as threads:
         with marks.alone(COMPANY):
-            merged = threads.submit(marks.confirm)
+            merged = threads.submit(marks.merge)
             assert has_read.wait(10)
             marks.write(second)
             has_written.set()
@@ -122,22 +129,22 @@ def test_a_line_that_is_written_while_both_places_are_merged_stays(tmp_path, mon
 def test_a_line_is_as_it_is_typed_here(tmp_path):
     """A mark is written to the letter as this line, and is read from it again."""
     body = (
-        '{"event": 1, "digest": "d", "batch_id": "b", "plan_id": "p", "company_id": "c", "state": "SENDING", '
-        '"message": "caf\\u00e9", "at": "2026-10-31", "body": "", "job_id": "j"}'
+        '{"journal": "journal", "event": 1, "digest": "d", "batch_id": "b", "plan_id": "p", "company_id": "c", "state": "SENDING", '
+        '"code": "sending", "facts": "caf\\u00e9", "at": "2026-10-31", "body": "", "job_id": "j"}'
     )
     line = f"{hashlib.sha256(body.encode()).hexdigest()[:16]} {body}\n"
     marks = log_in(tmp_path / "inner", tmp_path / "outer")
-    mark = SentLine(1, "d", "b", "p", "c", "SENDING", "café", "2026-10-31", job_id="j")
+    mark = SentLine("journal", 1, "d", "b", "p", "c", "SENDING", "sending", "café", "2026-10-31", job_id="j")
     marks.write(mark)
     for place in marks.folders:
-        (file,) = place.glob("*.marks")
+        (file,) = place.glob("*.log")
         assert file.read_text() == line
     assert marks.of_all() == {"c": [mark]}
 
 
 def test_damage_to_a_mark_that_is_whole_elsewhere_keeps_nobody_from_sending(sent):
     """A last line that is damaged in one place, and known to the journal from the other, is nothing that is missing."""
-    file = next(sent.sent_log.folders[0].glob("*.marks"))
+    file = next(sent.sent_log.folders[0].glob("*.log"))
     file.write_bytes(file.read_bytes()[:-10])
     sent.require_current()
     assert sent.problems() == []
@@ -146,36 +153,36 @@ def test_damage_to_a_mark_that_is_whole_elsewhere_keeps_nobody_from_sending(sent
 def test_a_line_that_was_cut_stays_by_itself(sent):
     """After a kill in the middle of a line the next one is whole."""
     for place in sent.sent_log.folders:
-        file = next(place.glob("*.marks"))
+        file = next(place.glob("*.log"))
         file.write_bytes(file.read_bytes() + b"0123456789abcdef {")
     mark = sent.sent_log.of_all()[COMPANY][-1]
     sent.sent_log.write(mark.__class__(**{**mark.__dict__, "batch_id": "b"}))
     assert [mark.batch_id for mark in sent.sent_log.of_all()[COMPANY]] == ["a", "a", "b"]
 
 
-def test_another_history_is_noticed(sent, settings):
+def test_another_history_is_noticed(sent, settings, tmp_path):
     """A copy that went on by itself has as many events, and another digest: it is refused."""
     path = sent.path
     sent.close()
     with closing(sqlite3.connect(path)) as copy:
-        assert copy.execute("SELECT count(*) FROM chain").fetchone() == (3,)
+        assert copy.execute("SELECT count(*) FROM chain").fetchone() == (4,)
     path.unlink()
-    (settings.state_dir / "marks").rename(settings.state_dir / "aside")
-    (settings.state_dir / "locks").rename(settings.state_dir / "aside2")
-    with Journal(settings) as journal, journal.transaction() as connection:
-        # The same identity, as a copy has it.
-        connection.execute("UPDATE about SET value = ? WHERE name = 'id'", (sent.id,))
-    with Journal(settings) as journal:
+    elsewhere = replace(settings, data_dir=tmp_path / "new", sent_log_dir=tmp_path / "new")
+    with open_for_writing(elsewhere) as journal:
+        with journal.transaction() as connection:
+            # The same identity, as a copy has it.
+            connection.execute("UPDATE about SET value = ? WHERE name = 'id'", (sent.id,))
         journal.claim([BatchRequest("b", COMPANY, [ENTRY], BODY)], "plan")
-    with Journal(settings) as journal, pytest.raises(JournalError, match="is an old copy"):
-        journal.require_current()
+        journal.backup(path)
+    with pytest.raises(JournalError, match="is an old copy"):
+        open_for_writing(settings)
 
 
 def test_only_what_may_have_been_booked_is_at_risk():
     """After a restore a refused batch is no doubt; one whose answer never came is, with the request that was sent."""
 
     def mark(batch: str, state: str, body: str = "") -> SentLine:
-        return SentLine(1, "d", batch, "plan", COMPANY, state, "", "2026-10-31", body)
+        return SentLine("journal", 1, "d", batch, "plan", COMPANY, state, "sending", "{}", "2026-10-31", body)
 
     marks = [
         mark("refused", "SENDING", "x"),
@@ -193,8 +200,7 @@ def test_only_what_may_have_been_booked_is_at_risk():
 
 def test_marks_name_the_folder_of_the_journal(sent, settings):
     """Who finds the sent log of a lost journal can read where it was and which service it was for."""
-    outer = SentLog(settings.state_dir, settings.sent_log_dir, sent).folders[1]
-    text = (outer / "about.json").read_text()
+    text = (sent.sent_log.outer / "about.json").read_text()
     assert str(sent.path) in text
     assert "https://books.example.com" in text
 
@@ -202,33 +208,33 @@ def test_marks_name_the_folder_of_the_journal(sent, settings):
 @pytest.mark.parametrize("order", [(COMPANY, OTHER), (OTHER, COMPANY)], ids=["one first", "other first"])
 def test_an_old_copy_names_the_batch_that_was_sent_first(settings, tmp_path, order):
     """Of all that an old copy lacks, the message names the first batch, its company and its time."""
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         journal.backup(tmp_path / "kept.sqlite")
         for number, company in enumerate(order):
             with journal.sending(company):
                 entry = f"00000000-0000-4000-8000-{number:012d}"
                 journal.claim([BatchRequest(f"batch-{number}", company, [entry], BODY)], "plan")
                 journal.begin(f"batch-{number}")
-                journal.settle(f"batch-{number}", Answer("UNKNOWN", "lost"))
+                journal.settle(f"batch-{number}", Answer("UNKNOWN", "connection_lost", {"message": "lost"}))
         (first, _) = journal.rows("SELECT sent_at FROM batches ORDER BY sent_at")
         path = journal.path
     path.write_bytes((tmp_path / "kept.sqlite").read_bytes())
     said = f"2 batches of 2 companies, sent since {first['sent_at'][:15]}.*first is batch-0 of company {order[0]}"
-    with Journal(settings) as journal, pytest.raises(JournalError, match=said):
-        journal.require_current()
+    with pytest.raises(JournalError, match=said):
+        open_for_writing(settings)
 
 
 def test_marks_that_cannot_be_written_are_one_clear_error(tmp_path):
     """A file where the folder of the sent log should be is named, by whoever wants to lock, write or confirm lines there."""
     (tmp_path / "file").write_text("no folder")
     marks = log_in(tmp_path, tmp_path / "file")
-    mark = SentLine(1, "d", "b", "p", COMPANY, "SENDING", "", "2026-10-31")
+    mark = SentLine("journal", 1, "d", "b", "p", COMPANY, "SENDING", "sending", "{}", "2026-10-31")
     with pytest.raises(StorageError, match="file"), marks.alone(COMPANY):
         pass
     with pytest.raises(StorageError, match=r"file.*BKTOOLS_SENT_LOG_DIR"):
         marks.write(mark)
     with pytest.raises(StorageError, match="file"):
-        marks.confirm()
+        marks.merge()
 
 
 def test_a_lock_that_another_process_holds_is_busy(tmp_path, monkeypatch):
@@ -242,24 +248,24 @@ def test_a_lock_that_another_process_holds_is_busy(tmp_path, monkeypatch):
 def test_the_name_of_a_new_file_of_marks_is_on_disk(tmp_path, monkeypatch):
     """The first line of a company flushes the folder too: after a power cut the file is there."""
     marks = log_in(tmp_path / "inner", tmp_path / "outer")
-    mark = SentLine(1, "d", "b", "p", COMPANY, "SENDING", "", "2026-10-31")
-    marks.confirm()
+    mark = SentLine("journal", 1, "d", "b", "p", COMPANY, "SENDING", "sending", "{}", "2026-10-31")
+    marks.merge()
     flushed = []
     fsync = os.fsync
     monkeypatch.setattr("os.fsync", lambda file: (flushed.append(os.fstat(file).st_ino), fsync(file)))
     for _ in range(2):
         marks.write(mark)
-        files = [next(place.glob("*.marks")) for place in marks.folders]
+        files = [next(place.glob("*.log")) for place in marks.folders]
         assert [flushed.count(place.stat().st_ino) for place in marks.folders] == [1, 1]
     assert [flushed.count(file.stat().st_ino) for file in files] == [2, 2]
 
 
 @pytest.mark.parametrize("content", [None, b"", b"7", b"[]", b"{", b"\xff"])
-def test_a_folder_of_marks_that_says_nothing_is_known_by_its_name(tmp_path, content):
-    """Where the description is gone or damaged, the folder's name still says which journal it is of."""
+def test_a_sent_log_that_does_not_say_its_journal_says_nothing(tmp_path, content):
+    """Where the description is gone or damaged, the other folder has it."""
     if content is not None:
         (tmp_path / "about.json").write_bytes(content)
-    assert read_about(tmp_path) == {"journal": tmp_path.name, "path": "", "addresses": []}
+    assert read_about(tmp_path) == {}
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe"])

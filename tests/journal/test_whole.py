@@ -9,8 +9,8 @@ import pytest
 
 from bktools.errors import BktoolsError, StorageError
 from bktools.export.plan import BatchRequest
-from bktools.journal.journal import Journal
 from bktools.journal.sqlite import connect
+from bktools.journal.writing import open_for_writing
 from bktools.settings import load_settings
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -22,7 +22,7 @@ def settings(tmp_path):
     made = load_settings(
         "https://books.example.com", env={}, data_dir=tmp_path / "data", sent_log_dir=tmp_path / "sent_log"
     )
-    with Journal(made) as journal:
+    with open_for_writing(made) as journal:
         for number in range(40):
             entry = f"00000000-0000-4000-8000-{number:012d}"
             journal.claim([BatchRequest(f"batch-{number}", COMPANY, [entry], b"{}" * 200)], "plan")
@@ -35,7 +35,7 @@ def settings(tmp_path):
 
 
 def problems(settings) -> list[str]:
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         return journal.problems()
 
 
@@ -69,7 +69,7 @@ def test_the_message_names_the_way_out(settings):
 
 
 TAMPERED = {
-    "was changed after it was written": "UPDATE events SET message = 'another' WHERE event_id = 3",
+    "was changed after it was written": "UPDATE events SET facts = '{\"a\": 1}' WHERE event_id = 3",
     "batch batch-5: its state is RELEASED, its last event says PLANNED": (
         "UPDATE batches SET state = 'RELEASED' WHERE batch_id = 'batch-5'"
     ),
@@ -83,7 +83,7 @@ TAMPERED = {
 @pytest.mark.parametrize("said", TAMPERED)
 def test_what_somebody_changed_by_hand_is_told(settings, said):
     """With valid checksums too, events, states, entries and bodies must agree: the line names what does not."""
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         path = journal.path
     with closing(connect(path)) as connection:
         for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
@@ -96,7 +96,7 @@ def test_what_somebody_changed_by_hand_is_told(settings, said):
 
 def test_a_history_in_pieces_is_the_whole_history(settings):
     """Every row comes once and in order, whatever the size of a piece."""
-    with Journal(settings) as journal:
+    with open_for_writing(settings) as journal:
         whole = [row["entry_id"] for piece in journal.history("entries") for row in piece]
         pieces = list(
             journal.pieces(

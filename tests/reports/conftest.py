@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from october import October, closes_of_october
 
 from bktools.close.close import Close
+
+sys.path.append(str(Path(__file__).parents[1] / "notebooks"))
+from browser import FLAGS, chromium
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium, in which the report is used."""
+    if chromium() is None:
+        pytest.skip("no Chromium is installed, and the page can only be used in one (apt-get install chromium)")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        yield running
+        running.close()
 
 
 @pytest.fixture(scope="session")

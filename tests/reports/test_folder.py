@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import json
+import os
 import shutil
 import stat
 from collections import Counter
@@ -103,15 +104,14 @@ def test_counts_before_and_after_are_not_mixed_up(folder: Path, close: Close):
 
 def test_the_events_of_the_close_are_a_file(october: October):
     """Each change of its batches, the closes and the closing of the period, with who did it."""
-    job = [("batch", "PLANNED"), ("facts", "KEPT")]
-    sent = [("batch", "SENDING"), ("batch", "ACCEPTED")]
+    job, sent = ["planned", "entries_kept"], ["sending", "accepted"]
     events = _rows(october.fixed.folder / "journal_events.csv")
-    closes = [("close", "APPLIED"), ("close", "APPLIED")]
     first = [*job * 3, *sent * 3]
-    found = [(event["subject"], event["after"]) for event in events]
+    found = [event["code"] for event in events]
     assert sorted(found[: len(first)]) == sorted(first)
-    assert found[len(first) :] == [*closes, *job, *sent, ("close", "APPLIED"), ("period", "CLOSED")]
-    assert [event["done_by"] for event in events if event["subject"] in {"close", "period"}] == [
+    closes = ["close_applied", "close_applied"]
+    assert found[len(first) :] == [*closes, *job, *sent, "close_applied", "period_closed"]
+    assert [event["done_by"] for event in events if event["code"] in {"close_applied", "period_closed"}] == [
         "Ada", "Ada", "Grace", "Hedy",
     ]  # fmt: skip
 
@@ -194,6 +194,26 @@ def test_folders_of_something_else_are_refused(tmp_path: Path):
         check_target(tmp_path / "photos" / "cat.jpg", "production", "a")
     (tmp_path / "empty").mkdir()
     check_target(tmp_path / "empty", "production", "a")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links as POSIX systems have them")
+def test_a_link_to_nothing_is_refused_before_anything_is_done(tmp_path: Path):
+    """Otherwise it would fail after the sending."""
+    (tmp_path / "october").symlink_to(tmp_path / "gone")
+    with pytest.raises(InputError, match="is a link to nothing"):
+        check_target(tmp_path / "october", "production", "a")
+
+
+def test_what_a_killed_close_left_goes_with_the_next_one(close: Close, tmp_path: Path):
+    """An hour later nobody writes to it any more; what is younger, or has another name, stays."""
+    old, young, other = (tmp_path / f".october.{name}" for name in ("0123abcd", "89abcdef", "notes"))
+    for path in (old, young, other):
+        path.mkdir()
+        (path / "part.csv").write_text("half")
+    for path in (old, other):
+        os.utime(path, (0, 0))
+    write_folder(close, tmp_path / "october")
+    assert [path.exists() for path in (old, young, other)] == [False, True, True]
 
 
 def test_the_close_of_other_books_stays(close: Close, tmp_path: Path):

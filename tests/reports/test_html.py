@@ -6,9 +6,7 @@ import base64
 import hashlib
 import json
 import re
-import sys
 import uuid
-from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from html.parser import HTMLParser
@@ -30,9 +28,6 @@ from bktools.reports.pictures import PICTURES
 from bktools.views import MARKS
 from bktools.wording import words
 from bktools.wording.numbers import capitalized, shown
-
-sys.path.append(str(Path(__file__).parents[1] / "notebooks"))
-from browser import FLAGS, chromium
 
 ENGLISH = words("en")
 MOST_PAGES = 8
@@ -376,18 +371,6 @@ def test_the_folder_has_the_report(folder: Path):
     content = (folder / REPORT).read_text(encoding="utf-8")
     for name in PICTURES:
         assert base64.b64encode((folder / name).read_bytes()).decode() in content
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if chromium() is None:
-        pytest.skip("no Chromium is installed, and the page can only be used in one (apt-get install chromium)")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
-        yield running
-        running.close()
 
 
 def _opened(browser: Any, path: Path, **options: Any) -> tuple[Any, list[str]]:

@@ -8,6 +8,7 @@ import socket
 import ssl
 import threading
 import time
+import traceback
 
 import pandas as pd
 import pytest
@@ -89,6 +90,15 @@ class Tunnel:
                 near.sendall(b"HTTP/1.1 200 Connected\r\n\r\n")
                 for pair in ((near, far), (far, near)):
                     threading.Thread(target=_pump, args=pair, daemon=True).start()
+
+
+# Only what is for another machine goes through a proxy; the tunnel leads to this one all the same.
+BEHIND = ("books.example",)
+
+
+def behind(server) -> str:
+    """The address of a server of this machine by the name of another one."""
+    return f"https://{BEHIND[0]}:{server.port}"
 
 
 def _pump(source, target):
@@ -181,6 +191,25 @@ def test_a_proxy_that_refuses(serve, converse):
     assert not isinstance(caught.value, UnreachableError)
 
 
+def test_nothing_for_this_machine_goes_through_a_proxy(serve, converse):
+    """The sandbox and every loopback address are asked directly: the proxy sees neither the request nor the token."""
+    proxy, service = serve(lambda _: answer(b"", 407)), serve(SmallService(ROWS))
+    for host in ("127.0.0.1", "localhost"):
+        asked = converse(f"http://{host}:{service.port}", proxy=f"http://jane:the-password@127.0.0.1:{proxy.port}")
+        asked.search_categories(COMPANY)
+    assert proxy.asked == []
+
+
+def test_no_traceback_holds_the_password_of_a_proxy(serve, converse):
+    """Not among the variables of its frames either, which some tools print."""
+    proxy = serve(lambda _: answer(b"", 407))
+    service = converse("https://books.example", proxy=f"http://jane:the-password@127.0.0.1:{proxy.port}")
+    with pytest.raises(ProxyError) as caught:
+        service.search_categories(COMPANY)
+    shown = traceback.TracebackException.from_exception(caught.value, capture_locals=True).format()
+    assert "the-password" not in "".join(line for line in shown if "test_certificates_and_proxies" not in line)
+
+
 @pytest.mark.parametrize(
     ("script", "kind"),
     [
@@ -213,8 +242,8 @@ def test_a_silent_proxy_sent_nothing(serve, converse):
 
 def test_a_certificate_behind_a_proxy_names_both(secure, converse, tunnel):
     """A proxy that looks into TLS has a certificate of its own: the message names proxy and host."""
-    with pytest.raises(CertificateError, match=rf"localhost \(through the proxy {tunnel.url}\) is not trusted"):
-        converse(secure(), proxy=tunnel.url).search_categories(COMPANY)
+    with pytest.raises(CertificateError, match=rf"books.example \(through the proxy {tunnel.url}\) is not trusted"):
+        converse(behind(secure(BEHIND)), proxy=tunnel.url).search_categories(COMPANY)
 
 
 def test_a_proxy_behind_tls_is_trusted_as_the_service_is(secure, converse, trusted):
@@ -229,13 +258,15 @@ def test_a_proxy_behind_tls_is_trusted_as_the_service_is(secure, converse, trust
 
 def test_requests_go_through_a_proxy_and_end_in_time(secure, converse, trusted, tunnel):
     """Through a tunnel rows come, the proxy never sees the credential, and drops do not outlast the deadline."""
-    assert len(converse(secure(), proxy=tunnel.url, ca_bundle=trusted).search_categories(COMPANY).data) == 5
+    assert (
+        len(converse(behind(secure(BEHIND)), proxy=tunnel.url, ca_bundle=trusted).search_categories(COMPANY).data) == 5
+    )
     assert b"the-token" not in tunnel.seen
     drops = secure(
-        script=lambda _: [b"HTTP/1.1 200 OK\r\n", *(step for _ in range(300) for step in (b"A: 1\r\n", 0.1))]
+        BEHIND, script=lambda _: [b"HTTP/1.1 200 OK\r\n", *(step for _ in range(300) for step in (b"A: 1\r\n", 0.1))]
     )
     limits = Limits(connect=10.0, read=10.0, whole=0.5, body=2**20)
-    service = converse(drops, proxy=tunnel.url, ca_bundle=trusted, limits=limits, retry=RetryPolicy(attempts=1))
+    service = converse(behind(drops), proxy=tunnel.url, ca_bundle=trusted, limits=limits, retry=RetryPolicy(attempts=1))
     begin = time.monotonic()
     with pytest.raises(ConnectionLostError, match="longer than"):
         service.search_categories(COMPANY)
@@ -255,8 +286,8 @@ def test_an_answer_that_comes_in_parts_is_read_whole(secure, converse, trusted, 
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     issuer.issue_cert("localhost").configure_cert(context)
-    server, tunnel = secure(script=slowly), Tunnel(context if is_behind_tls else None)
-    service = converse(server, proxy=tunnel.url, ca_bundle=trusted)
+    server, tunnel = secure(BEHIND, slowly), Tunnel(context if is_behind_tls else None)
+    service = converse(behind(server), proxy=tunnel.url, ca_bundle=trusted)
     assert len(service.search_categories(COMPANY).data) == 5
     assert len(server.asked) == 1
     tunnel.stop()
@@ -267,7 +298,7 @@ def test_an_export_that_was_refused_before_it_was_sent_stays_planned(secure, ser
     """Provably not sent: the batch may be sent again, and the service never heard of it."""
     server = secure(script=lambda _: answer({}, 500))
     proxy = serve(lambda _: answer(b"", 403)) if kind == "proxy" else None
-    service = converse(server, proxy=proxy.url if proxy else None)
+    service = converse(behind(server), proxy=proxy.url) if proxy else converse(server)
     plan = bktools.compose_export_jobs(pd.DataFrame({"id": [ENTRY], "company_id": [COMPANY]}))
     sent = bktools.submit_export_jobs(plan, apply=True, wait=0, service=service)
     assert sent["outcome"].to_list() == ["PLANNED"]

@@ -219,7 +219,7 @@ def test_closing_ends_what_is_under_way_and_keeps_nothing(serve, converse):
             time.sleep(0.001)
         service.close()
         assert page.result().data == []
-    assert service._transport._idle == []
+    assert service._transport._idle == {True: [], False: []}
 
 
 def test_a_cursor_goes_back_as_it_came(serve, converse):

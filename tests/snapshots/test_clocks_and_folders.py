@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 import types
-import uuid
 from dataclasses import replace
 
 import pandas as pd
 import pytest
-import warm
 
 import bktools
 from bktools.errors import ArgumentError, StaleSnapshotWarning, StorageError
 from bktools.service import Service
 from bktools.service.retry import RetryPolicy
-from bktools.settings import load_settings
 from bktools.snapshots import fetch as fetch_module
-from bktools.snapshots.snapshot import Query
-from bktools.snapshots.store import Store
 
 NEXT_YEAR = dt.timedelta(days=365)
 
@@ -90,23 +85,6 @@ def test_a_cache_that_is_a_file(service, tmp_path):
         assert str(folder) in str(caught.value)
 
 
-def test_a_secret_that_cannot_be_used(service):
-    """Unreadable or cut short: one line that says what to do; no snapshot is hidden without a word."""
-    bktools.load_categories(service=service)
-    path = service.settings.cache_dir / "key" / "secret"
-    whole = path.read_bytes()
-    path.write_bytes(whole[:7])
-    with pytest.raises(StorageError, match="secret is damaged: restore it"):
-        bktools.load_categories(service=service)
-    path.unlink()
-    path.mkdir()
-    with pytest.raises(StorageError, match="cannot be used: secret"):
-        bktools.load_categories(service=service)
-    path.rmdir()
-    path.write_bytes(whole)
-    assert bktools.load_categories(service=service).attrs["bktools"]["source"] == ["snapshot"]
-
-
 def test_no_link_and_no_lock_is_asked_of_the_drive(service, monkeypatch):
     """Some network and USB drives have none."""
 
@@ -116,15 +94,3 @@ def test_no_link_and_no_lock_is_asked_of_the_drive(service, monkeypatch):
     monkeypatch.setattr("os.link", refused)
     monkeypatch.setattr("fcntl.flock", refused)
     assert len(bktools.load_categories(service=service)) == 240
-
-
-def folder_of_snapshots(folder):
-    """Yield the folder of a query's snapshots."""
-    settings = load_settings("http://127.0.0.1:9", env={}, token="t", cache_dir=folder, data_dir=folder)
-    yield Store(settings).folder(Query("categories", {"company_id": str(uuid.UUID(int=1))}))
-
-
-def test_one_process_or_many_agree_on_the_secret(tmp_path):
-    """Whoever comes first makes it; all of them find the same snapshots."""
-    running = [warm.Process(folder_of_snapshots, tmp_path) for _ in range(2)]
-    assert len({process.read() for process in running}) == 1

@@ -91,6 +91,6 @@ def test_wrong_words_are_one_line():
 
 def test_the_commands_are_quick_to_say_what_they_do():
     """Nothing heavy is imported before a command runs."""
-    code = "import sys, bktools.cli.app; print({'pandas', 'pyarrow', 'numpy', 'duckdb'} & set(sys.modules))"
+    code = "import sys, bktools.cli.app; print({'pandas', 'pyarrow', 'numpy', 'polars'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

@@ -1,8 +1,9 @@
-"""Snapshots on disk: private, by credential and query, in the order of the commits, readable by every engine."""
+"""Snapshots on disk: private, by environment and query, in the order of the commits, readable by every engine."""
 
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import os
 import stat
 
@@ -83,11 +84,9 @@ def test_the_order_is_that_of_the_commits(cache):
     assert cache.history()[2] == last
 
 
-@pytest.mark.parametrize("others", ["another token", "another service"])
-def test_others_never_find_a_snapshot(cache, tmp_path, others):
-    """Two credentials, or two services, never see each other's snapshots, and no file has a token."""
-    given = {"token": "theirs"} if others == "another token" else {"environment": "http://127.0.0.1:8"}
-    other = Cache(tmp_path / "cache", **given)
+def test_another_environment_never_finds_a_snapshot(cache, tmp_path):
+    """Two environments never see each other's snapshots, and no file has a token."""
+    other = Cache(tmp_path / "cache", environment="http://127.0.0.1:8")
     cache.commit(1)
     (tmp_path / "cache" / "snapshots" / "notes.txt").write_text("of somebody else")
     assert cache.store.queries() == [QUERY]
@@ -96,11 +95,31 @@ def test_others_never_find_a_snapshot(cache, tmp_path, others):
     assert not [path for path in files if cache.settings.token.reveal().encode() in path.read_bytes()]
 
 
-def test_a_name_for_the_credential_keeps_the_history(tmp_path):
-    """With a credential name, a renewed token finds the snapshots of the one before."""
-    before = Cache(tmp_path / "cache", token="the-token-before", credential_name="books")
-    taken = before.commit("old")
-    assert Cache(tmp_path / "cache", credential_name="books").history() == [taken]
+def test_a_renewed_token_goes_on_with_the_history(tmp_path):
+    """Tokens come and go, and an address may be spelt in another way: the environment has one history."""
+    names = []
+    for number, spelling in enumerate(("http://127.0.0.1:9", "http://localhost:9/", "HTTP://127.0.0.1:9")):
+        token = Cache(tmp_path / "cache", token=f"the-token-{number}", environment=spelling)
+        names.append(token.commit(f"{number}").path.name)
+        assert [snapshot.path.name for snapshot in token.history()] == names
+
+
+def test_a_cache_of_version_0_is_one_history(tmp_path):
+    """Each credential had a folder of its own with a keyed name: their snapshots become one history, by time."""
+    cache = Cache(tmp_path / "cache")
+    moments = [dt.datetime(2026, month, 3, tzinfo=dt.UTC) for month in (8, 9, 10)]
+    folder = cache.store.folder(QUERY)
+    for number, (name, owner) in enumerate((("a", "first"), ("b", "second"), ("c", "first"))):
+        taken = cache.commit(name, moment=moments[number])
+        old = folder.with_name(hashlib.sha256(owner.encode()).hexdigest()[:32])
+        old.mkdir(exist_ok=True)
+        taken.path.rename(old / taken.path.name)
+    (tmp_path / "cache" / "key").mkdir()
+    again = Cache(tmp_path / "cache")
+    assert [(again.name_in(snapshot), snapshot.time) for snapshot in again.history()] == [
+        *zip("abc", moments, strict=True)
+    ]
+    assert not (tmp_path / "cache" / "key").exists()
 
 
 def test_other_files_are_no_snapshots(cache):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 import time
 import uuid
 
@@ -15,6 +14,8 @@ from test_clocks_and_folders import clock_off_by, with_settings
 import bktools
 from bktools.errors import ArgumentError, SnapshotNotFoundError, StaleSnapshotWarning
 from bktools.settings import Secret
+from bktools.snapshots.snapshot import Query
+from bktools.snapshots.store import Store
 
 FIRST, SECOND, THIRD = (str(uuid.UUID(int=number)) for number in (1, 2, 3))
 NO_ROWS = {"data": [], "pagination": {"hasNextPage": False, "hasPreviousPage": False, "total": 0}}
@@ -99,20 +100,28 @@ def test_a_week_is_no_day(served_by, week):
         bktools.load_categories(as_of=week, service=served_by(lambda _: answer(NO_ROWS)))
 
 
-def test_a_renewed_token_is_told_of_the_history_before_it(served_by, tmp_path, capsys):
-    """The first load with another token, and a moment of the past, say which snapshots are left behind and what keeps them."""
+def test_a_token_that_is_renewed_before_every_load_keeps_one_history(served_by, capsys):
+    """A warm load, a moment of the past and work offline find what another token has loaded."""
     first = served_by(lambda _: answer(NO_ROWS))
-    bktools.load_categories(service=first, progress=True)
-    day = dt.datetime.now(dt.UTC)
-    assert "another one" not in capsys.readouterr().err
-    said = rf"those up to {day:%Y-%m-%d} ..:.. UTC were loaded with another one.*BKTOOLS_CREDENTIAL_NAME"
-    with with_settings(first, token=Secret("renewed")) as renewed:
-        with pytest.raises(SnapshotNotFoundError, match=said):
-            bktools.load_categories(as_of=day, service=renewed)
-        for is_first in (True, False):
-            bktools.load_categories(service=renewed, refresh=True, progress=True)
-            told = re.search(f"categories: the first snapshot of this credential; {said}", capsys.readouterr().err)
-            assert bool(told) is is_first
-    other = served_by(lambda _: answer(NO_ROWS), token="renewed")
-    bktools.load_categories(service=other, progress=True)
-    assert "another one" not in capsys.readouterr().err
+    bktools.load_categories(service=first)
+    for number in range(3):
+        with with_settings(first, token=Secret(f"renewed-{number}")) as renewed:
+            assert bktools.load_categories(service=renewed).attrs["bktools"]["source"] == ["snapshot"]
+            today = dt.datetime.now(dt.UTC)
+            assert len(bktools.load_categories(as_of=today, service=renewed).attrs["bktools"]["snapshot"]) == 1
+            bktools.load_categories(service=renewed, refresh=True)
+    assert len(Store(first.settings).history(Query("categories", {"company_id": first.settings.company}))) == 4
+
+
+def test_employees_of_all_companies_are_fresh_for_their_own_credential_alone(served_by):
+    """Who asks decides which companies these are: another token asks the service, and finds the moments of the past."""
+    first = served_by(lambda _: answer(NO_ROWS))
+
+    def source(service, **options):
+        return bktools.load_employees("all", service=service, **options).attrs["bktools"]["source"]
+
+    assert [source(first), source(first)] == [["service"], ["snapshot"]]
+    with with_settings(first, token=Secret("another")) as other:
+        assert [source(other), source(other)] == [["service"], ["snapshot"]]
+        assert source(other, as_of=dt.datetime.now(dt.UTC)) == ["snapshot"]
+    assert source(first) == ["service"]

@@ -25,6 +25,7 @@ from bktools.cli.app import app
 from bktools.errors import JournalError
 from bktools.journal import postgres as postgres_module
 from bktools.journal.journal import Journal
+from bktools.journal.records import named, this_user
 from bktools.settings import Secret
 
 WAYS = ("pg_restore", "psql", "volume", "new", "replica")
@@ -56,8 +57,7 @@ class Person:
     def machine(self) -> str:
         """Return the name of the machine in messages."""
         with Journal(self.service.settings) as journal:
-            assert journal.restores is not None
-            return journal.restores.sender()
+            return named(this_user(), journal.sent_log.machine())
 
     def runs(self, line: str) -> None:
         """Run a printed command, with a name in the place of the placeholder."""

@@ -10,7 +10,7 @@ from entries_by_hand import COMPANY, to_create
 from raw_service import send
 
 import bktools
-from bktools.errors import AuthenticationError
+from bktools.errors import AuthenticationError, RateLimitedError
 
 ID = "00000000-0000-4000-8000-00000000000A"
 ASKED = {"external_id": "9990", "code": "0400", "name": "Bank", "tax_code_external_id": "V19", "archived": True}
@@ -129,3 +129,17 @@ def test_the_intent_is_known_before_the_request(talking):
     assert [frame["state"].tolist() for frame in seen] == [["SENDING", "SENDING"]] * 2
     assert [frame["name"].notna().tolist() for frame in seen] == [[False, False]] * 2
     assert (after["state"].tolist(), after["name"].notna().all()) == (["CREATED", "CREATED"], True)
+
+
+def test_a_rate_limit_of_more_than_the_deadline_ends_the_run(talking):
+    """The next account would meet it, too: it is not sent at once, and the next run goes on."""
+
+    def limited(raw, connection, request):
+        text = json.dumps({"type": "RATE_LIMITED", "message": "later", "asked": len(request)})
+        send(connection, 429, text, headers="Retry-After: 301\r\n")
+
+    accounts = to_create(*({**ASKED, "external_id": f"999{number}"} for number in range(3)))
+    with talking(limited) as (raw, service):
+        with pytest.raises(RateLimitedError, match="429"):
+            bktools.create_accounts(accounts, apply=True, service=service)
+        assert len(raw.requests) == 1

@@ -15,7 +15,7 @@ import warm
 
 import bktools
 from bktools.errors import StorageError
-from bktools.journal.journal import Journal
+from bktools.journal.writing import WritableJournal
 from bktools.sandbox import Fault
 from bktools.service import Service
 from bktools.settings import load_settings
@@ -82,17 +82,17 @@ def test_a_refusal_and_a_doubt_stop_their_own_company_alone(group):
 
 def test_a_journal_that_cannot_be_written_loses_no_answer(group, monkeypatch):
     """Requests on their way go on to their end, every lost outcome is told, and nothing more is sent."""
-    settle, together = Journal.settle, threading.Barrier(10)
+    settle, together = WritableJournal.settle, threading.Barrier(10)
 
     def full(journal, batch_id, answer):
         together.wait(timeout=20)
         raise StorageError("no space left")
 
-    monkeypatch.setattr(Journal, "settle", full)
+    monkeypatch.setattr(WritableJournal, "settle", full)
     plan = bktools.compose_export_jobs(entries_of(group.ids, 2), max_entries=2)
     with pytest.raises(StorageError) as error:
         bktools.submit_export_jobs(plan, apply=True, service=group.service)
-    monkeypatch.setattr(Journal, "settle", settle)
+    monkeypatch.setattr(WritableJournal, "settle", settle)
     booked = group.server.export_jobs()
     assert len(booked) == 10
     assert all(f"ACCEPTED (job {job['id']}" in str(error.value) for job in booked)

@@ -11,8 +11,8 @@ from entries_by_hand import COMPANY, entries_of
 from raw_service import job, send
 
 import bktools
-from bktools.journal import journal as journal_module
-from bktools.journal.journal import Journal
+from bktools.journal import writing as writing_module
+from bktools.journal.writing import WritableJournal, open_for_writing
 
 pytestmark = pytest.mark.parametrize("backend", ["postgres"], indirect=True)
 
@@ -45,20 +45,20 @@ def test_an_answer_is_recorded_after_a_cut_connection(talking, postgres, databas
 @pytest.mark.parametrize("step", ["begin", "unknown", "newest_accepted"])
 def test_a_cut_before_a_request_needs_no_step(talking, postgres, database, plan, monkeypatch, step):
     """Wherever the connection is cut between two requests, the run takes its lock again and sends the rest once."""
-    original = getattr(Journal, step)
+    original = getattr(WritableJournal, step)
 
     def cut(journal, *arguments):
         if journal.rows("SELECT 1 FROM batches WHERE state = 'ACCEPTED'"):
-            monkeypatch.setattr(Journal, step, original)
+            monkeypatch.setattr(WritableJournal, step, original)
             assert postgres.cut(database)
         return original(journal, *arguments)
 
-    monkeypatch.setattr(Journal, step, cut)
+    monkeypatch.setattr(WritableJournal, step, cut)
     with talking(lambda raw, connection, request: send(connection, 201, raw.accept(request))) as (raw, service):
         sent = bktools.submit_export_jobs(plan, apply=True, service=service)
         assert sent["outcome"].to_list() == ["ACCEPTED"] * 3
         assert (len(raw.requests), set(raw.accepted.values())) == (3, {1})
-        with Journal(service.settings) as journal:
+        with open_for_writing(service.settings) as journal:
             assert journal.problems() == []
 
 
@@ -68,7 +68,7 @@ def test_a_company_that_another_machine_took_meanwhile_is_left_to_it(talking, po
 
     def answer(raw, connection, request):
         postgres.cut(database)
-        other = Journal(service.settings)
+        other = WritableJournal(service.settings)
         others.append((other, other.sending(COMPANY)))
         others[0][1].__enter__()
         send(connection, 201, raw.accept(request))
@@ -100,7 +100,7 @@ def test_an_answer_that_was_kept_is_written_by_the_next_run(
     talking, postgres, database, plan, monkeypatch, is_replayed
 ):
     """While the database is away the answer is kept on the machine; the next run writes it, and goes on with the rest."""
-    monkeypatch.setattr(journal_module, "PAUSES", (0.0,))
+    monkeypatch.setattr(writing_module, "PAUSES", (0.0,))
 
     def answer(raw, connection, request):
         raw.accepted.update(request["accountingEntryIds"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import io
 import json
@@ -49,9 +50,7 @@ def test_one_prepares_and_another_approves(sandbox, run, coded):
     assert (code, "3 batches,         10 entries  ACCEPTED" in said) == (Exit.DONE, True), said
     assert run("export submit october.plan --apply")[0] == Exit.DONE
     assert set(sandbox.server.accepted_entries().values()) == {1}
-    assert re.search(
-        r" 10 exported: .*they were exported already", run("export compose entries.csv --out later.plan")[1]
-    )
+    assert re.search(r" 10 +exported ", run("export compose entries.csv --out later.plan")[1])
 
 
 def test_doubt_is_settled_by_what_the_messages_say(sandbox, run, coded):
@@ -131,6 +130,20 @@ def set_column(table: pa.Table, name: str, values) -> pa.Table:
     return table.set_column(table.schema.get_field_index(name), name, pa.array(values))
 
 
+def with_text(table: pa.Table, name: str) -> pa.Table:
+    if name not in table.column_names:
+        return table.append_column(name, pa.array(["forged"] * len(table)))
+    return set_column(table, name, ["forged"] * len(table))
+
+
+def with_other_dates(table: pa.Table) -> pa.Table:
+    return (
+        set_column(table, "date", [dt.date(2026, 1, 1)] * len(table))
+        if "date" in table.column_names
+        else (table.append_column("date", pa.array([dt.date(2026, 1, 1)] * len(table))))
+    )
+
+
 DAMAGE = {
     "entries": lambda path: rewritten(path, "entries.parquet", lambda data: data[:-1] + b"?"),
     **{
@@ -151,6 +164,9 @@ DAMAGE = {
             ("entries.parquet", "ids that are numbers", lambda table: set_column(table, "id", range(len(table)))),
             ("entries.parquet", "ids that are gone", lambda table: set_column(table, "id", [None] * len(table))),
             ("entries.parquet", "fewer", lambda table: table.slice(1)),
+            ("entries.parquet", "another description", lambda table: with_text(table, "description")),
+            ("entries.parquet", "another supplier", lambda table: with_text(table, "supplier")),
+            ("entries.parquet", "other dates", with_other_dates),
             ("entries.parquet", "one twice", lambda table: pa.concat_tables([table, table.slice(0, 1)])),
             (
                 "entries.parquet",
@@ -193,3 +209,10 @@ def test_nothing_is_overwritten(run, coded, tmp_path):
         run("journal backup kept.sqlite")
     with pytest.raises(StorageError, match="exists already"):
         run("export compose entries.csv --out entries.csv")
+
+
+def test_a_plan_whose_name_begins_with_a_hyphen_is_submitted_as_printed(run, coded):
+    """The printed command is pasted as it is: the name is no option of it."""
+    _, said = run("export compose entries.csv --out=-o.csv.plan")
+    command = re.search(r"Next: bktools (.*)", said)[1]
+    assert run(command)[0] in {Exit.DONE, Exit.INCOMPLETE}

@@ -30,8 +30,8 @@ from raw_service import send
 import bktools
 from bktools.cli.exits import Exit
 from bktools.errors import BktoolsError, JournalError, PlanError
-from bktools.journal.journal import Journal
 from bktools.journal.undelivered import Answer
+from bktools.journal.writing import WritableJournal, open_for_writing
 from bktools.sandbox.faults import Fault
 from bktools.submit import export_jobs
 
@@ -130,92 +130,77 @@ def test_a_spelling_has_the_same_journal(sandbox, connect, entries):
     assert booked(sandbox) == {1}
 
 
-def test_another_address_asks_whether_it_is_the_same_service(sandbox, connect, entries, alias, run):
-    """A company with history is refused under another address, until a person says that it is the same service."""
-    with connect() as service:
+def test_an_environment_asks_once_about_a_new_address(sandbox, folder, entries, alias, run, tmp_path, monkeypatch):
+    """Its journal knows the old address: nothing is sent before a person accepted the new one, and then it goes on."""
+    config = tmp_path / "config.toml"
+    monkeypatch.setenv("BKTOOLS_CONFIG", str(config))
+
+    def at(address: str) -> bktools.Service:
+        config.write_text(f'environment = "live"\n[live]\nbase_url = "{address}"\ntoken = "{sandbox.server.token}"\n')
+        return bktools.connect()
+
+    monkeypatch.delenv("BKTOOLS_BASE_URL", raising=False)
+    monkeypatch.delenv("BKTOOLS_TOKEN", raising=False)
+    with at(sandbox.server.base_url) as service:
         submitted(entries.head(4), service)
-    with connect(alias) as service, pytest.raises(PlanError, match="exported before from") as caught:
-        submitted(entries, service)
-    command = re.search(r"bktools (journal addresses --environment \S+ --same \S+) --by NAME", str(caught.value))[1]
-    assert run(f"{command} --by Ada")[0] == Exit.DONE
-    with connect(alias) as service:
-        history = bktools.load_export_jobs(entries=True, service=service)
-        plan = bktools.compose_export_jobs(entries, history=history)
-        assert plan.not_ready["reason"].to_list() == ["exported"] * 4
-        assert bktools.submit_export_jobs(plan, apply=True, service=service)["outcome"].to_list() == ["ACCEPTED"]
-    assert booked(sandbox) == {1}
-    with connect() as service:
-        assert len(bktools.load_export_jobs(entries=True, service=service)) == 6
-
-
-def test_another_service_is_said_to_be_one(sandbox, connect, entries, alias, run):
-    """Where a person says that it is another service, the two do not ask for each other."""
-    with connect() as service:
-        submitted(entries.head(2), service)
-    with connect(alias) as service, pytest.raises(PlanError) as caught:
-        submitted(entries.tail(2), service)
-    command = re.search(r"bktools (journal addresses --environment \S+ --other \S+) --by NAME", str(caught.value))[1]
-    assert run(f"{command} --by Ada")[0] == Exit.DONE
-    with connect(alias) as service:
-        assert submitted(entries.tail(2), service) == ["ACCEPTED"]
+    with at(alias) as service:
+        said = rf"was {re.escape(service.settings.identity[:7])}.*bktools check --accept-address --environment live"
+        for _ in range(2):
+            with pytest.raises(JournalError, match=said):
+                submitted(entries, service)
+        assert len(bktools.load_export_jobs(service=service)) == 2, "the history is shown"
+        monkeypatch.delenv("BKTOOLS_BASE_URL", raising=False)
+        monkeypatch.delenv("BKTOOLS_TOKEN", raising=False)
+        checked = bktools.check()
+        assert sandbox.server.base_url.rpartition(":")[2] in checked.set_index("check").loc["address", "message"]
+        run("check --accept-address --environment live")
+        assert submitted(entries, service) == ["ACCEPTED"] * 3
     assert booked(sandbox) == {1}
 
 
-def test_an_entry_that_went_out_for_another_company_is_refused_elsewhere(sandbox, connect, entries, alias):
-    """Entry IDs are compared with every journal of the data folder, whatever company they were sent for."""
-    other = sandbox.server.companies()[1].id
-    sandbox.server.configure_company(other, has_contra_accounts=True)
-    with connect() as service:
+def test_an_address_whose_journal_has_another_name_is_refused(sandbox, folder, entries, run, tmp_path, monkeypatch):
+    """The address gets a name in the config file: the journal is asked to take it, and nothing is sent before."""
+    monkeypatch.delenv("BKTOOLS_BASE_URL", raising=False)
+    monkeypatch.delenv("BKTOOLS_TOKEN", raising=False)
+    address, token = sandbox.server.base_url, sandbox.server.token
+    with bktools.connect(address, token=token) as service:
+        submitted(entries.head(4), service)
+    (tmp_path / "config.toml").write_text(f'[live]\nbase_url = "{address}"\ntoken = "{token}"\n')
+    monkeypatch.setenv("BKTOOLS_CONFIG", str(tmp_path / "config.toml"))
+    with bktools.connect("live") as service, pytest.raises(JournalError, match="under the environment") as caught:
         submitted(entries, service)
-        sent = bktools.load_export_jobs(entries=True, service=service)
-    plan = bktools.compose_export_jobs(entries.assign(company_id=other), max_entries=2)
-    own, there = plan.batches["batch_id"][0], sent.set_index("entry_id")["batch_id"][entries["id"][0]]
-    said = f"2 entries of batch {own} are in batch {there} of {service.settings.identity}.* which is ACCEPTED"
-    with connect(alias) as service, pytest.raises(PlanError, match=said):
-        bktools.submit_export_jobs(plan, apply=True, service=service)
+    command = re.search(r"bktools (journal rename \S+ live --by) NAME", str(caught.value))[1]
+    assert run(f"{command} Ada")[0] == Exit.DONE
+    assert run(f"{command} Ada")[0] == Exit.DONE, "again changes nothing"
+    for name in ("live", address):
+        with bktools.connect(name) as service:
+            assert submitted(entries, service) == ["ACCEPTED"] * 3
     assert booked(sandbox) == {1}
 
 
 def test_a_plan_is_bound_to_its_journal(sandbox, folder, run, tmp_path, monkeypatch, entries):
-    """A plan that was approved in one data folder is refused in another, which names the journal it wants."""
-    entries.to_csv(tmp_path / "entries.csv", index=False)
+    """A plan that was approved with one journal is refused with another, which names the journal it wants."""
     (tmp_path / "entries.csv").write_text(entries.assign(category_id=COMPANY).to_csv(index=False))
-    with bktools.connect() as service, Journal(service.settings) as journal:
+    with bktools.connect() as service, open_for_writing(service.settings) as journal:
         wanted = journal.id
         plan = bktools.compose_export_jobs(entries, history=bktools.load_export_jobs(entries=True, service=service))
     from bktools.export.plan_file import write_plan
 
     write_plan(plan, tmp_path / "october.plan", made_for=service.settings.identity, made_by="Ada")
     assert run("export submit october.plan --apply")[0] == Exit.DONE
-    monkeypatch.setenv("BKTOOLS_DATA_DIR", str(tmp_path / "second"))
+    for kind in ("DATA", "SENT_LOG"):
+        monkeypatch.setenv(f"BKTOOLS_{kind}_DIR", str(tmp_path / "second"))
     with pytest.raises(PlanError, match=wanted):
         run("export submit october.plan --apply")
     assert booked(sandbox) == {1}
 
 
 def test_a_second_data_folder_knows_of_the_first(sandbox, connect, entries, tmp_path):
-    """Entries composed anew in another folder of the same user are refused; the message names the first folder."""
+    """In another data folder of the same user no second journal begins; the message names the first folder."""
     with connect() as service:
         submitted(entries, service)
-    with connect(data_dir=tmp_path / "second") as service, pytest.raises(PlanError, match=str(tmp_path / "data")):
+    with connect(data_dir=tmp_path / "second") as service, pytest.raises(JournalError, match=str(tmp_path / "data")):
         submitted(entries, service)
-    assert booked(sandbox) == {1}
-
-
-def test_an_old_copy_elsewhere_is_noticed_from_a_second_folder(sandbox, connect, entries, tmp_path, folder):
-    """A second folder that asks the first one's journal notices when that one went back."""
-    with connect() as service:
-        bktools.load_export_jobs(service=service)
-        shutil.copytree(folder, tmp_path / "kept")
-        submitted(entries, service)
-    with connect(data_dir=tmp_path / "second") as service:
-        with Journal(service.settings) as journal:
-            journal.related.say(journal.related.all()[0].id, "same", "Ada")
-        with pytest.raises(PlanError, match="nothing was sent; compose again without them"):
-            submitted(entries, service)
-        put_back(folder, tmp_path / "kept")
-        with pytest.raises(JournalError, match="is an old copy"):
-            submitted(entries, service)
     assert booked(sandbox) == {1}
 
 
@@ -225,7 +210,7 @@ def test_a_copied_folder_is_refused_on_another_machine_until_a_person_confirms(
     """A second machine has no sent log of its own: it says that its journal may be a copy, and how to confirm it."""
     with connect() as service:
         submitted(entries.head(2), service)
-    shutil.copytree(folder, tmp_path / "copied")
+    folder.rename(tmp_path / "copied")
     elsewhere = {"data_dir": tmp_path / "copied", "sent_log_dir": tmp_path / "sent log of another machine"}
     with connect(**elsewhere) as service, pytest.raises(JournalError, match="never used by this user on this machine"):
         submitted(entries.tail(2), service)
@@ -263,7 +248,7 @@ def test_a_restored_data_folder_is_noticed_and_repaired(sandbox, connect, entrie
     ):
         submitted(entries.tail(4), service)
     assert "2 batches of 1 companies" in str(caught.value)
-    assert "bktools journal restore --by NAME" in str(caught.value)
+    assert re.search(r"bktools journal restore --environment \S+ --by NAME", str(caught.value))
     code, said = run("journal restore --by Ada")
     assert (code, "ACCEPTED again: 2 batches" in said) == (Exit.DONE, True), said
     assert run("export status")[0] == Exit.DONE
@@ -304,7 +289,7 @@ def test_a_lost_data_folder_is_rebuilt_from_the_marks(sandbox, connect, entries,
     with connect() as service:
         submitted(entries, service)
     shutil.rmtree(folder)
-    with connect() as service, pytest.raises(PlanError, match="which is missing: nothing was sent"):
+    with connect() as service, pytest.raises(JournalError, match="is missing or empty, but export jobs were sent"):
         submitted(entries, service)
     code, said = run("journal restore --by Ada")
     assert (code, "ACCEPTED again: 3 batches" in said) == (Exit.DONE, True), said
@@ -330,7 +315,7 @@ def test_a_lost_data_folder_needs_three_steps(talking, folder, run):
         outcomes = submitted(entries, service)
         assert (outcomes.count("ACCEPTED"), outcomes.count("UNKNOWN")) == (40, 3)
         shutil.rmtree(folder)
-        with pytest.raises(PlanError) as caught:
+        with pytest.raises(JournalError) as caught:
             submitted(entries, service)
         said, steps = str(caught.value), 0
         while printed := printed_commands(said):
@@ -373,7 +358,7 @@ def test_files_of_two_people_move_to_one_database(sandbox, tmp_path, postgres, d
 
 def submits_and_is_killed(address, token, entries):
     """Submit entries; yield the outcomes, and wait to be killed."""
-    with bktools.connect(address, token=token) as service, Journal(service.settings):
+    with bktools.connect(address, token=token) as service, open_for_writing(service.settings):
         # While this journal is open, SQLite keeps what is written in the log beside the file.
         plan = bktools.compose_export_jobs(entries, max_entries=2)
         yield bktools.submit_export_jobs(plan, apply=True, service=service)["outcome"].to_list()
@@ -429,17 +414,17 @@ def test_a_lost_log_is_noticed(sandbox, connect, entries, folder, tmp_path):
 
 def test_a_folder_that_moves_while_it_is_used(sandbox, connect, entries, folder, monkeypatch):
     """A journal whose file is not where it was opened sends nothing more, and nothing is begun anew in its place."""
-    begin = Journal.begin
+    begin = WritableJournal.begin
 
-    def moved(journal: Journal, batch_id: str) -> bytes:
+    def moved(journal: WritableJournal, batch_id: str) -> bytes:
         if folder.exists():
             folder.rename(folder.with_name("moved"))
         return begin(journal, batch_id)
 
-    monkeypatch.setattr(Journal, "begin", moved)
+    monkeypatch.setattr(WritableJournal, "begin", moved)
     with connect() as service:
         assert set(submitted(entries, service)) == {"BLOCKED"}
-    monkeypatch.setattr(Journal, "begin", begin)
+    monkeypatch.setattr(WritableJournal, "begin", begin)
     folder.with_name("moved").rename(folder)
     with connect() as service:
         assert submitted(entries, service) == ["ACCEPTED"] * 3
@@ -455,7 +440,7 @@ def test_what_was_sent_while_somebody_withdrew_it_stays_in_doubt(sandbox, connec
     plan = bktools.compose_export_jobs(entries)
     batch = plan.batches["batch_id"][0]
     with connect() as service:
-        with Journal(service.settings) as journal, journal.sending(sandbox.server.company_id):
+        with open_for_writing(service.settings) as journal, journal.sending(sandbox.server.company_id):
             journal.claim(plan.requests(), plan.plan_id)
             kind = type(journal._database)
         lock = kind.lock
@@ -484,7 +469,7 @@ def test_a_gateway_that_repeats_leaves_a_doubt(folder):
             plan = bktools.compose_export_jobs(entries)
             sent = bktools.submit_export_jobs(plan, apply=True, wait=10, service=service)
             assert sent["outcome"].to_list() == ["UNKNOWN"]
-            assert "--others-export" in sent["message"][0]
+            assert "others_export=True" in sent["message"][0]
             assert bktools.submit_export_jobs(plan, apply=True, service=service)["outcome"].to_list() == ["UNKNOWN"]
         assert booked(sandbox) == {1}
 
@@ -530,7 +515,7 @@ def test_what_an_administrator_released_is_not_sent_again(sandbox, connect, entr
     """A row that was changed in the database, without an event: the command refuses its entries, in any batch."""
     with connect() as service:
         submitted(entries, service)
-        with Journal(service.settings) as journal, typed_by_hand(journal, backend) as by_hand:
+        with open_for_writing(service.settings) as journal, typed_by_hand(journal, backend) as by_hand:
             without_triggers(by_hand, backend)
             by_hand.execute("UPDATE batches SET state = 'RELEASED'")
             by_hand.execute("UPDATE batch_entries SET live = 0")
@@ -544,14 +529,14 @@ def test_what_an_administrator_released_is_not_sent_again(sandbox, connect, entr
 @BOTH
 def test_a_batch_that_somebody_withdrew_meanwhile_is_told_in_the_frame(talking, monkeypatch):
     """Whatever another process did in between, what was sent is told, and the rest says why it was not."""
-    begin = Journal.begin
+    begin = WritableJournal.begin
 
-    def withdrawn(journal: Journal, batch_id: str) -> bytes:
+    def withdrawn(journal: WritableJournal, batch_id: str) -> bytes:
         if journal.rows("SELECT 1 FROM batches WHERE state = 'ACCEPTED'"):
-            journal.settle(batch_id, Answer("RELEASED", "withdrawn meanwhile"))
+            journal.settle(batch_id, Answer("RELEASED", "settled", {"message": "withdrawn meanwhile"}))
         return begin(journal, batch_id)
 
-    monkeypatch.setattr(Journal, "begin", withdrawn)
+    monkeypatch.setattr(WritableJournal, "begin", withdrawn)
     with talking(lambda raw, connection, request: send(connection, 201, raw.accept(request))) as (raw, service):
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 3), max_entries=1)
         sent = bktools.submit_export_jobs(plan, apply=True, service=service)
@@ -561,7 +546,7 @@ def test_a_batch_that_somebody_withdrew_meanwhile_is_told_in_the_frame(talking, 
 
 @BOTH
 def test_marks_that_cannot_be_written_keep_the_batch_planned(talking, folder, tmp_path):
-    """Without a sent log nothing is sent: the message names the setting, and the batch waits."""
+    """Without a sent log nothing is sent or written: the message names the folder."""
     (tmp_path / "sent_log").write_bytes(b"a file where the folder should be")
     with talking(lambda raw, connection, request: send(connection, 201, raw.accept(request))) as (raw, service):
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 1))
@@ -569,7 +554,7 @@ def test_marks_that_cannot_be_written_keep_the_batch_planned(talking, folder, tm
             bktools.submit_export_jobs(plan, apply=True, service=service)
         assert "\n" not in str(caught.value)
         assert raw.requests == []
-        assert bktools.load_export_jobs(service=service)["state"].to_list() == ["PLANNED"]
+        assert bktools.load_export_jobs(service=service)["state"].to_list() == []
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes and links as POSIX systems have them")

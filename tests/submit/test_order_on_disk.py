@@ -54,10 +54,10 @@ def test_each_request_follows_a_sync_of_the_journal(talking, tmp_path):
             written += 1
         elif re.search(r"f(data)?sync\(\d+<[^>]*journal\.sqlite-wal>\) += 0", line) or "fsync resumed" in line:
             is_synced = True
-        elif mark := re.search(r"write\(\d+<([^>]*\.marks)>", line):
+        elif mark := re.search(r"write\(\d+<([^>]*/[0-9a-f]{32}\.log)>", line):
             unsynced.add(mark[1])
             marks += 1
-        elif mark := re.search(r"fsync\(\d+<([^>]*\.marks)>", line):
+        elif mark := re.search(r"fsync\(\d+<([^>]*/[0-9a-f]{32}\.log)>", line):
             unsynced.discard(mark[1])
         elif "connect(" in line and "AF_INET" in line:
             connections += 1

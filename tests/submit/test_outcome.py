@@ -137,8 +137,13 @@ def test_unknown(talking):
         assert len(raw.requests) == len(UNKNOWN)
 
 
+DENIED = '{"message": "no"}'
 REJECTED = {
-    **{f"{status}": answers(status, "") for status in (400, 402, 403, 404, 405, 410, 413, 422, 451, 499)},
+    **{
+        f"{status} {body}": answers(status, body)
+        for status in (400, 402, 403, 404, 405, 410, 413, 422, 451, 499)
+        for body in ('{"message": "no"}', '{"type": "ODD"}')
+    },
     **{
         f"{kind} with {status}": answers(status, json.dumps({"type": kind}))
         for kind in (TYPES[0], TYPES[2], TYPES[0].lower())
@@ -148,13 +153,28 @@ REJECTED = {
 
 
 @BOTH
-@pytest.mark.parametrize("table", [{"401": answers(401, "")}, REJECTED], ids=["credential", "others"])
+@pytest.mark.parametrize("table", [{"401": answers(401, DENIED)}, REJECTED], ids=["credential", "others"])
 def test_rejected(talking, table):
-    """A documented type with any status, and every other 4xx: nothing was booked, and it may be submitted again."""
+    """A documented type with any status, and every other 4xx in the service's form: nothing was booked, it may be sent again."""
     with talking(by_company(table), read=30.0) as (raw, service):
         for times in (1, 2):
             assert others_than("REJECTED", submitted_each(service, table)) == {}
             assert len(raw.requests) == times * len(table)
+
+
+PAGES = ("", "<html>Forbidden</html>", '"no"', "[]", '{"error": "Bad Gateway"}', '{"message": 7}')
+
+
+def test_a_page_of_a_gateway_is_no_refusal(talking):
+    """What does not have the service's form may come after the request was passed on: the outcome is unknown."""
+    table = {f"{status} {body}": answers(status, body) for status in (400, 401, 403, 404, 413) for body in PAGES}
+    with talking(by_company(table), read=30.0) as (raw, service):
+        for _ in (1, 2):
+            sent = submitted_each(service, table)
+            assert others_than("UNKNOWN", sent) == {}
+        assert len(raw.requests) == len(table)
+        events = bktools.load_export_jobs(events=True, service=service)
+        assert events.loc[events["after"] == "UNKNOWN", "message"].str.contains("a gateway may have sent it").all()
 
 
 @pytest.mark.parametrize("status", [302, 400, 409, 429, 500])
@@ -202,7 +222,7 @@ def test_a_credential_that_is_refused_is_not_tried_for_every_company(talking, mo
     monkeypatch.setattr("bktools.submit.export_jobs.COMPANIES", 2)
     entries = entries_of(COMPANY, 6)
     entries["company_id"] = [f"00000000-0000-4000-8000-{number:012}" for number in range(6)]
-    with talking(answers(401, "")) as (raw, service):
+    with talking(answers(401, DENIED)) as (raw, service):
         sent = bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, service=service)
         outcomes = sent["outcome"].value_counts().to_dict()
         assert outcomes == {"REJECTED": len(raw.requests), "BLOCKED": 6 - len(raw.requests)}

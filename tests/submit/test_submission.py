@@ -22,7 +22,7 @@ from bktools.errors import (
     PlanError,
     StorageError,
 )
-from bktools.journal.journal import Journal
+from bktools.journal.writing import WritableJournal, open_for_writing
 from bktools.sandbox.faults import Fault
 
 MANY = int(os.environ.get("BKTOOLS_TEST_ENTRIES", "4000"))
@@ -141,7 +141,7 @@ def test_only_one_process_sends_for_a_company(sandbox, service, entries):
     sandbox.server.configure_company(other, has_contra_accounts=True)
     both = bktools.compose_export_jobs(pd.concat([entries, entries_of(other, 2, first=50)]))
     bktools.load_export_jobs(service=service)
-    with Journal(service.settings) as journal, journal.sending(service.settings.company):
+    with open_for_writing(service.settings) as journal, journal.sending(service.settings.company):
         busy = bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, service=service)
         assert busy["outcome"].to_list() == ["BLOCKED"]
         assert re.search(r"process \d+ .*is sending for company", busy["message"][0])
@@ -160,14 +160,14 @@ def test_entries_that_another_run_took_meanwhile_stop_their_company_alone(sandbo
         pd.concat([entries_of(first, 2), entries_of(second, 4, first=50)]), max_entries=2
     )
     other = bktools.compose_export_jobs(entries_of(second, 1, first=53))
-    claim = Journal.claim
+    claim = WritableJournal.claim
 
     def another_run_after(*arguments: object):
-        monkeypatch.setattr(Journal, "claim", claim)
+        monkeypatch.setattr(WritableJournal, "claim", claim)
         claim(*arguments)
         assert bktools.submit_export_jobs(other, apply=True, service=service)["outcome"].to_list() == ["ACCEPTED"]
 
-    monkeypatch.setattr(Journal, "claim", another_run_after)
+    monkeypatch.setattr(WritableJournal, "claim", another_run_after)
     # One after another, so that the other run comes between the two companies.
     monkeypatch.setattr("bktools.submit.export_jobs.COMPANIES", 1)
     sent = bktools.submit_export_jobs(plan, apply=True, service=service)
@@ -242,7 +242,7 @@ def test_an_outcome_that_cannot_be_written_is_told(sandbox, service, entries, mo
         raise StorageError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Journal, "settle", full)
+        patched.setattr(WritableJournal, "settle", full)
         with pytest.raises(StorageError, match=r"is ACCEPTED .*the journal could not be written"):
             bktools.submit_export_jobs(plan, apply=True, service=service)
     sent = bktools.submit_export_jobs(plan, apply=True, service=service)

@@ -1,0 +1,141 @@
+"""What persons state about months and entries: verified against a ledger, exported elsewhere, not booked. Each is an event."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from bktools.contract import rules
+from bktools.errors import ArgumentError, JournalError
+from bktools.journal.events import Event, events_by_code, record
+from bktools.journal.journal import EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE, Journal
+from bktools.journal.writing import WritableJournal
+
+VERIFIED = "verified"
+NOT_BOOKED = "not_booked"
+
+
+def record_verification(
+    journal: WritableJournal,
+    company_id: str,
+    month: str,
+    *,
+    by: str,
+    ledger: Mapping[str, Any],
+    result: Mapping[str, Any],
+    entries: Sequence[Mapping[str, Any]],
+    differences: Sequence[Mapping[str, Any]],
+) -> int:
+    """Record that a month was verified against a ledger, and return the number of the event.
+
+    Parameters
+    ----------
+    journal : WritableJournal
+        An open journal.
+    company_id, month : str
+        UUID of the company; the month, as 2026-10.
+    by : str
+        Name of the person; kept permanently.
+    ledger : mapping
+        name, sha256, begins and ends (days) of the ledger.
+    result : mapping
+        Counts and sums by status.
+    entries : sequence of mappings
+        One for each entry or group: what the next verification compares.
+    differences : sequence of mappings
+        Known differences that are carried, each with a `reason`.
+    """
+    for difference in differences:
+        if not str(difference.get("reason") or "").strip():
+            raise ArgumentError("differences", "must have a reason for each difference that is carried")
+    facts = {"ledger": {**ledger}, "result": {**result}, "entries": [*entries], "differences": [*differences]}
+    period, by = rules.month("month", month), rules.not_blank("by", by)
+    return record(journal, VERIFIED, company_id=company_id, period=period, person=by, facts=facts)
+
+
+def verifications_of(journal: Journal, company_id: str, month: str | None = None) -> list[Event]:
+    """Return the verifications of a company's month, or of all its months, oldest first."""
+    return events_by_code(journal, VERIFIED, company_id=company_id, period=month)
+
+
+def record_exported_elsewhere(
+    journal: WritableJournal,
+    company_id: str,
+    entries: Sequence[Mapping[str, Any]],
+    *,
+    by: str,
+    evidence: str,
+    source: str = "",
+) -> int:
+    """Record entries that were exported outside of this journal, and return the number of the event.
+
+    `entries` have `entry_id`, and what is known of them: date, amount (as text), currency, supplier. They are not sent
+    from here until it is undone.
+
+    Raises
+    ------
+    ArgumentError
+        When there is no entry, or name or evidence are missing.
+    JournalError
+        When an entry was sent from here; nothing was recorded.
+    """
+    by, evidence = rules.not_blank("by", by), rules.not_blank("evidence", evidence)
+    ids = rules.unique_uuids("entries", [entry["entry_id"] for entry in entries])
+    if not ids:
+        raise ArgumentError("entries", "must have at least one entry")
+    for row in journal.holding(ids):
+        if row["state"] != "PLANNED":
+            raise JournalError(
+                f"{row['entries']} of the entries are in batch {row['batch_id']}, which is {row['state']} here (the first is "
+                f"{row['first']}): nothing was recorded; leave them out"
+            )
+    rows = [{**entry, "entry_id": entry_id} for entry, entry_id in zip(entries, ids, strict=True)]
+    facts = {"word": secrets.token_hex(8), "entries": rows, "evidence": evidence, "source": source}
+    return record(journal, EXPORTED_ELSEWHERE, company_id=company_id, person=by, facts=facts)
+
+
+def undo_exported_elsewhere(journal: WritableJournal, event_id: int, *, by: str, evidence: str) -> None:
+    """Record that an event of entries exported elsewhere was wrong: they may be sent from here again."""
+    by, evidence = rules.not_blank("by", by), rules.not_blank("evidence", evidence)
+    events = {event.event_id: event for event in events_by_code(journal, EXPORTED_ELSEWHERE)}
+    event = events.get(event_id)
+    if event is None or event.company_id is None:
+        raise JournalError(f"event {event_id} is none of entries exported elsewhere: nothing was recorded")
+    facts = {"word": event.facts["word"], "evidence": evidence}
+    record(journal, EXPORTED_ELSEWHERE_UNDONE, company_id=event.company_id, person=by, facts=facts)
+
+
+def exported_elsewhere(journal: Journal, company_id: str | None = None) -> dict[str, Event]:
+    """Return the event that says so by each entry that was exported elsewhere, as far as it was not undone."""
+    undone = {event.facts["word"] for event in events_by_code(journal, EXPORTED_ELSEWHERE_UNDONE)}
+    return {
+        entry["entry_id"]: event
+        for event in events_by_code(journal, EXPORTED_ELSEWHERE, company_id=company_id)
+        if event.facts["word"] not in undone
+        for entry in event.facts["entries"]
+    }
+
+
+def record_not_booked(
+    journal: WritableJournal, company_id: str, entry_ids: Iterable[str], *, by: str, evidence: str
+) -> int:
+    """Record a person's word that entries which a ledger may hold are not booked; return the number of the event."""
+    by, evidence = rules.not_blank("by", by), rules.not_blank("evidence", evidence)
+    ids = rules.unique_uuids("entry_ids", entry_ids)
+    if not ids:
+        raise ArgumentError("entry_ids", "must have at least one entry")
+    facts = {"entries": [{"entry_id": entry_id} for entry_id in ids], "evidence": evidence}
+    return record(journal, NOT_BOOKED, company_id=company_id, person=by, facts=facts)
+
+
+def not_booked(journal: Journal, company_id: str | None = None) -> dict[str, Event]:
+    """Return the newest word by each entry of which a person said that it is not booked."""
+    events = events_by_code(journal, NOT_BOOKED, company_id=company_id)
+    return {entry["entry_id"]: event for event in events for entry in event.facts["entries"]}
+
+
+def exports_known_since(journal: Journal, company_id: str) -> str | None:
+    """Return the time of the first event of a company in this journal, from when on its exports are known; None for none."""
+    row = journal.row("SELECT min(at) AS at FROM events WHERE company_id = ?", company_id)
+    return None if row is None else row["at"]

@@ -1,0 +1,118 @@
+"""What persons state: verified against a ledger, exported elsewhere, not booked. Each is an event with a name and evidence."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from backends import BOTH
+
+import bktools
+from bktools.errors import ArgumentError, JournalError
+from bktools.export.plan import BatchRequest
+from bktools.journal.statements import (
+    exported_elsewhere,
+    exports_known_since,
+    not_booked,
+    record_exported_elsewhere,
+    record_not_booked,
+    record_verification,
+    undo_exported_elsewhere,
+    verifications_of,
+)
+from bktools.journal.undelivered import Answer
+from bktools.journal.writing import open_for_writing
+
+COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
+ENTRIES = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(6)]
+LEDGER = {"name": "ledger.csv", "sha256": "0" * 64, "begins": "2026-10-01", "ends": "2026-11-15"}
+TOLD = {"by": "Ada", "evidence": "the service's list of exports of 3 October"}
+
+
+def batch(name: str, *numbers: int) -> BatchRequest:
+    """Return a batch of entries."""
+    entries = [ENTRIES[number] for number in numbers]
+    return BatchRequest(name, COMPANY, entries, json.dumps({"accountingEntryIds": entries}).encode())
+
+
+@pytest.fixture
+def journal(service):
+    """The open journal of a sandbox."""
+    with open_for_writing(service.settings) as opened:
+        yield opened
+
+
+@BOTH
+def test_a_verification_is_kept_and_shown(journal, service):
+    """Who verified the month against which ledger, with what result; the newest one is shown, all of them are kept."""
+    for booked, difference in ((311, []), (312, [{"entry_id": ENTRIES[0], "reason": "booked in November"}])):
+        record_verification(
+            journal, COMPANY, "2026-10", by="Ada", ledger=LEDGER, result={"booked": booked}, entries=[{"entry_id": ENTRIES[0]}],
+            differences=difference,
+        )  # fmt: skip
+    events = verifications_of(journal, COMPANY, "2026-10")
+    assert [event.facts["result"] for event in events] == [{"booked": 311}, {"booked": 312}]
+    assert (events[1].person, events[1].facts["ledger"]) == ("Ada", LEDGER)
+    assert verifications_of(journal, COMPANY, "2026-11") == []
+    (row,) = bktools.load_periods(COMPANY, service=service).to_dict("records")
+    shown = (row["verified_by"], row["verified_against"], json.loads(row["verified_result"]))
+    assert shown == ("Ada", "ledger.csv", {"booked": 312})
+    record = bktools.record_of("2026-10", company=COMPANY, service=service)
+    assert record.tables["events"]["code"].to_pylist() == ["verified", "verified"]
+    assert "verified against ledger.csv" in record.tables["events"]["message"][0].as_py()
+    with pytest.raises(ArgumentError, match="differences must have a reason"):
+        record_verification(
+            journal, COMPANY, "2026-10", by="Ada", ledger=LEDGER, result={}, entries=[], differences=[{"entry_id": "x"}]
+        )
+
+
+@BOTH
+def test_what_was_exported_elsewhere_is_not_sent(journal):
+    """Neither by a dry run nor by a claim, in any batch, until a later event says that it was not."""
+    rows = [{"entry_id": ENTRIES[0].upper(), "amount": "12.50", "currency": "EUR"}]
+    event = record_exported_elsewhere(journal, COMPANY, rows, source="exports.csv", **TOLD)
+    assert exported_elsewhere(journal, COMPANY)[ENTRIES[0]].facts["entries"][0]["amount"] == "12.50"
+    assert exported_elsewhere(journal, "other") == {}
+    assert "were exported elsewhere, as Ada recorded" in journal.obstacle(batch("a", 0, 1))
+    with pytest.raises(JournalError, match="were exported elsewhere"):
+        journal.claim([batch("a", 0, 1)], "plan")
+    undo_exported_elsewhere(journal, event, by="Grace", evidence="that list was of a test company")
+    assert exported_elsewhere(journal) == {}
+    journal.claim([batch("a", 0, 1)], "plan")
+    with pytest.raises(JournalError, match="is none of entries exported elsewhere"):
+        undo_exported_elsewhere(journal, 1, **TOLD)
+
+
+@BOTH
+def test_an_entry_that_waits_is_not_sent_after_it_was_exported_elsewhere(journal):
+    """It was claimed before somebody said so: the request is not begun."""
+    journal.claim([batch("a", 0, 1)], "plan")
+    record_exported_elsewhere(journal, COMPANY, [{"entry_id": ENTRIES[1]}], **TOLD)
+    with pytest.raises(JournalError, match="were exported elsewhere"):
+        journal.begin("a")
+    assert journal.state_of("a")["state"] == "PLANNED"
+
+
+@BOTH
+def test_what_was_sent_from_here_was_not_exported_elsewhere(journal):
+    """The list that is imported has entries of this journal: it is named, and nothing is recorded."""
+    journal.claim([batch("a", 0)], "plan")
+    journal.begin("a")
+    journal.settle("a", Answer("ACCEPTED", "accepted", {}, job_id=ENTRIES[5]))
+    with pytest.raises(JournalError, match="are in batch a, which is ACCEPTED here"):
+        record_exported_elsewhere(journal, COMPANY, [{"entry_id": entry} for entry in ENTRIES[:2]], **TOLD)
+    assert exported_elsewhere(journal) == {}
+
+
+@BOTH
+def test_the_word_that_an_entry_is_not_booked_is_kept(journal):
+    """By entry, with the name and the evidence of the newest word; a word without either is none."""
+    assert exports_known_since(journal, COMPANY) is None
+    record_not_booked(journal, COMPANY, ENTRIES[:2], by="Ada", evidence="voucher V2 is another dinner")
+    record_not_booked(journal, COMPANY, ENTRIES[1:2], by="Grace", evidence="asked the accountant")
+    words = not_booked(journal, COMPANY)
+    assert {entry: event.person for entry, event in words.items()} == {ENTRIES[0]: "Ada", ENTRIES[1]: "Grace"}
+    assert exports_known_since(journal, COMPANY) == words[ENTRIES[0]].at
+    for change in ({"by": " "}, {"evidence": ""}, {"entry_ids": []}):
+        with pytest.raises(ArgumentError):
+            record_not_booked(journal, COMPANY, **{"entry_ids": ENTRIES[:1], "by": "Ada", "evidence": "seen"} | change)
