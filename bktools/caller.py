@@ -9,10 +9,11 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.util import find_spec
+from typing import Any
 
 ON_WINDOWS = os.name == "nt"
 # Neither PowerShell nor cmd needs quotes around these, and cmd does not know single ones.
@@ -62,11 +63,26 @@ def setting(argument: str, value: object = None) -> str:
     option = (_options.get() or {}).get(argument)
     if option is None:
         return f"{argument}={'' if value is None else repr(value)}"
+    # A flag has no value.
     values = [value] if isinstance(value, str) else []
     if isinstance(value, Mapping):
         values = [f"{field}={heading}" for field, heading in value.items()]
     # A command to copy is one line; headings are compared without their spaces.
     return " ".join([option, *(in_shell(" ".join(text.split())) for text in values)])
+
+
+def settings_text(settings: Sequence[tuple[str, Any]]) -> str:
+    """Return the text that sets several arguments, ready to be copied; of two values of one field the last one counts."""
+    columns = {
+        field: heading for name, value in settings if name == "columns" for field, heading in dict(value).items()
+    }
+    ways = [setting("columns", {field: heading}) for field, heading in columns.items()]
+    if columns and not ways[0].startswith("-"):
+        ways = [setting("columns", columns)]
+    ways += [
+        setting(name, value) for name, value in {name: value for name, value in settings if name != "columns"}.items()
+    ]
+    return " ".join(ways) if ways[0].startswith("-") else ", ".join(ways)
 
 
 def in_shell(text: str) -> str:

@@ -132,8 +132,12 @@ class InputError(BktoolsError, ValueError):
     ----------
     field : str
         The field that has no column, several, or values that cannot be read; "" where it is none.
+    why : str
+        The problem without the file, its line, and the way out.
     settings : tuple of (str, value)
-        Arguments of the reader that settle it.
+        Arguments of the reader that settle it; the message ends with them.
+    details : tuple of str
+        Lines behind the message: the headings of the file, and other ways out.
     sheets : tuple of str
         Other sheets of the workbook that may be the one that is meant, the likeliest first.
     proposal : tuple of str
@@ -141,18 +145,21 @@ class InputError(BktoolsError, ValueError):
     """
 
     field: str = ""
+    why: str = ""
     settings: tuple[tuple[str, Any], ...] = ()
+    details: tuple[str, ...] = ()
     sheets: tuple[str, ...] = ()
     proposal: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return "\n".join([super().__str__(), *map(visible_line, self.proposal)])
+        return "\n".join([super().__str__(), *map(visible_line, (*self.details, *self.proposal))])
 
     def __init__(self, message: str, *, source: str = "", line: int | None = None) -> None:
         where = f"{source}, line {line}: " if source and line else f"{source}: " if source else ""
         super().__init__(f"{where}{message}")
         self.source = source
         self.line = line
+        self.why = message
 
 
 class SheetNotFoundError(InputError, LookupError):

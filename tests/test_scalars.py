@@ -81,8 +81,7 @@ def test_ids_flags_and_numbers_of_frames(service: Service, samples: tuple[Path, 
     load = partial(bktools.load_categories, service=service)
     compose = partial(bktools.compose_export_jobs, entries, categories=categories)
     submit = partial(bktools.submit_export_jobs, plan, service=service)
-    posted = pd.DataFrame({"account_code": ["5800"], "amount": [42], "date": [pd.Timestamp("2026-10-03")]})
-    sent = posted.assign(entry_id="e1")
+
     table = [
         (
             load,
@@ -109,7 +108,6 @@ def test_ids_flags_and_numbers_of_frames(service: Service, samples: tuple[Path, 
             [np.str_(employee), pa.scalar(employee)],
         ),
         (partial(bktools.record_of, service=service), "month", "2026-10", OCTOBER),
-        (partial(bktools.match_ledger, sent, posted), "days", 3, [np.int64(3)]),
     ]
     for function, argument, own, others in table:
         meant = _told(function(**{argument: own}))

@@ -51,7 +51,7 @@ class Arguments:
         "The month to export, such as 2026-10: later entries wait, earlier ones get a warning."
     )
     currency: str | None = option(
-        "--currency CODE", "The company's own currency, such as EUR: entries in others are counted."
+        "--own-currency CODE", "The company's own currency, such as EUR: entries in others are counted."
     )
     employee_id: str | None = option("--employee UUID", "UUID of the employee who initiates the jobs.")
     vendor_based_bookkeeping: bool = option("--vendor-based", "Vendor-based bookkeeping.", False)

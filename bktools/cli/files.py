@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import bktools
 from bktools import disk
-from bktools.caller import command
+from bktools.caller import command, in_shell
 from bktools.cli.options import ACCOUNT_LIST, CHART, ENTRIES, LEDGER, REQUIRED, Group, argument, option
 from bktools.cli.output import tell
 from bktools.cli.results import STREAM
@@ -31,6 +31,14 @@ OPTIONS: dict[str, tuple[Any, Any, str, str]] = {
     "sheet": (str | None, None, "--sheet NAME", "Sheet of a workbook."),
     "decimal": (str | None, None, "--decimal MARK", "Decimal mark of the amounts: . or ,"),
     "date_format": (str | None, None, "--date-format FORMAT", "Format of the dates, such as %d/%m/%Y."),
+    "currency": (str | None, None, "--currency CODE", "Currency of the amounts where no column says it, such as EUR."),
+    "spending": (str | None, None, "--spending positive|negative", "Sign of spending in the column of amounts."),
+    "approved_values": (
+        str | None, None, "--approved-values VALUES", "Values of the approval column that count, such as OK,NOT_REQUIRED.",
+    ),
+    "fill_down": (str | None, None, "--fill-down FIELDS", "Fields that stand only in the first of their rows, such as date."),
+    "report_rows": (str | None, None, "--report-rows skip|keep", "Rows of a word such as Total, a date and an amount alone."),
+    "split_account": (bool, False, "--split-account", "A column holds the code and the name of an account in one cell."),
     "split_lines": (bool, False, "--split-lines", "Lines with equal ID, company, date and currency are one entry."),
     "verify": (
         str, "strict", "--verify strict|warn", "strict: the ledger must agree with its own totals. warn: a warning.",
@@ -40,13 +48,19 @@ OPTIONS: dict[str, tuple[Any, Any, str, str]] = {
     ),
 }  # fmt: skip
 _OF_TABLES = ("columns", "delimiter", "encoding", "sheet")
+_OF_ROWS = (*_OF_TABLES, "decimal", "date_format")
 # By kind of file: its section in the help, and the arguments of its reader.
 KINDS = {
-    "chart": (CHART, _OF_TABLES),
+    "chart": (CHART, (*_OF_TABLES, "split_account")),
     "accounts": (ACCOUNT_LIST, _OF_TABLES),
-    "ledger": (LEDGER, (*_OF_TABLES, "decimal", "date_format", "verify")),
-    "entries": (ENTRIES, (*_OF_TABLES, "decimal", "date_format", "split_lines")),
+    "ledger": (LEDGER, (*_OF_ROWS, "currency", "split_account", "fill_down", "report_rows", "verify")),
+    "entries": (
+        ENTRIES,
+        (*_OF_ROWS, "currency", "spending", "approved_values", "fill_down", "report_rows", "split_lines"),
+    ),
 }
+# Options that only one of the files of a command has keep their names.
+_UNPREFIXED = ("currency", "spending", "approved_values", "fill_down", "report_rows", "split_lines", "split_account")
 
 
 @dataclass(frozen=True)
@@ -118,20 +132,21 @@ def _by_field(settings: list[str] | None, option_name: str) -> dict[str, str] | 
     return headings or None
 
 
-def reads(kind: str, path: str, text: str, *, prefix: str = "", is_required: bool = False) -> Group:
+def reads(kind: str, path: str, text: str, *, prefix: str = "", beside: str = "", is_required: bool = False) -> Group:
     """Return the options of a file of one of KINDS.
 
     These are the one that names it, such as "--chart FILE", and those of its reader. In a command that reads two files,
-    a prefix stands before their names.
+    a prefix stands before their names; `beside` is the kind of the other file.
     """
     section, arguments = KINDS[kind]
+    own_names = {name for name in _UNPREFIXED if not (beside and name in KINDS[beside][1])}
     default = REQUIRED if is_required else None
     declared = option(path, text, default, section=section) if "--" in path else argument(path, text, default)
     names, declarations = {"path": path.split(maxsplit=1)[0]}, {f"{kind}_path": (Path | None, declared)}
     for name in (*arguments, "save_mapping"):
         value_type, default, shown, help_text = OPTIONS[name]
         begin = "--save-" if name == "save_mapping" else "--"
-        shown = shown if name == "split_lines" else shown.replace(begin, begin + prefix)
+        shown = shown if name in own_names else shown.replace(begin, begin + prefix)
         names[name] = shown.split()[0]
         declarations[f"{kind}_{name}"] = value_type, option(shown, help_text, default, section=section)
 
@@ -148,7 +163,7 @@ LEDGER_HELP = f"The general ledger: SIE, DATEV, FEC, SAF-T, JPK_KR, GnuCash, {_T
 
 Chart = Annotated[FileOptions, reads("chart", "--chart FILE", f"The ERP's chart: {_TABLE}")]
 EntriesBesideChart = Annotated[
-    FileOptions, reads("entries", "--entries FILE", f"The entries: {_TABLE}", prefix="entry-")
+    FileOptions, reads("entries", "--entries FILE", f"The entries: {_TABLE}", prefix="entry-", beside="chart")
 ]
 Entries = Annotated[FileOptions, reads("entries", "FILE", f"{_TABLE} With --sandbox, by default the sample file.")]
 
@@ -170,6 +185,21 @@ def read_entries(
 
     names = {name: tables.get(name) for name in ("categories", "employees")}
     return file.read(reader, company=company, money="decimal", **names, **others)
+
+
+def refuse_in_question(file: FileOptions, entries: pd.DataFrame) -> None:
+    """Raise an error where a check lacks its column and a column looks like it: it is named, or left out, before a close."""
+    about = entries.attrs["bktools"]
+    if about["in_question"]:
+        ways = "; ".join(
+            f"{column} {field}={in_shell(heading)} (or leave it out with {column} {field}=)"
+            for column in (file.names["columns"],)
+            for field, heading in about["in_question"].items()
+        )
+        alike = ", ".join(f"{heading!r} looks like {field}" for field, heading in about["in_question"].items())
+        raise InputError(
+            f"nothing was written, because a check would be skipped: {alike}: {ways}", source=about["source"]
+        )
 
 
 @contextmanager

@@ -86,6 +86,8 @@ def month_end(
     tables = files.tables_of(service, company, refresh=True)
     rows = files.read_entries(entries, company, tables, required=("category_id",))
     results.say(_line(texts, "entries", files.recognised(rows.attrs["bktools"])))
+    if arguments.apply:
+        files.refuse_in_question(entries, rows)
     close = bktools.close_month(
         accounts, rows, company=company, categories=tables["categories"], employees=tables["employees"],
         **vars(arguments), seen=partial(_say_step, texts), service=service,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import bktools
+from bktools.caller import command
 from bktools.cli import files, options, results
 from bktools.cli.options import option
 from bktools.progress import note
@@ -43,5 +44,6 @@ def spend(
         entries = entries.or_sample(connection.service)
     rows = files.read_entries(entries, company, names)
     note(files.recognised(rows.attrs["bktools"]))
-    sums = bktools.spend(rows, by=keys, shares=shares, largest_first=largest_first, **names)
+    with command(entries.names):
+        sums = bktools.spend(rows, by=keys, shares=shares, largest_first=largest_first, **names)
     results.hand_over(sums, [name for name in sums.columns if name not in ("category_id", "employee_id")])

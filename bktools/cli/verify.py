@@ -38,6 +38,7 @@ def verify(
             "--entries FILE",
             "Their file: shows changes since the export; adds missing amounts.",
             prefix="entry-",
+            beside="ledger",
         ),
     ],
     connection: options.ConnectsToCompany,

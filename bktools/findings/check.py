@@ -90,7 +90,7 @@ def find(
     """
     flags = rows.select(check.fails.fill_null(value=False).alias(f"{number}") for number, check in enumerate(checks))
     hidden = np.zeros(len(rows), dtype=bool)
-    parts = [_NONE.lazy()]
+    parts = [_NONE]
     for number, check in enumerate(checks):
         if not flags[f"{number}"].any():
             continue
@@ -99,7 +99,7 @@ def find(
         if check.ends:
             hidden |= fails
         parts.append(
-            rows.lazy().select(
+            rows.select(
                 row=pl.lit(places),
                 number=pl.lit(number, pl.UInt32),
                 check=pl.lit(check.code),
@@ -113,7 +113,7 @@ def find(
     if len(parts) == 1:
         return _NONE
     order = pl.col("severity").replace_strict(dict(zip(SEVERITIES, range(3), strict=True)), return_dtype=pl.UInt8)
-    return pl.concat(parts, how="diagonal").sort(order, "number", "row", maintain_order=True).collect()
+    return pl.concat(parts, how="diagonal").sort(order, "number", "row", maintain_order=True)
 
 
 def facts_of(rows: pl.DataFrame, places: pl.Series, check: Check) -> pl.Series:

@@ -120,11 +120,12 @@ KNOWN_STATES = ("CREATED", "MATCHED", "EXISTS", "IMPORTED")
 # Accounting entries as read from a file. A file without an approval column gives a frame without `status`, `approved`.
 # `category_name` and `employee_name` are as the file writes them; the names of the service take their place where its
 # categories and employees are given. `split_line` is the number of a line of a split entry, from 1, and `split_lines`
-# how many lines the entry has; 0 for an entry of one line.
+# how many lines the entry has; 0 for an entry of one line. `export_status` is what the file says of exports that were made
+# elsewhere: exported, queued, in_progress or not_exported.
 ENTRIES = _schema(
     "id text, company_id text",
     "date date, amount money, currency text, category_id text, category_name text, employee_id text, "
-    "employee_name text, status text, approved flag, supplier text, description text, cost_centre text, "
+    "employee_name text, status text, approved flag, export_status text, supplier text, description text, cost_centre text, "
     "tax_code text, split_line count, split_lines count, line count",
 )
 

@@ -154,4 +154,4 @@ def read_accounts(
     if not reading.has("external_id"):
         reading.notes.append("no column found for 'external_id': these accounts cannot be matched to a chart")
     result = pa.table({field: fields[field] for field in _FIELDS})
-    return schema.to_pandas(result, reading.table.provenance(result.num_rows, reading.places, reading.notes))
+    return schema.to_pandas(result, reading.provenance(result.num_rows, reading.places))

@@ -14,6 +14,8 @@ from bktools.inputs.words import CURRENCY_CODES, CURRENCY_SIGNS
 # Marks between thousands that no one uses before decimals: spaces of several widths and apostrophes.
 _SPACES = " \u00a0\u202f\u2009'\u2019"
 LONGEST = 38
+_FIRST_ROWS = 1000
+_DAY_AND_MONTH = r"^\d{1,2}[.,]\d{1,2}$"
 
 
 def _pattern(decimal: str, thousands: str) -> str:
@@ -23,6 +25,7 @@ def _pattern(decimal: str, thousands: str) -> str:
 
 
 _PATTERNS = {".": _pattern(".", f",{_SPACES}"), ",": _pattern(",", f".{_SPACES}")}
+_OF_ARABIC = (("\N{ARABIC DECIMAL SEPARATOR}", "."), ("\N{ARABIC THOUSANDS SEPARATOR}", ","))
 # Minus signs of typographers, brackets, a sign behind or apart → one minus in front.
 _SIGNS = (
     ("\N{MINUS SIGN}", "-"),
@@ -41,7 +44,8 @@ _WITH_CURRENCY = (
 _SIDES = ((r"(?i)^(\d.*\d)\s*CR\.?$", r"-\1"), (r"(?i)^(\d)\s*CR\.?$", r"-\1"), (r"(?i)^(.*\d)\s*DR\.?$", r"\1"))
 # What accountants write for nothing.
 _NIL = r"^[-–—]$"  # noqa: RUF001 - dashes of typographers are meant
-_PLAIN = r"^-?\d+(?:\.\d+)?$"
+# Amounts without anything but digits, marks, and perhaps a minus in front.
+_PLAIN = r"^-?[\d.,]+$"
 
 
 def amounts(table: Table, place: int, decimal: str | None) -> pa.ChunkedArray:
@@ -68,6 +72,8 @@ def _signed(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if not cells.matches(column, _NIL).all():
         # A dash is zero, but only in a column that has other amounts.
         column = pc.replace_substring_regex(column, _NIL, "0")
+    for pattern, instead in _OF_ARABIC:
+        column = pc.replace_substring(column, pattern, instead)
     column = _without_currency(column)
     for pattern, instead in (*_SIDES, *_SIGNS):
         column = pc.replace_substring_regex(column, pattern, instead)
@@ -100,11 +106,15 @@ def _decimal_mark(table: Table, place: int, unsigned: pa.ChunkedArray) -> str:
     marked = cells.mask(pc.match_substring_regex(unsigned, "[.,]"))
     if point.all() and comma.all() and marked.any():
         first = int(marked.argmax())
+        example = unsigned[first].as_py()
+        # Money hardly has three decimals, as each of these amounts would have.
+        likely = _mark_beside(table, place) or ("," if "." in example else ".")
+        other = "." if likely == "," else ","
         raise table.error(
-            f"{table.headings[place]!r} holds amounts such as {unsigned[first].as_py()!r} that could be thousands or"
-            f" decimals: set {setting('decimal', '.')} or {setting('decimal', ',')}",
+            f"{table.headings[place]!r} holds amounts such as {example!r} that could be thousands or decimals",
             int(table.lines[first]),
-            decimal=".",
+            details=[f"Or with the other mark: {setting('decimal', other)}"],
+            decimal=likely,
         )
     if point.all() or comma.all():
         return "." if point.all() else ","
@@ -113,6 +123,17 @@ def _decimal_mark(table: Table, place: int, unsigned: pa.ChunkedArray) -> str:
         f"{table.headings[place]!r} mixes decimal marks: a point on {cells.lines_of(table, ~comma)}, a comma on"
         f" {cells.lines_of(table, ~point)}; write all amounts alike"
     )
+
+
+def _mark_beside(table: Table, place: int) -> str | None:
+    """Return the decimal mark that another column of amounts with decimals shows, None without one."""
+    for beside, column in enumerate(table.columns):
+        numbers = pc.replace_substring_regex(cells.or_null(cells.trimmed(column.slice(0, _FIRST_ROWS))), r"^-", "")
+        marked = cells.matches(numbers, r"[.,]\d{1,2}$") & cells.mask(pc.is_valid(numbers))
+        fitting = [mark for mark in _PATTERNS if marked.any() and _fits(numbers, mark).all()]
+        if beside != place and len(fitting) == 1 and not cells.matches(numbers, _DAY_AND_MONTH).all():
+            return fitting[0]
+    return None
 
 
 def _exact(table: Table, place: int, numbers: pa.ChunkedArray) -> pa.ChunkedArray:

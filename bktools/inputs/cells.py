@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.caller import setting
+from bktools.caller import name_of, setting
 from bktools.contract import rules
-from bktools.errors import InputError
+from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
+from bktools.inputs.refusals import settle
 from bktools.inputs.table import Table
+from bktools.inputs.words import normal
 from bktools.visible import first_of
 
 Mask = npt.NDArray[np.bool_]
 
 _SHOWN_LINES = 3
 _SHOWN_CHARACTERS = 60
+_LONGEST_HEADING = 40
 
 
-def mask(flags: pa.ChunkedArray, *, null: bool = False) -> Mask:
+def mask(flags: pa.ChunkedArray | pa.Array, *, null: bool = False) -> Mask:
     """Return Arrow's flags as numpy's, with a value for nulls."""
-    result: Mask = pc.fill_null(flags, null).to_numpy().astype(bool)
+    result: Mask = pc.fill_null(flags, null).to_numpy(zero_copy_only=False).astype(bool)
     return result
 
 
@@ -51,6 +54,14 @@ def matches(column: pa.ChunkedArray, pattern: str) -> Mask:
     return mask(pc.match_substring_regex(column, pattern), null=True)
 
 
+def heading_of(table: Table, place: int) -> str:
+    """Return what names a column in an option: its heading, or its number where the heading is empty, long or not unique."""
+    heading = table.headings[place]
+    names = [normal(text) for text in table.headings]
+    is_clear = normal(heading) and names.count(normal(heading)) == 1 and len(heading) <= _LONGEST_HEADING
+    return heading if is_clear else f"column {place + 1}"
+
+
 def lines_of(table: Table, rows: Mask) -> str:
     """Return where rows stand, in words: the first three lines and how many more."""
     lines = table.lines[rows]
@@ -70,11 +81,19 @@ def quoted(value: object) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 1]}…"
 
 
-def refuse(table: Table, place: int, wrong: Mask, rule: str, *, instead: Mapping[str, str] | None = None) -> None:
+def refuse(
+    table: Table,
+    place: int,
+    wrong: Mask,
+    rule: str,
+    *,
+    instead: Mapping[str, str] | None = None,
+    fill_down: str = "",
+) -> None:
     """Raise an error that names the first wrong cell and how many there are; do nothing when none is wrong.
 
-    `rule` is a phrase that follows the heading, with the way out. `instead` has field to heading, with which the file
-    is read in spite of such cells.
+    `rule` is a phrase that follows the heading, with the way out. `instead` has field to heading, and `fill_down` has
+    fields, with which the file is read in spite of such cells.
     """
     if not wrong.any():
         return
@@ -82,9 +101,7 @@ def refuse(table: Table, place: int, wrong: Mask, rule: str, *, instead: Mapping
     many = f" ({wrong.sum()} such cells: {lines_of(table, wrong)})" if wrong.sum() > 1 else ""
     message = f"{table.headings[place]!r} {rule}, got {quoted(table.columns[place][first].as_py())}{many}"
     line = int(table.lines[first])
-    if instead:
-        raise question(table, f"{message}; or read the file with", instead, line)
-    raise table.error(message, line)
+    raise table.error(message, line, columns=instead, fill_down=fill_down)
 
 
 def uuids(table: Table, place: int, *, required: bool, instead: Mapping[str, str] | None = None) -> pa.ChunkedArray:
@@ -120,34 +137,27 @@ def raise_all(problems: Sequence[InputError], table: Table) -> None:
     """
     if not problems:
         return
-    settings = [one for error in problems for one in error.settings]
-    sheets = f"; {table.why_not_others}" if table.other_sheets and "columns" in dict(settings) else ""
-    if len(problems) == 1:
-        # The error stays what it is, with its fields.
-        error = problems[0]
-        error.args = (f"{error}{sheets}",)
-    else:
-        texts = [str(each).removeprefix(f"{table.source}: ").removeprefix(f"{table.source}, ") for each in problems]
-        listed = "; ".join(f"({number}) {text}" for number, text in enumerate(texts, 1))
-        settled = [f"({number})" for number, each in enumerate(problems, 1) if each.settings]
-        which = "all" if len(settled) == len(problems) else " and ".join(settled)
-        way = f"; settle {which} with: {as_options(settings)}" if settings else ""
-        error = table.error(f"{len(problems)} problems: {listed}{way}{sheets}")
-        error.settings = tuple(settings)
+    error = problems[0]
+    if len(problems) > 1:
+        whys = [f"line {each.line}: {each.why}" if each.line else each.why for each in problems]
+        listed = "; ".join(f"({number}) {why}" for number, why in enumerate(whys, 1))
+        unsettled = [f"({number})" for number, each in enumerate(problems, 1) if not each.settings]
+        details = [*dict.fromkeys(one for each in problems for one in each.details)]
+        if unsettled and len(unsettled) < len(problems):
+            details.insert(0, f"No option settles {' and '.join(unsettled)}: correct the file")
+        error = table.error(f"{len(problems)} problems: {listed}", details=details)
+        settle(error, [one for each in problems for one in each.settings])
+    if table.other_sheets and "columns" in dict(error.settings):
+        error.details += (table.why_not_others,)
     error.sheets = table.other_sheets
     raise error
 
 
-def as_options(settings: Sequence[tuple[str, Any]]) -> str:
-    """Return the arguments or options that set all of the values, ready to be copied."""
-    columns = {
-        field: heading for name, value in settings if name == "columns" for field, heading in dict(value).items()
-    }
-    ways = [setting("columns", {field: heading}) for field, heading in columns.items()]
-    if columns and not ways[0].startswith("-"):
-        ways = [setting("columns", columns)]
-    ways += dict.fromkeys(setting(name, value) for name, value in settings if name != "columns")
-    return " ".join(ways) if ways[0].startswith("-") else ", ".join(ways)
+def currency_code(code: str | None) -> str | None:
+    """Return the currency that the caller says, in capitals; anything but a code of three letters is an `ArgumentError`."""
+    if code is not None and not (isinstance(code, str) and re.fullmatch("[A-Za-z]{3}", code)):
+        raise ArgumentError(name_of("currency"), "must be a code of three letters such as EUR", code)
+    return None if code is None else code.upper()
 
 
 def option(field: str, heading: str = "HEADING") -> str:
@@ -160,6 +170,8 @@ def leave_out(field: str) -> str:
     return option(field, "")
 
 
-def question(table: Table, message: str, columns: Mapping[str, str], line: int | None = None) -> InputError:
-    """Return a problem that naming columns settles, with the options behind its message; "" leaves a field out."""
-    return table.error(f"{message}: {as_options([('columns', columns)])}", line, columns=columns)
+def question(
+    table: Table, message: str, columns: Mapping[str, str], line: int | None = None, *, details: Sequence[str] = ()
+) -> InputError:
+    """Return a problem that naming columns settles; "" leaves a field out."""
+    return table.error(message, line, details=details, columns=columns)

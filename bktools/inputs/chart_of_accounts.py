@@ -16,10 +16,11 @@ from bktools.frames import schema
 from bktools.inputs import accounts, cells, words
 from bktools.inputs.cells import question, raise_all
 from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
-from bktools.inputs.evidence import are_headings, says_report
 from bktools.inputs.formats.registry import recognised
 from bktools.inputs.looks import fits
+from bktools.inputs.prepared_rows import split_accounts
 from bktools.inputs.proposals import proposing
+from bktools.inputs.report_rows import are_headings, says_report
 from bktools.inputs.table import Table
 
 # Codes unlike the others are asked about where they are few among many.
@@ -38,6 +39,7 @@ def read_chart_of_accounts(
     delimiter: str | None = None,
     encoding: str | None = None,
     sheet: str | int | None = None,
+    split_account: bool = False,
 ) -> pd.DataFrame:
     r"""Read a chart of accounts from a CSV, TSV, Excel or Parquet file of an ERP, or from SIE, DATEV, FEC, SAF-T and others.
 
@@ -60,6 +62,8 @@ def read_chart_of_accounts(
         A name such as `"cp1252"`.
     sheet : str or int, optional
         Name of the workbook's sheet, or its position from 0.
+    split_account : bool
+        True when a column holds the code and the name of an account in one cell, such as `466300 Travel`.
 
     Returns
     -------
@@ -99,6 +103,7 @@ def read_chart_of_accounts(
     else:
         file, form = of_format
         reading = Reading(form.chart(file), vocabulary)
+    split_accounts(reading, split_account and of_format is None, "code", "name")
     reading.assign(required=("code", "name"))
     places, problems = reading.places, reading.problems
     reading.skip_broken()
@@ -121,7 +126,7 @@ def read_chart_of_accounts(
     fields |= {"name": reading.column("name"), "type": reading.or_null("type"), "line": reading.lines()}
     result = pa.table(fields, schema=schema.CHART)
     _note_doubts(reading)
-    return schema.to_pandas(result, reading.table.provenance(result.num_rows, places, reading.notes))
+    return schema.to_pandas(result, reading.provenance(result.num_rows, places))
 
 
 def _accounts_only(reading: Reading) -> Table:
@@ -143,14 +148,13 @@ def _accounts_only(reading: Reading) -> Table:
     totals |= cells.mask(words.are(code, words.TOTALS)) & no_name
     titles = is_title & ~totals
     lines_of_report = says_report(code) & no_name & ~titles & ~totals
-    reading.notes += cells.counted(
-        table,
+    reading.note_skipped(
         {
             "rows skipped as headings that are repeated": headings_again,
             "rows skipped as titles of sections, not accounts": titles,
             "rows skipped as totals, not accounts": totals,
             "rows skipped as lines of a report, not accounts": lines_of_report,
-        },
+        }
     )
     is_account = ~(headings_again | titles | totals | lines_of_report | (no_identity & no_name))
     if (no_identity | ~is_account).all():
@@ -187,9 +191,8 @@ def _ask_of_odd_rows(reading: Reading) -> None:
         shown = ", ".join(cells.quoted(column[row].as_py()) for column in (code, name))
         raise question(
             table,
-            f"{shown} is unlike the other accounts ({cells.lines_of(table, odd)}): delete such lines if they are no accounts;"
-            " if they are, name the columns with",
-            {field: reading.heading(field) for field in ("code", "name")},
+            f"{shown} is unlike the other accounts ({cells.lines_of(table, odd)}): delete such lines unless they are accounts",
+            {field: cells.heading_of(table, reading.places[field]) for field in ("code", "name")},
             int(table.lines[row]),
         )
 
@@ -207,8 +210,8 @@ def _ask_of_columns_in_parts(reading: Reading) -> Iterator[InputError]:
                     table,
                     f"{table.headings[other]!r} has a {field} in rows where {reading.heading(field)!r} has none"
                     f" ({cells.lines_of(table, empty)}), as in a chart by levels: put all of them into one column, or leave"
-                    " the others out with",
-                    {each: reading.heading(each) for each in ("code", "name")},
+                    " the others out",
+                    {each: cells.heading_of(table, reading.places[each]) for each in ("code", "name")},
                 )
                 break
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
@@ -12,13 +13,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from bktools.caller import is_command, name_of
+from bktools.caller import is_command, name_of, setting
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
 from bktools.inputs import cells, looks, words
-from bktools.inputs.cells import as_options, leave_out, option, question, raise_all
+from bktools.inputs.cells import leave_out, option, question, raise_all
 from bktools.inputs.file import read_table
 from bktools.inputs.heading_row import NAMED
+from bktools.inputs.refusals import way_out
+from bktools.inputs.running_sums import running_sums
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal, without_extras
 from bktools.visible import first_of
@@ -32,9 +35,9 @@ IDENTITIES = ("id", "external_id")
 # Of several columns that could be one of these, none is taken, and a note says so; others are asked for.
 TEXTS = frozenset({"description", "supplier", "cost_centre", "type", "text", "document_number", "split_line"})
 
-_SHOWN_HEADINGS = 20
-# Money stands beside codes and names of accounts, and is none of them.
-_MONEY = ("balance", "amount", "debit", "credit", "total_amount")
+_SHOWN_HEADINGS, _SHOWN_CANDIDATES = 20, 4
+# What stands beside codes and names of accounts and is none of them: money, and codes of other accounts.
+_NOT_OF_ACCOUNT = ("balance", "amount", "debit", "credit", "total_amount", "of_another")
 # What would turn every account round.
 _OPPOSITES = {"archived": "active", "active": "archived"}
 
@@ -103,6 +106,10 @@ class Reading:
         self.chosen = {**dict.fromkeys(self.places), **vocabulary.chosen}
         self.problems: list[InputError] = []
         self.notes: list[str] = []
+        # Of the notes, those of rows that were left out.
+        self.skipped: list[str] = []
+        # Fields that a check needs and that only look like a column.
+        self.in_question: dict[str, str] = {}
         self.result: dict[str, pa.ChunkedArray] = {}
         # The column of which rows that hold nothing in it are left out.
         self.rows_with: int | None = None
@@ -156,9 +163,14 @@ class Reading:
             with self.trying():
                 self.result[field] = make(self.table, self.places[field], *arguments, **options)
 
-    def refuse(self, field: str, wrong: cells.Mask, rule: str, *, instead: Mapping[str, str] | None = None) -> None:
+    def refuse(self, field: str, wrong: cells.Mask, rule: str, **instead: Any) -> None:
         """Raise an error that names the first wrong cell of a field, as `cells.refuse` does."""
-        cells.refuse(self.table, self.places[field], wrong, rule, instead=instead)
+        cells.refuse(self.table, self.places[field], wrong, rule, **instead)
+
+    def settle(self, **places: int) -> None:
+        """Give columns to fields as the caller's own choice."""
+        self.places |= places
+        self.chosen |= dict.fromkeys(places)
 
     def leave(self, *fields: str) -> None:
         """Take these fields' columns for no field."""
@@ -168,11 +180,22 @@ class Reading:
     def skip(self, rows_by_remark: Mapping[str, cells.Mask], what: str) -> None:
         """Leave out rows, which notes count; without any other one, an error says that no row is one of `what`."""
         table = self.table
-        self.notes += cells.counted(table, rows_by_remark)
+        self.note_skipped(rows_by_remark)
         others = ~np.logical_or.reduce([*rows_by_remark.values()])
         if not others.any():
             raise table.error(f"no row below the headings is one of {what}", table.heading_line)
         self.table = table.rows(others)
+
+    def note_skipped(self, rows_by_remark: Mapping[str, cells.Mask]) -> None:
+        """Note rows that are left out."""
+        remarks = cells.counted(self.table, rows_by_remark)
+        self.notes += remarks
+        self.skipped += remarks
+
+    def provenance(self, rows: int, places: Mapping[str, int], *notes: str, **others: str) -> dict[str, Any]:
+        """Return the provenance of a frame, as `Table.provenance` does, with what this reading knows."""
+        about = self.table.provenance(rows, places, [*self.notes, *notes], **others)
+        return {**about, "skipped": self.skipped, "in_question": self.in_question}
 
     def skip_broken(self) -> None:
         """Leave out rows with a broken cell, so that their values are no second problem; the first cell is a problem."""
@@ -206,6 +229,14 @@ class Reading:
                 self._take(field, is_required=field in required)
         self.problems += self._doubts(required)
         self._refuse_other_kind()
+        self._look_for_others(required)
+        if any("split_account" in dict(error.settings) for error in self.problems):
+            # The names come with the codes.
+            self.problems = [error for error in self.problems if error.field not in ("name", "account_name")]
+        self.rows_with = self.places.pop("rows_with", None)
+
+    def _look_for_others(self, required: Sequence[str]) -> None:
+        """Add a problem for each required field without a column, and a note for others that a column looks like."""
         settled = self.places.keys() | {error.field for error in self.problems}
         for field in dict.fromkeys([*required, *self._looks]):
             if field not in self.vocabulary.fields:
@@ -215,32 +246,43 @@ class Reading:
             if field in required:
                 self.problems.append(self.missing(field))
             elif field not in self.chosen and (candidates := self._candidates(field)):
-                way = option(field, self.table.headings[candidates[0]])
+                way = option(field, cells.heading_of(self.table, candidates[0]))
+                look = "looks" if len(candidates) == 1 else "look"
+                self.in_question[field] = cells.heading_of(self.table, candidates[0])
                 self.notes.append(
-                    f"no column found for {field!r}, {self._look_like(candidates)}: choose one with {way}"
+                    f"no column found for {field!r}, {self._listed(candidates)} {look} like it: choose one with {way}, or"
+                    f" leave it out with {leave_out(field)}"
                 )
-        self.rows_with = self.places.pop("rows_with", None)
 
     def missing(self, field: str) -> InputError:
         """Return the problem that a field has no column, with the columns that look like it."""
+        table = self.table
         candidates = self._candidates(field)
-        columns = {field: self.table.headings[candidates[0]] if candidates else "HEADING"}
-        alike = f" ({self._look_like(candidates)})" if candidates else ""
-        if field == "amount" and len(candidates) != 1 and (pair := looks.debit_and_credit(self.table, self.free())):
-            columns = {side: self.table.headings[place] for side, place in zip(("debit", "credit"), pair, strict=True)}
-            alike = f" ({' and '.join(map(repr, columns.values()))} could be debit and credit)"
-        headings = self.table.headings
-        joined = [text for place, text in enumerate(headings) if looks.hold_codes_and_names(self.table, place)]
-        if joined and field in ("code", "account_code"):
-            alike += f" ({joined[0]!r} holds a code and a name in one cell: split it into two columns)"
-        instead = ", nor for both 'debit' and 'credit'" if field == "amount" else ""
-        is_needed = self.vocabulary.kind != "entries" or field not in ("date", "amount")
-        way_out = "" if is_needed else f", or read the file without with {leave_out(field)}"
-        message = (
-            f"no column found for {field!r}{instead}; found: {_listed(self.table.headings)}{alike}; choose one with"
-        )
-        why = f"{message} {as_options([('columns', columns)])}{way_out}"
-        return self.table.error(why, field=field, columns=columns)
+        # A word that names one of the two sides is no amount of both.
+        free = [place for place in self.free() if self._is_amount(place)]
+        pair = looks.debit_and_credit(table, free, candidates) if field == "amount" else None
+        if field in ("code", "account_code") and (joined := self._codes_and_names()) is not None:
+            why = f"{table.headings[joined]!r} holds the code and the name of an account in one cell"
+            return table.error(why, field=field, split_account=True)
+        if pair:
+            columns = {
+                side: cells.heading_of(table, place) for side, place in zip(("debit", "credit"), pair, strict=True)
+            }
+        else:
+            # Entries may have no date at all; that is said, not guessed.
+            nothing = "" if field == "date" and self.vocabulary.kind == "entries" else "HEADING"
+            columns = {field: cells.heading_of(table, candidates[0]) if candidates else nothing}
+        details = [f"Its headings: {_listed(table.headings)}"]
+        if len(candidates) > 1 and not pair:
+            details.append(f"Several columns look like {field!r}: {self._listed(candidates)}")
+        if self.vocabulary.kind == "entries" and field in ("date", "amount") and "" not in columns.values():
+            details.append(f"Without it: {leave_out(field)}")
+        return table.error(f"no column found for {field!r}", field=field, details=details, columns=columns)
+
+    def _codes_and_names(self) -> int | None:
+        """Return the first column that holds the code and the name of an account in each of its cells."""
+        places = self.free()
+        return next((place for place in places if looks.hold_codes_and_names(self.table, place)), None)
 
     def may_lack(self, field: str) -> bool:
         """Whether entries may be without a date or an amount: the caller says it, or no other column could hold it."""
@@ -261,7 +303,7 @@ class Reading:
             place = next((place for place in places if place is not None), None)
         except InputError as error:
             if field in TEXTS and not is_required:
-                self.notes.append(str(error).removeprefix(f"{self.table.source}: "))
+                self.notes.append(f"{error.why}{way_out(error.settings)}")
             else:
                 self.problems.append(error)
         else:
@@ -289,10 +331,18 @@ class Reading:
         """Return the column that the caller named."""
         headings = self.table.headings
         exact = [place for place, text in enumerate(headings) if text == heading]
-        matches = exact or [place for place, text in enumerate(headings) if normal(text) == normal(heading)]
+        matches = exact
+        # Punctuation does not count, but a sign would: it is never taken in silence.
+        if not exact and not heading.lstrip().startswith("-"):
+            matches = [place for place, text in enumerate(headings) if normal(text) == normal(heading)]
+        number = re.fullmatch(r"column (\d+)", heading.strip(), re.ASCII | re.IGNORECASE)
+        if not matches and number and 0 < int(number[1]) <= len(headings):
+            return int(number[1]) - 1
         if not matches:
-            message = f"no column has the heading {heading!r} for {field!r}; found: {_listed(headings)}"
-            raise self.table.error(message, field=field, columns={field: "HEADING"})
+            details = [f"Its headings: {_listed(headings)}"]
+            if heading.startswith("-"):
+                details.append(f"A heading has no sign; where spending is negative: {setting('spending', 'negative')}")
+            raise self.table.error(f"no column has the heading {heading!r} for {field!r}", field=field, details=details)
         if len(matches) > 1:
             raise self._ambiguous(field, matches)
         return matches[0]
@@ -301,20 +351,24 @@ class Reading:
         """Yield a problem where a heading that tells little was taken and other cells look like the field, too."""
         table = self.table
         for field, place in self.places.items():
-            if field in self.chosen or field not in {*required, "date", "amount"}:
+            if field in self.chosen or field not in {*required, "date", "amount", "account_code"}:
+                continue
+            if field in ("code", "account_code") and looks.hold_codes_and_names(table, place):
+                yield table.error(
+                    f"{table.headings[place]!r} holds the code and the name of an account in one cell",
+                    split_account=True,
+                )
                 continue
             tiers, heading = self.vocabulary.fields[field], table.headings[place]
             read_as = {normal(heading), without_extras(heading)}
             tier = next(at for at, headings in enumerate(tiers) if read_as & headings.words)
             if tier > 0 and looks.count_rows(table, place):
-                message = f"{heading!r} only counts the rows, so that it may not be {field!r}: name the column with"
-                yield question(table, message, {field: heading})
+                message = f"{heading!r} only counts the rows, so that it may not be {field!r}"
+                yield question(table, message, {field: cells.heading_of(table, place)})
                 continue
             alike: list[int] = []
             if 0 < tier == len(tiers) - 1:
-                alike = [
-                    other for other in looks.columns_like(field, table, self.free()) if not self._is_balance(other)
-                ]
+                alike = [other for other in looks.columns_like(field, table, self.free()) if self._is_amount(other)]
             elif normal(heading) not in tiers[tier].words:
                 # `Amount USD` may stand beside the amount in another currency.
                 alike = self._with_word_inside(field, self.free(), tiers[tier].words)
@@ -341,11 +395,12 @@ class Reading:
         """Return the columns that could be a field, the likeliest first: by a word in their headings, and by their cells."""
         table = self.table
         free = [place for place in self.free() if place not in self._empty]
+        free = [place for place in free if table.headings[place].strip()]
         if field == "amount":
-            free = [place for place in free if not self._is_balance(place)]
+            free = [place for place in free if self._is_amount(place)]
         if field in ("code", "account_code", "name"):
-            money = frozenset().union(*map(words.headings, _MONEY))
-            free = [place for place in free if not words.are_inside(table.headings[place], money)]
+            others = frozenset().union(*map(words.headings, _NOT_OF_ACCOUNT))
+            free = [place for place in free if not words.are_inside(table.headings[place], others)]
         alike = self._looks[field]() if field in self._looks else looks.columns_like(field, table, free)
         by_cells = [place for place in alike if place in free]
         by_word = self._with_word_inside(field, free, self.vocabulary.words_of(field))
@@ -354,15 +409,21 @@ class Reading:
         named = self.vocabulary.fields[field][0].by_cells if field == "account_code" else frozenset()
         headed = [place for place, heading in enumerate(table.headings) if normal(heading) in named]
         first, second = (by_word, by_cells) if field in looks.FITS else (by_cells, by_word)
-        return [*dict.fromkeys([*headed, *both, *first, *second])]
+        return looks.likeliest_first(field, table, [*dict.fromkeys([*headed, *both, *first, *second])])
 
     def _with_word_inside(self, field: str, free: Sequence[int], known: frozenset[str]) -> list[int]:
         """Return the columns that have one of the words inside of their headings, and cells that the field can have."""
         inside = (place for place in free if words.are_inside(self.table.headings[place], known))
         return [place for place in inside if looks.fits(field, self.table, place)]
 
-    def _is_balance(self, place: int) -> bool:
-        return without_extras(self.table.headings[place]) in words.headings("balance")
+    def _is_amount(self, place: int) -> bool:
+        """Whether a column may be one of amounts: neither its heading nor its values are those of a running balance."""
+        heading = self.table.headings[place]
+        return not words.are_inside(heading, words.headings("balance")) and place not in self._running_sums
+
+    @cached_property
+    def _running_sums(self) -> set[int]:
+        return running_sums(self.table, range(len(self.table.headings)))
 
     @cached_property
     def _empty(self) -> set[int]:
@@ -370,17 +431,15 @@ class Reading:
         empty = {place for place, column in enumerate(self.table.columns) if cells.blank(column).all()}
         return empty if len(empty) < len(self.table.columns) else set()
 
-    def _look_like(self, candidates: Sequence[int]) -> str:
-        shown = ", ".join(repr(self.table.headings[place]) for place in candidates)
-        return f"{shown} {'looks' if len(candidates) == 1 else 'look'} like it"
+    def _listed(self, candidates: Sequence[int]) -> str:
+        shown = [cells.quoted(self.table.headings[place]) for place in candidates]
+        return first_of(shown, _SHOWN_CANDIDATES)
 
     def _ambiguous(self, field: str, matches: Sequence[int]) -> InputError:
-        headings = [self.table.headings[place] for place in matches]
-        both = " and ".join(f"{self.table.headings[place]!r} (column {place + 1})" for place in matches)
-        is_told_apart = len({*headings}) == len(matches)
-        columns = {field: headings[0]} if is_told_apart else {}
-        way = f"choose one with {option(field, headings[0])}" if is_told_apart else "rename one of them in the file"
-        return self.table.error(f"{both} could both be {field!r}: {way}", field=field, columns=columns)
+        shown = [f"{cells.quoted(self.table.headings[place])} (column {place + 1})" for place in matches]
+        both = first_of(shown, _SHOWN_CANDIDATES, between=" and ")
+        columns = {field: cells.heading_of(self.table, matches[0])}
+        return self.table.error(f"{both} could each be {field!r}", field=field, columns=columns)
 
 
 def opened(path: str | PathLike[str], vocabulary: Vocabulary, **form: Any) -> Reading:

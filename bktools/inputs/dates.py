@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,8 +15,9 @@ import pyarrow.compute as pc
 from bktools.caller import name_of, setting
 from bktools.errors import ArgumentError
 from bktools.frames import schema
-from bktools.inputs import cells
+from bktools.inputs import cells, words
 from bktools.inputs.table import Table
+from bktools.inputs.words import normal
 
 # A time of day behind the date is no part of the calendar date, and neither is its zone.
 _SIXTY = r"[0-5]\d"
@@ -30,6 +32,7 @@ _YEAR_IN_TEXT = re.compile(r"(?<!\d)(20\d{2})(?=(?:\d{2}){0,2}(?!\d))")
 # What strptime takes for a year.
 _YEARS = re.compile("%[YyGcxD]")
 _ADJACENT = re.compile("%[Yymd]%[Yymd]")
+_NAMED_MONTH, _SHORTEST_MONTH = re.compile("%[bB]"), 3
 _CLOCKS = re.compile("%[HIMSfpXTRcr]")
 _YEAR, _MONTH, _DAY = r"(?P<year>\d{4})", r"(?P<month>\d{1,2})", r"(?P<day>\d{1,2})"
 _ORDERS = [
@@ -45,6 +48,10 @@ _ORDERS = [
         rf"{_MONTH}[/-]{_DAY}[/-]{_YEAR}",
     )
 ]
+
+# Those that only the dates themselves tell apart.
+_TWO_ORDERS = _ORDERS[-2:]
+_MOST_BESIDE = 10_000
 
 # Forms that are proposed where they fit all cells of a column, and are never taken by themselves.
 _PROPOSED = (
@@ -79,6 +86,7 @@ def dates(
     column = cells.or_null(cells.trimmed(table.columns[place]))
     if date_format is None and cells.matches(column, _WITHOUT_YEAR).all() and column.null_count < len(column):
         column = _with_year(table, place, column, notes)
+    date_format = None if date_format is None else form_of(date_format)
     if date_format is not None and not _YEARS.search(date_format):
         raise ArgumentError(name_of("date_format"), "must have the year, such as %d.%m.%Y", date_format)
     if not _CLOCKS.search(date_format or "") and cells.mask(pc.match_substring(column, ":")).any():
@@ -112,8 +120,35 @@ def _with_year(table: Table, place: int, column: pa.ChunkedArray, notes: list[st
     return pc.replace_substring_regex(column, _WITHOUT_YEAR, rf"\1\2\3\2{min(years)}")
 
 
+def form_of(date_format: str) -> str:
+    """Return a format of `strptime`; an example such as 1 Oct 2026 stands for the form that it has."""
+    if "%" in date_format:
+        return date_format
+    return next((form for form in _PROPOSED if parsed(date_format, form)), date_format)
+
+
+@cache
+def _months() -> dict[str, str]:
+    """Return the English short name of each month by its names in the languages of files."""
+    return {
+        normal(name): english
+        for english, names in words.months().items()
+        for name in (english, *names)
+        if len(normal(name)) >= _SHORTEST_MONTH
+    }
+
+
+def _in_english(text: str) -> str:
+    """Return a date with the English name of its month, and without what stands behind its day, such as 1st."""
+    plain = re.sub(r"(?<=\d)(?:st|nd|rd|th|er)\b|\bde\b|\bof\b", "", text, flags=re.IGNORECASE)
+    named = re.sub(r"[^\W\d_]{3,}\.?", lambda match: _months().get(normal(match[0]), match[0]), plain)
+    return " ".join(named.split())
+
+
 def parsed(text: str, date_format: str, *, to_the_digit: bool = False) -> dt.date | None:
     """Return the date of a text in a form of `strptime`, None for a text that has another form."""
+    if _NAMED_MONTH.search(date_format):
+        text, date_format = _in_english(text), date_format.replace("%B", "%b")
     try:
         day = dt.datetime.strptime(text, date_format).date()  # noqa: DTZ007 - a calendar date has no zone
     except ValueError:
@@ -139,6 +174,11 @@ def _by_evidence(table: Table, place: int, texts: list[str], notes: list[str]) -
         # Where no order reads all, the one that reads most shows which values are wrong.
         return max(readings, key=lambda reading: sum(day is not None for day in reading))
     other = next((reading for reading in whole if reading != whole[0]), None)
+    beside = _order_beside(table, place) if other else None
+    if other and beside:
+        heading, order = beside
+        notes.append(f"{table.headings[place]!r} read in the order of day and month that {heading!r} shows")
+        return [_in_order(text, order) for text in texts]
     if other and table.delimiter == ";":
         # A semicolon stands between cells where the comma is the decimal mark: there the day comes first.
         notes.append(
@@ -151,14 +191,27 @@ def _by_evidence(table: Table, place: int, texts: list[str], notes: list[str]) -
     return whole[0]
 
 
+def _order_beside(table: Table, place: int) -> tuple[str, re.Pattern[str]] | None:
+    """Return another column of dates that all have one order of day and month, and that order."""
+    for beside, column in enumerate(table.columns):
+        texts = (
+            pc.unique(cells.trimmed(column.slice(0, _MOST_BESIDE))).drop_null().to_pylist() if beside != place else []
+        )
+        texts = [re.split("[T ]", text)[0] for text in texts if text]
+        orders = [order for order in _TWO_ORDERS if texts and all(_in_order(text, order) for text in texts)]
+        if len(orders) == 1:
+            return table.headings[beside], orders[0]
+    return None
+
+
 def _propose(table: Table, place: int, texts: list[str], example: str) -> None:
     """Raise an error that names the forms that fit all cells of a column, the likeliest first, if there are any."""
     readings = {form: days for form in _PROPOSED if all(days := [parsed(text, form) for text in texts])}
     forms = sorted(readings, key=lambda form: _gaps(readings[form]))
     if forms:
-        ways = " or ".join(setting("date_format", form) for form in forms)
-        why = f"{table.headings[place]!r} holds dates such as {example}: set {ways}"
-        raise table.error(why, date_format=forms[0])
+        others = [f"Or: {setting('date_format', form)}" for form in forms[1:]]
+        why = f"{table.headings[place]!r} holds dates such as {example}"
+        raise table.error(why, details=others, date_format=forms[0])
 
 
 def _gaps(days: Sequence[dt.date | None]) -> tuple[int, bool]:

@@ -16,6 +16,7 @@ from bktools.frames.delimited import SIGNS
 from bktools.inputs import cells
 from bktools.inputs.encoding import to_utf8
 from bktools.inputs.heading_row import Head, is_figure, read_head
+from bktools.inputs.regular_text import Body, regular_body
 from bktools.inputs.table import Rows, Score, Table
 
 _LONGEST_TITLE = 1 << 12
@@ -39,9 +40,14 @@ def read_delimited(
     text, read_as = to_utf8(data, encoding, source)
     head = read_head(text, score, delimiter=delimiter, prefer=prefer, source=source)
     _refuse_cut_off(text, head, source)
-    table = read_body(text, head, source).table(
+    body = regular_body(text, first_line=head.body_line, width=len(head.cells), delimiter=head.delimiter)
+    columns, lines = body or careful_body(text, head, source)
+    table = Table(
         source,
-        heading_line=head.line,
+        head.cells,
+        columns,
+        lines,
+        head.line,
         delimiter=head.delimiter,
         encoding=read_as,
         notes=head.notes,
@@ -66,7 +72,7 @@ def _refuse_cut_off(text: bytes, head: Head, source: str) -> None:
         )
 
 
-def read_body(text: bytes, head: Head, source: str) -> Rows:
+def careful_body(text: bytes, head: Head, source: str) -> Body:
     """Return the rows below the headings, to the letter; a row with more cells than headings is an `InputError`."""
     rows = Rows(*head.cells)
     width = len(head.cells)
@@ -89,7 +95,7 @@ def read_body(text: bytes, head: Head, source: str) -> Rows:
         if "field limit" in str(error):
             why = f"a cell has more than {csv.field_size_limit():,} characters: is a quote before it not closed?"
         raise InputError(why, source=source, line=line) from None
-    return rows
+    return Body(*rows.columns())
 
 
 def _as_shown(table: Table, text: bytes) -> Table:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from bktools.caller import name_of, setting
 from bktools.errors import ArgumentError, GuessedEncodingWarning, InputError
 from bktools.inputs.letters import Reading, costs_of_ascii, weighed
+from bktools.inputs.refusals import Settings, refusal
 
 # A longer mark stands before the shorter one that it starts with.
 _MARKS = (
@@ -148,24 +149,27 @@ def _by_evidence(body: bytes, at: int, source: str) -> str:
     # What was seen in the sample alone may not fit the rest.
     readings = [reading for reading in readings if _decoded(body, reading.encoding) is not None]
 
-    def refusal(why: str) -> InputError:
+    def refused(why: str, details: Sequence[str] = (), settings: Settings = ()) -> InputError:
         line = body.count(b"\n", 0, at) + 1
-        return InputError(f"byte 0x{body[at]:02X} is not valid UTF-8, {why}", source=source, line=line)
+        why = f"byte 0x{body[at]:02X} is not valid UTF-8, {why}"
+        return refusal(why, source, line, details=details, settings=settings)
 
     if readings and _is_mixed(lines, readings[0]):
-        raise refusal(
+        raise refused(
             f"other characters are: encodings are mixed; save the file in one encoding, or set {setting('encoding')}"
         )
     best = readings[0] if readings else None
     if best is None or -best.beyond_ascii > _WORDLESS * sum(not character.isascii() for character in best.text):
-        raise refusal(f"and no other encoding known here makes words of the text; set {setting('encoding')}")
+        raise refused(f"and no other encoding known here makes words of the text; set {setting('encoding')}")
     ahead = _chance(best) - _chance(readings[1]) if len(readings) > 1 else _CERTAIN
     if ahead < _CLEAR:
-        raise refusal(f"and it could be in several encodings: {_shown(readings)}")
+        likeliest = [reading for reading in readings if _chance(reading) > _chance(best) - _CLEAR * 2]
+        shown = _shown(likeliest[:_SHOWN_READINGS])
+        raise refused("and it could be in several encodings", shown, [("encoding", best.encoding)])
     if ahead < _CERTAIN:
         warnings.warn(
-            f"{source}: read as {best.encoding}, which is likely but not certain: check the names, or set"
-            f" {setting('encoding', best.encoding)}",
+            f"{source}: read as {best.encoding}, which is likely but not certain: compare"
+            f" {'; '.join(_shown(readings[:2]))}",
             GuessedEncodingWarning,
             stacklevel=2,
         )
@@ -220,17 +224,16 @@ def _is_mixed(lines: Sequence[bytes], best: Reading) -> bool:
     return as_utf8 - as_best > _CLEAR
 
 
-def _shown(readings: Sequence[Reading]) -> str:
-    """Return one line as the likeliest encodings read it, with the option that chooses each."""
-    likeliest = [one for one in readings if _chance(one) > _chance(readings[0]) - _CLEAR * 2][:_SHOWN_READINGS]
-    columns = [reading.text.split("\n") for reading in likeliest]
+def _shown(readings: Sequence[Reading]) -> list[str]:
+    """Return one line as each encoding reads it, with the option that chooses each."""
+    columns = [reading.text.split("\n") for reading in readings]
     # A line in which they all differ shows most.
     rows = [row for row in zip(*columns, strict=False) if len(set(row)) > 1]
     row = max(rows, key=lambda row: len(set(row)))
-    return "; ".join(
+    return [
         f"{_around_difference(text, row)!r} with {setting('encoding', reading.encoding)}"
-        for text, reading in zip(row, likeliest, strict=True)
-    )
+        for text, reading in zip(row, readings, strict=True)
+    ]
 
 
 def _around_difference(text: str, others: Sequence[str]) -> str:

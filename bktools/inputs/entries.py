@@ -11,28 +11,33 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.caller import name_of, setting
 from bktools.connection import company_named
 from bktools.contract import rules
-from bktools.errors import InputError
+from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
 from bktools.frames.money import check_form
-from bktools.inputs import amounts, cells, dates, names, signed_amounts, words
+from bktools.inputs import amounts, cells, dates, names, sides, signed_amounts
+from bktools.inputs.approvals import read_approvals
 from bktools.inputs.cells import leave_out, option, question, raise_all
 from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
-from bktools.inputs.evidence import contradictions, keep_rows, lone_half, running_balance
+from bktools.inputs.evidence import contradictions, lone_half, running_balance
 from bktools.inputs.formats.registry import refuse_ledgers
 from bktools.inputs.looks import columns_like
+from bktools.inputs.prepared_rows import fill_down as filled_down
+from bktools.inputs.prepared_rows import to_fill_down
 from bktools.inputs.proposals import proposing
+from bktools.inputs.report_rows import keep_rows, leave_reports
 from bktools.inputs.splits import with_splits
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal
-from bktools.visible import first_of
 
 _SPLITS = ("split_line", "entry_total")
 # The beginning of a UUID; such a column is one of UUIDs, and each cell is held to it.
 _LIKE_A_UUID = r"^\s*[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}"
 _TEXTS = ("supplier", "description", "cost_centre", "tax_code")
-_SHOWN_WORDS = 8
+# The service's own UUID of no category.
+_NO_CATEGORY = "00000000-0000-0000-0000-000000000000"
 
 # Categories and employees by the field that names them, None where they were not given.
 Frames = Mapping[str, pd.DataFrame | None]
@@ -51,6 +56,11 @@ def read_entries(
     sheet: str | int | None = None,
     decimal: str | None = None,
     date_format: str | None = None,
+    currency: str | None = None,
+    spending: str | None = None,
+    approved_values: str | None = None,
+    fill_down: str | None = None,
+    report_rows: str | None = None,
     split_lines: bool = False,
     required: Sequence[str] = (),
     money: str = "float",
@@ -82,6 +92,18 @@ def read_entries(
         The decimal mark of the amounts, `"."` or `","`, where the column alone does not say it.
     date_format : str, optional
         Format of the dates such as `"%d/%m/%Y"`, where the column alone does not say it.
+    currency : str, optional
+        Currency of the amounts where the file has no column for it, such as `"EUR"`.
+    spending : str, optional
+        `"positive"` or `"negative"`: the sign that spending has in the column of amounts. Negative spending is turned.
+    approved_values : str, optional
+        Values of the column for approvals that count as approved, separated by commas, such as `"OK,NOT_REQUIRED"`; all
+        others do not.
+    fill_down : str, optional
+        Fields that stand only in the first of their rows, such as `"date"`.
+    report_rows : str, optional
+        `"skip"` or `"keep"`: what is done with rows that hold nothing but a word such as Total, a date and an amount, where
+        the amounts do not show whether they are lines of a report.
     split_lines : bool
         True when lines with one ID, company, date and currency are the parts of one split entry. They are in any case where
         a column numbers them from 1, or where they add up to the total that a column has for their entry.
@@ -132,6 +154,7 @@ def read_entries(
     frames: Frames = {"category_id": categories, "employee_id": employees}
     own_names = _find_columns(reading, frames, company, required)
     problems += _missing(reading)
+    filled_down(reading, fill_down)
     # Columns that say which entries are split stay among the others, too: they may say something else.
     splits = {field: places.pop(field) for field in _SPLITS if field in places}
     others = [place for place in reading.free() if reading.table.headings[place] and place not in own_names.values()]
@@ -140,19 +163,25 @@ def read_entries(
         needed = [field for field in ("id", "date", "amount", "debit", "credit") if field in places]
         neither = np.logical_and.reduce([reading.blank(field) for field in needed])
         reading.skip({"rows skipped that have neither a date nor an amount": neither}, "entries")
+    leave_reports(reading, "entries", report_rows)
     result = reading.result
     result |= {"id": reading.constant(None, schema.TEXT), "company_id": reading.constant(company, schema.TEXT)}
     for field in ("id", "company_id"):
         # An empty cell is not left to some other company.
         reading.read(field, cells.uuids, required=True)
     _read_dates(reading, date_format)
-    _read_amounts(reading, decimal)
-    reading.read("currency", _currencies)
+    _read_amounts(reading, decimal, spending)
+    _read_currencies(reading, cells.currency_code(currency))
     for field, frame in frames.items():
         if frame is None:
             reading.read(field, cells.uuids, required=False)
         else:
             reading.read(field, names.identifiers, field, frame, company, notes)
+    if "category_id" in result:
+        is_none = pc.equal(result["category_id"], _NO_CATEGORY)
+        result["category_id"] = pc.if_else(is_none, pa.scalar(None, schema.TEXT), result["category_id"])
+    with reading.trying():
+        read_approvals(reading, approved_values)
     table = reading.table
     raise_all(problems, table)
     _read_texts(reading)
@@ -170,7 +199,7 @@ def read_entries(
         numbers = cells.trimmed(table.columns[splits["split_line"]]) if "split_line" in splits else None
         totals = amounts.amounts(table, splits["entry_total"], decimal) if "entry_total" in splits else None
         read = with_splits(read, numbers, totals, are_split=split_lines)
-    about = table.provenance(len(table.lines), own_names | places, notes, others="columns kept as text")
+    about = reading.provenance(len(table.lines), own_names | places, others="columns kept as text")
     return schema.to_pandas(read, about, money=money)
 
 
@@ -242,19 +271,25 @@ def _read_dates(reading: Reading, date_format: str | None) -> None:
     if reading.has("date") and not reading.has("id"):
         rule = "is the date and must not be empty (fill it in, or delete rows that are no entries)"
         with reading.trying():
-            reading.refuse("date", reading.blank("date"), rule, instead={"rows_with": reading.heading("date")})
+            filled = to_fill_down(reading, "date")
+            rows_with = {} if filled else {"rows_with": cells.heading_of(reading.table, reading.places["date"])}
+            reading.refuse("date", reading.blank("date"), rule, instead=rows_with, fill_down=filled)
     reading.read("date", dates.dates, date_format, reading.notes)
 
 
-def _read_amounts(reading: Reading, decimal: str | None) -> None:
+def _read_amounts(reading: Reading, decimal: str | None, spending: str | None) -> None:
     """Read the amounts with their sign, and hold them to the other columns."""
+    if spending not in (None, "positive", "negative"):
+        raise ArgumentError(name_of("spending"), 'must be "positive" or "negative"', spending)
     read = signed_amounts.read_columns(reading, amounts.amounts, decimal)
     if read:
         with reading.trying():
             amount = _amounts(reading, read)
             if amount is not None:
-                reading.result["amount"] = amount
-                reading.problems += _against(reading, amount)
+                reading.problems += _against(reading, amount, spending)
+                reading.result["amount"] = pc.negate(amount) if spending == "negative" else amount
+                if spending == "negative":
+                    reading.notes.append("spending is negative in the file: all amounts are turned, as was asked")
 
 
 def _amounts(reading: Reading, read: Mapping[str, pa.ChunkedArray]) -> pa.ChunkedArray | None:
@@ -272,15 +307,15 @@ def _amounts(reading: Reading, read: Mapping[str, pa.ChunkedArray]) -> pa.Chunke
         amount = reading.heading("amount")
         raise question(
             reading.table,
-            f"{amount!r} differs from {debit!r} less {credit!r} beside it: take it with"
-            f" {option('amount', amount)}, or take the two with",
+            f"{amount!r} differs from {debit!r} less {credit!r} beside it",
             {"amount": ""},
+            details=[f"Or take {amount!r} alone: {option('amount', amount)}"],
         )
     reading.notes.append(f"one amount of {debit!r} (positive) and {credit!r} (negative)")
     return whole
 
 
-def _against(reading: Reading, amount: pa.ChunkedArray) -> Iterator[InputError]:
+def _against(reading: Reading, amount: pa.ChunkedArray, spending: str | None) -> Iterator[InputError]:
     """Yield what the file says against its amounts; a bank statement is named by its running balance.
 
     Signed amounts of a bank statement keep their signs, its debits are asked about.
@@ -292,14 +327,29 @@ def _against(reading: Reading, amount: pa.ChunkedArray) -> Iterator[InputError]:
     if balance is not None and pair and not reading.is_settled(*pair):
         yield question(
             reading.table,
-            f"is a bank statement, as its running balance {balance!r} shows: there a debit is money that leaves the account."
-            " To read debits as positive, name the columns",
+            f"is a bank statement, as its running balance {balance!r} shows: there a debit is money that leaves the account",
             pair,
         )
     elif balance is not None and not pair:
         reading.notes.append(
             f"is a bank statement, as its running balance {balance!r} shows: amounts keep the bank's signs"
         )
+    elif spending is None and not pair and "sign" not in reading.places and sides.are_mostly_negative(amount):
+        yield reading.table.error(
+            f"nearly all amounts of {reading.heading('amount')!r} are negative, and spending is positive in bktools",
+            details=[f"Or keep the signs as they are: {setting('spending', 'positive')}"],
+            spending="negative",
+        )
+
+
+def _read_currencies(reading: Reading, currency: str | None) -> None:
+    """Read the currencies; what the caller says is that of amounts without one."""
+    reading.read("currency", _currencies)
+    if currency is not None:
+        stated = reading.result.get("currency", reading.constant(None, schema.TEXT))
+        if stated.null_count:
+            reading.notes.append(f"amounts without a currency are in {currency}, as was asked")
+        reading.result["currency"] = pc.fill_null(stated, currency)
 
 
 def _currencies(table: Table, place: int) -> pa.ChunkedArray:
@@ -313,13 +363,6 @@ def _read_texts(reading: Reading) -> None:
     """Read the columns that no rule can refuse."""
     result = reading.result
     result |= {field: reading.or_null(field) for field in _TEXTS if field in reading.places}
-    saying = next((field for field in ("approved", "status") if field in reading.places), None)
-    if saying is not None:
-        said = reading.column(saying)
-        result["status"] = reading.or_null("status" if reading.has("status") else saying)
-        approving = words.values("approved") | (words.values("yes") if saying == "approved" else frozenset())
-        result["approved"] = words.are(said, approving)
-        reading.notes += _approvals(said, result["approved"])
 
 
 def _without_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -338,14 +381,3 @@ def _passed_through(table: Table, others: Sequence[int]) -> dict[str, pa.Chunked
         taken.add(name.casefold())
         passed[name] = cells.or_null(table.columns[place])
     return passed
-
-
-def _approvals(column: pa.ChunkedArray, approved: pa.ChunkedArray) -> list[str]:
-    """Return which words were taken as an approval and which were not."""
-    notes: list[str] = []
-    for rows, said in ((approved, "approved"), (pc.invert(approved), "not approved")):
-        words = pc.value_counts(column.filter(rows)).to_pylist()
-        if words:
-            shown = [f"{cells.quoted(word['values'])} ({word['counts']})" for word in words]
-            notes.append(f"taken as {said}: {first_of(shown, _SHOWN_WORDS)}")
-    return notes

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from os import PathLike
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -16,12 +17,15 @@ from bktools.errors import ArgumentError, InputError, UnverifiedTableWarning
 from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import amounts, cells, dates, sides, signed_amounts, words
-from bktools.inputs.cells import raise_all
+from bktools.inputs.cells import currency_code, raise_all
 from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
-from bktools.inputs.evidence import contradictions, keep_rows, lone_half
+from bktools.inputs.evidence import contradictions, lone_half
 from bktools.inputs.formats.format import Ledger
 from bktools.inputs.formats.registry import recognised
+from bktools.inputs.prepared_rows import fill_down as filled_down
+from bktools.inputs.prepared_rows import split_accounts, to_fill_down
 from bktools.inputs.proposals import proposing
+from bktools.inputs.report_rows import keep_rows, leave_reports
 from bktools.inputs.signed_amounts import MONEY
 from bktools.inputs.table import Table
 from bktools.inputs.words import without_extras
@@ -48,6 +52,10 @@ def read_general_ledger(
     sheet: str | int | None = None,
     decimal: str | None = None,
     date_format: str | None = None,
+    currency: str | None = None,
+    split_account: bool = False,
+    fill_down: str | None = None,
+    report_rows: str | None = None,
     verify: str = "strict",
     money: str = "float",
 ) -> pd.DataFrame:
@@ -74,6 +82,15 @@ def read_general_ledger(
         The decimal mark of a table's amounts, `"."` or `","`, where the columns alone do not say it.
     date_format : str, optional
         Format of a table's dates such as `"%d/%m/%Y"`, where the column alone does not say it.
+    currency : str, optional
+        Currency of a table's amounts where it has no column for it, such as `"EUR"`.
+    split_account : bool
+        True when a column of a table holds the code and the name of an account in one cell.
+    fill_down : str, optional
+        Fields that stand only in the first of their rows, such as `"date"` or `"date,account_code"`.
+    report_rows : str, optional
+        `"skip"` or `"keep"`: what is done with rows that hold nothing but a word such as Total or Opening balance, a date
+        and an amount, where their amounts do not show whether they are lines of a report.
     verify : str
         `"strict"`: an error when a voucher does not balance or a total of the file is not that of its postings.
         `"warn"`: a warning.
@@ -121,13 +138,27 @@ def read_general_ledger(
         raise ArgumentError(name_of("verify"), 'must be "strict" or "warn"', verify)
     check_form(money)
     of_format = recognised(
-        path, encoding, columns=columns, delimiter=delimiter, sheet=sheet, decimal=decimal, date_format=date_format
+        path,
+        encoding,
+        columns=columns,
+        delimiter=delimiter,
+        sheet=sheet,
+        decimal=decimal,
+        date_format=date_format,
+        currency=currency,
     )
     vocabulary = Vocabulary("ledger", columns)
     if of_format is None:
         reading = opened(path, vocabulary, delimiter=delimiter, encoding=encoding, sheet=sheet)
-        _find_postings(reading)
-        ledger = Ledger(reading.table, decimal=decimal, date_format=date_format, is_whole=False)
+        split_accounts(reading, split_account, "account_code", "account_name")
+        _find_postings(reading, fill_down, report_rows)
+        ledger = Ledger(
+            reading.table,
+            decimal=decimal,
+            date_format=date_format,
+            currency=currency_code(currency),
+            is_whole=False,
+        )
     else:
         file, form = of_format
         ledger = form.ledger(file)
@@ -136,17 +167,17 @@ def read_general_ledger(
     failed = [*_failed_checks(reading, ledger, postings, sums)]
     if failed:
         _tell(failed, reading, ledger, verify)
-    notes = [*reading.notes, *(failed or _verified(ledger))]
-    provenance = reading.table.provenance(postings.num_rows, reading.places, notes)
+    provenance = reading.provenance(postings.num_rows, reading.places, *(failed or _verified(ledger)))
     # As text: pandas keeps what JSON can hold when a frame is copied or written.
     provenance |= {"format": of_format[1].name if of_format else None}
     provenance |= {side: str(total) for side, total in sums.items()}
     return schema.to_pandas(postings, provenance, money=money)
 
 
-def _find_postings(reading: Reading) -> None:
+def _find_postings(reading: Reading, filled: str | None, report_rows: str | None) -> None:
     """Find the columns of a table, and leave out the rows that are no postings."""
     reading.assign(("account_code", "date"))
+    filled_down(reading, filled)
     if reading.has("debit", "credit"):
         # The amount beside them says the same once more, in whatever sign and currency.
         reading.leave("amount", "side")
@@ -161,6 +192,7 @@ def _find_postings(reading: Reading) -> None:
         # Rows such as opening balances post nothing, if they are few.
         if neither.mean() <= _FEW:
             reading.skip({"rows skipped that have neither a debit nor a credit": neither}, "postings")
+    leave_reports(reading, "postings", report_rows)
 
 
 def _postings(reading: Reading, ledger: Ledger) -> tuple[pa.Table, dict[str, Decimal]]:
@@ -170,7 +202,7 @@ def _postings(reading: Reading, ledger: Ledger) -> tuple[pa.Table, dict[str, Dec
         if field in places:
             rule = f"is the {field.replace('_', ' ')} and must not be empty (delete rows that are no postings)"
             with reading.trying():
-                reading.refuse(field, reading.blank(field), rule, instead=_without_empty(reading, ledger, field))
+                reading.refuse(field, reading.blank(field), rule, **_without_empty(reading, ledger, field))
     reading.read("date", dates.dates, ledger.date_format, reading.notes, is_of_format=ledger.is_whole)
     sums = _read_amounts(reading, ledger)
     if sums and not ledger.is_whole and "amount" in places:
@@ -182,6 +214,8 @@ def _postings(reading: Reading, ledger: Ledger) -> tuple[pa.Table, dict[str, Dec
         _read_foreign(reading, ledger)
     if "currency" in places:
         result["currency"] = cells.or_null(cells.trimmed(reading.column("currency")))
+    if ledger.currency and not ledger.is_whole:
+        reading.notes.append(f"amounts without a currency are in {ledger.currency}, as was asked")
     if ledger.currency:
         stated = result.get("currency", reading.constant(None, schema.TEXT))
         result["currency"] = pc.fill_null(stated, ledger.currency)
@@ -189,9 +223,17 @@ def _postings(reading: Reading, ledger: Ledger) -> tuple[pa.Table, dict[str, Dec
     return pa.table({field.name: result[field.name] for field in schema.LEDGER if field.name in result}), sums
 
 
-def _without_empty(reading: Reading, ledger: Ledger, field: str) -> Mapping[str, str]:
-    """Return the option that leaves rows out in which a field is empty; a format has none."""
-    return {} if ledger.is_whole else {"rows_with": reading.heading(field)}
+def _without_empty(reading: Reading, ledger: Ledger, field: str) -> Mapping[str, Any]:
+    """Return the option that reads rows in which a field is empty, or leaves them out; a format has none."""
+    if ledger.is_whole:
+        return {}
+    if filled := to_fill_down(reading, "account_code", "date", "voucher_id"):
+        return {"fill_down": filled}
+    return {"instead": {"rows_with": cells.heading_of(reading.table, reading.places[field])}}
+
+
+def _lacking_amount(reading: Reading, ledger: Ledger) -> Mapping[str, str]:
+    return {} if ledger.is_whole else {"rows_with": cells.heading_of(reading.table, reading.places["amount"])}
 
 
 def _read_amounts(reading: Reading, ledger: Ledger) -> dict[str, Decimal]:
@@ -231,7 +273,7 @@ def _read_foreign(reading: Reading, ledger: Ledger) -> None:
 def _with_side(reading: Reading, ledger: Ledger, amount: pa.ChunkedArray) -> pa.ChunkedArray:
     empty = cells.mask(pc.is_null(amount))
     rule = "is the amount and must not be empty"
-    reading.refuse("amount", empty, rule, instead=_without_empty(reading, ledger, "amount"))
+    reading.refuse("amount", empty, rule, instead=_lacking_amount(reading, ledger))
     if "side" not in reading.places:
         return amount
     rule = "says whether the amount is debit or credit and must not be empty"
@@ -248,9 +290,10 @@ def _of_pair(reading: Reading, ledger: Ledger, debit: pa.ChunkedArray, credit: p
             rule = f"and {reading.heading('credit')!r} hold an amount in the same rows, as no debit and credit do"
             reading.refuse("debit", both, rule)
         if _sum(debit) and _sum(debit) == -_sum(credit):
-            # Credits are negative and add up to the debits: their column has its sign.
-            credit = pc.negate(credit)
-    return signed_amounts.of_pair(reading, debit, credit)
+            # Credits add up to the debits but for the sign, which only says the side.
+            debit, credit = (pc.negate(side) if _sum(side) < 0 else side for side in (debit, credit))
+    # A single negative amount reverses another one.
+    return signed_amounts.of_pair(reading, debit, credit, least_negative=2)
 
 
 def _exact(table: Table, place: int, decimal: str | None) -> pa.ChunkedArray:
@@ -277,11 +320,13 @@ def _tell(failed: list[str], reading: Reading, ledger: Ledger, verify: str) -> N
     if verify == "warn":
         warnings.warn(f"{reading.table.source}: {failed[0]}{more}", UnverifiedTableWarning, stacklevel=4)
         return
-    way_out = f", or read it anyway with {setting('verify', 'warn')}" if can_set("verify") else ""
-    way = "warn" if can_set("verify") and not ledger.is_whole else None
-    raise reading.table.error(
-        f"{failed[0]}{more}: correct it in the accounting system and export again{way_out}", verify=way
-    )
+    why = f"{failed[0]}{more}: correct it in the accounting system and export again"
+    if not can_set("verify"):
+        raise reading.table.error(why)
+    if ledger.is_whole:
+        # The file itself is wrong: its rows are not shown as a proposal.
+        raise reading.table.error(f"{why}, or read it anyway with {setting('verify', 'warn')}")
+    raise reading.table.error(f"{why}, or take it as it is", verify="warn")
 
 
 def _failed_checks(reading: Reading, ledger: Ledger, postings: pa.Table, sums: Mapping[str, Decimal]) -> Iterator[str]:

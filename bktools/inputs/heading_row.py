@@ -22,9 +22,11 @@ _SAMPLE_ROWS = 50
 _SHOWN_CELLS = 4
 # What a heading counts that the caller named.
 NAMED = 100
-_LEAST_ROWS, _MOST = 2, 0.9
-# A code, an amount, a date or a UUID: no word.
-_FIGURE = re.compile(r"[-+(]?\d[\d.,:/' -]*\)?\Z|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
+_MOST = 0.9
+# A code, an amount with or without a currency, a date or a UUID: no word.
+_FIGURE = re.compile(
+    r"[-+(]?[$€£]?\d[\d.,:/'\u00a0 -]*\)?(?: ?[$€£])?\Z|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z"
+)
 
 
 class Row(NamedTuple):
@@ -151,10 +153,9 @@ def made_headings(count: int) -> tuple[str, ...]:
 
 
 def _is_data(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row is data: it has a figure in a column where nearly all rows have figures."""
-    if len(rows) < _LEAST_ROWS or len({len(row) for row in rows}) > 1:
-        return False
-    return any(
-        is_figure(rows[0][place]) and sum(is_figure(row[place]) for row in rows) >= _MOST * len(rows)
-        for place in range(len(rows[0]))
-    )
+    """Whether the first row is data: it has a figure in a column where nearly all rows that have a cell have figures."""
+    for place, cell in enumerate(rows[0]):
+        below = [row[place] for row in rows[1:] if place < len(row) and row[place].strip()]
+        if is_figure(cell) and below and sum(map(is_figure, below)) >= _MOST * len(below):
+            return True
+    return False

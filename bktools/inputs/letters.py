@@ -163,7 +163,8 @@ def _case(character: str, before: str, after: str) -> float:
     cost = 8.0 * (character.isupper() and before.islower())
     cost += 4.0 * (character.isupper() and before.isupper() and after.islower())
     cost += 8.0 * sum(_is_letter(one) and _script(one) != _script(character) for one in (before, after))
-    return cost + 2.0 * (before.isdigit() + after.isdigit())
+    digits = before.isdigit() + after.isdigit()
+    return cost + (_ODD if digits == len((before, after)) else 2.0 * digits)
 
 
 def _mark(character: str, before: str, after: str) -> float:
@@ -171,7 +172,8 @@ def _mark(character: str, before: str, after: str) -> float:
     if unicodedata.category(character) in _CONTROL or character == "\ufffd":
         return _IMPOSSIBLE
     if character in (_APOSTROPHE, "\xa0"):
-        return _USUAL + 1
+        is_between_thousands = character == "\xa0" and before.isdigit() and after.isdigit()
+        return _WHERE_USUAL if is_between_thousands else _USUAL + 1
     if character in _OPENING:
         return _ODD if _is_letter(before) else _USUAL
     if character in _CLOSING:

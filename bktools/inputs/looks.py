@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from itertools import combinations
@@ -26,7 +27,14 @@ _ZEROS = r"^0\d"
 _CENTS = r"[.,]\d\d\D*$"
 _FIGURES = r"^[-+]?[1-9][\d ,.]*$"
 _CODE_AND_NAME = r"^\s*\d[\d.-]*[\s:\x{B7}-]+\pL{2}"
-_NUMBERED = frozenset({"id", "no", "nr", "year", "month"})
+_WITH_TAX = frozenset({"inc", "incl", "including", "gross", "total", "brutto", "ttc", "inkl"})
+_TWO_LETTERS = r"\s*\w{1,2}\s*[/ ]\s*\w{1,2}\s*"
+_PERIODS = frozenset({"year", "month", "period", "quarter", "jahr", "monat"})
+_NUMBERED = _PERIODS | {"id", "no", "nr"}
+# The tables of headings of the two sides: an account's, and those of money.
+_SIDES = (("debit", "money_out"), ("credit", "money_in"))
+# A ledger posts to some of its accounts several times.
+_LEAST_REPEATED = 10
 
 
 def fits(field: str, table: Table, place: int) -> bool:
@@ -55,21 +63,42 @@ def likeliest_first(field: str, table: Table, candidates: Sequence[int], *, besi
         heading = table.headings[place]
         return beside_currency and field == "amount" and words.normal(heading) != words.without_extras(heading)
 
-    return sorted(candidates, key=is_unlikely)
+    def of_tax(place: int) -> int:
+        """Amounts with the tax come first, then those without, then those of the tax alone."""
+        heading = table.headings[place]
+        is_net = words.are_inside(heading, words.headings("without_tax"))
+        is_gross = words.are_inside(heading, _WITH_TAX)
+        return 1 if is_net else 2 if words.are_inside(heading, words.headings("tax")) and not is_gross else 0
+
+    return sorted(candidates, key=lambda place: (of_tax(place) if field == "amount" else 0, is_unlikely(place)))
 
 
-def debit_and_credit(table: Table, free: Collection[int]) -> tuple[int, int] | None:
-    """Return the only two columns of numbers of which each row has one, as columns for debit and credit do."""
+def debit_and_credit(table: Table, free: Collection[int], alike: Collection[int]) -> tuple[int, int] | None:
+    """Return two columns of amounts that are debit and credit of the same rows, None where no two are.
+
+    Two headings say it, such as Withdrawal and Deposit; or of all columns of amounts just two have one amount a row, and
+    no other column looks like the amount. `alike` is the columns that do.
+    """
     has_amount = {place: cells.matches(table.columns[place], "[1-9]") for place in free if _are_amounts(table, place)}
     pairs = [
         (one, other)
         for one, other in combinations(has_amount, 2)
         if (has_amount[one] ^ has_amount[other]).mean() >= _MOST and has_amount[one].any() and has_amount[other].any()
     ]
-    if len(pairs) != 1:
+    out, back = (words.headings(side) | words.headings(money) for side, money in _SIDES)
+    headings = {place: table.headings[place] for pair in pairs for place in pair}
+    said = [
+        (one, other)
+        for pair in pairs
+        for one, other in (pair, pair[::-1])
+        if words.are_inside(headings[one], out) and words.are_inside(headings[other], back)
+    ]
+    if len(said) == 1:
+        return said[0]
+    if len(pairs) != 1 or (len(alike) == 1 and not {*alike} & {*pairs[0]}):
         return None
     one, other = pairs[0]
-    is_credit_first = words.are_inside(table.headings[one], words.headings("money_in"))
+    is_credit_first = words.are_inside(headings[one], back) or words.are_inside(headings[other], out)
     return (other, one) if is_credit_first else (one, other)
 
 
@@ -145,6 +174,13 @@ def _are_amounts(table: Table, place: int) -> bool:
     return True
 
 
+def _are_sides(table: Table, place: int, *, of_money: bool = True) -> bool:
+    """Whether cells say debit or credit, or a heading such as D/C says that they should."""
+    return re.fullmatch(_TWO_LETTERS, table.headings[place]) is not None or sides.say_sides(
+        table, place, of_money=of_money
+    )
+
+
 # Fields that not every cell can be of; other fields may hold anything.
 FITS: Mapping[str, Callable[[Table, int], bool]] = {
     "code": _are_codes,
@@ -158,8 +194,8 @@ FITS: Mapping[str, Callable[[Table, int], bool]] = {
     "debit": _are_no_words,
     "credit": _are_no_words,
     "approved": _say_approval,
-    "sign": sides.say_sides,
-    "side": partial(sides.say_sides, of_money=False),
+    "sign": _are_sides,
+    "side": partial(_are_sides, of_money=False),
 }
 
 
@@ -170,8 +206,8 @@ def _looks(field: str, table: Table, place: int) -> bool:
     least = (_HALF if field == "name" else _MOST) * len(column)
     is_varied = len(column) > 1 and pc.count_distinct(column).as_py() >= least
     looks: Mapping[str, Callable[[], bool]] = {
-        "code": lambda: is_varied and _share(column, _CODE) >= _MOST and not dates.are_dates(column),
-        "account_code": lambda: _share(column, _CODE) >= _MOST and not dates.are_dates(column),
+        "code": lambda: is_varied and _are_like_codes(table, place, column),
+        "account_code": lambda: _are_repeated(column) and _are_like_codes(table, place, column),
         "name": lambda: is_varied and _share(column, r"\pL{2}") >= _MOST and _share(column, UUID_REGEX) < _MOST,
         "date": lambda: dates.are_dates(column),
         "amount": lambda: _have_cents(column) and _are_amounts(table, place),
@@ -180,8 +216,19 @@ def _looks(field: str, table: Table, place: int) -> bool:
     return is_full and field in looks and looks[field]()
 
 
+def _are_like_codes(table: Table, place: int, column: pa.ChunkedArray) -> bool:
+    is_period = words.are_inside(table.headings[place], _PERIODS) or count_rows(table, place)
+    return _share(column, _CODE) >= _MOST and not dates.are_dates(column) and not is_period
+
+
+def _are_repeated(column: pa.ChunkedArray) -> bool:
+    """Whether accounts of a ledger may have these codes: a number that is another one in each row is an ID."""
+    return len(column) < _LEAST_REPEATED or pc.count_distinct(column).as_py() < len(column)
+
+
 def _have_cents(column: pa.ChunkedArray) -> bool:
-    return bool(cells.matches(column, _CENTS).any() and not cells.matches(column, _ZEROS).any())
+    has_amounts = cells.matches(column, r"[1-9]").any() and cells.matches(column, _CENTS).any()
+    return bool(has_amounts and not cells.matches(column, _ZEROS).any())
 
 
 def _are_figures(table: Table, place: int) -> bool:

@@ -25,7 +25,21 @@ from bktools.inputs.table import Score
 from bktools.settings import config_path
 
 KINDS = ("chart", "entries", "accounts", "ledger")
-OPTIONS = ("delimiter", "encoding", "sheet", "decimal", "date_format", "split_lines")
+_FLAGS = ("split_lines", "split_account")
+OPTIONS = (
+    *(
+        "delimiter",
+        "encoding",
+        "sheet",
+        "decimal",
+        "date_format",
+        "currency",
+        "spending",
+        "approved_values",
+        "fill_down",
+    ),
+    *("report_rows", *_FLAGS),
+)
 
 _NAME = re.compile(r"\w[\w -]{0,62}", re.ASCII)
 _LARGEST = 1 << 20
@@ -132,8 +146,7 @@ def arguments(path: str | PathLike[str], mapping: FileMapping, reader_options: M
     own: dict[str, Any] = {
         name: value for name, value in mapping.options.items() if name not in unknown and name in reader_options
     }
-    if "split_lines" in own:
-        own["split_lines"] = own["split_lines"] == str(True)
+    own |= {flag: own[flag] == str(True) for flag in _FLAGS if flag in own}
     chosen = {name: value for name, value in reader_options.items() if value not in (None, False)}
     columns = {**mapping.columns, **(chosen.get("columns") or {})}
     return {**reader_options, **own, **chosen, "columns": columns or None}

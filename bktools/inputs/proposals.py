@@ -6,7 +6,7 @@ What is proposed is tried before it is shown, so that a person who follows it is
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import partial, wraps
 from typing import Any, NamedTuple, ParamSpec
@@ -14,10 +14,11 @@ from typing import Any, NamedTuple, ParamSpec
 import pandas as pd
 
 from bktools.errors import InputError
-from bktools.inputs.cells import as_options, quoted
+from bktools.inputs.cells import quoted
+from bktools.inputs.refusals import Settings, settle
 from bktools.wording.numbers import counted
 
-_MOST_TRIES, _MOST_SHEETS = 4, 2
+_MOST_TRIES, _MOST_SHEETS = 8, 2
 _FIRST, _LAST, _ODD = 3, 2, 3
 _SHOWN = (
     *("account_code", "code", "name", "account_name", "date", "amount", "currency", "supplier", "description", "text"),
@@ -26,7 +27,6 @@ _SHOWN = (
 _SHOWN_CHARACTERS = 40
 
 P = ParamSpec("P")
-Settings = Sequence[tuple[str, Any]]
 
 
 def proposing(rows: str) -> Callable[[Callable[P, pd.DataFrame]], Callable[P, pd.DataFrame]]:
@@ -40,8 +40,8 @@ def proposing(rows: str) -> Callable[[Callable[P, pd.DataFrame]], Callable[P, pd
         def read_or_propose(*path: P.args, **options: P.kwargs) -> pd.DataFrame:
             try:
                 return read(*path, **options)
-            except InputError as refusal:
-                refusal.proposal = _proposal(partial(read, *path), options, refusal, rows)
+            except InputError as refused:
+                _propose(partial(read, *path), options, refused, rows)
                 raise
 
         return read_or_propose
@@ -49,18 +49,20 @@ def proposing(rows: str) -> Callable[[Callable[P, pd.DataFrame]], Callable[P, pd
     return decorate
 
 
-def _proposal(
-    read: Callable[..., pd.DataFrame], options: Mapping[str, Any], refusal: InputError, rows: str
-) -> tuple[str, ...]:
-    tries = [_tried(read, options, refusal, refusal.settings)]
+def _propose(read: Callable[..., pd.DataFrame], options: Mapping[str, Any], refused: InputError, rows: str) -> None:
+    """Make what was tried the way out of a refusal, with the rows as they would be read."""
+    tries = [_tried(read, options, refused, refused.settings)]
     # Another sheet of the workbook may be the one that is meant.
-    others = () if _is_whole(tries[0].frame) else refusal.sheets[:_MOST_SHEETS]
-    tries += [_tried(read, options, refusal, (("sheet", sheet),)) for sheet in others]
+    others = () if _is_whole(tries[0].frame) else refused.sheets[:_MOST_SHEETS]
+    tries += [_tried(read, options, refused, (("sheet", sheet),)) for sheet in others]
     best = max(tries, key=lambda one: (_is_whole(one.frame), -1 if one.frame is None else len(one.frame)))
     if best.frame is not None:
-        return tuple(_shown(best.frame, best.settings, rows))
-    # No option settles the last problem: a person should know of it before correcting the others.
-    return (f"With {as_options(best.settings)} the next problem is: {best.error}",) if best.settings else ()
+        settle(refused, best.settings)
+        refused.proposal = tuple(_shown(best.frame, rows))
+    elif best.settings:
+        # A person should know of the problem that remains before correcting this one.
+        settle(refused, () if best.is_circle else best.settings)
+        refused.proposal = (f"Then: {best.error.why}",)
 
 
 class _Try(NamedTuple):
@@ -69,6 +71,8 @@ class _Try(NamedTuple):
     settings: Settings
     frame: pd.DataFrame | None
     error: InputError
+    # Whether the options of the last problem take back those of an earlier one.
+    is_circle: bool = False
 
 
 def _tried(
@@ -79,6 +83,8 @@ def _tried(
     for _ in range(_MOST_TRIES):
         if not proposed or any("HEADING" in dict(value).values() for name, value in proposed if name == "columns"):
             break
+        if settings and _with(arguments, settings) in (_with(arguments, (*settings, *proposed)), arguments):
+            return _Try(settings, None, error, is_circle=True)
         settings = (*settings, *proposed)
         try:
             with warnings.catch_warnings():
@@ -106,18 +112,18 @@ def _with(arguments: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
     return merged
 
 
-def _shown(frame: pd.DataFrame, settings: Settings, rows: str) -> list[str]:
+def _shown(frame: pd.DataFrame, rows: str) -> list[str]:
     about = frame.attrs["bktools"]
     sheet = f" of the sheet {about['sheet']!r}" if about["sheet"] else ""
     columns = ", ".join(f"{field} = {heading!r}" for field, heading in about["columns"].items())
     places = range(len(frame))
     shown = sorted({*places[:_FIRST], *_odd(frame), *places[-_LAST:]})
-    lines = [f"With {as_options(settings)}, {rows}{sheet} would be read from {counted(len(frame), 'row')} ({columns}):"]
+    lines = [f"So {rows}{sheet} would be read from {counted(len(frame), 'row')} ({columns}):"]
     for _, row in frame.iloc[shown].iterrows():
         lines.append(
             f"  line {row['line']}: {', '.join(f'{name} {_cell(row[name])}' for name in _SHOWN if name in row)}"
         )
-    lines += [f"  {note}" for note in about["notes"] if note.startswith("rows ")]
+    lines += [f"  {note}" for note in about["skipped"]]
     return [*lines, *_sums(frame)]
 
 

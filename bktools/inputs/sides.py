@@ -14,7 +14,7 @@ from bktools.inputs import cells, words
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal
 
-_HALF = 0.5
+_HALF, _MOST, _LEAST_NEGATIVE = 0.5, 0.6, 3
 
 
 class Sides(NamedTuple):
@@ -97,6 +97,14 @@ def _convention(table: Table, place: int, of_money: bool) -> Sides:  # noqa: FBT
     by_heading += _flags(table.headings[place], of_money)
     conventions = [*by_heading, *(pair for _, pair in _conventions(of_money))]
     return max(conventions, key=lambda pair: len(texts & pair.words))
+
+
+def are_mostly_negative(amount: pa.ChunkedArray) -> bool:
+    """Whether all amounts but a few are negative, as spending is in some exports."""
+    values = pc.drop_null(amount)
+    zero = pa.scalar(0, amount.type)
+    positive, negative = (int(pc.sum(side).as_py() or 0) for side in (pc.greater(values, zero), pc.less(values, zero)))
+    return negative >= _LEAST_NEGATIVE and negative >= _MOST * (positive + negative)
 
 
 def is_one_sided(amount: pa.ChunkedArray) -> bool:

@@ -36,8 +36,8 @@ def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedA
     if is_entry and not is_settled and normal(heading) in words.headings("of_a_bank"):
         raise question(
             table,
-            f"{heading!r} is a column of bank statements, where a debit is money that leaves the account; entries are those"
-            " of the service, of cards and expenses. To read debits as positive, name the column",
+            f"{heading!r} is a column of bank statements, where a debit is money that leaves the account and is read as"
+            " positive",
             {side: heading},
         )
     way_out = f" (or leave it out: {leave_out(side)})" if is_entry else ""
@@ -54,22 +54,31 @@ def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedA
         disagree = f"{heading!r} says debit or credit, and amounts have signs of their own, which do not agree"
         line = int(table.lines[wrong][0])
         if (is_zero | wrong).all():
-            raise question(table, f"{disagree} in any row: keep the signs as they are with", {side: ""}, line)
+            # Money that goes out is negative there, as in a bank's own books.
+            spending = "negative" if is_entry else None
+            raise table.error(f"{disagree} in any row", line, columns={side: ""}, spending=spending)
         if not is_settled:
             raise question(
                 table,
-                f"{disagree} ({cells.lines_of(table, wrong)}): keep the signs as they are with {leave_out(side)}, or read"
-                " negative amounts as reversals with",
+                f"{disagree} ({cells.lines_of(table, wrong)}); negative amounts may be reversals",
                 {side: heading},
                 line,
+                details=[f"Or keep the signs as they are: {leave_out(side)}"],
             )
         reading.notes.append(f"negative amounts read as reversals of the side that {heading!r} says")
     reading.notes.append(f"{heading!r} gives amounts their sign: debit is positive, credit negative")
     return pc.if_else(pa.array(is_debit), amount, pc.negate(amount))
 
 
-def of_pair(reading: Reading, debit: pa.ChunkedArray, credit: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return debits less credits, null where both are empty; an `InputError` where all come out with one sign."""
+def of_pair(
+    reading: Reading, debit: pa.ChunkedArray, credit: pa.ChunkedArray, *, least_negative: int = 1
+) -> pa.ChunkedArray:
+    """Return debits less credits, null where both are empty; an `InputError` where all come out with one sign.
+
+    Where one of the columns is negative, in so many rows at least, and most of the other is positive, the sign only says
+    the side once more.
+    """
+    debit, credit = _without_signs_of_sides(reading, debit, credit, least_negative)
     scale = max(debit.type.scale, credit.type.scale)
     # Wide enough for a difference of the largest amounts.
     wide_kind = pa.decimal256(amounts.LONGEST + 2, scale)
@@ -85,6 +94,22 @@ def of_pair(reading: Reading, debit: pa.ChunkedArray, credit: pa.ChunkedArray) -
             f" {option('amount')}"
         )
     return result
+
+
+def _without_signs_of_sides(
+    reading: Reading, debit: pa.ChunkedArray, credit: pa.ChunkedArray, least_negative: int
+) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    sides_of = {"debit": debit, "credit": credit}
+    negative = {
+        field: int(pc.sum(pc.less(side, pa.scalar(0, side.type))).as_py() or 0) for field, side in sides_of.items()
+    }
+    filled = {field: int(are_not_zero(side).sum()) for field, side in sides_of.items()}
+    for field, other in (("debit", "credit"), ("credit", "debit")):
+        is_negative = negative[field] == filled[field] >= least_negative
+        if is_negative and filled[other] > 2 * negative[other]:
+            reading.notes.append(f"{reading.heading(field)!r} has negative amounts: their sign only says the side")
+            sides_of[field] = pc.negate(sides_of[field])
+    return sides_of["debit"], sides_of["credit"]
 
 
 def are_not_zero(amount: pa.ChunkedArray) -> cells.Mask:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from bktools.contract.accounts import CompanyInFile
 from bktools.errors import InputError
 from bktools.frames import schema
+from bktools.inputs.refusals import refusal
 
 ROWS_A_CHUNK = 1 << 16
 
@@ -58,12 +59,12 @@ class Table:
     places: Mapping[str, int] = field(default_factory=dict)
     company: CompanyInFile | None = None
 
-    def error(self, why: str, line: int | None = None, *, field: str = "", **settings: Any) -> InputError:
+    def error(
+        self, why: str, line: int | None = None, *, field: str = "", details: Sequence[str] = (), **settings: Any
+    ) -> InputError:
         """Return an error that names the file and a line of it; the settings are arguments that settle it."""
-        error = InputError(why, source=self.source, line=line)
-        error.field = field
-        error.settings = tuple((name, value) for name, value in settings.items() if value)
-        return error
+        values = [(name, value) for name, value in settings.items() if value]
+        return refusal(why, self.source, line, field=field, details=details, settings=values)
 
     def rows(self, chosen: npt.NDArray[np.bool_]) -> Table:
         """Return the table with those rows alone."""
@@ -126,8 +127,11 @@ class Rows:
             chunks.append(pa.array(cells, schema.TEXT))
         self._rows = []
 
+    def columns(self) -> tuple[list[pa.ChunkedArray], npt.NDArray[np.int64]]:
+        """Return the rows as columns, and the line of each."""
+        self._pack()
+        return [pa.chunked_array(chunks, schema.TEXT) for chunks in self._chunks], np.array(self._lines, dtype=np.int64)
+
     def table(self, source: str, **about: Any) -> Table:
         """Return the rows as a table, with what else is known of it."""
-        self._pack()
-        columns = [pa.chunked_array(chunks, schema.TEXT) for chunks in self._chunks]
-        return Table(source, self.headings, columns, np.array(self._lines, dtype=np.int64), **about)
+        return Table(source, self.headings, *self.columns(), **about)

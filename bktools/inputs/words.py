@@ -10,6 +10,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,6 +26,7 @@ CURRENCY_CODES = (
 CURRENCY_SIGNS = "$€£¥₹₽₺₴₩₪฿"
 _SHORTEST_WORD = 2
 _MOST_WORDS = 4
+_LONGEST_ALONE, _SMALL_WORD = 60, 3
 _PUNCTUATION = re.compile(r"[^\w%]|_")
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\uff08[^\uff08\uff09]*\uff09")
 _CURRENCY = re.compile(rf"(?:\bin\s+)?\b(?:{CURRENCY_CODES})\b|[{CURRENCY_SIGNS}]", re.IGNORECASE)
@@ -107,6 +110,13 @@ def in_column(column: pa.ChunkedArray, meanings: Mapping[str, bool]) -> pa.Chunk
     return _each(column, lambda text: meanings.get(normal(text)))
 
 
+def codes(column: pa.ChunkedArray, meanings: Mapping[str, str]) -> pa.ChunkedArray:
+    """Return the code that each cell means; a cell whose word has no meaning is null."""
+    encoded = pc.dictionary_encode(column).combine_chunks()
+    meant = pa.array([meanings.get(normal(text or "")) for text in encoded.dictionary.to_pylist()], schema.TEXT)
+    return pa.chunked_array([meant.take(encoded.indices)], schema.TEXT)
+
+
 def are(column: pa.ChunkedArray, words: frozenset[str]) -> pa.ChunkedArray:
     """Return whether each cell is one of the words."""
     return pc.fill_null(in_column(column, dict.fromkeys(words, True)), False)
@@ -123,10 +133,48 @@ def begin(column: pa.ChunkedArray, words: frozenset[str]) -> pa.ChunkedArray:
     return _each(column, begins)
 
 
+def may_begin(column: pa.ChunkedArray, *tables: str) -> npt.NDArray[np.bool_]:
+    """Return where a cell may begin with a word of these tables of values: quickly, for the few cells that do.
+
+    Words are compared as the tables write them, with or without their accents.
+    """
+    flags: npt.NDArray[np.bool_] = pc.match_substring_regex(column, _beginnings(tables)).to_numpy(zero_copy_only=False)
+    return flags
+
+
+@cache
+def _beginnings(tables: tuple[str, ...]) -> str:
+    words = {word.strip() for table in tables for text in _file()["values"][table].values() for word in text.split("|")}
+    plain = {unicodedata.normalize("NFD", word) for word in words}
+    plain = {"".join(letter for letter in word if not unicodedata.combining(letter)) for word in plain}
+    # Only the first word, because several stand apart in many ways.
+    firsts = {word.split()[0] for word in words | plain if word.strip()}
+    return rf"(?i)^\W*(?:{'|'.join(sorted(map(re.escape, firsts)))})"
+
+
+def are_alone(column: pa.ChunkedArray, words: frozenset[str]) -> pa.ChunkedArray:
+    """Return whether each cell is one of the words, with at most figures, months and small words behind it."""
+
+    def is_alone(text: str) -> bool:
+        parts = re.split(r"[\s:;,.]+", text.strip()[:_LONGEST_ALONE])
+        counts = range(min(_MOST_WORDS, len(parts)), 0, -1)
+        count = next((count for count in counts if normal(" ".join(parts[:count])) in words), 0)
+        behind = (part for part in parts[count:] if len(part) > _SMALL_WORD and not any(map(str.isdigit, part)))
+        return count > 0 and not any(behind)
+
+    return _each(column, is_alone)
+
+
 def _each(column: pa.ChunkedArray, meaning: Callable[[str], bool | None]) -> pa.ChunkedArray:
     encoded = pc.dictionary_encode(column).combine_chunks()
     meant = [meaning(text or "") for text in encoded.dictionary.to_pylist()]
     return pa.chunked_array([pc.take(pa.array(meant, type=schema.FLAG), encoded.indices)])
+
+
+@cache
+def months() -> dict[str, list[str]]:
+    """Return the names of each month in the languages of files, by its short name in English."""
+    return {english: [name.strip() for name in names.split("|")] for english, names in _file()["months"].items()}
 
 
 TOTALS = values("total")

@@ -111,35 +111,50 @@ def judge_cells(judgement: Judgement, rest: Open) -> None:
     for posting, row in rest.free.items():
         lines[row["key"], row["day"]].append(posting)
     off = []
-    for place, entries in groups.items():
-        days = range(place[1], place[1] + judgement.style.lag + 1)
-        postings = [posting for day in days for posting in lines.get((place[0], day), ()) if posting in rest.free]
-        if judgement.style.grain is not Grain.ENTRY:
-            postings = [posting for posting in postings if posting in rest.of_style]
-        foreign = [entry for entry in entries if not rest.entries[entry]["is_home"]]
-        if foreign and judgement.style.grain is Grain.ENTRY:
-            judgement.undecided(foreign, Reason.OTHER_CURRENCY, postings)
-            entries = [entry for entry in entries if entry not in foreign]
-        elif foreign:
-            judgement.undecided(entries, Reason.OTHER_CURRENCY, postings)
-            rest.cells.append(Cell(place[0], place[1], {}, postings, 0, 0))
-            rest.add_postings(rest.cells[-1])
-            continue
-        if not postings or not entries:
-            rest.out += entries
-            continue
-        cell = _cell(judgement, rest, place, entries, postings)
-        if not cell.values:
-            judgement.undecided(entries, Reason.SUM_DIFFERS, postings)
-            rest.cells.append(cell)
-            if judgement.style.lag == 0:
+    for place, group in groups.items():
+        postings = _postings_of(judgement, rest, place, lines)
+        entries = _without_foreign(judgement, rest, place, group, postings)
+        if entries and postings:
+            cell = _cell(judgement, rest, place, entries, postings)
+            off += [cell] if cell.values else []
+            if not cell.values:
+                judgement.undecided(entries, Reason.SUM_DIFFERS, postings)
+                rest.cells.append(cell)
+            # Of several days the postings may be those of other cells, too.
+            if cell.values or judgement.style.lag == 0:
                 rest.add_postings(cell)
         else:
-            off.append(cell)
-            rest.add_postings(cell)
+            rest.out += entries
     share = _share_off(judgement, len(off))
     for cell in off:
         _judge(judgement, rest, cell, share)
+
+
+def _postings_of(
+    judgement: Judgement, rest: Open, place: tuple[int, int], lines: Mapping[tuple[int, int], Sequence[int]]
+) -> list[int]:
+    """Return the free postings on an account, from a day on as long as the ledger usually takes, that are of its style."""
+    days = range(place[1], place[1] + judgement.style.lag + 1)
+    postings = [posting for day in days for posting in lines.get((place[0], day), ()) if posting in rest.free]
+    if judgement.style.grain is Grain.ENTRY:
+        return postings
+    return [posting for posting in postings if posting in rest.of_style]
+
+
+def _without_foreign(
+    judgement: Judgement, rest: Open, place: tuple[int, int], entries: list[int], postings: Sequence[int]
+) -> list[int]:
+    """Return the entries that can be compared; those of other currencies, and the sum that holds them, are not decided."""
+    foreign = [entry for entry in entries if not rest.entries[entry]["is_home"]]
+    if not foreign:
+        return entries
+    if judgement.style.grain is Grain.ENTRY:
+        judgement.undecided(foreign, Reason.OTHER_CURRENCY, postings)
+        return [entry for entry in entries if entry not in foreign]
+    judgement.undecided(entries, Reason.OTHER_CURRENCY, postings)
+    rest.cells.append(Cell(place[0], place[1], {}, postings, 0, 0))
+    rest.add_postings(rest.cells[-1])
+    return []
 
 
 def _of_style(judgement: Judgement, rest: Open) -> set[int]:
@@ -148,6 +163,8 @@ def _of_style(judgement: Judgement, rest: Open) -> set[int]:
     Where these have no look, all free postings.
     """
     postings = judgement.state.books.postings
+    if judgement.style.grain is Grain.ENTRY or postings["voucher"].null_count() == postings.height:
+        return {*rest.free}
     matched = postings["voucher"].gather(np.unique(judgement.posting[judgement.posting >= 0])).drop_nulls().unique()
     first_word = pl.col("text").str.to_lowercase().str.extract(r"^(\p{L}+)")
     forms = postings.filter(pl.col("voucher").is_not_null()).group_by("voucher").agg(

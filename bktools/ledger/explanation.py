@@ -23,6 +23,8 @@ KNOWN = 0.8
 LARGEST_TAX = 1.35
 # Whole vouchers test the rates of tax, if there are so many, by this share that must agree.
 TESTS, AGREE = 5, 0.95
+# What is matched entry by entry.
+ONE_TO_ONE = (How.ENTRY_ID, How.DOCUMENT_NUMBER, How.EXACTLY, How.SOME_DAYS_LATER, How.TEXT)
 # A ledger books sums when so many of the explained entries are in one.
 OF_SUMS = 0.1
 
@@ -36,6 +38,11 @@ class Matched:
     measure: Measure
     members: pl.DataFrame
     lines: pl.DataFrame
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether each group is one entry and one posting."""
+        return self.how in ONE_TO_ONE
 
 
 @dataclass(frozen=True)
@@ -98,7 +105,8 @@ def without(frame: pl.DataFrame, name: str, numbers: pl.Series) -> pl.DataFrame:
     """Return the rows whose number is none of these."""
     if not (frame.height and len(numbers)):
         return frame
-    is_open = np.ones(1 + max(int(frame[name].max()), int(numbers.max())), dtype=bool)  # type: ignore[arg-type]
+    last = max(int(frame[name].to_numpy().max()), int(numbers.to_numpy().max()))
+    is_open = np.ones(1 + last, dtype=np.bool_)
     is_open[numbers.to_numpy()] = False
     return frame.filter(pl.Series(is_open[frame[name].to_numpy()]))
 
@@ -128,7 +136,7 @@ def measures(state: Explained) -> tuple[Measure, ...]:
 def _named(state: Explained, sides: Sides) -> Explained:
     """Match entries with postings that name them by their ID, whatever else differs, or have their document number."""
     named = state.postings.filter(pl.col("id").is_not_null(), pl.col("role") == COST)
-    for key in (["id", "key", "total"], ["id", "key"], ["id"]):
+    for key in (["id", "key", "total"], ["id", "key"], ["id"]) if named.height else ():
         left = named.join(state.postings.select("p"), on="p", how="semi").with_columns(total="gross", y="p")
         entries = state.entries.with_columns(total="gross", x="e")
         if len(key) < 3:  # noqa: PLR2004 - the amount may differ
@@ -238,6 +246,8 @@ def _are_sums_dated(state: Explained) -> bool:
     for group in state.groups:
         if group.grain.is_long and group.grain is not Grain.DOCUMENT:
             return False
+        if group.is_alone:
+            continue
         members = group.members.with_columns(count=pl.len().over("gid")).filter(pl.col("count") > 1)
         days = members.join(state.every_entry.select("e", "day"), on="e")
         booked = group.lines.join(postings, on="p").group_by("gid").agg(pl.min("when"))

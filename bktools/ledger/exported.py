@@ -44,15 +44,9 @@ def entries_of_months(
     is_covered = months.between(days.min(), days.max()) if len(days) else months.isna()
     is_covered = is_covered.fillna(value=False) | months.isna()
     others = months[~is_covered].value_counts().sort_index()
-    span = {"first": days.min(), "last": days.max()} if len(days) else None
+    span = [words("match.months", first=days.min(), last=days.max())] if len(days) else None
     return exported[is_covered], tuple(
-        words(
-            "match.other_month",
-            count=int(count),
-            month=other,
-            span=[f"{span['first']} – {span['last']}"] if span else None,
-        )
-        for other, count in others.items()
+        words("match.other_month", count=int(count), month=other, span=span) for other, count in others.items()
     )
 
 

@@ -40,7 +40,7 @@ def found(
     names = [name for name in NAMED if name in entries.column_names]
     rows = entries.select(names).take(pa.array(numbers)).to_pylist()
     cases = [case for number, row in zip(numbers.tolist(), rows, strict=True) for case in _cases(verdict, number, row)]
-    facts = _Facts(inputs, verdict, words)
+    facts = _Facts(inputs, verdict, words, [number for number, *_ in cases])
     findings = [facts.finding(number, code, row) for number, code, row in cases]
     order = sorted(
         range(len(findings)), key=lambda at: (SEVERITIES.index(findings[at]["severity"]), findings[at]["check"], at)
@@ -74,8 +74,12 @@ def _month(day: Any) -> str:
 class _Facts:
     """The facts of findings, with the places of postings."""
 
-    def __init__(self, inputs: Inputs, verdict: Verdict, words: Words) -> None:
-        self._inputs, self._verdict, self._words = inputs, verdict, words
+    def __init__(self, inputs: Inputs, verdict: Verdict, words: Words, entries: Sequence[int]) -> None:
+        self._verdict, self._words = verdict, words
+        wanted = sorted({posting for entry in entries for posting in self._postings_of(entry)})
+        # The places of all postings at once: rows of a table are taken slowly one by one.
+        named = places_of(inputs.ledger, wanted, words, most=len(wanted))
+        self._places = dict(zip(wanted, named, strict=True))
         self._names: dict[str, list[str]] = {}
 
     def finding(self, number: int, code: str, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,8 +87,6 @@ class _Facts:
         verdict, words = self._verdict, self._words
         severity, who = FINDINGS[code]
         note = verdict.notes.get(number)
-        own = int(verdict.posting[number])
-        postings = [*([own] if own >= 0 else []), *(note.postings if note else ())]
         facts = {
             "amount": _text(row.get("amount")),
             "currency": row.get("currency"),
@@ -99,7 +101,7 @@ class _Facts:
             "cost_centre": row.get("cost_centre"),
             "booked_cost_centre": verdict.other_cost_centres.get(number),
             "difference": self._difference(number, row, note.difference if note else None),
-            "places": places_of(self._inputs.ledger, postings, words) or None,
+            "places": [self._places[posting] for posting in self._postings_of(number)] or None,
         }
         own_facts = {name: facts[name] for name in self._named_by(code)}
         return {
@@ -113,11 +115,17 @@ class _Facts:
             "to_do": words(f"ledger.{code}.do", **facts),
         }
 
+    def _postings_of(self, entry: int) -> list[int]:
+        """Return the first postings to look at for an entry, its own one first."""
+        own, note = int(self._verdict.posting[entry]), self._verdict.notes.get(entry)
+        others = note.postings if note else ()
+        return list(dict.fromkeys(posting for posting in (own, *others) if posting >= 0))[:MOST_POSTINGS]
+
     def _named_by(self, code: str) -> list[str]:
         """Return the facts that the sentences of a code name."""
         if code not in self._names:
             forms = (self._words.facts_of(f"ledger.{code}.{form}") for form in ("one", "do"))
-            self._names[code] = sorted(frozenset().union(*forms))
+            self._names[code] = sorted(frozenset({"currency"}).union(*forms))
         return self._names[code]
 
     def _difference(self, number: int, row: Mapping[str, Any], units: int | None) -> str | None:

@@ -62,11 +62,10 @@ def books_of(sides: Sides, *, sign: int | None = None) -> Books:
         .otherwise(COST)
     )
     postings = postings.with_columns(role=role.cast(pl.Int8))
+    nothing = postings.with_columns(line_gross=pl.lit(None, pl.Int64))
+    postings = _with_sides(postings) if has_vouchers else nothing
     if not tax:
-        amount = pl.col("amount")
-        postings = postings.with_columns(
-            gross=amount, line_gross=pl.lit(None, pl.Int64), own_gross=pl.col("own"), is_plain=pl.lit(True)
-        )
+        postings = postings.with_columns(gross=pl.col("amount"), own_gross=pl.col("own"), is_plain=pl.lit(True))
         return Books(postings, sign, has_vouchers, has_tax=False, has_pooled_tax=False, shown_rates=())
     postings = _with_gross(postings)
     is_pooled = bool(postings.filter(pl.col("is_used"))["gross"].null_count())
@@ -89,7 +88,7 @@ def _with_vouchers(postings: pl.DataFrame) -> pl.DataFrame:
     voucher = postings["voucher"]
     if voucher.null_count() == postings.height and postings.height:
         documents = postings.filter(pl.col("document").is_not_null()).group_by("document").agg(pl.sum("amount"))
-        if documents.height and (documents["amount"] == 0).mean() >= BALANCED:
+        if documents.height and (documents["amount"] == 0).sum() >= BALANCED * documents.height:
             voucher = postings["document"]
         else:
             is_end = postings["amount"].cum_sum() == 0
@@ -115,7 +114,7 @@ def _roles(postings: pl.DataFrame) -> tuple[list[int], list[int]]:
     rate = (other / cost * THOUSANDTHS).round()
     beside = beside.with_columns(weight=weight, rate=rate)
     fits = ((cost * pl.col("rate") / THOUSANDTHS - other).abs() <= 1) & (cost.abs() > TELLING)
-    money = costs["cost"].abs().cast(pl.Float64).sum()
+    money = float(costs["cost"].abs().cast(pl.Float64).sum())
     constant = pl.col("rate").filter(fits)
     accounts = beside.group_by("account").agg(
         lean=(other.sign() * cost.sign() * pl.col("weight")).sum() / pl.col("weight").sum(),
@@ -138,6 +137,19 @@ def _roles(postings: pl.DataFrame) -> tuple[list[int], list[int]]:
     return contra, tax["account"].to_list()
 
 
+def _with_sides(postings: pl.DataFrame) -> pl.DataFrame:
+    """Add to the postings of vouchers with one account of entries all that they have beside contra accounts, where that is more."""
+    beside = postings.filter(pl.col("voucher").is_not_null(), pl.col("role") != CONTRA)
+    sides = beside.group_by("voucher").agg(
+        side=pl.sum("amount"),
+        on_account=pl.col("amount").filter("is_used").sum(),
+        accounts=pl.col("account").filter("is_used").n_unique(),
+    )
+    sides = sides.filter(pl.col("accounts") == 1, pl.col("side") != pl.col("on_account"), pl.col("side") != 0)
+    joined = postings.join(sides.select("voucher", "side"), on="voucher", how="left", maintain_order="left")
+    return joined.with_columns(line_gross=pl.when("is_used").then("side")).drop("side")
+
+
 def _with_gross(postings: pl.DataFrame) -> pl.DataFrame:
     """Add to each posting its gross amount, and that of its voucher's line; null where the tax is that of several accounts."""
     amount, own, is_cost = pl.col("amount"), pl.col("own"), pl.col("role") == COST
@@ -146,7 +158,6 @@ def _with_gross(postings: pl.DataFrame) -> pl.DataFrame:
         .group_by("voucher")
         .agg(
             lines=is_cost.sum(),
-            accounts=pl.col("account").filter(is_cost).n_unique(),
             side=pl.sum("amount"),
             own_side=pl.when(own.is_not_null().all()).then(pl.sum("own")),
             taxes=amount.filter(~is_cost).sum(),
@@ -156,7 +167,6 @@ def _with_gross(postings: pl.DataFrame) -> pl.DataFrame:
     return postings.join(vouchers, on="voucher", how="left", maintain_order="left").with_columns(
         gross=pl.when(is_plain | ~is_cost).then(amount).when(pl.col("lines") == 1).then(pl.col("side")),
         own_gross=pl.when(is_plain | ~is_cost).then(own).when(pl.col("lines") == 1).then(pl.col("own_side")),
-        line_gross=pl.when(is_cost & ~is_plain & (pl.col("accounts") == 1)).then(pl.col("side")),
         is_plain=is_plain,
     )
 

@@ -74,10 +74,8 @@ class Judgement:
         for entry in entries:
             self.say(entry, Status.IN_A_SUM, how, posting)
 
-    def is_there(self, entry: int) -> bool:
-        return bool(self.status[entry] in THERE)
-
     def is_open(self, entry: int) -> bool:
+        """Whether nothing is said of an entry yet."""
         return bool(self.status[entry] == Status.OPEN)
 
 
@@ -120,10 +118,10 @@ def _named(state: Explained, entries: np.ndarray, at: np.ndarray, same: np.ndarr
 
 
 def known(judgement: Judgement) -> float:
-    """Return the share of entries that are shown to be there, or of their money."""
+    """Return the share of entries that are found, or of their money."""
     home = judgement.state.every_entry.filter("is_home")
-    is_there = np.isin(judgement.status[home["e"].to_numpy()], THERE)
-    return max(judgement.style.known, float(is_there.mean()) if len(is_there) else 0.0)
+    is_open = np.isin(judgement.status[home["e"].to_numpy()], (Status.OPEN, Status.NOT_DECIDED))
+    return max(judgement.style.known, 1 - float(is_open.mean()) if len(is_open) else 0.0)
 
 
 def amounts_of(judgement: Judgement, row: Mapping[str, Any]) -> set[int]:

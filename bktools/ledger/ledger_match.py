@@ -140,9 +140,10 @@ class LedgerMatch(Result):
     def headline(self) -> str:
         """One line: the days of the ledger, and how many entries have each status."""
         parts = [self.words("match.count", count=count, status=status) for status, count in self.counts.items()]
+        span = {"first": self.ledger_from, "last": self.ledger_until}
         return self.words(
             "match.headline",
-            span=f"{self.ledger_from} – {self.ledger_until}" if self.ledger_from else None,
+            span=self.words("match.days", **span) if self.ledger_from else None,
             entries=len(self.entries),
             counts=", ".join(parts) or self.words("match.none"),
             others=self.not_from_export or None,
@@ -237,8 +238,10 @@ class LedgerMatch(Result):
 
     @property
     def _named(self) -> pd.DataFrame:
-        """The findings, each with its entry before its message."""
-        return self.findings.assign(message=self.findings["about"] + ": " + self.findings["message"])
+        """The findings by the codes of their sentences, each with its entry before its message."""
+        return self.findings.assign(
+            message=self.findings["about"] + ": " + self.findings["message"], check=self.findings["reason"]
+        )
 
 
 def _changes(entries: pd.DataFrame) -> list[tuple[str, str]]:

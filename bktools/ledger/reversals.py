@@ -62,7 +62,7 @@ def _alike(state: Explained, ours: list[int], theirs: list[int]) -> set[int]:
 def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) -> None:
     """Say which of the matched entries are booked twice or reversed, by the postings that are free; with those of sums or not."""
     free = free.select("p", "key", "amount", "gross", when="day")
-    matched = _matched(judgement)
+    matched = _matched(judgement, free)
     matched = matched if in_sums else matched.filter("is_alone")
     if not (free.height and matched.height):
         return
@@ -98,9 +98,36 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) 
             _judge(judgement, posting, candidates, sign)
 
 
-def _matched(judgement: Judgement) -> pl.DataFrame:
-    """Return the entries that are there, with the amount and day of their posting."""
-    home = judgement.state.every_entry.filter("is_home")
+def judge_whole_sums(judgement: Judgement, free: pl.DataFrame) -> None:
+    """Say of the entries of a sum that they are booked twice, or reversed, where a free posting has the sum, or its opposite."""
+    state = judgement.state
+    parts = [
+        group.lines.select("p", pl.col("gid").cast(pl.Int64), step=pl.lit(number))
+        for number, group in enumerate(state.groups)
+    ]
+    if not parts or not free.height:
+        return
+    lines = pl.concat(parts)
+    alone = lines.with_columns(count=pl.len().over("gid", "step")).filter(pl.col("count") == 1)
+    postings = state.books.postings.select("p", "key", "amount", "day")
+    sums = alone.join(postings, on="p").with_columns(sign=pl.lit([1, -1])).explode("sign")
+    sums = sums.with_columns(wanted=pl.col("amount") * pl.col("sign"))
+    again = free.select(q="p", key="key", wanted="amount", when="day")
+    found = sums.join(again, on=["key", "wanted"]).with_columns(delay=pl.col("when") - pl.col("day"))
+    found = found.filter(pl.col("delay").is_between(-EARLIER, 2 * LATER)).sort(pl.col("delay").abs())
+    for step, gid, sign, own, posting in found.select("step", "gid", "sign", "p", "q").iter_rows():
+        members = state.groups[step].members.filter(pl.col("gid") == gid)["e"].to_list()
+        is_sum = len(members) > 1 and all(judgement.status[entry] == Status.IN_A_SUM for entry in members)
+        if is_sum and posting not in judgement.doubles and posting not in judgement.reversals:
+            status, place = ((Status.BOOKED_TWICE, judgement.doubles), (Status.REVERSED, judgement.reversals))[sign < 0]
+            for entry in members:
+                judgement.say(entry, status, posting=own, note=Note(Reason.NONE, (posting,)))
+            place[posting] = members[0]
+
+
+def _matched(judgement: Judgement, free: pl.DataFrame) -> pl.DataFrame:
+    """Return the entries that are there and on the account of a free posting, with the amount and day of their posting."""
+    home = judgement.state.every_entry.filter("is_home", pl.col("key").is_in(free["key"].unique().implode()))
     numbers = home["e"].to_numpy()
     at = judgement.posting[numbers]
     is_there = np.isin(judgement.status[numbers], (Status.BOOKED, Status.IN_A_SUM, Status.ANOTHER_DATE)) & (at >= 0)

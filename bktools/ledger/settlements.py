@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -197,11 +197,11 @@ class _Evidence:
         without = self._judged(is_before & ~is_this)
         both = self._judged(is_before | is_this)
         count = int(is_this.sum())
-        if gap := self._gap(batch, sending, (without, both), count):
-            return gap
+        # The first finding counts: reasons why nothing is decided come before the outcome.
+        gaps = self._gap(batch, sending, (without, both), count)
         if both.arrived[both.rows_of(batch)].all():
-            return self._accepted(batch, both, without, count)
-        return self._released(batch, is_this, both, without, count)
+            return next(itertools.chain(gaps, self._accepted(batch, both, without, count)))
+        return next(itertools.chain(gaps, self._released(batch, is_this, both, without, count)))
 
     def _judged(
         self, wanted: pd.Series, grain: Grain | None = None, *, is_known: bool = False, others: Collection[int] = ()
@@ -213,19 +213,19 @@ class _Evidence:
 
     # ---- whether the ledger is whole for the question
 
-    def _gap(self, batch: str, sending: Sending, judged: Sequence[_Judged], count: int) -> _Finding | None:
-        """Return why the ledger shows nothing about a batch, None where it is whole for the question."""
+    def _gap(self, batch: str, sending: Sending, judged: Sequence[_Judged], count: int) -> Iterator[_Finding]:
+        """Yield why the ledger shows nothing about a batch; nothing where it is whole for the question."""
         rows = self._exported[self._exported["batch_id"] == batch]
         now = dt.datetime.combine(self._exported_at, dt.time.max, dt.UTC) if self._is_dated else dt.datetime.now(dt.UTC)
         if sending.ends_at is None:
-            return _open("sending_unknown", count=count)
+            yield _open("sending_unknown", count=count)
+            return
         if sending.ends_at > now:
-            return _open("not_ended", count=count, ends_at=sending.ends_at.isoformat())
+            yield _open("not_ended", count=count, ends_at=sending.ends_at.isoformat())
         unknown = [name for name in ("account_code", "date", "amount") if name not in rows or rows[name].isna().any()]
         if unknown:
-            return _open("values_unknown", count=count, columns=unknown)
-        if not any(self._earlier(batch, one) for one in judged):
-            return _open("no_earlier_batch", count=count)
+            yield _open("values_unknown", count=count, columns=unknown)
+            return
         first, last = rows["date"].min().date(), rows["date"].max().date()
         until = max(last, sending.ends_at.date())
         if any(one.verdict.style.grain in (Grain.BATCH, Grain.MONTH) for one in judged):
@@ -234,12 +234,11 @@ class _Evidence:
         ends: Any = self._days.max()
         begins: Any = self._days.min()
         if ends is None or ends <= until:
-            return _open("ends_early", count=count, until=str(until))
+            yield _open("ends_early", count=count, until=str(until))
         if begins >= first:
-            return _open("begins_late", count=count, begins=str(begins), day=str(first))
+            yield _open("begins_late", count=count, begins=str(begins), day=str(first))
         if gaps := sorted(set(rows["date"].dt.strftime("%Y-%m")) - self._months):
-            return _open("no_postings", count=count, months=gaps)
-        return None
+            yield _open("no_postings", count=count, months=gaps)
 
     def _earlier(self, batch: str, without: _Judged) -> list[str]:
         """Return the earlier accepted batches that are in the ledger as a whole."""
@@ -251,30 +250,32 @@ class _Evidence:
 
     # ---- booked
 
-    def _accepted(self, batch: str, both: _Judged, without: _Judged, count: int) -> _Finding:
-        """Return the evidence that a batch was booked: only with it the ledger fits; or why it is not proven."""
+    def _accepted(self, batch: str, both: _Judged, without: _Judged, count: int) -> Iterator[_Finding]:
+        """Yield why it is not proven that a batch was booked; then the evidence: only with it the ledger fits."""
         rows = both.rows_of(batch)
         own = both.postings_of(rows)
+        if not (self._earlier(batch, without) or self._earlier(batch, both)):
+            yield _open("no_earlier_batch", own, count=count)
         if shared := own & without.explained:
-            return _open("shared", shared, count=count)
+            yield _open("shared", shared, count=count)
         lost = self._lost(both, without)
         if lost:
-            return _open("lost", own, count=count, lost=lost)
+            yield _open("lost", own, count=count, lost=lost)
         if taken := self._taken_back(both, own):
-            return _open("taken_back", {*own, *taken}, count=count)
+            yield _open("taken_back", {*own, *taken}, count=count)
         is_sum = rows & (both.verdict.status == Status.IN_A_SUM)
         if is_sum.any():
             sums = np.unique(both.verdict.posting[is_sum])
             alike = self._alike(both, own)
             if len(sums) == 1 and alike:
-                return _open("one_sum", {*own, *alike}, count=count)
+                yield _open("one_sum", {*own, *alike}, count=count)
             if self._sums_up_to_zero(both, rows):
-                return _open("zero", count=count)
+                yield _open("zero", count=count)
         foreign = both.sides.entries.filter(pl.Series(rows)).filter(~pl.col("is_home"))
         if foreign.height and self._strange_currencies(foreign, without):
-            return _open("strange_currency", own, count=count)
+            yield _open("strange_currency", own, count=count)
         facts = {"count": count, "sums": int(is_sum.sum()) or None, "places": self._places(both, rows)}
-        return _Finding("accepted", "accepted", facts)
+        yield _Finding("accepted", "accepted", facts)
 
     @staticmethod
     def _lost(both: _Judged, without: _Judged) -> int:
@@ -320,37 +321,38 @@ class _Evidence:
 
     # ---- not booked
 
-    def _released(self, batch: str, is_this: pd.Series, both: _Judged, without: _Judged, count: int) -> _Finding:
-        """Return the evidence that nothing of a batch was booked: exactly without it the ledger fits; or why it is not proven."""
+    def _released(
+        self, batch: str, is_this: pd.Series, both: _Judged, without: _Judged, count: int
+    ) -> Iterator[_Finding]:
+        """Yield why it is not proven that nothing of a batch was booked; then the evidence: exactly without it the ledger fits."""
+        statuses = both.verdict.status[both.rows_of(batch)]
+        if np.isin(statuses, (*FOUND, Status.REVERSED)).any():
+            codes, counts = np.unique(statuses, return_counts=True)
+            parts = [
+                {"count": int(many), "status": Status(int(code)).code} for code, many in zip(codes, counts, strict=True)
+            ]
+            yield _open("partly", both.postings_of(both.rows_of(batch)), count=count, parts=parts)
         taken = {*without.explained, *without.verdict.doubles, *without.verdict.reversals, *without.verdict.undone}
         if not self._earlier(batch, without):
-            return _open("no_earlier_batch", self._free(batch, without, taken), count=count)
+            yield _open("no_earlier_batch", self._free(batch, without, taken), count=count)
         if not without.verdict.style.is_known:
-            return _open("style_unknown", self._free(batch, without, taken), count=count)
+            yield _open("style_unknown", self._free(batch, without, taken), count=count)
         alone = self._judged(is_this, without.verdict.style.grain, is_known=True, others=taken)
         status = alone.verdict.status
         if not (status == Status.MISSING).all():
-            statuses = both.verdict.status[both.rows_of(batch)]
-            counts = {
-                Status(int(code)).code: int(many)
-                for code, many in zip(*np.unique(statuses, return_counts=True), strict=True)
-            }
-            rows = {*alone.postings_of(np.ones(len(status), dtype=bool)), *both.postings_of(both.rows_of(batch))}
+            rows = {*alone.postings_of(np.ones(len(status), dtype=bool))}
             rows |= {posting for note in alone.verdict.notes.values() for posting in note.postings}
-            if set(counts) <= {Status.MISSING.code, Status.NOT_DECIDED.code}:
-                return _open("may_hold", rows, count=count)
-            parts = [{"count": many, "status": code} for code, many in counts.items()]
-            return _open("partly", rows, count=count, parts=parts)
+            yield _open("may_hold", rows, count=count)
         if self._sums_up_to_zero(alone, np.ones(len(status), dtype=bool)):
-            return _open("zero", count=count)
+            yield _open("zero", count=count)
         lacking = self._lacking(without, alone)
         if lacking:
-            return _open("others_missing", self._free(batch, without, taken), count=count, lacking=lacking)
+            yield _open("others_missing", self._free(batch, without, taken), count=count, lacking=lacking)
         if strange := self._strange_accounts(without, alone):
-            return _open("strange_accounts", self._free(batch, without, taken), count=count, accounts=strange)
+            yield _open("strange_accounts", self._free(batch, without, taken), count=count, accounts=strange)
         if fits := self._fits(batch, without, taken):
-            return _open("may_hold", fits, count=count)
-        return _Finding("released", "released", {"count": count, "batches": self._earlier(batch, without)[-3:]})
+            yield _open("may_hold", fits, count=count)
+        yield _Finding("released", "released", {"count": count, "batches": self._earlier(batch, without)[-3:]})
 
     @staticmethod
     def _lacking(without: _Judged, alone: _Judged) -> int:

@@ -56,7 +56,7 @@ def sides_of(inputs: Inputs) -> Sides:
     scale, (gross, amount, own) = _whole(
         _column(ours, "amount", inputs), _column(theirs, "amount", inputs), _column(theirs, "foreign_amount")
     )
-    currencies = [_text(ours, "currency", inputs), _text(theirs, "currency", inputs)]
+    currencies = [_text(ours, "currency"), _text(theirs, "currency")]
     currencies = [one.str.to_uppercase() for one in currencies]
     own_currency = _text(theirs, "foreign_currency").str.to_uppercase()
     accounts = [_text(ours, "account_code", inputs), _text(theirs, "account_code", inputs)]
@@ -79,7 +79,7 @@ def sides_of(inputs: Inputs) -> Sides:
             "key": account_numbers[0] * CURRENCIES + numbers[0],
             "home": account_numbers[0] * CURRENCIES + home_number,
             **_calendar(days[0]),
-            "gross": gross,
+            "gross": nulls(len(ours), pl.Int64) if gross is None else gross,
             "currency": currencies[0],
             "is_home": currencies[0].is_in(currencies[1].unique().implode()),
             "is_shown": currencies[0].is_in(in_ledger),
@@ -102,8 +102,8 @@ def sides_of(inputs: Inputs) -> Sides:
             "account": account_numbers[1],
             "key": account_numbers[1] * CURRENCIES + numbers[1],
             **_calendar(days[1]),
-            "amount": amount,
-            "own": own,
+            "amount": nulls(len(theirs), pl.Int64) if amount is None else amount,
+            "own": nulls(len(theirs), pl.Int64) if own is None else own,
             "own_key": account_numbers[1] * CURRENCIES + numbers[2],
             "voucher": _text(theirs, "voucher_id"),
             "document": _text(theirs, "document_number"),
@@ -138,7 +138,7 @@ def refuse_repeated(entries: pa.Table) -> None:
 
 def _named_ids(postings: pl.DataFrame, entries: pl.DataFrame) -> pl.Series:
     """Return the entry that each posting names by its ID, in the document number or the text."""
-    found = pl.repeat(None, postings.height, dtype=pl.String, eager=True)
+    found = nulls(postings.height, pl.String)
     for name in ("text", "document"):
         # Few ledgers have texts so long.
         if int(postings[name].str.len_bytes().max() or 0) >= LENGTH_OF_AN_ID:  # type: ignore[arg-type]
@@ -160,18 +160,32 @@ def _text(table: pa.Table, name: str, inputs: Inputs | None = None) -> pl.Series
     """Return a column of texts, trimmed, with nulls for empty ones; nulls alone where it is missing or not compared."""
     column = _column(table, name, inputs)
     if column is None or pa.types.is_null(column.type):
-        return pl.repeat(None, len(table), dtype=pl.String, eager=True)
-    texts = pl.Series(pl.from_arrow(column)).str.strip_chars()
+        return nulls(len(table), pl.String)
+    texts = (
+        pl.Series(pl.from_arrow(column), dtype=pl.String).str.strip_chars()
+        if len(column)
+        else pl.Series(dtype=pl.String)
+    )
     is_empty = texts.str.len_bytes() == 0
     return texts.set(is_empty, None) if is_empty.any() else texts
+
+
+def nulls(count: int, kind: Any) -> pl.Series:
+    """Return a column of nulls."""
+    return pl.Series(values=None, dtype=kind).extend_constant(None, count)
 
 
 def _days(table: pa.Table, inputs: Inputs) -> pl.Series:
     """Return the numbers of days; the same one in each row where days are not compared."""
     column = _column(table, "date", inputs)
     if column is None:
-        return pl.repeat(0, len(table), dtype=pl.Int64, eager=True)
-    return pl.Series(pl.from_arrow(column.cast(pa.int32()).cast(pa.int64())))
+        return pl.Series(np.zeros(len(table), dtype=np.int64))
+    return pl.Series(
+        column.cast(pa.int32()).cast(pa.int64()).to_pylist()
+        if not len(column)
+        else pl.from_arrow(column.cast(pa.int32()).cast(pa.int64())),
+        dtype=pl.Int64,
+    )
 
 
 def _calendar(days: pl.Series) -> dict[str, pl.Series]:
@@ -249,7 +263,7 @@ def _home(
         pl.DataFrame({"account": account, "day": day, "size": amount})
         for account, day, amount in zip(accounts, days, amounts, strict=True)
     )
-    keys = ["account", "day", pl.col("size").abs()]
+    keys = [pl.col("account"), pl.col("day"), pl.col("size").abs()]
     met = ours.with_columns(currency=currencies[0]).join(theirs.select(keys).unique(), on=keys, how="semi")
     counts = met["currency"].drop_nulls().value_counts(sort=True)
     if not counts.height or counts["count"][0] < 2 or (counts["count"].head(2) == counts["count"][0]).sum() > 1:  # noqa: PLR2004

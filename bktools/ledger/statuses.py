@@ -10,6 +10,7 @@ class _Code(enum.IntEnum):
 
     @property
     def code(self) -> str:
+        """The name that people see."""
         return self.name.lower()
 
 

@@ -18,6 +18,7 @@ class Grain(enum.IntEnum):
 
     @property
     def code(self) -> str:
+        """The name that people see."""
         return self.name.lower()
 
     @property
@@ -53,10 +54,12 @@ class Measure(enum.IntEnum):
 
     @property
     def ours(self) -> str:
+        """The column of entries."""
         return "net" if self is Measure.NET else "gross"
 
     @property
     def theirs(self) -> str:
+        """The column of postings."""
         return {Measure.GROSS: "gross", Measure.NET: "amount", Measure.OWN: "own_gross"}[self]
 
     @property

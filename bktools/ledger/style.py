@@ -44,6 +44,7 @@ class Style:
 
     @property
     def is_known(self) -> bool:
+        """Whether the style explains most of the entries, or of their money."""
         return self.known >= KNOWN
 
 
@@ -55,16 +56,17 @@ def style_of(state: Explained, grain: Grain | None = None) -> Style:
     explained = 0
     lags = {True: pl.Series([], dtype=pl.Int64), False: pl.Series([], dtype=pl.Int64)}
     for group in state.groups:
-        sizes = group.members.group_by("gid").agg(count=pl.len(), e=pl.first("e"))
         explained += group.members.height
-        whole = sizes.filter(pl.col("count") > 1)
-        if group.how is not How.ENTRY_ID:
-            sums[group.grain] += int(whole["count"].sum())
+        if group.is_alone:
+            both = group.members.join(entries, on="e").join(group.lines.join(postings, on="p"), on="gid")
+            lags[False].append(both.select(pl.col("when") - pl.col("day"))["when"])
+            continue
         days = group.members.join(entries, on="e").group_by("gid").agg(pl.max("day"), count=pl.len())
+        sums[group.grain] += int(days.filter(pl.col("count") > 1)["count"].sum())
         days = days.join(group.lines.join(postings, on="p").group_by("gid").agg(pl.min("when")), on="gid")
-        for is_sum in lags:
+        for is_sum, so_far in lags.items():
             own = days.filter((pl.col("count") > 1) == is_sum).select(pl.col("when") - pl.col("day"))["when"]
-            lags[is_sum] = lags[is_sum].append(own)
+            so_far.append(own)
     if grain is None:
         best, count = sums.most_common(1)[0] if sums else (Grain.ENTRY, 0)
         grain = best if count >= max(2, SHARE * explained) else Grain.ENTRY

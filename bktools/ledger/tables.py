@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +15,10 @@ from bktools.frames.columns import with_column
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, TEXT, to_pandas
 from bktools.ledger.findings import found
-from bktools.ledger.habits import COST
+from bktools.ledger.habits import CONTRA, COST
 from bktools.ledger.inputs import OF_POSTING, Inputs
 from bktools.ledger.ledger_match import LedgerMatch
-from bktools.ledger.sides import Numbers, Sides, money_column
+from bktools.ledger.sides import Numbers, Sides, money_column, nulls
 from bktools.ledger.statuses import Status
 from bktools.ledger.steps import Grain, How, Measure
 from bktools.ledger.verdict import Verdict
@@ -51,7 +52,7 @@ def result(inputs: Inputs, sides: Sides, verdict: Verdict, words: Words) -> Ledg
     own[rows[::-1]] = np.arange(len(rows))[::-1]
     for name, source in {"differences": "message", "to_do": "to_do", "who": "who"}.items():
         entries = entries.append_column(name, findings.column(source).take(_or_null(own)))
-    days = pl.Series(pl.from_arrow(inputs.ledger.column("date")))
+    days: Any = pl.Series(pl.from_arrow(inputs.ledger.column("date")))
     return LedgerMatch(
         entries=to_pandas(entries.select(in_reading_order(entries.column_names))),
         findings=to_pandas(_findings(entries, findings, rows)),
@@ -63,7 +64,7 @@ def result(inputs: Inputs, sides: Sides, verdict: Verdict, words: Words) -> Ledg
         words=words,
         _listed={
             "totals": partial(_totals, inputs, sides, verdict, free),
-            "postings": partial(_postings, inputs, verdict, statuses, owners, free),
+            "postings": partial(_postings, inputs, statuses, owners, free),
         },
     )
 
@@ -84,6 +85,17 @@ def _owners(verdict: Verdict) -> Numbers:
     owners[verdict.posting[alone]] = alone
     for postings in (verdict.doubles, verdict.reversals):
         owners[[*postings]] = [*postings.values()]
+    return _with_tax(verdict, owners)
+
+
+def _with_tax(verdict: Verdict, owners: Numbers) -> Numbers:
+    """Return the owners with those of what stands beside the costs in their vouchers, such as tax."""
+    of_voucher = verdict.postings.select("p", "voucher", "role", "is_used").with_columns(e=pl.Series(owners))
+    own = (
+        of_voucher.filter(pl.col("voucher").is_not_null(), pl.col("e") >= 0).group_by("voucher").agg(first=pl.min("e"))
+    )
+    beside = of_voucher.filter(pl.col("e") < 0, ~pl.col("is_used"), pl.col("role") != CONTRA).join(own, on="voucher")
+    owners[beside["p"].to_numpy()] = beside["first"].to_numpy()
     return owners
 
 
@@ -115,7 +127,7 @@ def _booked(verdict: Verdict) -> pl.Series:
     """Return what is booked for each entry: its posting with the tax; of a sum the whole of it, as the entries are."""
     amounts = verdict.postings.select(amount=pl.coalesce("gross", "amount")).to_series()
     at = pl.Series(np.maximum(verdict.posting, 0))
-    booked = amounts.gather(at) if len(amounts) else pl.repeat(None, len(at), dtype=pl.Int64, eager=True)
+    booked = amounts.gather(at) if len(amounts) else nulls(len(at), pl.Int64)
     booked = booked.set(pl.Series(verdict.posting < 0), None)
     lines = verdict.lines.join(verdict.postings.select("p", net="amount", whole=pl.coalesce("gross", "amount")), on="p")
     totals = lines.group_by("gid").agg(pl.sum("net"), pl.sum("whole"), count=pl.len())
@@ -215,7 +227,7 @@ def _named_totals(inputs: Inputs, sides: Sides, verdict: Verdict, totals: pl.Dat
     day = pl.date(1970 + (pl.col("month") - 1) // 12, (pl.col("month") - 1) % 12 + 1, 1)
     totals = totals.with_columns(of_month=day.dt.strftime("%Y-%m")).sort("code", "month", "currency", nulls_last=False)
     money_columns = ("exported", "ledger", "on_other_accounts", "difference", "not_from_export", "unexplained")
-    money = {name: money_column(totals[name], verdict.scale) for name in money_columns}
+    sums = {name: money_column(totals[name], verdict.scale) for name in money_columns}
     return to_pandas(
         pa.table(
             {
@@ -224,9 +236,9 @@ def _named_totals(inputs: Inputs, sides: Sides, verdict: Verdict, totals: pl.Dat
                 "month": totals["of_month"].to_arrow().cast(TEXT),
                 "currency": totals["currency"].to_arrow().cast(TEXT),
                 "entries": totals["entries"].cast(pl.Int64).to_arrow(),
-                "exported": money["exported"],
+                "exported": sums["exported"],
                 "postings": totals["postings"].cast(pl.Int64).to_arrow(),
-                **{name: money[name] for name in money_columns[1:]},
+                **{name: sums[name] for name in money_columns[1:]},
             }
         )
     )
@@ -234,13 +246,11 @@ def _named_totals(inputs: Inputs, sides: Sides, verdict: Verdict, totals: pl.Dat
 
 def _texts(table: pa.Table, name: str) -> pl.Series:
     if name not in table.column_names or pa.types.is_null(table.schema.field(name).type):
-        return pl.repeat(None, len(table), dtype=pl.String, eager=True)
+        return nulls(len(table), pl.String)
     return pl.Series(pl.from_arrow(table.column(name).cast(TEXT)))
 
 
-def _postings(
-    inputs: Inputs, verdict: Verdict, statuses: pa.Array, owners: Numbers, free: npt.NDArray[np.bool_]
-) -> pd.DataFrame:
+def _postings(inputs: Inputs, statuses: pa.Array, owners: Numbers, free: npt.NDArray[np.bool_]) -> pd.DataFrame:
     """Return the postings with the entry of each (of a sum the first one), and its status."""
     own = _or_null(owners)
     status = statuses.take(own).to_numpy(zero_copy_only=False)

@@ -15,6 +15,8 @@ WORD = re.compile(r"[^\W_]{3,}")
 MOST = 0.5
 SAMPLE = 1_000
 FEW = 300
+# Pairs of which others show whether texts tell.
+SEVERAL = 4
 
 # An entry's text as ledgers have it.
 FORMS = (
@@ -47,9 +49,11 @@ class Texts:
         if posting in self.named:
             return self.named[posting] == entry
         ours, theirs = self.entry_words(entry), self.posting_words(posting)
-        if ours and (ours == theirs or (len(ours) > 1 and ours <= theirs)):
+        # Where texts tell nothing apart, one with a number does all the same.
+        names_it = self.tell or any(map(_is_number, ours))
+        if names_it and ours and (ours == theirs or (len(ours) > 1 and ours <= theirs)):
             return True
-        if not self.is_exact and len(theirs) > 1 and theirs <= ours:
+        if self.tell and not self.is_exact and len(theirs) > 1 and theirs <= ours:
             return True
         same = _are_similar(ours, theirs)
         if not self.tell or same is None:
@@ -65,7 +69,7 @@ def posting_text() -> pl.Expr:
 
 def texts_of(entries: pl.DataFrame, postings: pl.DataFrame, pairs: pl.DataFrame) -> Texts:
     """Return what texts say, by a sample of the entries and by pairs (e, p) that amounts have matched."""
-    longest = int(postings["text"].str.len_chars().max() or 0)
+    longest = int(postings["text"].str.len_chars().fill_null(0).max() or 0)  # type: ignore[arg-type]
     forms = [_form(names, longest) for names in FORMS]
     sample = entries.gather_every(max(1, entries.height // SAMPLE)).select(
         form.alias(str(place)) for place, form in enumerate(forms)
@@ -83,11 +87,29 @@ def texts_of(entries: pl.DataFrame, postings: pl.DataFrame, pairs: pl.DataFrame)
     # Both frames begin with the row 0 and have every row.
     entry_words = functools.cache(lambda row: words(entry_texts[row]))
     posting_words = functools.cache(lambda row: words(posting_texts[row]))
-    compared = [_are_similar(entry_words(e), posting_words(p)) for e, p in pairs.head(FEW).iter_rows()]
-    told = [same for same in compared if same is not None]
-    tell = sum(told) >= MOST * len(compared) if told else is_exact
+    first = pairs.head(FEW)
+    own = _told(first["e"], first["p"], entry_words, posting_words)
+    # Where the posting of another entry agrees as well, as "Import" does, texts tell nothing apart.
+    others = _told(
+        first["e"],
+        first["p"].shift(1, fill_value=first["p"].last() if len(first) else None),
+        entry_words,
+        posting_words,
+    )
+    tell = (own >= MOST or (is_exact and own == 0)) and (first.height < SEVERAL or others < own / 2)
     ids = postings.filter(pl.col("id").is_not_null()).select("p", "id").join(entries.select("e", "id"), on="id")
     return Texts(form, is_exact, tell, entry_words, posting_words, dict(ids.select("p", "e").iter_rows()))
+
+
+def _told(
+    entries: pl.Series,
+    postings: pl.Series,
+    entry_words: Callable[[int], frozenset[str]],
+    posting_words: Callable[[int], frozenset[str]],
+) -> float:
+    """Return the share of pairs whose texts are similar."""
+    same = [_are_similar(entry_words(e), posting_words(p)) for e, p in zip(entries, postings, strict=True)]
+    return sum(bool(one) for one in same) / max(len(same), 1)
 
 
 def _form(names: tuple[str, ...], longest: int | None) -> pl.Expr:
@@ -100,11 +122,15 @@ def words(text: str | None) -> frozenset[str]:
     return frozenset(WORD.findall(text.lower())) if text else frozenset()
 
 
+def _is_number(word: str) -> bool:
+    return any(map(str.isdigit, word))
+
+
 def _are_similar(ours: frozenset[str], theirs: frozenset[str]) -> bool | None:
     """Whether half of the words are the same, and a number where both have one; None where one side has none."""
     if not (ours and theirs):
         return None
-    numbers = [{word for word in side if any(map(str.isdigit, word))} for side in (ours, theirs)]
+    numbers = [set(filter(_is_number, side)) for side in (ours, theirs)]
     if all(numbers) and not numbers[0] & numbers[1]:
         return False
     return 2 * len(ours & theirs) >= min(len(ours), len(theirs))

@@ -11,13 +11,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from bktools.ledger.by_text import judge_by_text
 from bktools.ledger.differences import judge_cells, judge_doubles_in_sums, open_of
-from bktools.ledger.elsewhere import judge_by_text, judge_elsewhere, judge_missing
+from bktools.ledger.elsewhere import judge_elsewhere
 from bktools.ledger.exchange import Rate, exchanged
 from bktools.ledger.explanation import Explained, explained_by_totals
 from bktools.ledger.habits import books_of
 from bktools.ledger.judgement import THERE, Judgement, Note, begun
-from bktools.ledger.reversals import judge_multiples, without_undone
+from bktools.ledger.proof import judge_missing
+from bktools.ledger.reversals import judge_multiples, judge_whole_sums, without_undone
 from bktools.ledger.sides import Numbers, Sides
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain
@@ -129,8 +131,10 @@ def verdict_of(
     books = books_of(sides, sign=sign)
     state = explained_by_totals(sides, books, pl.Series(explained, dtype=pl.Int64))
     style = style_of(state, grain)
+    explained_at_home = state
     state, rates = exchanged(state, style.grain, style.lag)
-    style = style_of(state, grain)
+    if state is not explained_at_home:
+        style = style_of(state, grain)
     if is_known:
         style = replace(style, known=1.0, is_partial=True)
     state, undone = without_undone(state)
@@ -157,7 +161,9 @@ def _judge_rest(judgement: Judgement) -> None:
     judge_cells(judgement, rest)
     judge_elsewhere(judgement, rest)
     judge_doubles_in_sums(judgement, rest)
-    judge_multiples(judgement, judgement.state.used.filter(pl.col("p").is_in([*rest.free])), in_sums=True)
+    free = judgement.state.used.filter(pl.col("p").is_in([*rest.free]))
+    judge_whole_sums(judgement, free)
+    judge_multiples(judgement, free, in_sums=True)
     rest.use(*judgement.doubles, *judgement.reversals)
     judge_missing(judgement, rest)
 

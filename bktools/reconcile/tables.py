@@ -177,14 +177,11 @@ class Tables:
         ambiguous, so its row has no values.
         """
         doubled = self.doubled.with_columns(in_chart=c.chart_rows > 0, in_service=c.service_rows > 0)
-        rows = (
-            pl.concat([self.pairs.filter(self.remarkable), doubled], how="diagonal")
-            .lazy()
-            .with_columns(
-                pl.col("chart_rows", "service_rows").fill_null(1),
-                pl.col(*DIFFERENCES).fill_null(value=False),
-                is_charted=c.company_id.is_in(self.charted.implode()),
-            )
+        # The rows are few: each step at once takes less than planning all of them.
+        rows = pl.concat([self.pairs.filter(self.remarkable), doubled], how="diagonal").with_columns(
+            pl.col("chart_rows", "service_rows").fill_null(1),
+            pl.col(*DIFFERENCES).fill_null(value=False),
+            is_charted=c.company_id.is_in(self.charted.implode()),
         )
         rows = rows.with_columns(
             code_differs=c.code_differs & without_zeros(c.erp_code).ne_missing(without_zeros(c.code)),
@@ -197,15 +194,14 @@ class Tables:
             is_long_name=_is_long(c.erp_name),
             is_long_code=_is_long(c.erp_code),
         )
-        rows = rows.with_columns(is_total=c.is_new & is_total(c.erp_name, c.erp_code)).collect().lazy()
+        rows = rows.with_columns(is_total=c.is_new & is_total(c.erp_name, c.erp_code))
         for name, spelling in (("looks_like", spelled), ("zeros_like", without_zeros)):
             rows = rows.join(_twins(rows, spelling).rename({"twin": name}), on=KEY, how="left")
         ours, theirs = named(c.erp_code, c.external_id, c.erp_name), named(c.code, c.external_id, c.name)
         is_short = c.is_new & c.zeros_like.is_not_null()
         decided = pl.coalesce(pl.when(rule.when).then(pl.lit(number)) for number, rule in enumerate(RULES))
-        return rows.with_columns(
-            rule=decided,
-            action=pl.lit(pl.Series([rule.action for rule in RULES])).gather(decided),
+        return rows.with_columns(rule=decided).with_columns(
+            action=pl.lit(pl.Series([rule.action for rule in RULES])).gather(c.rule),
             account=pl.coalesce(c.account, pl.when(c.in_chart).then(ours).otherwise(theirs)),
             twin=pl.coalesce(c.looks_like, c.zeros_like),
             # An external ID or a code that differs in leading zeros alone, as both sides have it.
@@ -219,34 +215,29 @@ class Tables:
             external_id_length=c.external_id.str.len_chars(),
             name_length=c.erp_name.str.len_chars(),
             code_length=c.erp_code.str.len_chars(),
-        ).collect()
+        )
 
     @cached_property
     def coverage(self) -> pl.DataFrame:
         """One row per category, with its account and its state."""
         accounts = (
             self.frames.known.filter(self._is_used)
-            .lazy()
             .group_by("company_id", account_id=c.id)
             .agg(pl.col("external_id", "code").min(), account_name=c.name.min(), is_archived=c.archived.any())
-            .collect()
-            .lazy()
         )
         ids = accounts.select(KEY).unique()
         taxes = (
-            self.frames.chart.lazy()
-            .select(*KEY, "tax_code_external_id")
-            .filter(~IS_EMPTY)
+            self.frames.chart.select(*KEY, "tax_code_external_id")
+            .filter(c.external_id.is_in(ids["external_id"].implode()) & ~IS_EMPTY)
             .join(ids, on=KEY, how="semi")
             .group_by(KEY)
             .agg(erp_tax=c.tax_code_external_id.first(), rows=pl.len())
             .filter(c.rows == 1)
             .drop("rows")
         )
-        decided = self.accounts.lazy().select(*KEY, "is_gone", "action").join(ids, on=KEY, how="semi")
+        decided = self.accounts.select(*KEY, "is_gone", "action").join(ids, on=KEY, how="semi")
         return (
-            self.frames.categories.lazy()
-            .rename({"id": "category_id"})
+            self.frames.categories.rename({"id": "category_id"})
             .join(accounts, on=["company_id", "account_id"], how="left")
             .join(taxes, on=KEY, how="left")
             .join(decided, on=KEY, how="left")
@@ -258,7 +249,6 @@ class Tables:
                 account=named(c.code, c.external_id, c.account_name),
                 category=pl.coalesce(c.name, c.category_id),
             )
-            .collect()
         )
 
     @cached_property
@@ -350,7 +340,7 @@ def _flags(places: pl.Series, length: int) -> pl.Series:
     return pl.Series(flags)
 
 
-def _twins(rows: pl.LazyFrame, spelling: Callable[[pl.Expr], pl.Expr]) -> pl.LazyFrame:
+def _twins(rows: pl.DataFrame, spelling: Callable[[pl.Expr], pl.Expr]) -> pl.DataFrame:
     """Return the first similar external ID of the other side for accounts of one side alone, of companies that have both."""
     alone = rows.filter(
         (c.is_new | c.is_gone) & c.is_new.any().over("company_id") & c.is_gone.any().over("company_id")

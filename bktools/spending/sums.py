@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.caller import setting
 from bktools.contract.rules import flag
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import days_of, with_column
@@ -151,7 +152,7 @@ def grouped_by(entries: Any, by: str | Sequence[str], **frames: Any) -> Grouped:
     rows = in_memory(entries, "the entries", columns_of(keys))
     for name in MONEY:
         if name not in rows.column_names:
-            advice = "" if name == "amount" else '; if all are in one, add it: entries.assign(currency="EUR")'
+            advice = "" if name == "amount" else f"; if all are in one, read the file with {setting('currency', 'EUR')}"
             raise InputError(f"the entries have no column {name}, without which nothing can be added up{advice}")
     rows = with_names(rows, **{name: frame for name, frame in frames.items() if frame is not None})
     shown: dict[str, pa.ChunkedArray] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 import compose
+import files
 import ledger
 import loading
 import reconcile
@@ -14,6 +15,7 @@ BENCHMARKS = {
     "reconcile": reconcile.run,
     "compose": compose.run,
     "ledger": ledger.run,
+    "files": files.run,
 }
 
 

@@ -148,7 +148,7 @@ def test_the_options_that_are_named_settle_it(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [("--employee Ada", "--employee must be a UUID"), ("--currency EURO", "--currency must be")],
+    [("--employee Ada", "--employee must be a UUID"), ("--own-currency EURO", "--own-currency must be")],
 )
 def test_compose_names_its_options(tmp_path, monkeypatch, options, said):
     """What the plan is composed with is named as it was given."""

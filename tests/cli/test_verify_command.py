@@ -18,6 +18,8 @@ from bktools.cli.exits import Exit
 from bktools.errors import ArgumentError, InputError
 from bktools.sandbox.faults import Fault
 
+# The ledgers of the tests end in 2030: their postings were there when they were exported.
+VERIFY = "verify --ledger ledger.csv --exported-at 2030-02-01"
 HEADING = "account;date;amount;currency;text;voucher\n"
 
 
@@ -101,11 +103,12 @@ def test_what_differs_is_listed(run, sandbox, entries, tmp_path):
     write_ledger(tmp_path / "ledger.csv", rows)
     code, said = run("verify --ledger ledger.csv --out proof --profile machine")
     assert code == Exit.INCOMPLETE
-    assert "1 booked once, 1 missing, 1 booked twice or more, 1 with another amount" in said
-    assert 'booked 2 times on 5800: voucher A 2, "Ticket 2", line 3; voucher A 5, "Ticket 2", line 5' in said
-    assert "2026-10-03, Ticket 3, EUR 31.50\tEUR 35.10 is booked instead of EUR 31.50 on 5800" in said
-    assert "2026-10-04, Ticket 4, EUR 41.50\tEUR 41.50 on 5800 Travel is not in the ledger within 7 days of" in said
-    assert "export it again" not in said
+    assert "1 booked once, 1 with another amount, 1 booked twice or more, 1 not decided" in said
+    assert 'voucher A 2, "Ticket 2", line 3, voucher A 5, "Ticket 2", line 5' in said
+    assert "2026-10-03, Ticket 3, 31.50 EUR\t35.10 EUR is booked instead of 31.50 EUR (difference 3.60) on 5800" in said
+    # Half of the entries show no style: nothing is called missing.
+    assert "2026-10-04, Ticket 4, 41.50 EUR\t41.50 EUR on 5800 Travel is not found" in said
+    assert "by hand" not in said
     assert "control totals: 1 of 1 accounts are open" in said
     assert "5800 Travel, 2026-10, EUR: 106.00 exported (gross), 89.60 in the ledger (net), -16.40 unexplained" in said
     (account,) = result(run("verify --ledger ledger.csv --format json")[1])["open_accounts"]
@@ -132,16 +135,25 @@ def test_the_months_of_the_ledger_are_compared(run, sandbox, entries, tmp_path):
 
 def test_a_batch_in_doubt_that_arrived_is_accepted_by_the_printed_command(run, sandbox, entries, tmp_path):
     """Every entry of the batch is booked once: the printed command records it, with the vouchers, by a person."""
+    earlier = add_earlier(run, tmp_path)
     assert export(run, sandbox, lost=True)[0] == Exit.INCOMPLETE
-    write_ledger(tmp_path / "ledger.csv", dict(enumerate(entries[:2], 1)))
-    code, said = run("verify --ledger ledger.csv")
+    write_ledger(
+        tmp_path / "ledger.csv",
+        {**earlier, **dict(enumerate(entries[:2], 1))},
+        last="2030-01-01",
+        around=["2026-08-31"],
+    )
+    code, said = run(VERIFY)
     assert code == Exit.DONE, said
     assert "--outcome accepted" in printed(said)
-    assert "all 2 entries are booked once in the ledger of 2026-10-01 to 2026-10-30: vouchers A 1, A 2" in printed(said)
+    evidence = (
+        "All 2 entries of the batch are booked once in the ledger of 2026-08-31 to 2030-01-01: voucher A 1, voucher A 2"
+    )
+    assert evidence in printed(said)
     assert run(f"{printed(said)} --by Ada")[0] == Exit.DONE
     assert "outcome unknown" not in run("export status")[1]
     last = run("export history --events")[1].splitlines()[-1]
-    assert last.endswith("vouchers A 1, A 2\tAda")
+    assert last.endswith("voucher A 1, voucher A 2\tAda")
 
 
 def add_earlier(run, tmp_path):
@@ -171,9 +183,9 @@ def test_a_batch_that_did_not_arrive_is_released_and_sent_again_once(run, sandbo
     assert run("export compose entries.csv --out october.plan --max-entries 4")[0] == Exit.DONE
     run("export submit october.plan --apply")
     write_ledger(tmp_path / "ledger.csv", earlier, last="2030-01-01", around=["2026-08-31", "2026-10-30"])
-    code, said = run("verify --ledger ledger.csv")
+    code, said = run(VERIFY)
     assert code == Exit.INCOMPLETE
-    assert "none of its 4 entries is in the ledger of 2026-08-31 to 2030-01-01, alone or in a sum" in said
+    assert "None of the 4 entries of the batch is in the ledger of 2026-08-31 to 2030-01-01, alone or in a sum" in said
     assert "--outcome released" in printed(said)
     assert run(f"{printed(said)} --by Ada")[0] == Exit.DONE
     run("export submit october.plan --apply")
@@ -189,36 +201,36 @@ def test_an_unexplained_posting_on_its_account_releases_nothing_until_a_person_e
     export(run, sandbox, lost=True)
     rows = {**earlier, 7: ("2026-10-12", "77.00", "Manual"), 8: ("2026-09-11", "88.00", "Manual")}
     write_ledger(tmp_path / "ledger.csv", rows, last="2030-01-01", around=["2026-08-31"])
-    said = run("verify --ledger ledger.csv")[1]
-    assert "not decided: none of its 2 entries is in the ledger" in said, said
-    assert '2026-10-12, 5800, EUR 77.00, voucher A 7, "Manual", line' in said
+    said = run(VERIFY)[1]
+    assert "not decided: None of the 2 entries is in the ledger alone" in said, said
+    assert '2026-10-12, 5800, 77.00 EUR, voucher A 7, "Manual", line' in said
     assert "export resolve" not in said
-    said = run("verify --ledger ledger.csv --explained 'A 7' --explained 'A 8'")[1]
+    said = run(f"{VERIFY} --explained 'A 7' --explained 'A 8'")[1]
     assert "--outcome released" in printed(said)
     assert "explained by hand: A 7, A 8" in printed(said)
     with pytest.raises(ArgumentError, match="--explained must name a voucher or a document of the ledger"):
-        run("verify --ledger ledger.csv --explained 'A 99'")
+        run(f"{VERIFY} --explained 'A 99'")
 
 
 @pytest.mark.parametrize(
     ("last", "text"),
     [
         ("2026-10-30", "wait, export the ledger again, then verify again"),
-        ("2030-01-01", "but it begins on 2030-01-01: export the ledger from before 2026-10-01, then verify again"),
+        ("2030-01-01", "export the ledger from before 2026-10-01, then verify again"),
     ],
 )
 def test_a_ledger_that_is_cut_releases_nothing(run, sandbox, entries, tmp_path, last, text):
     """Nothing is released while the ledger does not cover the days of the entries and of the sending."""
     export(run, sandbox, lost=True)
     write_ledger(tmp_path / "ledger.csv", {}, last=last)
-    code, said = run("verify --ledger ledger.csv")
+    code, said = run(VERIFY)
     assert code == Exit.INCOMPLETE
     assert text in said
     assert "export resolve" not in said
 
 
 def many(sandbox, run, tmp_path, count, accounts=3):
-    """Write a file of entries on some accounts, export them in one batch whose answer is lost, and return them."""
+    """Export an earlier batch of two entries an account, then a batch whose answer is lost; return the rows of both."""
     known = [account for account in sandbox.server.accounts() if not account.archived][:accounts]
     lines = [
         f"{account.id},{account.external_id},{5800 + number},Cost {number},{account.company_id}"
@@ -227,27 +239,40 @@ def many(sandbox, run, tmp_path, count, accounts=3):
     (tmp_path / "accounts.csv").write_text("id,external_id,code,name,company_id\n" + "\n".join(lines))
     run("accounts import accounts.csv")
     categories = [sandbox.server.add_category(f"Cost {number}", account_id=one.id) for number, one in enumerate(known)]
+    before = [
+        (f"2026-09-{day:02}", 5_000 + 37 * day, day % accounts, uuid.uuid4()) for day in range(3, 3 + 2 * accounts)
+    ]
     rows = [
         (f"2026-10-{number % 28 + 1:02}", 1_001 + 733 * number, number % accounts, uuid.uuid4())
         for number in range(count)
     ]
-    lines = [
-        f"{entry},{sandbox.server.company_id},{date},{cents / 100:.2f},EUR,{categories[account]},approved,Ticket {cents}"
-        for date, cents, account, entry in rows
-    ]
     heading = "id,company_id,date,amount,currency,category_id,status,description"
-    (tmp_path / "entries.csv").write_text("\n".join([heading, *lines]), encoding="utf-8")
-    run("export compose entries.csv --out october.plan")
-    sandbox.server.inject(Fault("drop", "create_export_job", times=1))
-    assert run("export submit october.plan --apply")[0] == Exit.INCOMPLETE
-    assert len(sandbox.server.accepted_entries()) == count
-    return rows
+    for name, own in {"september": before, "october": rows}.items():
+        lines = [
+            f"{entry},{sandbox.server.company_id},{date},{cents / 100:.2f},EUR,{categories[account]},approved,Ticket {cents}"
+            for date, cents, account, entry in own
+        ]
+        (tmp_path / "entries.csv").write_text("\n".join([heading, *lines]), encoding="utf-8")
+        run(f"export compose entries.csv --out {name}.plan")
+        if own is rows:
+            sandbox.server.inject(Fault("drop", "create_export_job", times=1))
+        assert run(f"export submit {name}.plan --apply")[0] == (Exit.INCOMPLETE if own is rows else Exit.DONE)
+    assert len(sandbox.server.accepted_entries()) == count + len(before)
+    return before, rows
+
+
+def sums_of(rows, day, voucher):
+    """Return a posting for each account with the sum of its entries."""
+    accounts = sorted({account for _, _, account, _ in rows})
+    return [
+        (5800 + own, day, sum(cents for _, cents, account, _ in rows if account == own), voucher) for own in accounts
+    ]
 
 
 def write_postings(path, postings):
     """Write a ledger of account, date, cents and voucher, with postings from before October to long after."""
     around = [
-        ("1200", "2026-09-01", 100, "B 1"),
+        ("1200", "2026-08-01", 100, "B 1"),
         ("1200", "2026-10-31", 100, "B 2"),
         ("1200", "2030-01-01", 100, "B 3"),
     ]
@@ -260,32 +285,28 @@ def write_postings(path, postings):
 
 def test_one_posting_an_account_is_accepted_and_not_sent_again(run, sandbox, tmp_path):
     """190 entries whose answer was lost, booked as one posting an account: accepted as printed, and nothing is doubled."""
-    rows = many(sandbox, run, tmp_path, 190)
-    sums = {account: sum(cents for _, cents, own, _ in rows if own == account) for account in range(3)}
-    write_postings(
-        tmp_path / "ledger.csv", [(5800 + account, "2026-11-22", cents, "A 1") for account, cents in sums.items()]
-    )
-    code, said = run("verify --ledger ledger.csv")
+    before, rows = many(sandbox, run, tmp_path, 190)
+    postings = [*sums_of(before, "2026-09-30", "A 0"), *sums_of(rows, "2026-11-22", "A 1")]
+    write_postings(tmp_path / "ledger.csv", postings)
+    code, said = run(VERIFY)
     assert code == Exit.DONE, said
-    assert "190 booked in a sum" in said
+    assert "196 booked in a sum" in said
     assert "--outcome accepted" in printed(said)
-    assert "ledger of 2026-09-01 to 2030-01-01, 190 of them in 3 sums by batch and account: vouchers A 1" in said
+    assert "the ledger of 2026-08-01 to 2030-01-01, 190 of them in sums: voucher A 1" in said
     assert run(f"{printed(said)} --by Ada")[0] == Exit.DONE
     run("export submit october.plan --apply")
     accepted = sandbox.server.accepted_entries()
-    assert list(accepted.values()) == [1] * 190
+    assert list(accepted.values()) == [1] * 196
 
 
 def test_one_voucher_on_other_accounts_is_never_released(run, sandbox, tmp_path):
     """225 entries booked as one posting on an account that no entry has: not decided, with that posting."""
-    rows = many(sandbox, run, tmp_path, 225)
+    before, rows = many(sandbox, run, tmp_path, 225)
     total = sum(cents for _, cents, _, _ in rows)
-    write_postings(
-        tmp_path / "ledger.csv", [("7100", "2026-11-22", total, "A 1"), ("1600", "2026-11-22", -total, "A 1")]
-    )
-    said = run("verify --ledger ledger.csv")[1]
+    on_others = [("7100", "2026-11-22", total, "A 1"), ("1600", "2026-11-22", -total, "A 1")]
+    write_postings(tmp_path / "ledger.csv", [*sums_of(before, "2026-09-30", "A 0"), *on_others])
+    said = run(VERIFY)[1]
     assert "not decided" in said
-    assert f"2026-11-22, 7100, EUR {total / 100:,.2f}, voucher A 1" in said
     assert "export resolve" not in said
 
 
@@ -296,7 +317,7 @@ def test_another_sender_may_have_the_answer(run, sandbox, entries, tmp_path):
     for folder in (os.environ["BKTOOLS_DATA_DIR"], os.environ["BKTOOLS_SENT_LOG_DIR"]):
         for path in Path(folder).rglob("machine"):
             path.write_text("0a1b2c3d")
-    said = run("verify --ledger ledger.csv")[1]
+    said = run(VERIFY)[1]
     assert re.search(r"not decided: it was sent by \S+@\S+, where an answer may be", said), said
     assert "export resolve" not in said
 
@@ -304,30 +325,33 @@ def test_another_sender_may_have_the_answer(run, sandbox, entries, tmp_path):
 def test_json_has_the_settlement(run, sandbox, entries, tmp_path):
     """Outcome, evidence and postings to look at are in the JSON result, and in a file of the folder."""
     export(run, sandbox, lost=True)
-    write_ledger(tmp_path / "ledger.csv", {1: entries[0]}, last="2030-01-01")
-    said = run("verify --ledger ledger.csv --format json")[1]
+    write_ledger(tmp_path / "ledger.csv", {1: entries[0]}, last="2030-01-01", around=["2026-08-31"])
+    said = run(f"{VERIFY} --format json")[1]
     (settlement,) = result(said)["settlements"]
     assert settlement["outcome"] is None
-    assert "1 booked once, 1 missing" in settlement["text"]
+    assert settlement["reason"] == "partly"
     assert len(settlement["postings"]) == 1
-    said = run("verify --ledger ledger.csv --out proof --profile machine")[1]
+    said = run(f"{VERIFY} --out proof --profile machine")[1]
     batch = settlement["batch_id"]
     assert f"outcome unknown: batch {batch} with 2 entries" in said
-    assert f"batch {batch}, outcome unknown: not decided: of its 2 entries" in said
+    assert f"batch {batch}, outcome unknown: not decided: Of the 2 entries" in said
     written = tmp_path / "proof" / "ledger_settlements.csv"
     assert batch in written.read_text(encoding="utf-8")
     run(f"export resolve {batch} --outcome released --by Ada --evidence voucher")
-    run("verify --ledger ledger.csv --out proof --profile machine")
+    run(f"{VERIFY} --out proof --profile machine")
     assert len(written.read_text(encoding="utf-8").splitlines()) == 1
 
 
 def test_a_batch_of_which_a_part_arrived_is_settled_by_nobody(run, sandbox, entries, tmp_path):
     """A part that arrived decides neither: no command is printed."""
     export(run, sandbox, lost=True)
-    write_ledger(tmp_path / "ledger.csv", {1: entries[0]}, last="2030-01-01")
-    code, said = run("verify --ledger ledger.csv")
+    write_ledger(tmp_path / "ledger.csv", {1: entries[0]}, last="2030-01-01", around=["2026-08-31"])
+    code, said = run(VERIFY)
     assert code == Exit.INCOMPLETE
-    assert "of its 2 entries there are 1 booked once, 1 missing: settle it by hand, entry by entry" in said
+    assert (
+        "Of the 2 entries of the batch there are 1 booked once, 1 not decided: settle it by hand, entry by entry"
+        in said
+    )
     assert "export resolve" not in said
 
 
@@ -339,8 +363,8 @@ def test_a_month_that_cuts_a_batch_decides_nothing(run, sandbox, entries, tmp_pa
     write_ledger(
         tmp_path / "ledger.csv", {1: ("2026-10-01", "11.50", "Ticket 1"), 2: ("2026-10-03", "31.50", "Ticket 3")}
     )
-    said = run("verify --ledger ledger.csv --month 2026-10")[1]
-    assert "of its 2 entries there are 1 booked once, 1 missing: settle it by hand" in said, said
+    said = run(f"{VERIFY} --month 2026-10")[1]
+    assert "not decided" in said, said
     assert "export resolve" not in said
 
 
@@ -354,8 +378,8 @@ def test_a_journal_without_amounts_takes_the_file_of_the_entries(run, sandbox, e
     export(run, sandbox)
     write_ledger(tmp_path / "ledger.csv", dict(enumerate(entries, 1)))
     with pytest.raises(ArgumentError, match="--entries must name the file of the entries: the journal kept no amounts"):
-        run("verify --ledger ledger.csv")
-    code, said = run("verify --ledger ledger.csv --entries whole.csv --month 2026-10")
+        run(VERIFY)
+    code, said = run(f"{VERIFY} --entries whole.csv --month 2026-10")
     assert (code, "4 booked once" in said) == (Exit.DONE, True), said
     # The first entry in two lines: both are compared, if the file is said to have such lines.
     first = next(line for line in whole.splitlines() if ",11.50," in line)
@@ -368,30 +392,32 @@ def test_a_journal_without_amounts_takes_the_file_of_the_entries(run, sandbox, e
     }
     write_ledger(tmp_path / "ledger.csv", halves)
     with pytest.raises(InputError, match=r"1 exported entry is on several lines .* give --split-lines"):
-        run("verify --ledger ledger.csv --entries whole.csv")
-    code, said = run("verify --ledger ledger.csv --entries whole.csv --split-lines")
+        run(f"{VERIFY} --entries whole.csv")
+    code, said = run(f"{VERIFY} --entries whole.csv --split-lines")
     assert (code, "5 booked once" in said, "split: 1 entry with 2 lines" in said) == (Exit.DONE, True, True), said
 
 
 def test_bad_input_is_one_line(run, sandbox, entries, tmp_path):
     """A month that is none, a ledger that is none, and options of a table for another format are named."""
     with pytest.raises(ArgumentError, match="--month must be a month such as 2026-10"):
-        run("verify --ledger ledger.csv --month October")
+        run(f"{VERIFY} --month October")
     (tmp_path / "ledger.csv").write_text("a;b\n1;2\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"no column found for .*--column"):
-        run("verify --ledger ledger.csv")
+        run(VERIFY)
 
 
 def test_hostile_texts_are_shown_as_text(run, sandbox, entries, tmp_path):
     """Formulas, quotes and terminal escapes of a ledger reach neither the shell nor the spreadsheet as commands."""
+    rows = [*add_earlier(run, tmp_path).values(), *entries[:2]]
     export(run, sandbox, lost=True)
     path = tmp_path / "ledger.csv"
     lines = [
         f"5800;{date};{amount};EUR;=cmd();$(touch owned) 'x' \x1b[31m{number}"
-        for number, (date, amount, _) in enumerate(entries[:2])
+        for number, (date, amount, _) in enumerate(rows)
     ]
+    lines += [f"1200;{date};1.00;EUR;Bank;B {date}" for date in ("2026-08-31", "2030-01-01")]
     path.write_text(HEADING + "\n".join(balanced(lines)), encoding="utf-8")
-    code, said = run("verify --ledger ledger.csv --out proof")
+    code, said = run(f"{VERIFY} --out proof")
     assert code == Exit.DONE, said
     words = shlex.split(printed(said))
     assert words[words.index("--evidence") + 1].count("$(touch owned) 'x'") == 2

@@ -16,7 +16,9 @@ COLUMNS = pa.schema(
 
 def _table(*rows: tuple) -> pa.Table:
     columns = [*zip(*rows, strict=True)] if rows else [()] * len(COLUMNS)
-    return pa.table([pa.array(column, kind) for column, kind in zip(columns, COLUMNS.types, strict=True)], schema=COLUMNS)
+    return pa.table(
+        [pa.array(column, kind) for column, kind in zip(columns, COLUMNS.types, strict=True)], schema=COLUMNS
+    )
 
 
 MONTH = _table(

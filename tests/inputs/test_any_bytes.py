@@ -81,7 +81,6 @@ def test_read_or_refused(data, read):
             outcome = f"{path} read"
             assert len(frame) == frame.attrs["bktools"]["rows"] > 0
     assert outcome.startswith(str(path))
-    assert "\n" not in outcome.partition("\nWith ")[0]
 
 
 ENTRIES = pd.DataFrame(
@@ -201,4 +200,3 @@ def said_of(name, data, read, refused=InputError):
         except refused as error:
             said = str(error)
     assert str(path) in said
-    assert "\n" not in said.partition("\nWith ")[0]

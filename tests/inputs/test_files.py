@@ -236,7 +236,7 @@ def test_a_refusal_lists_the_sheets_that_were_not_taken(workbook):
     with pytest.raises(InputError) as caught:
         read_chart_of_accounts(path)
     assert str(caught.value).endswith(
-        "; read the sheet 'Konten' with 1 known heading; 'Deckblatt' has no known headings, 'Leer' is empty, 'Namen' has 1"
+        "\nread the sheet 'Konten' with 1 known heading; 'Deckblatt' has no known headings, 'Leer' is empty, 'Namen' has 1"
         " known heading: choose one with sheet='Namen'"
     )
     with pytest.raises(InputError) as caught:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bktools.inputs import table
 from bktools.inputs.chart_of_accounts import read_chart_of_accounts
-from bktools.inputs.delimited import read_body
+from bktools.inputs.delimited import careful_body
 from bktools.inputs.heading_row import read_head
 
 ENCODINGS = {
@@ -54,7 +54,7 @@ def test_cells_come_back(rows, delimiter, line_end, quoting, ends):
     text = out.getvalue() if ends else out.getvalue()[: -len(line_end)]
     score = {"Konto", "Bezeichnung", "Art"}.intersection
     head = read_head(text.encode(), lambda cells: len(score(cells)), delimiter=None, prefer=",", source="x.csv")
-    body = read_body(text.encode(), head, "x.csv").table("x.csv", heading_line=1)
+    body = careful_body(text.encode(), head, "x.csv")
 
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     expected, lines, line = [], [], 1

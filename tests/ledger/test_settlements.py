@@ -14,16 +14,16 @@ from bktools.errors import ArgumentError
 from bktools.ledger.settlements import Sending, settlements
 
 # Worlds in which each outcome is proposed.
-WORLDS, SEED = 10, 16
+WORLDS, SEED = 10, 24
 EXPORTED = dt.date(2026, 12, 5)
 ENDED = Sending(dt.datetime(2026, 10, 31, 19, tzinfo=dt.UTC))
 
 
 def two_batches(*states):
-    """Return entries in two batches of six, sent one after the other, on the same accounts and in the same month."""
-    entries = exported(12)
-    entries["state"] = [states[number // 6] for number in range(12)]
-    entries["sent_at"] = [pd.Timestamp(2026, 10, 20 + number // 6, tz="UTC") for number in range(12)]
+    """Return entries in batches of six, sent one after the other, on the same accounts and in the same month."""
+    entries = exported(6 * len(states)).assign(batch_id=[f"batch{number // 6}" for number in range(6 * len(states))])
+    entries["state"] = [states[number // 6] for number in range(len(entries))]
+    entries["sent_at"] = [pd.Timestamp(2026, 10, 20 + number // 6, tz="UTC") for number in range(len(entries))]
     return entries
 
 
@@ -81,13 +81,38 @@ def test_an_answer_that_may_be_elsewhere_decides_nothing():
 
 def test_two_batches_in_doubt_are_judged_both_ways():
     """A batch is accepted whatever became of the other one, and not decided where that makes a difference."""
-    entries = two_batches("UNKNOWN", "UNKNOWN")
-    assert of_batch1(entries, ledger_of(entries, *range(12))).outcome == "accepted"
-    same = entries.copy()
-    same.loc[6:, ["date", "amount", "account_code", "description"]] = entries.loc[
-        :5, ["date", "amount", "account_code", "description"]
-    ].to_numpy()
-    assert of_batch1(same, ledger_of(same, *range(6))).outcome is None
+    entries = two_batches("ACCEPTED", "UNKNOWN", "UNKNOWN")
+    assert of_batch1(entries, ledger_of(entries, *range(18))).outcome == "accepted"
+    same, facts = entries.copy(), ["date", "amount", "account_code", "description"]
+    same.loc[12:, facts] = entries.loc[6:11, facts].to_numpy()
+    assert of_batch1(same, ledger_of(same, *range(12))).outcome is None
+
+
+def test_nothing_is_proposed_before_the_job_has_ended():
+    """While the job may run, and for a ledger that was exported before its end, nothing is proposed."""
+    entries = two_batches("ACCEPTED", "UNKNOWN")
+    running = Sending(dt.datetime(2026, 12, 5, 23, 59, 59, 999_999, tzinfo=dt.UTC) + dt.timedelta(hours=1))
+    assert of_batch1(entries, ledger_of(entries, *range(6)), running).reason == "not_ended"
+    early = of_batch1(entries, ledger_of(entries, *range(6)), exported_at=dt.date(2026, 11, 3))
+    assert (early.outcome, early.reason) == (None, "ends_early")
+
+
+def test_an_accrual_that_is_taken_back_is_no_booking():
+    """Sums that are posted at the end of the month and reversed on the next day prove nothing."""
+    entries = two_batches("ACCEPTED", "UNKNOWN")
+    totals = entries.tail(6).groupby("account_code")["amount"].sum()
+    accrued = [(account, "2026-10-31", total) for account, total in totals.items()]
+    reversed_ = [(account, "2026-11-01", -total) for account, total in totals.items()]
+    found = of_batch1(entries, ledger_of(entries, *range(6), sums=[*accrued, *reversed_]))
+    assert found.outcome != "accepted"
+
+
+def test_another_currency_proves_nothing():
+    """Numbers that agree in a ledger of another currency are no proof: the ledger shows no entry of it."""
+    entries = two_batches("ACCEPTED", "UNKNOWN")
+    entries.loc[6:, "currency"] = "DKK"
+    postings = ledger_of(entries, *range(12)).drop(columns="currency")
+    assert of_batch1(entries, postings).outcome is None
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def test_text_says_what_was_found(result):
     counts = result.findings.groupby(["severity", "check"]).size()
     errors = (result.findings["severity"] == "error").sum()
     assert text.startswith(f"Reconciliation: {len(result.findings)} findings ({errors} error, ")
-    assert result.findings["message"][0] in text
+    assert result.findings["about"][0] in text
     lines = text.splitlines()
     assert len(lines) == 2 + len(counts)
     for (severity, check), count in counts.items():

@@ -7,11 +7,11 @@ month; its year is that of the fiscal year in the header, as is the length of th
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -90,7 +90,7 @@ def ledger(file: File) -> Ledger:
 
 
 def _both_sides(
-    table: Table, account: pa.ChunkedArray, contra: pa.ChunkedArray, days: list[dt.date], currency: str
+    table: Table, account: pa.ChunkedArray, contra: pa.ChunkedArray, days: pa.ChunkedArray, currency: str
 ) -> dict[str, Column]:
     """Return each row's posting to its account, and behind it the opposite one to its contra account."""
     amount, wkz, base, wkz_base = (cells.trimmed(table.columns[at]) for at in (_AMOUNT, _WKZ, _BASE, _WKZ_BASE))
@@ -103,11 +103,11 @@ def _both_sides(
     is_credit = cells.matches(table.columns[_SIDE], "H")[row] ^ is_contra
     return {
         "account_code": pc.if_else(pa.array(is_contra), contra.take(row), account.take(row)),
-        "date": _texts([day.isoformat() for day in days]).take(row),
+        "date": days.cast(schema.TEXT).take(row),
         "currency": pc.if_else(in_books, wkz_base, wkz).take(row),
         "text": table.columns[_TEXT].take(row),
         "document_number": table.columns[_DOCUMENT].take(row),
-        "voucher_id": _texts(map(str, table.lines[row])),
+        "voucher_id": _texts(table.lines[row]),
         "tax_code": table.columns[_KEY].take(row),
         "amount": pc.if_else(in_books, base, amount).take(row),
         "side": _texts(np.where(is_credit, "H", "S")),
@@ -117,15 +117,15 @@ def _both_sides(
     }
 
 
-def _cost_centre(table: Table, row: np.ndarray) -> dict[str, Column]:
+def _cost_centre(table: Table, row: npt.NDArray[np.int64]) -> dict[str, Column]:
     """Return the first of the two cost centres of each row (KOST1, KOST2), if the file has these columns."""
     places = [place for place in _COST_CENTRES if place < len(table.columns)]
     texts = [cells.or_null(cells.trimmed(table.columns[place])) for place in places]
     return {"cost_centre": pc.fill_null(pc.coalesce(*texts), "").take(row)} if texts else {}
 
 
-def _texts(texts: Iterable[str]) -> pa.ChunkedArray:
-    return pa.chunked_array([pa.array(texts, schema.TEXT)])
+def _texts(values: npt.NDArray[Any]) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.array(values).cast(schema.TEXT)])
 
 
 def _read(file: File, category: str, lacking: str) -> tuple[_Header, Table]:
@@ -165,11 +165,13 @@ def _refuse_wrong_rows(table: Table) -> None:
     cells.refuse(table, _CONTRA, same, "must be another account than Konto")
 
 
-def _days(table: Table, year_begins: dt.date) -> list[dt.date]:
-    days = [_date(text.strip(), year_begins) for text in table.columns[_DAY].to_pylist()]
+def _days(table: Table, year_begins: dt.date) -> pa.ChunkedArray:
+    encoded = pc.dictionary_encode(cells.trimmed(table.columns[_DAY])).combine_chunks()
+    dates = pa.array([_date(text, year_begins) for text in encoded.dictionary.to_pylist()], schema.DATE)
+    days = pa.chunked_array([dates.take(encoded.indices)])
     rule = f"must be a day and month (DDMM) of the fiscal year that begins on {year_begins.isoformat()}"
-    cells.refuse(table, _DAY, np.array([day is None for day in days]), rule)
-    return [day for day in days if day]
+    cells.refuse(table, _DAY, cells.mask(pc.is_null(days)), rule)
+    return days
 
 
 def _date(text: str, begins: dt.date) -> dt.date | None:
@@ -182,10 +184,13 @@ def _date(text: str, begins: dt.date) -> dt.date | None:
         return None
 
 
-def _doubts(table: Table, header: _Header, days: list[dt.date]) -> list[str]:
+def _doubts(table: Table, header: _Header, days: pa.ChunkedArray) -> list[str]:
     """Return the rows of other days than those the header is about, and those that reverse others."""
     first, last = (parsed(header.cells[place], _DATE) for place in (_FROM, _TO))
-    outside = np.array([first is not None and last is not None and not first <= day <= last for day in days])
+    outside = np.zeros(len(days), dtype=bool)
+    if first is not None and last is not None:
+        bounds = (pa.scalar(day, schema.DATE) for day in (first, last))
+        outside = cells.mask(pc.or_(pc.less(days, next(bounds)), pc.greater(days, next(bounds))))
     # Some programs turn Soll/Haben for a reversal, others leave it to its mark; the older one is a key such as 20.
     is_reversal = cells.matches(cells.trimmed(table.columns[_KEY]), r"^[23]\d$")
     place = place_of(table, "Generalumkehr (GU)", "Generalumkehr")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -10,6 +12,7 @@ from bktools.inputs import cells
 from bktools.inputs.encoding import to_utf8, utf8_error
 from bktools.inputs.formats.delimited_text import Column, accounts_of, chosen, first_cells, place_of, required, table_of
 from bktools.inputs.formats.format import File, Format, Ledger
+from bktools.inputs.regular_text import Body, regular_body
 from bktools.inputs.table import Rows, Table
 from bktools.inputs.words import normal
 
@@ -73,10 +76,20 @@ def _read(file: File) -> Table:
 def _split(file: File, data: bytes, encoding: str | None, delimiter: str) -> Table:
     """Return the cells of a file whose texts are not quoted, as the norm has it: a quote is a character like others."""
     text, read_as = to_utf8(data, encoding, file.source)
-    first, *lines = text.decode().split("\n")
-    rows = Rows(*map(str.strip, first.strip().split(delimiter)))
-    width = len(rows.headings)
-    for line, row in enumerate(lines, 2):
+    headings = tuple(map(str.strip, text.split(b"\n", 1)[0].decode().strip().split(delimiter)))
+    body = regular_body(text, first_line=2, width=len(headings), delimiter=delimiter, has_quotes=False)
+    columns, lines = body or _careful_body(file, text.decode(), len(headings), delimiter)
+    if not len(lines):
+        raise file.error("is a FEC without postings")
+    table = Table(file.source, headings, columns, lines, 0, notes=(_NOTE,), sha256=file.sha256)
+    table = replace(table, encoding=read_as, delimiter=delimiter)
+    return cells.without_blank_rows(table, range(len(headings)))
+
+
+def _careful_body(file: File, text: str, width: int, delimiter: str) -> Body:
+    """Return the rows below the headings; one of another width is an `InputError`."""
+    rows = Rows(*map(str, range(width)))
+    for line, row in enumerate(text.split("\n")[1:], 2):
         own = row.rstrip("\r").split(delimiter)
         if not row.strip(f" \r{delimiter}"):
             continue
@@ -84,7 +97,7 @@ def _split(file: File, data: bytes, encoding: str | None, delimiter: str) -> Tab
             why = f"{len(own)} cells, but {width} headings: the file is damaged or cut off, export it again"
             raise file.error(why, line)
         rows.add(line, *own[:width])
-    return file.table(rows, "is a FEC without postings", _NOTE, encoding=read_as, delimiter=delimiter)
+    return Body(*rows.columns())
 
 
 FORMATS = (Format("FEC", recognises, chart, ledger),)

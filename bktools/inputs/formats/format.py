@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bktools.contract.accounts import CompanyInFile
-from bktools.errors import InputError
+from bktools.errors import ArgumentError, InputError
 from bktools.frames.unpacking import MIB, UNPACKED
 from bktools.inputs.table import Rows, Table
 
@@ -28,7 +28,9 @@ LONGEST_LINE = 16 << 20
 HEAD, _PIECE = 1 << 16, 1 << 18
 _GZIP = b"\x1f\x8b"
 _MAGIC = {b"PK\x03\x04": "workbook", b"\xd0\xcf\x11\xe0": "workbook", b"PAR1": "Parquet"}
-_NUMBER = re.compile(r"[+-]?[0-9]{1,28}(?:\.[0-9]{1,10})?", re.ASCII)
+# For `re` and for Arrow.
+NUMBER = r"[+-]?[0-9]{1,28}(?:\.[0-9]{1,10})?"
+_NUMBER = re.compile(NUMBER)
 _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
@@ -44,6 +46,10 @@ class File:
     @classmethod
     def at(cls, path: str | PathLike[str], encoding: str | None = None) -> File:
         """Look into a file; one that is not there or cannot be read is an `InputError`."""
+        if not isinstance(path, str | PathLike):
+            raise ArgumentError(
+                "path", "must be the path of one file: read several apart, and join them by pandas.concat", path
+            )
         path = Path(path)
         try:
             # A pipe would be waited for until somebody writes to it, and cannot be looked through first.
@@ -205,6 +211,11 @@ def company_in_file(number: str, name: str) -> CompanyInFile | None:
     return CompanyInFile(number.strip(), name.strip()) if number.strip() or name.strip() else None
 
 
+def is_number(text: str) -> bool:
+    """Whether a text is a number of the form 1234.50."""
+    return _NUMBER.fullmatch(text) is not None
+
+
 class Record(NamedTuple):
     """A record of a file with its texts by their names, and the records around it, outermost first."""
 
@@ -225,7 +236,7 @@ class Record(NamedTuple):
     def number(self, name: str, called: str = "") -> Decimal:
         """Return a text of the form 1234.50; anything else is an `InputError` that names it."""
         text = self.text(name)
-        if not _NUMBER.fullmatch(text):
+        if not is_number(text):
             raise self.error(f"{called or name} is {text[:40]!r}, must be a number such as 1234.50")
         return Decimal(text)
 

@@ -59,7 +59,7 @@ def ledger(file: File) -> Ledger:
     names: dict[str, str] = {}
     movements: dict[str, Decimal] = {}
     rows = Rows(*POSTING, "debit", "credit")
-    transactions = 0
+    transactions = in_another_month = 0
     currency, note = "", "read as SAF-T"
     totals: list[Total] = []
     for record in records(file, _RECORDS, skipped=_SKIPPED):
@@ -67,6 +67,7 @@ def ledger(file: File) -> Ledger:
             _add(rows, record, names)
         elif record.name == "Transaction":
             transactions += 1
+            in_another_month += _is_in_another_month(record)
         elif record.name == "Header":
             currency, note = record.text("DefaultCurrencyCode", "CurrencyCode"), _note(record)
         elif record.name == "GeneralLedgerEntries":
@@ -79,7 +80,10 @@ def ledger(file: File) -> Ledger:
             if moved := [sign * record.number(name) for name, sign in _BALANCES.items() if record.text(name)]:
                 movements[code] = sum(moved, Decimal())
     nothing = "is a SAF-T file without postings (GeneralLedgerEntries): export it with the general ledger"
-    table = file.table(rows, nothing, note)
+    of_moved = (
+        f"vouchers posted in another month (GLPostingDate) than that of their own date, read there: {in_another_month}"
+    )
+    table = file.table(rows, nothing, note, *[of_moved] * bool(in_another_month))
     posted = set(pc.unique(table.columns[table.places["account_code"]]).to_pylist())
     # An account that sums up others, as Portugal has them, has no postings of its own.
     sums = {code for code in movements.keys() - posted if any(one != code and one.startswith(code) for one in names)}
@@ -96,10 +100,18 @@ def _is_account(record: Record) -> bool:
     return record.name in _ACCOUNTS and "AccountID" in record.texts
 
 
+def _is_in_another_month(voucher: Record) -> bool:
+    """Whether a voucher was posted in another month than that of its own date: there the ledger of its system shows it."""
+    # Lithuania and others may add a time to a date.
+    own, posted = (voucher.text(name)[:7] for name in ("TransactionDate", "GLPostingDate"))
+    return bool(own and posted) and own != posted
+
+
 def _add(rows: Rows, line: Record, names: dict[str, str]) -> None:
     def of_voucher(*paths: str) -> str:
         return line.text_around("Transaction", *paths)
 
+    is_moved = any(_is_in_another_month(record) for record in line.around)
     account = line.text("AccountID")
     debit = line.text("DebitAmount/Amount", "DebitAmount")
     credit = line.text("CreditAmount/Amount", "CreditAmount")
@@ -110,8 +122,7 @@ def _add(rows: Rows, line: Record, names: dict[str, str]) -> None:
         line.line,
         account_code=account,
         account_name=names.get(account, ""),
-        # Lithuania and others may add a time to a date.
-        date=of_voucher("TransactionDate")[:10],
+        date=of_voucher("GLPostingDate" if is_moved else "TransactionDate")[:10],
         text=line.text("Description") or of_voucher("Description"),
         document_number=own_document or of_voucher("DocArchivalNumber", "ReferenceNumber"),
         voucher_id=f"{line.text_around('Journal', 'JournalID')} {of_voucher('TransactionID')}".strip(),

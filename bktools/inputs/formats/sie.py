@@ -6,37 +6,107 @@ programs that do not know it, and counts once. `#BTRANS` is a posting that was s
 
 from __future__ import annotations
 
+import codecs
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools.caller import setting
+from bktools.errors import InputError
+from bktools.frames import schema
+from bktools.inputs import cells
 from bktools.inputs.encoding import to_utf8, utf8_error
-from bktools.inputs.formats.format import POSTING, File, Format, Ledger, Record, company_in_file
+from bktools.inputs.formats.format import NUMBER, File, Format, Ledger, company_in_file, is_number
 from bktools.inputs.table import Rows, Table
 
 _FIRST = re.compile(r"\s*#(?:FLAGGA|PROGRAM|FORMAT|GEN|SIETYP)\s", re.IGNORECASE)
-_FIELD = re.compile(r'\s*(?:"((?:\\"|[^"])*)"|\{([^{}]*)\}|([^\s"{}]+))')
 _THIS_YEAR = "0"
 # The objects of a posting are pairs of a dimension and a number; the dimension 1 has cost centres.
 _OBJECT = re.compile(r'"?(\d+)"?\s+("[^"]*"|\S+)')
 _COST_CENTRE = "1"
 # The file's checksum, and balances of objects such as cost centres.
 _UNVERIFIED = ("KSUMMA", "OIB", "OUB")
-# Fields of the records that are read. Others, such as where the program keeps its files, may be in another encoding.
-_FIELDS = {
-    "KONTO": ("account", "name"),
-    "KTYP": ("account", "type"),
-    "VER": ("series", "number", "date", "text"),
-    **dict.fromkeys(("TRANS", "RTRANS"), ("account", "objects", "amount", "date", "text", "quantity", "sign")),
-    **dict.fromkeys(("IB", "UB", "RES"), ("year", "account", "amount")),
-    **dict.fromkeys(("SIETYP", "VALUTA", "ORGNR", "FNAMN"), ("value",)),
-    **dict.fromkeys(("{", "}", *_UNVERIFIED), ()),
-}
-_RECORD = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:#([^\s\"{}]+)|([{}])\s*\Z)")
+_POSTED = ("TRANS", "RTRANS")
+# Records that are read. Others, such as where the program keeps its files, may be in another encoding.
+_READ = frozenset(
+    ("KONTO", "KTYP", "VER", *_POSTED, "IB", "UB", "RES", "SIETYP", "VALUTA", "ORGNR", "FNAMN", *_UNVERIFIED, "{", "}")
+)
+_LABEL = re.compile(rb'#([^\s"{}]+)|([{}])\Z')
+_LONGEST_LABEL = 10
+# A field in quotes, in braces, or bare; the last group is a quote or a brace that is not closed.
+_FIELD = re.compile(r'"((?:\\"|[^"])*)"|\{([^{}]*)\}|([^\s"{}]+)|(["{}])')
+# The same for Arrow, with its quotes and braces.
+_ONE_FIELD = r'(?:"(?:\\"|[^"])*"|\{[^{}]*\}|[^\s"{}]+)'
+_SPACED = r"\s+"
+_OF_VOUCHER = ("series", "number", "date", "text")
+_OF_POSTING = ("account", "objects", "amount", "date", "text", "quantity", "sign")
 # What programs write for å, ä, ö, é in Windows' encoding, and in the one of the format, PC8.
-_IN_WINDOWS = frozenset(b"\xe5\xe4\xf6\xe9\xc5\xc4\xd6\xc9")
-_IN_PC8 = frozenset(b"\x86\x84\x94\x82\x8f\x8e\x99\x90")
+_IN_WINDOWS = tuple(b"\xe5\xe4\xf6\xe9\xc5\xc4\xd6\xc9")
+_IN_PC8 = tuple(b"\x86\x84\x94\x82\x8f\x8e\x99\x90")
+_SPACE = pa.scalar(" ", schema.TEXT)
+
+Texts: TypeAlias = pa.Array
+
+
+class _Records(NamedTuple):
+    """The records that are read: for each the line it is on, its label in capitals, and its text."""
+
+    file: File
+    encoding: str
+    lines: Sequence[int]
+    labels: Sequence[str]
+    texts: Sequence[str]
+    # Of each label, where its records are.
+    places: Mapping[str, Sequence[int]]
+
+    def fields(self, at: int) -> list[str]:
+        """Return the fields of a record."""
+        fields = _FIELD.findall(self.texts[at])
+        if any(unclosed for *_, unclosed in fields):
+            raise self.error(at, "a quote or a brace is not closed: export the file again, or close it")
+        return [quoted.replace('\\"', '"') or braces or bare for quoted, braces, bare, _ in fields[1:]]
+
+    def of(self, label: str) -> Iterator[list[str]]:
+        """Yield the fields of each record of a label; those that a record lacks are empty."""
+        return ([*self.fields(at), *[""] * len(_OF_POSTING)] for at in self.places.get(label, ()))
+
+    def value(self, label: str) -> str:
+        """Return the first field of the last record of a label, empty without one."""
+        return ["", *(fields[0] for fields in self.of(label))][-1]
+
+    def columns(self, places: Sequence[int], names: Sequence[str]) -> dict[str, Texts]:
+        """Return fields of records as columns by the names of their places."""
+        texts = pa.array([self.texts[at] for at in places], schema.TEXT)
+        fields = "".join(f"(?:{_SPACED}(?P<{name}>{_ONE_FIELD})" for name in names) + ")?" * len(names)
+        parts = pc.extract_regex(texts, rf"^\s*#\S+{fields}(?:{_SPACED}{_ONE_FIELD})*\s*$")
+        columns = {name: _bare(pc.struct_field(parts, name)) for name in names}
+        # Fields without white space between them, and quotes that are not closed.
+        others = np.flatnonzero(pc.is_null(parts)).tolist()
+        if others:
+            rows = [[*self.fields(places[row]), *[""] * len(names)] for row in others]
+            flags = np.zeros(len(places), dtype=bool)
+            flags[others] = True
+            for name, values in zip(names, zip(*rows, strict=False), strict=False):
+                columns[name] = pc.replace_with_mask(columns[name], pa.array(flags), pa.array(values, schema.TEXT))
+        return columns
+
+    def error(self, at: int, why: str) -> InputError:
+        """Return an error that names the line of a record."""
+        return self.file.error(why, line=self.lines[at])
+
+
+def _bare(fields: Texts) -> Texts:
+    """Return fields without the quotes or braces around them."""
+    inside = pc.replace_substring_regex(fields, r'(?s)^["{](.*)["}]$', r"\1")
+    bare: Texts = pc.fill_null(pc.replace_substring(inside, '\\"', '"'), "")
+    return bare
 
 
 def recognises(file: File) -> bool:
@@ -46,130 +116,206 @@ def recognises(file: File) -> bool:
 
 def chart(file: File) -> Table:
     """Return the accounts (`#KONTO`) with their type (`#KTYP`)."""
-    encoding, records = _records(file)
-    accounts = {record.text("account"): record for record in records if record.name == "KONTO"}
-    types = {record.text("account"): record.text("type") for record in records if record.name == "KTYP"}
+    records = _records(file)
+    types = {code: kind for code, kind, *_ in records.of("KTYP")}
+    named = zip(records.places.get("KONTO", ()), records.of("KONTO"), strict=True)
+    accounts = {code: (at, name) for at, (code, name, *_) in named}
     rows = Rows("code", "name", "type")
-    for code, record in accounts.items():
-        rows.add(record.line, code, record.text("name"), types.get(code, ""))
-    company = company_in_file(_last(records, "ORGNR"), _last(records, "FNAMN"))
+    for code, (at, name) in accounts.items():
+        rows.add(records.lines[at], code, name, types.get(code, ""))
+    company = company_in_file(records.value("ORGNR"), records.value("FNAMN"))
     nothing = "is a SIE file without accounts (#KONTO)"
-    return file.table(rows, nothing, "read as SIE", encoding=encoding, company=company)
+    return file.table(rows, nothing, "read as SIE", encoding=records.encoding, company=company)
 
 
 def ledger(file: File) -> Ledger:
     """Return the postings of all vouchers, and the movement of each account by its balances of the year."""
-    encoding, records = _records(file)
-    names = {record.text("account"): record.text("name") for record in records if record.name == "KONTO"}
-    rows = Rows(*POSTING, "amount")
-    voucher = opened = None
-    repeated: dict[str, str] = {}
-    for record in records:
-        match record.name:
-            case "VER":
-                if opened:
-                    break
-                voucher = record
-            case "{":
-                opened = voucher
-            case "}":
-                voucher = opened = None
-            case "RTRANS" | "TRANS" if record.name == "RTRANS" or record.texts != repeated:
-                _post(rows, record, opened, names)
-        repeated = record.texts if record.name == "RTRANS" else {}
-    if opened:
-        raise opened.error("the voucher that starts here is not closed by }: the file is cut off, export it again")
-    kind = _last(records, "SIETYP")
-    nothing = (
-        f"is a SIE file of type {kind or 'unknown'} without vouchers (#VER): export it as SIE type 4, with transactions"
-    )
-    labels = {record.name for record in records}
-    unverified = ", ".join(f"#{label}" for label in _UNVERIFIED if label in labels)
-    notes = [f"read as SIE type {kind or '4'}", *[f"not verified: {unverified} of the file"] * bool(unverified)]
+    records = _records(file)
+    kind = records.value("SIETYP")
+    postings, vouchers = _postings(records)
+    if not postings:
+        raise file.error(
+            f"is a SIE file of type {kind or 'unknown'} without vouchers (#VER): export it as SIE type 4, with"
+            " transactions"
+        )
+    table = _posted(records, postings, vouchers, f"read as SIE type {kind or '4'}")
     opening, closing, results = (_balances(records, label) for label in ("IB", "UB", "RES"))
     # The sum that the postings of an account must have is its closing less its opening balance, or its result.
     movements = {code: amount - opening.get(code, Decimal()) for code, amount in closing.items()}
-    return Ledger(
-        file.table(rows, nothing, *notes, encoding=encoding),
-        date_format="%Y%m%d",
-        currency=_last(records, "VALUTA") or "SEK",
-        movements=movements | results,
-    )
+    currency = records.value("VALUTA") or "SEK"
+    return Ledger(table, date_format="%Y%m%d", currency=currency, movements=movements | results)
 
 
-def _last(records: Sequence[Record], label: str) -> str:
-    return next((record.text("value") for record in reversed(records) if record.name == label), "")
+def _postings(records: _Records) -> tuple[list[int], list[int]]:
+    """Return the places of the postings, and beside each that of its voucher."""
+    postings: list[int] = []
+    vouchers: list[int] = []
+    voucher = opened = -1
+    for at, label in enumerate(records.labels):
+        if label in _POSTED:
+            if opened < 0:
+                raise records.error(at, f"#{label} is in no voucher (#VER and braces): export the file again")
+            postings.append(at)
+            vouchers.append(opened)
+        elif label == "{":
+            opened = voucher
+        elif label == "}":
+            voucher = opened = -1
+        elif label == "VER":
+            if opened >= 0:
+                break
+            voucher = at
+    if opened >= 0:
+        raise records.error(
+            opened, "the voucher that starts here is not closed by }: the file is cut off, export it again"
+        )
+    return postings, vouchers
 
 
-def _balances(records: Sequence[Record], label: str) -> dict[str, Decimal]:
-    of_year = (record for record in records if record.name == label and record.text("year") == _THIS_YEAR)
-    return {record.text("account"): record.number("amount", f"#{label}") for record in of_year}
-
-
-def _post(rows: Rows, record: Record, voucher: Record | None, names: Mapping[str, str]) -> None:
-    if voucher is None:
-        raise record.error(f"#{record.name} is in no voucher (#VER and braces): export the file again")
+def _posted(records: _Records, postings: Sequence[int], vouchers: Sequence[int], note: str) -> Table:
+    """Return the table of the postings, each with what its voucher says."""
+    own = records.columns(postings, _OF_POSTING)
+    for wrong in np.flatnonzero(~cells.matches(own["amount"], rf"^{NUMBER}\z")).tolist():
+        _amount(records, postings[wrong], own["amount"][wrong].as_py())
+    of_voucher = [*dict.fromkeys(vouchers)]
+    row = np.searchsorted(of_voucher, vouchers)
+    whole = {name: column.take(row) for name, column in records.columns(of_voucher, _OF_VOUCHER).items()}
     # A program that leaves the numbering to the one that imports the file writes no number.
-    number = voucher.text("number") or f"(line {voucher.line})"
-    rows.add_fields(
-        record.line,
-        account_code=record.text("account"),
-        account_name=names.get(record.text("account"), ""),
-        date=voucher.text("date"),
-        text=record.text("text") or voucher.text("text"),
-        voucher_id=f"{voucher.text('series')} {number}".strip(),
-        amount=str(record.number("amount", f"#{record.name}")),
-        cost_centre=dict(_OBJECT.findall(record.text("objects"))).get(_COST_CENTRE, "").strip('"'),
+    lines = pa.array([f"(line {records.lines[at]})" for at in vouchers], schema.TEXT)
+    number = pc.if_else(pc.equal(whole["number"], ""), lines, whole["number"])
+    names = {code: name for code, name, *_ in records.of("KONTO")}
+    fields = {
+        "account_code": own["account"],
+        "account_name": pa.array(map(names.get, own["account"].to_pylist()), schema.TEXT).fill_null(""),
+        "date": whole["date"],
+        "text": pc.if_else(pc.equal(own["text"], ""), whole["text"], own["text"]),
+        "voucher_id": cells.trimmed(pc.binary_join_element_wise(whole["series"], number, _SPACE)),
+        "cost_centre": _cost_centres(own["objects"]),
+        "amount": own["amount"],
+    }
+    unverified = ", ".join(f"#{label}" for label in _UNVERIFIED if label in records.places)
+    table = Table(
+        records.file.source,
+        tuple(fields),
+        [pa.chunked_array([column]) for column in fields.values()],
+        np.array([records.lines[at] for at in postings], dtype=np.int64),
+        0,
+        encoding=records.encoding,
+        sha256=records.file.sha256,
+        places={name: place for place, name in enumerate(fields)},
     )
+    apart = cells.mask(pc.and_(pc.not_equal(own["date"], ""), pc.not_equal(own["date"], whole["date"])))
+    remark = "postings with a date of their own (#TRANS), read with the date of their voucher"
+    notes = [note, *[f"not verified: {unverified} of the file"] * bool(unverified)]
+    is_repetition = _repeat(records, postings, vouchers, own)
+    notes += cells.counted(table, {remark: apart & ~is_repetition})
+    return replace(table, notes=tuple(notes)).rows(~is_repetition)
 
 
-def _records(file: File) -> tuple[str, list[Record]]:
-    """Return the encoding of a file, and those of its records that are read."""
-    lines = []
-    for line, data in file.lines():
-        match = _RECORD.match(data)
-        label = (match[1] or match[2]).decode("ascii", errors="replace").upper() if match else ""
-        if label in _FIELDS:
-            lines.append((Record(label, file.source, line, {}), data))
-    encoding = _encoding(file, lines)
-    for record, data in lines:
-        try:
-            text = data.decode(encoding).strip()
-        except UnicodeDecodeError as error:
-            raise record.error(
-                f"byte 0x{data[error.start]:02X} is not valid {encoding}; set {setting('encoding')}"
-            ) from None
-        if text.startswith("#"):
-            record.texts.update(zip(_FIELDS[record.name], _fields(text, record)[1:], strict=False))
-    return encoding, [record for record, _ in lines]
+def _cost_centres(objects: Texts) -> Texts:
+    encoded = pc.dictionary_encode(objects)
+    numbers = [dict(_OBJECT.findall(text)).get(_COST_CENTRE, "") for text in encoded.dictionary.to_pylist()]
+    centres: Texts = pa.array([number.strip('"') for number in numbers], schema.TEXT).take(encoded.indices)
+    return centres
 
 
-def _fields(text: str, record: Record) -> list[str]:
-    matches = list(_FIELD.finditer(text))
-    if sum(len(match[0]) for match in matches) < len(text):
-        raise record.error("a quote or a brace is not closed: export the file again, or close it")
-    return [match[match.lastindex or 0].replace('\\"', '"') for match in matches]
+def _repeat(
+    records: _Records, postings: Sequence[int], vouchers: Sequence[int], own: Mapping[str, Texts]
+) -> cells.Mask:
+    """Return which postings repeat added ones: those behind them with their account, objects and amount.
+
+    Dates, texts and signatures differ where a program writes them for one of the two alone.
+    """
+    repeated = np.zeros(len(postings), dtype=bool)
+    if "RTRANS" not in records.places:
+        return repeated
+    # Added postings whose repetition has not come yet.
+    waiting: Counter[tuple[object, ...]] = Counter()
+    said = zip(postings, vouchers, *(own[name].to_pylist() for name in ("account", "objects", "amount")), strict=True)
+    for row, (at, voucher, account, objects, amount) in enumerate(said):
+        is_added = records.labels[at] == "RTRANS"
+        if not (is_added or waiting):
+            continue
+        posting = (voucher, account, *objects.replace('"', " ").split(), Decimal(amount))
+        if is_added:
+            waiting[posting] += 1
+        elif posting in waiting:
+            repeated[row] = True
+            waiting = waiting - Counter([posting])
+        else:
+            waiting.clear()
+    return repeated
 
 
-def _encoding(file: File, lines: Sequence[tuple[Record, bytes]]) -> str:
-    """Return the encoding: UTF-8 where the bytes are, else PC8 (cp437) as the format has it.
+def _balances(records: _Records, label: str) -> dict[str, Decimal]:
+    stated = zip(records.places.get(label, ()), records.of(label), strict=True)
+    return {account: _amount(records, at, amount) for at, (year, account, amount, *_) in stated if year == _THIS_YEAR}
+
+
+def _amount(records: _Records, at: int, amount: str) -> Decimal:
+    if not is_number(amount):
+        raise records.error(at, f"#{records.labels[at]} is {amount[:40]!r}, must be a number such as 1234.50")
+    return Decimal(amount)
+
+
+def _records(file: File) -> _Records:
+    """Return the records of a file that are read."""
+    lines: list[int] = []
+    labels: list[str] = []
+    read: list[bytes] = []
+    places: dict[str, list[int]] = {}
+    label_of: dict[bytes, str] = {}
+    for line, data in enumerate(file.data().removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
+        words = data.split(None, 1)
+        word = words[0] if words else b""
+        label = label_of.get(word)
+        if label is None:
+            label = label_of[word[:_LONGEST_LABEL]] = _label(word)
+        if label and (label[0] not in "{}" or len(words) == 1):
+            places.setdefault(label, []).append(len(lines))
+            lines.append(line)
+            labels.append(label)
+            read.append(data.rstrip(b"\r"))
+    whole = b"\n".join(read)
+    encoding = _encoding(file, whole, lines)
+    try:
+        texts = whole.decode(encoding).split("\n")
+    except UnicodeDecodeError as error:
+        line = lines[whole.count(b"\n", 0, error.start)]
+        why = f"byte 0x{whole[error.start]:02X} is not valid {encoding}; set {setting('encoding')}"
+        raise file.error(why, line=line) from None
+    return _Records(file, encoding, lines, labels, texts, places)
+
+
+def _label(word: bytes) -> str:
+    """Return the label that the first word of a line begins with, none for a record that is not read."""
+    match = _LABEL.match(word)
+    label = (match[1] or match[2]).decode("ascii", errors="replace").upper() if match else ""
+    return label if label in _READ else ""
+
+
+def _encoding(file: File, whole: bytes, lines: Sequence[int]) -> str:
+    """Return the encoding of the records: UTF-8 where the bytes are, else PC8 (cp437) as the format has it.
 
     Programs that write Windows' encoding, whatever the file says, are told by their å, ä and ö, which are Greek letters
     in PC8; in UTF-8 no character begins with a byte that is a letter in PC8.
     """
     if file.encoding is not None:
         return to_utf8(b"", file.encoding, file.source)[1]
-    if utf8_error(b"\n".join(data for _, data in lines)) is None:
-        return "utf-8-sig"
-    seen: set[int] = set()
-    for record, data in lines:
-        seen |= {*data}
-        if seen & _IN_WINDOWS and seen & _IN_PC8:
-            raise record.error(
-                f"holds letters of two encodings: choose one with {setting('encoding', 'cp437')} or"
-                f" {setting('encoding', 'cp1252')}"
-            )
-    return "cp1252" if seen & _IN_WINDOWS else "cp437"
+    if utf8_error(whole) is None:
+        return "utf-8"
+    first_of = {
+        name: min((at for letter in letters if (at := whole.find(letter)) >= 0), default=None)
+        for name, letters in (("cp1252", _IN_WINDOWS), ("cp437", _IN_PC8))
+    }
+    if None not in first_of.values():
+        at = max(at for at in first_of.values() if at is not None)
+        raise file.error(
+            f"holds letters of two encodings: choose one with {setting('encoding', 'cp437')} or"
+            f" {setting('encoding', 'cp1252')}",
+            line=lines[whole.count(b"\n", 0, at)],
+        )
+    return "cp437" if first_of["cp1252"] is None else "cp1252"
 
 
 FORMATS = (Format("SIE", recognises, chart, ledger),)

@@ -160,7 +160,7 @@ def test_totals_and_vouchers(write, old, new, why):
         ("<Amount>980.00", "<Amount>INF", "must hold amounts"),
         ("<Amount>980.00", "<Amount>9.8E2", "must hold amounts"),
         ("2026-10-07", "2026-10-7", "must hold dates such as 2026-10-31"),
-        ("2026-10-07", "2026-09-31", "must hold dates such as 2026-10-31"),
+        ("2026-10-07", "2026-10-32", "must hold dates such as 2026-10-31"),
         ("<TransactionDate>2026-10-07</TransactionDate>", "", "'date' is the date and must not be empty"),
         ("<TotalDebit>980.00", "<TotalDebit>a lot", "line 11: TotalDebit is 'a lot', must be a number"),
     ],
@@ -278,3 +278,15 @@ def test_balances_of_accounts_are_verified(write):
         bktools.read_general_ledger(wrong)
     with pytest.warns(UnverifiedTableWarning, match="7140"):
         bktools.read_general_ledger(wrong, verify="warn")
+
+
+def test_vouchers_that_are_posted_in_another_month(write):
+    """A voucher is in the month in which the ledger of its system shows it; a note counts those of another own month."""
+    lines = "".join(NESTED.format(line="Line"))
+    text = family("urn:StandardAuditFile-Taxation-Financial:NO", ACCOUNTS, lines)
+    read = bktools.read_general_ledger(write(text, "saft.xml"))
+    assert set(read["date"].dt.strftime("%Y-%m-%d")) == {"2026-10-07"}
+    moved = text.replace("<GLPostingDate>2026-10-31", "<GLPostingDate>2026-11-02")
+    read = bktools.read_general_ledger(write(moved, "saft.xml"))
+    assert set(read["date"].dt.strftime("%Y-%m-%d")) == {"2026-11-02"}
+    assert any("posted in another month" in note and note.endswith(": 1") for note in read.attrs["bktools"]["notes"])

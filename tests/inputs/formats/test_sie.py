@@ -195,3 +195,35 @@ def test_what_is_verified_and_what_is_not_is_told(write):
     notes = found.attrs["bktools"]["notes"]
     assert "not verified: #KSUMMA, #OIB, #OUB of the file" in notes
     assert "the file's own figures agree with its postings: the balances of 3 accounts" in notes
+
+
+@pytest.mark.parametrize(
+    ("added", "repetition"),
+    [
+        ('5800 {} 10.00 20261004 "Rättad" 0 "Åsa"', "5800 {} 10.00"),
+        ("5800 {} 10.00", '5800 {} 10 20261001 "Annan"'),
+        ('5800 {1 "10"} 10.00 "" "" "" "Åsa"', '5800 { "1" 10 } 10.0 "" "" "" "Bo"'),
+    ],
+)  # fmt: skip
+def test_a_repetition_is_told_by_account_objects_and_amount(write, added, repetition):
+    """A posting that repeats an added one counts once, whatever date, text and signature it has; another one counts."""
+    head = '#FLAGGA 0\n#SIETYP 4\n#VER A 1 20261003 "Tåg"\n{\n'
+    read = ledger(write, f"{head}#RTRANS {added}\n#TRANS {repetition}\n#TRANS 1930 {{}} -10.00\n}}\n")
+    assert read["amount"].tolist() == [10, -10]
+    elsewhere = repetition.replace("5800", "5810")
+    read = ledger(write, f"{head}#RTRANS {added}\n#TRANS {elsewhere}\n#TRANS 1930 {{}} -20.00\n}}\n")
+    assert read["account_code"].tolist() == ["5800", "5810", "1930"]
+
+
+def test_added_postings_before_their_repetitions(write):
+    """Repetitions may follow behind several added postings; an equal posting behind them is one of its own."""
+    lines = [*["#RTRANS 5800 {} 5.00", "#RTRANS 5810 {} 6.00"], *["#TRANS 5800 {} 5.00", "#TRANS 5810 {} 6.00"]]
+    lines += ["#TRANS 5800 {} 5.00", "#TRANS 1930 {} -16.00"]
+    read = ledger(write, "\n".join(["#FLAGGA 0", "#VER A 1 20261003", "{", *lines, "}"]))
+    assert read["account_code"].tolist() == ["5800", "5810", "5800", "1930"]
+
+
+def test_postings_with_dates_of_their_own_are_noted(write):
+    """The voucher's date counts; a note says how many postings have another one."""
+    notes = ledger(write, HEAD + VOUCHERS).attrs["bktools"]["notes"]
+    assert any("date of their own" in note and note.endswith("1 (line 37)") for note in notes)

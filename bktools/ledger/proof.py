@@ -1,0 +1,165 @@
+"""The proof that an entry is missing: the style is known, the ledger covers its days, and nothing that is free could hold it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from bktools.ledger.differences import SEARCH, Cell, Open, excess
+from bktools.ledger.explanation import EARLIER, KNOWN, LATER
+from bktools.ledger.judgement import Judgement, amounts_of, known
+from bktools.ledger.statuses import Reason, Status
+from bktools.ledger.steps import Grain
+
+
+@dataclass(frozen=True)
+class Unexplained:
+    """What of the ledger is not explained: rows of postings by account, amount and day, and cells that differ."""
+
+    entries: Mapping[int, Mapping[str, Any]]
+    rows: Mapping[int, Mapping[str, Any]]
+    # Postings that look like those of the style.
+    of_style: frozenset[int]
+    by_key: Mapping[int, Sequence[int]]
+    by_amount: Mapping[int, Sequence[int]]
+    by_day: Mapping[int, Sequence[int]]
+    cells: Sequence[Cell]
+    # Sums of several entries that are not found, by account; None where these are too many.
+    sums: Mapping[int, set[int] | None]
+    # Accounts with open entries of a side: (account, whether it is the debit side).
+    sides: frozenset[tuple[int, bool]]
+    # Days of postings whose entries are of another day, by account and amount.
+    other_days: Mapping[tuple[int, int], Sequence[int]]
+
+
+def judge_missing(judgement: Judgement, rest: Open) -> None:
+    """Say of what is left that it is missing, where that is proven, else why it is not decided."""
+    unexplained, share = _unexplained(judgement, rest), known(judgement)
+    for entry in rest.out:
+        row = rest.entries[entry]
+        if share < KNOWN:
+            on_account = unexplained.by_key.get(row["home"], ())
+            may_hold = [posting for posting in on_account if _is_in_time(row, unexplained.rows[posting], LATER)]
+            judgement.undecided([entry], Reason.STYLE_UNKNOWN, may_hold)
+        elif not _is_covered(judgement, row):
+            judgement.undecided([entry], Reason.NOT_COVERED)
+        elif holds := [*_holds(judgement, unexplained, entry, row)]:
+            judgement.undecided([entry], Reason.MAY_BE_IN, holds)
+        elif near := [cell for cell in unexplained.cells if _may_hold(judgement, row, cell)]:
+            judgement.undecided([entry], Reason.OPEN_GROUP, [posting for cell in near for posting in cell.postings])
+        elif any(
+            -EARLIER <= day - row["day"] <= LATER for day in unexplained.other_days.get((row["key"], row["gross"]), ())
+        ):
+            judgement.undecided([entry], Reason.SEVERAL_FIT)
+        else:
+            judgement.say(entry, Status.MISSING)
+
+
+def _unexplained(judgement: Judgement, rest: Open) -> Unexplained:
+    cells = excess(rest.cells)
+    in_cells = {
+        posting: rest.in_cells[posting] for cell in cells for posting in cell.postings if posting in rest.in_cells
+    }
+    rows = rest.free | in_cells
+    by_key, by_amount, by_day, outs = (defaultdict(list) for _ in range(4))
+    for posting, row in rows.items():
+        by_key[row["key"]].append(posting)
+        by_day[row["day"]].append(posting)
+        for amount in {row["amount"], row["gross"]} - {None}:
+            by_amount[amount].append(posting)
+    for entry in rest.out:
+        outs[rest.entries[entry]["home"]].append(rest.entries[entry])
+    return Unexplained(
+        rest.entries, rows, frozenset(rest.of_style), by_key, by_amount, by_day, cells,
+        {key: _sums(entries) for key, entries in outs.items()},
+        frozenset((row["home"], row["gross"] > 0) for row in rest.entries.values()),
+        _other_days(judgement),
+    )  # fmt: skip
+
+
+def _is_covered(judgement: Judgement, row: Mapping[str, Any]) -> bool:
+    """Whether the ledger begins before an entry, and ends after the day on which it would be booked."""
+    postings, style = judgement.state.books.postings, judgement.style
+    if not postings.height:
+        return False
+    ends: Any = postings["day"].max()
+    months: Any = (postings["month"].min(), postings["month"].max())
+    is_in_months = months[0] <= row["month"] and (not style.grain.is_long or row["month"] <= months[1])
+    return bool(is_in_months and row["due"] + style.lag <= ends)
+
+
+def _sums(rows: Sequence[Mapping[str, Any]]) -> set[int] | None:
+    """Return the sums of two entries or more; None where these are too many."""
+    if len(rows) > SEARCH:
+        return None
+    sums = np.zeros(1, np.int64)
+    count = np.zeros(1, np.int64)
+    for row in rows:
+        sums, count = np.concatenate([sums, sums + row["gross"]]), np.concatenate([count, count + 1])
+    return set(sums[count > 1].tolist())
+
+
+def _is_in_time(row: Mapping[str, Any], posting: Mapping[str, Any], latest: int) -> bool:
+    return bool(-EARLIER <= posting["day"] - row["due"] <= latest)
+
+
+def _holds(judgement: Judgement, unexplained: Unexplained, entry: int, row: Mapping[str, Any]) -> Iterator[int]:
+    """Yield the free postings that may hold an entry."""
+    rows, amounts = unexplained.rows, amounts_of(judgement, row)
+    for amount in amounts:
+        yield from (
+            posting for posting in unexplained.by_amount.get(amount, ()) if _is_in_time(row, rows[posting], LATER)
+        )
+    least = min(map(abs, amounts))
+    for posting in unexplained.by_key.get(row["home"], ()):
+        if _is_in_time(row, rows[posting], LATER) and _may_be_in(judgement, unexplained, entry, posting, least):
+            yield posting
+    if judgement.style.grain is not Grain.ENTRY:
+        # A sum of the style on another account, or any on one that no entry has, on the day of the group.
+        for posting in unexplained.by_day.get(row["due"], ()):
+            place = rows[posting]
+            may_be = posting in unexplained.of_style or not place["is_used"]
+            if may_be and place["amount"] * row["gross"] > 0 and abs(place["amount"]) >= least / 2:
+                yield posting
+
+
+def _may_be_in(judgement: Judgement, unexplained: Unexplained, entry: int, posting: int, least: int) -> bool:
+    """Whether a posting on the account of an entry may hold it, with another amount or with other entries."""
+    row, place, style = unexplained.entries[entry], unexplained.rows[posting], judgement.style
+    amounts = {place["amount"], place["gross"]} - {None}
+    sums = unexplained.sums[row["home"]]
+    if sums is None or sums & amounts:
+        return True
+    if not _is_in_time(row, place, style.lag + EARLIER) or judgement.state.texts.agree(entry, posting) is False:
+        return False
+    is_same_side = any(amount * row["gross"] > 0 for amount in amounts)
+    if style.grain is Grain.ENTRY:
+        return is_same_side
+    # Beside entries of the other side a sum may be of any size and on any side.
+    has_opposites = (row["home"], row["gross"] < 0) in unexplained.sides
+    return has_opposites or (is_same_side and max(map(abs, amounts)) >= least)
+
+
+def _may_hold(judgement: Judgement, row: Mapping[str, Any], cell: Cell) -> bool:
+    """Whether an open group may hold an entry: of its account some days around, of others on its day."""
+    if cell.key in (None, row["home"]):
+        return bool(abs(cell.due - row["due"]) <= judgement.style.lag + EARLIER)
+    return judgement.style.grain is not Grain.ENTRY and cell.due == row["due"]
+
+
+def _other_days(judgement: Judgement) -> dict[tuple[int, int], list[int]]:
+    """Return the days of postings whose entries are of another day, by account and amount."""
+    entries = np.flatnonzero(judgement.status == Status.ANOTHER_DATE)
+    if not len(entries):
+        return {}
+    days = judgement.state.books.postings["day"].to_numpy()
+    rows = judgement.state.every_entry.filter(pl.col("e").is_in(entries)).select("e", "key", "gross")
+    found = defaultdict(list)
+    for entry, key, gross in rows.iter_rows():
+        found[key, gross].append(int(days[judgement.posting[entry]]))
+    return found

@@ -1,0 +1,247 @@
+"""What a reader asks can be answered: one line says what is missing and the command, and the command reads the file right."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from bktools.caller import command
+from bktools.errors import ArgumentError, InputError
+from bktools.inputs.chart_of_accounts import read_chart_of_accounts as chart
+from bktools.inputs.entries import read_entries as entries
+from bktools.inputs.general_ledger import read_general_ledger as ledger
+
+COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
+ID = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
+
+
+def table(heading, *rows):
+    return "".join(f"{row}\n" for row in (heading, *rows))
+
+
+def texts(frame, field):
+    if field == "date":
+        return frame["date"].dt.strftime("%Y-%m-%d").tolist()
+    return [None if pd.isna(value) else str(value) for value in frame[field]]
+
+
+def followed(read, path):
+    """Return the frame that the refusal's own arguments read, and the refusal."""
+    with pytest.raises(InputError) as caught:
+        read(path)
+    options: dict = {}
+    for name, value in caught.value.settings:
+        options[name] = {**options.get(name, {}), **value} if name == "columns" else value
+    return read(path, **options), caught.value
+
+
+# Reader, text, the arguments that are proposed, what they read.
+ASKED = {
+    "spending that is negative": (
+        entries, table("Date,Amount", "2026-10-01,-5.00", "2026-10-02,-6.00", "2026-10-03,-7.00", "2026-10-04,1.00"),
+        {"spending": "negative"}, {"amount": ["5.00", "6.00", "7.00", "-1.00"]},
+    ),
+    "a date in the first of its rows": (
+        ledger,
+        table(
+            "Account,Date,Debit,Credit", "10,2026-10-01,5.00,", "20,,,5.00", "10,2026-10-02,6.00,", "20,,,4.00", "30,,,2.00",
+        ),
+        {"fill_down": "date"}, {"date": ["2026-10-01"] * 2 + ["2026-10-02"] * 3},
+    ),
+    "an account and a date in the first of their rows": (
+        ledger, table("Account,Date,Amount", "10,2026-10-01,5.00", ",,6.00", ",,7.00", "20,2026-10-02,-18.00", ",,0.00"),
+        {"fill_down": "account_code,date"}, {"account_code": ["10", "10", "10", "20", "20"]},
+    ),
+    "codes and names in one cell": (
+        chart, table("Account,Type", "1-1110 BNZ Cheque Account,Asset", "466300 Travel,Expense", "4-2000 - Rent,Expense"),
+        {"split_account": True},
+        {"code": ["1-1110", "466300", "4-2000"], "name": ["BNZ Cheque Account", "Travel", "Rent"]},
+    ),
+    "codes and names in one cell of a ledger": (
+        ledger, table("Account,Date,Amount", "466300 Travel,2026-10-01,5.00", "1-1110 Bank,2026-10-01,-5.00"),
+        {"split_account": True}, {"account_code": ["466300", "1-1110"], "account_name": ["Travel", "Bank"]},
+    ),
+    "a heading that stands twice": (
+        chart, table("Code,Name,Name", "1,a,b", "2,c,d"), {"columns": {"name": "column 2"}}, {"name": ["a", "c"]},
+    ),
+    "a heading too long to paste": (
+        chart, table(f"Code,{'The name of the account as it is in the books'}", "1,a", "2,b"),
+        {"columns": {"name": "column 2"}}, {"name": ["a", "b"]},
+    ),
+    "a pair of which one column has cents": (
+        entries, table("Date,Withdrawal,Deposit", "2026-10-01,85.60,", "2026-10-02,,1500", "2026-10-03,7.10,"),
+        {"columns": {"debit": "Withdrawal", "credit": "Deposit"}}, {"amount": ["85.60", "-1500.00", "7.10"]},
+    ),
+    "a pair in Russian": (
+        entries, table("Дата;Приход;Расход", "01.10.2026;;5,00", "02.10.2026;7,00;", "03.10.2026;;1,00"),
+        {"columns": {"debit": "Расход", "credit": "Приход"}}, {"amount": ["5.00", "-7.00", "1.00"]},
+    ),
+    "a running balance beside the amount": (
+        entries,
+        table("Date,Move,Left", *(f"2026-10-0{day},{day}.50,{left}.50" for day, left in ((1, 1), (2, 4), (3, 7), (4, 12)))),
+        {"columns": {"amount": "Move"}}, {"amount": ["1.50", "2.50", "3.50", "4.50"]},
+    ),
+    "a column of zeros beside the amount": (
+        entries, table("Date,Nothing,Money", "2026-10-01,0.00,5.00", "2026-10-02,0.00,6.00"),
+        {"columns": {"amount": "Money"}}, {"amount": ["5.00", "6.00"]},
+    ),
+    "an amount with the tax beside one without": (
+        entries, table("Date,amount_ex_gst,gst_amount,total_inc_gst", "2026-10-01,5.00,0.50,5.50", "2026-10-02,6.00,0.60,6.60"),
+        {"columns": {"amount": "total_inc_gst"}}, {"amount": ["5.50", "6.60"]},
+    ),
+    "thousands that could be decimals": (
+        entries, table("Date;Amount;Rate", "2026-10-01;1.234;0,50", "2026-10-02;5.678;1,25"), {"decimal": ","}, {"amount": ["1234", "5678"]},
+    ),
+    "days that other cells show to be behind the month": (
+        entries, table("Date,Due,Amount", "03/04/2026,10/31/2026,5.00", "03/05/2026,11/30/2026,6.00"),
+        None, {"date": ["2026-03-04", "2026-03-05"]},
+    ),
+    "an approval in words that are not known": (
+        entries, table("Date,Amount,Approval status", "2026-10-01,5,Approved", "2026-10-02,6,Foo", "2026-10-02,7,Foo"),
+        {"approved_values": "Approved"}, {"approved": ["True", "False", "False"]},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_the_command_that_is_printed_reads_the_file_right(write, name):
+    """The one command of a refusal was tried, and reads what a person would read."""
+    read, text, proposed, right = ASKED[name]
+    path = write(text)
+    if proposed is None:
+        frame = read(path)
+    else:
+        frame, refused = followed(read, path)
+        assert dict(refused.settings) == proposed
+        assert str(refused).splitlines()[0].count("read it with") == 1
+    assert {field: texts(frame, field) for field in right} == right
+
+
+def test_the_first_line_is_short(write):
+    """The first line names the problem and the command; headings and rows stand below."""
+    headings = [f"Heading number {number}" for number in range(40)]
+    path = write(table(",".join(headings), ",".join(["x"] * 40)))
+    with pytest.raises(InputError) as caught:
+        chart(path)
+    first, *below = str(caught.value).removeprefix(str(path)).splitlines()
+    assert len(first) < 200
+    assert "Heading number 5" in below[0]
+
+
+def test_the_currency_that_no_column_says(write):
+    """The caller's currency stands beside amounts without one, and a note says so; cells that say one keep it."""
+    read = entries(write("Date,Amount\n2026-10-01,5\n"), currency="eur")
+    assert texts(read, "currency") == ["EUR"]
+    assert any("EUR" in note for note in read.attrs["bktools"]["notes"])
+    read = entries(write("Date,Amount,Currency\n2026-10-01,5,SEK\n2026-10-02,5,\n"), currency="EUR")
+    assert texts(read, "currency") == ["SEK", "EUR"]
+    read = ledger(write("Account,Date,Amount\n1,2026-10-01,5\n2,2026-10-01,-5\n"), currency="EUR")
+    assert texts(read, "currency") == ["EUR", "EUR"]
+    with pytest.raises(ArgumentError, match="three letters"):
+        entries(write("Date,Amount\n2026-10-01,5\n"), currency="Euro")
+
+
+def test_any_column_has_a_number(write):
+    """A column without a heading is named by its number."""
+    path = write(table("Code,,Type", "1,Cash,a", "2,Sales,b"))
+    assert texts(chart(path, columns={"name": "column 2"}), "name") == ["Cash", "Sales"]
+
+
+def test_a_sign_is_not_taken_from_a_heading(write):
+    """`-Amount` names no column."""
+    with pytest.raises(InputError, match="no column has the heading '-Amount'"):
+        entries(write("Date,Amount\n2026-10-01,5\n"), columns={"amount": "-Amount"})
+
+
+def test_values_that_count_as_approved(write):
+    """The caller says which values approve an entry; known words need no answer."""
+    text = table("Date,Amount,Approved", "2026-10-01,5,OK", "2026-10-02,6,NOT_REQUIRED", "2026-10-03,7,waiting")
+    assert texts(entries(write(text)), "approved") == ["True", "True", "False"]
+    assert texts(entries(write(text), approved_values="OK"), "approved") == ["True", "False", "False"]
+    with pytest.raises(InputError, match=r"may be approvals or not: 'Maybe' \(1\)"):
+        entries(write(text.replace("waiting", "Maybe")))
+
+
+@pytest.mark.parametrize(
+    ("column", "codes"),
+    [
+        (
+            "Export status,Exported,In progress,Not exported,Queued",
+            ["exported", "in_progress", "not_exported", "queued"],
+        ),
+        ("exportStatus,yes,no,,exported", ["exported", "not_exported", None, "exported"]),
+        ("exported_at,2026-10-05,,2026-10-06,", ["exported", None, "exported", None]),
+        ("Status,Exported,Approved,Approved,Queued", ["exported", None, None, "queued"]),
+    ],
+)
+def test_what_was_exported_elsewhere(write, column, codes):
+    """A column that says whether entries were exported gives a code for each."""
+    heading, *values = column.split(",")
+    rows = [f"2026-10-0{day},5,{value}" for day, value in enumerate(values, 1)]
+    assert texts(entries(write(table(f"Date,Amount,{heading}", *rows))), "export_status") == codes
+
+
+def test_an_export_status_that_is_not_known_is_asked_about(write):
+    """A value that does not say whether an entry was exported is no answer."""
+    with pytest.raises(InputError, match=r"do not say whether an entry was exported: 'Foo' \(1\)"):
+        entries(write("Date,Amount,Export status\n2026-10-01,5,Foo\n"))
+
+
+def test_the_uuid_of_nothing_is_no_category(write):
+    """The nil UUID means that an entry has no category."""
+    text = f"id,Date,Amount,category_id\n{ID},2026-10-01,5,00000000-0000-0000-0000-000000000000\n"
+    assert texts(entries(write(text)), "category_id") == [None]
+
+
+REPORT = table(
+    "Date,Text,Amount", "2026-10-01,Opening balance,100.00", "2026-10-02,Taxi,5.00", "2026-10-03,Lunch,7.00", "2026-10-31,Total,12.00",
+)  # fmt: skip
+
+
+def test_lines_of_a_report_are_no_entries(write):
+    """Balances, and totals that add the rows above up, are left out with a note that says how they are read."""
+    read = entries(write(REPORT))
+    assert texts(read, "amount") == ["5.00", "7.00"]
+    assert any("(lines 2, 5)" in note.replace("line 2", "lines 2") for note in read.attrs["bktools"]["notes"])
+    assert len(entries(write(REPORT), report_rows="keep")) == 4
+
+
+def test_a_total_that_adds_nothing_up_is_asked_about(write):
+    """A word such as Total may be a supplier: the amount decides, or the person."""
+    path = write(REPORT.replace("12.00", "55.00"))
+    read, refused = followed(entries, path)
+    assert dict(refused.settings) == {"report_rows": "keep"}
+    assert len(read) == 4
+    assert texts(entries(path, report_rows="skip"), "amount") == ["5.00", "7.00"]
+
+
+def test_balances_of_a_ledger(write):
+    """Opening balances that the ledger needs to balance are postings; those it balances without are lines of a report."""
+    rows = ["10,2026-10-02,Sale,5.00,", "20,2026-10-02,Sale,,5.00"]
+    opening = ["10,2026-10-01,Opening balance,9.00,", "20,2026-10-01,Opening balance,,9.00"]
+    heading = "Account,Date,Text,Debit,Credit"
+    assert len(ledger(write(table(heading, *opening, *rows)))) == 4
+    assert len(ledger(write(table(heading, opening[0], *rows)))) == 2
+
+
+def test_months_in_words(write):
+    """Dates with names of months are read in many languages, by a format or by an example of it."""
+    for text in ("1 Oct 2026", "1st October 2026", "1 okt 2026", "1 de octubre de 2026", "1 oct. 2026"):
+        path = write(table("Date,Amount", f"{text},5"))
+        assert texts(entries(path, date_format="%d %b %Y"), "date") == ["2026-10-01"], text
+        assert texts(entries(path, date_format="1 Oct 2026"), "date") == ["2026-10-01"], text
+
+
+def test_a_list_of_files_is_refused_in_one_line(write):
+    """Several files are read one by one."""
+    path = write("Date,Amount\n2026-10-01,5\n")
+    with pytest.raises(ArgumentError, match="path must be the path of one file"):
+        entries([path, path])
+
+
+def test_options_of_a_command_are_in_its_own_words(write):
+    """A refusal in a command prints the command's options, and each answer is one that the command has."""
+    path = write(ASKED["spending that is negative"][1])
+    with command({"columns": "--entry-column", "spending": "--spending"}), pytest.raises(InputError) as caught:
+        entries(path)
+    assert str(caught.value).splitlines()[0].endswith("read it with --spending negative")

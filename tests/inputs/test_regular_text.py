@@ -1,0 +1,106 @@
+"""Text that is read by Arrow is read as the careful reader reads it, and text that is not regular is left to that one."""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+
+import pytest
+
+from bktools.errors import InputError
+from bktools.inputs.delimited import careful_body
+from bktools.inputs.heading_row import Head
+from bktools.inputs.regular_text import regular_body
+
+# Pieces of which random text is made: cells, quotes, delimiters and line ends, in any order.
+PIECES = [
+    "a",
+    "1,5",
+    "é",
+    " ",
+    '"',
+    '""',
+    "",
+    "\t",
+    ";",
+    ";",
+    ";",
+    "\n",
+    "\n",
+    "\r\n",
+    "\r",
+    '"a"',
+    '"b;c"',
+    '"d""e"',
+    "漢",
+    '="04"',
+]
+LINE_ENDS = ("\n", "\r\n")
+
+
+def both(text, width, *, first_line=1, delimiter=";"):
+    """Return the rows and lines by Arrow, None where it leaves the text, and by the careful reader, None for an error."""
+    data = text.encode()
+    head = Head(tuple(map(str, range(width))), 0, 1, first_line, (), delimiter)
+    regular = regular_body(data, first_line=first_line, width=width, delimiter=delimiter)
+    try:
+        careful = careful_body(data, head, "x.csv")
+    except InputError:
+        careful = None
+    return rows(regular), rows(careful)
+
+
+def rows(body):
+    if body is None:
+        return None
+    return [*zip(body.lines.tolist(), *(column.to_pylist() for column in body.columns), strict=True)]
+
+
+def random_text(source):
+    """Return text of random pieces, or of random cells in rows of one width."""
+    if source.random() < 0.5:
+        return "".join(source.choices(PIECES, k=source.randint(0, 40)))
+    width, end = source.randint(1, 4), source.choice(LINE_ENDS)
+    cells = ["x", "", "0400", "ä b", '"q"', '"a;b"', '"a""b"', '""', "1.234,56", " ", "'"]
+    lines = [";".join(source.choices(cells, k=width)) for _ in range(source.randint(1, 12))]
+    lines.insert(source.randint(0, len(lines)), "")
+    return end.join(lines) + source.choice(["", end])
+
+
+def test_thousands_of_random_texts_by_both_readers():
+    """Whatever Arrow reads, the careful reader reads alike, to the letter and to the line."""
+    source = random.Random(42)
+    by_arrow = 0
+    for _ in range(6_000):
+        text, width, first_line = random_text(source), source.randint(1, 4), source.choice([1, 1, 2, 3])
+        regular, careful = both(text, width, first_line=first_line)
+        assert regular is None or regular == careful, text
+        by_arrow += regular is not None
+    assert by_arrow > 500, "the comparison shows nothing if Arrow reads hardly any"
+
+
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+@pytest.mark.parametrize("end", LINE_ENDS)
+def test_what_programs_write_is_regular(quoting, end):
+    """Tables that programs write go through Arrow: quotes around cells, doubled quotes, empty cells, empty lines."""
+    source = random.Random(7)
+    cells = ["a", "", "a;b", 'say "hi"', "0400", "Ünï", '"', "null", "NA"]
+    for width in (1, 3):
+        out = io.StringIO(newline="")
+        writer = csv.writer(out, delimiter=";", lineterminator=end, quoting=quoting)
+        writer.writerows(source.choices(cells, k=width) for _ in range(200))
+        regular, careful = both(f"{out.getvalue()}{end}", width)
+        assert regular == careful
+        assert regular is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'a;"b\nc"\n', "a;b\rc;d\n", 'a"b;c\n', '"a"b;c\n', "a;b\nc\n", "a;b;c\n", '"a;b\n', f"a;{'x' * 200_000}\n", "",
+    ],
+)  # fmt: skip
+def test_what_is_not_regular_is_left_to_the_careful_reader(text):
+    """Line breaks in cells, lone carriage returns, quotes inside of cells, rows of other widths, long lines, nothing."""
+    assert both(text, 2)[0] is None

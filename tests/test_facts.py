@@ -1,0 +1,130 @@
+"""Facts, not sentences: no code reads a sentence that was made for a person, and sentences stand in `wording` alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import bktools
+from bktools.wording import words
+
+ROOT = Path(bktools.__file__).parent
+# The rooms that make or print sentences.
+OF_SENTENCES = ("wording/", "cli/", "reports/")
+
+READS = {
+    "startswith",
+    "endswith",
+    "removeprefix",
+    "removesuffix",
+    "partition",
+    "rpartition",
+    "replace",
+    "split",
+    "rsplit",
+    "find",
+    "index",
+}
+PATTERNS = {"match", "fullmatch", "search", "sub", "split", "findall", "finditer"}
+# The names of what a person reads.
+FOR_PEOPLE = ("message", "to_do", "step", "reason", "why", "advice", "sentence")
+# Sections whose sentences say what was found, and what is to be done.
+FINDINGS = ("entry.", "account.", "action.", "ledger.", "journal.", "outcome.", "state.")
+# Shorter parts of a sentence, such as "account", are ordinary words.
+TELLING = 25
+# Texts that are none of ours, or no longer: what version 0 of the journal wrote in sentences becomes codes; other libraries
+# say in words alone why a proxy refused, or what is wrong with a CSV file.
+NOT_OURS = ("journal/version_0.py", "service/transport.py", "inputs/delimited.py")
+
+
+@cache
+def _sources() -> tuple[tuple[str, ast.Module], ...]:
+    paths = sorted(ROOT.rglob("*.py"))
+    return tuple((path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))) for path in paths)
+
+
+def _is_for_people(node: ast.expr) -> bool:
+    """Whether an expression is named as a sentence: `row.message`, `row["to_do"]`, `str(why)`."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str(name))):
+            return name.strip("_").rpartition("_")[2] in FOR_PEOPLE or name in FOR_PEOPLE
+        case ast.Call(args=[inner, *_]):
+            return _is_for_people(inner)
+        case ast.BoolOp(values=values):
+            return any(map(_is_for_people, values))
+    return False
+
+
+def _is_of_an_error(node: ast.expr) -> bool:
+    """Whether an expression is the message of an error, or named as a sentence."""
+    is_text = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str"
+    return _is_for_people(node) or (is_text and "error" in ast.unparse(node).lower())
+
+
+def _reads(tree: ast.Module) -> Iterator[int]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in READS and _is_for_people(node.func.value):
+                yield node.lineno
+            is_pattern = node.func.attr in PATTERNS and "re" in ast.unparse(node.func.value).lower().split(".")[:1]
+            if is_pattern and any(map(_is_for_people, node.args)):
+                yield node.lineno
+        # A sentence that is looked for within another.
+        if isinstance(node, ast.Compare) and any(isinstance(sign, ast.In | ast.NotIn) for sign in node.ops):
+            is_text = isinstance(node.left, ast.Constant) and " " in str(node.left.value)
+            if is_text and any(map(_is_of_an_error, node.comparators)):
+                yield node.lineno
+
+
+def test_no_code_reads_a_sentence():
+    """Outside of the rooms that print, no text is cut from, looked for in, or replaced in a message, a step or a reason."""
+    others = [(place, tree) for place, tree in _sources() if not place.startswith((*OF_SENTENCES, *NOT_OURS))]
+    reads = [f"{place}:{line}" for place, tree in others for line in _reads(tree)]
+    assert reads == []
+
+
+def test_the_test_sees_a_sentence_that_is_read():
+    """Each way of reading a sentence is seen."""
+    for code in (
+        'row["message"].startswith("x")',
+        "str(error_message).partition(':')",
+        "re.sub('a', 'b', finding.to_do)",
+        "(row.message or '').removeprefix('x')",
+        "'there is no sheet' in str(error)",
+    ):
+        assert list(_reads(ast.parse(code))), code
+
+
+def test_sentences_of_findings_stand_in_wording_alone():
+    """No other file holds a part of a sentence about a finding, a reason, an outcome or a step."""
+    texts = [text for key, text in words("en").texts.items() if key.startswith(FINDINGS)]
+    whole = {one for text in texts for one in ([text] if isinstance(text, str) else text.values())}
+    parts = {part.strip(" .,;:") for text in whole for part in text.replace("{", "}").split("}")[::2]}
+    # A command may stand in many messages.
+    telling = sorted(part for part in parts if len(part) >= TELLING and " " in part and "bktools " not in part)
+    assert len(telling) > 100
+    held = []
+    for place, tree in _sources():
+        if place.startswith("wording/"):
+            continue
+        docstrings = {
+            id(node.body[0].value)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            and node.body
+            and isinstance(node.body[0], ast.Expr)
+        }
+        constants = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings
+        ]
+        held += [
+            f"{place}:{node.lineno}: {part}"
+            for node in constants
+            for part in telling
+            if part.lower() in node.value.lower()
+        ]
+    assert held == []
