@@ -32,7 +32,7 @@ def _forked(settings) -> int:
 @pytest.mark.parametrize("kills", [5, pytest.param(40, marks=pytest.mark.long)])
 def test_a_killed_move_is_one_or_the_other(talking, postgres, tmp_path, kills):
     """Whoever submits with the file or the database afterwards sends nothing again; the next move ends it."""
-    chance, longest, killed = random.Random(kills), 0.05, 0
+    chance, longest, killed = random.Random(kills), 0.02, 0
     with talking(lambda raw, connection, request: send(connection, 201, raw.accept(request)), read=20.0) as (raw, _):
         for number in range(kills):
             entries = entries_of(COMPANY, 6, first=1000 * number)
@@ -70,8 +70,7 @@ def test_a_killed_move_is_one_or_the_other(talking, postgres, tmp_path, kills):
                     with open_for_writing(with_database.settings) as journal:
                         assert journal.problems() == []
         assert set(raw.accepted.values()) == {1}
-    # A few kills may all come too late; of many, enough come in time.
-    assert killed > kills // 8 or kills == 5
+    assert killed > kills // 4
 
 
 def _finish(settings) -> None:
