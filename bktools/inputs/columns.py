@@ -70,6 +70,8 @@ class Vocabulary:
             if heading is not None and not isinstance(heading, str):
                 raise ArgumentError(f"columns[{field!r}]", "must be a heading of the file", heading)
             self._refuse_opposite(field, heading)
+        # How sheets of a workbook are called that hold this kind.
+        self.sheet_names = words.values("chart_sheet") if kind == "chart" else frozenset()
         self._words = frozenset().union(*map(self.words_of, self.fields))
         self._chosen = {normal(heading) for heading in self.chosen.values() if heading}
 
@@ -401,6 +403,8 @@ class Reading:
         if field in ("code", "account_code", "name"):
             others = frozenset().union(*map(words.headings, _NOT_OF_ACCOUNT))
             free = [place for place in free if not words.are_inside(table.headings[place], others)]
+        if field in ("code", "account_code"):
+            free = [place for place in free if not looks.count_rows(table, place)]
         alike = self._looks[field]() if field in self._looks else looks.columns_like(field, table, free)
         by_cells = [place for place in alike if place in free]
         by_word = self._with_word_inside(field, free, self.vocabulary.words_of(field))
@@ -444,7 +448,7 @@ class Reading:
 
 def opened(path: str | PathLike[str], vocabulary: Vocabulary, **form: Any) -> Reading:
     """Return a table that is to be read; `form` is the arguments of `read_table`."""
-    return Reading(read_table(path, vocabulary.score, **form), vocabulary)
+    return Reading(read_table(path, vocabulary.score, sheet_names=vocabulary.sheet_names, **form), vocabulary)
 
 
 def _listed(headings: Sequence[str]) -> str:

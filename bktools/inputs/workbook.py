@@ -15,8 +15,9 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError, SheetNotFoundError
 from bktools.frames.unpacking import MIB, archive_size
 from bktools.inputs import workbook_process
-from bktools.inputs.heading_row import Head, Row, head_of
+from bktools.inputs.heading_row import NAMED, Head, Row, head_of
 from bktools.inputs.table import Broken, Rows, Score, Table
+from bktools.inputs.words import normal
 from bktools.visible import first_of
 
 # What the other process may take: this much, and more by what the workbook unpacks to.
@@ -37,8 +38,13 @@ _FAILURES = {
 }
 
 
-def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source: str) -> Table:
+def read_workbook(
+    data: bytes, score: Score, *, sheet: str | int | None, sheet_names: frozenset[str], source: str
+) -> Table:
     """Return the sheet asked for, or the first visible one with most headings that are known.
+
+    A sheet with known headings that has one of the names, such as Chart of Accounts, goes before others, and none of them
+    is proposed beside it.
 
     A workbook that cannot be read, is locked, unpacks to more than it may, or has no such sheet or no cells is an
     `InputError`.
@@ -51,7 +57,8 @@ def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source:
     _refuse_missing(names, sheet, source)
     sheets: dict[str, list[list[Any]]] = book["sheets"]
     heads = {name: _head(rows, score) for name, rows in sheets.items()}
-    name = max(sheets, key=lambda one: heads[one].known)
+    has_own_name = {name for name in sheets if heads[name].known > 0 and normal(name) in sheet_names}
+    name = max(sheets, key=lambda one: (heads[one].known // NAMED, one in has_own_name, heads[one].known))
     head = heads[name]
     if head == _NO_CELLS:
         hidden = [other for other in names if other not in sheets]
@@ -72,7 +79,7 @@ def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source:
         sheet=name,
         numeric=_numeric([*below.values()]),
         title=" ".join(_text(cell) for row in sheets[name][: head.line - 1] for cell in row),
-        other_sheets=tuple(likely) if sheet is None else (),
+        other_sheets=tuple(likely) if sheet is None and name not in has_own_name else (),
         why_not_others=_not_taken(name, others, heads, likely[0]) if likely else "",
         notes=tuple(notes),
         broken=[_broken(name, *cell) for cell in (book["broken"] or {}).get(name, ()) if cell[0] + 1 >= head.body_line],
@@ -84,7 +91,7 @@ def _not_taken(name: str, others: Sequence[str], heads: Mapping[str, Head], like
 
     def known(sheet: str) -> str:
         # Headings that the caller named count a hundred.
-        count = max(heads[sheet].known % 100, heads[sheet].known // 100)
+        count = max(heads[sheet].known % NAMED, heads[sheet].known // NAMED)
         return f"{count or 'no'} known heading{'s' * (count != 1)}"
 
     listed = []

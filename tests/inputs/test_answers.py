@@ -89,6 +89,14 @@ ASKED = {
         entries, table("Date,amount_ex_gst,gst_amount,total_inc_gst", "2026-10-01,5.00,0.50,5.50", "2026-10-02,6.00,0.60,6.60"),
         {"columns": {"amount": "total_inc_gst"}}, {"amount": ["5.50", "6.60"]},
     ),
+    "what was paid so far beside what was claimed": (
+        entries, table("Date,claim_amount,total_incl_gst,paid_amount", "2026-10-01,5.00,5.50,5.50", "2026-10-02,6.00,6.60,0.00"),
+        {"columns": {"amount": "total_incl_gst"}}, {"amount": ["5.50", "6.60"]},
+    ),
+    "codes that end with a point, without headings": (
+        chart, table("Cooperativas,0", "Activo,1", "Caja,1.1.1.", "Banco,1.1.2."),
+        {"columns": {"code": "column 2", "name": "column 1"}}, {"code": ["0", "1", "1.1.1.", "1.1.2."]},
+    ),
     "thousands that could be decimals": (
         entries, table("Date;Amount;Rate", "2026-10-01;1.234;0,50", "2026-10-02;5.678;1,25"), {"decimal": ","}, {"amount": ["1234", "5678"]},
     ),
