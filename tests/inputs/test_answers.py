@@ -26,13 +26,13 @@ def texts(frame, field):
 
 
 def followed(read, path):
-    """Return the frame that the refusal's own arguments read, and the refusal."""
+    """Return the frame that the refusal's own arguments read, the refusal, and the arguments."""
     with pytest.raises(InputError) as caught:
         read(path)
     options: dict = {}
     for name, value in caught.value.settings:
         options[name] = {**options.get(name, {}), **value} if name == "columns" else value
-    return read(path, **options), caught.value
+    return read(path, **options), caught.value, options
 
 
 # Reader, text, the arguments that are proposed, what they read.
@@ -119,8 +119,8 @@ def test_the_command_that_is_printed_reads_the_file_right(write, name):
     if proposed is None:
         frame = read(path)
     else:
-        frame, refused = followed(read, path)
-        assert dict(refused.settings) == proposed
+        frame, refused, options = followed(read, path)
+        assert options == proposed
         assert str(refused).splitlines()[0].count("read it with") == 1
     assert {field: texts(frame, field) for field in right} == right
 
@@ -217,8 +217,8 @@ def test_lines_of_a_report_are_no_entries(write):
 def test_a_total_that_adds_nothing_up_is_asked_about(write):
     """A word such as Total may be a supplier: the amount decides, or the person."""
     path = write(REPORT.replace("12.00", "55.00"))
-    read, refused = followed(entries, path)
-    assert dict(refused.settings) == {"report_rows": "keep"}
+    read, _, options = followed(entries, path)
+    assert options == {"report_rows": "keep"}
     assert len(read) == 4
     assert texts(entries(path, report_rows="skip"), "amount") == ["5.00", "7.00"]
 
