@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
@@ -14,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from bktools.caller import is_command, name_of, setting
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import ArgumentError, FileNoteWarning, InputError
 from bktools.frames import schema
 from bktools.inputs import cells, looks, words
 from bktools.inputs.cells import leave_out, option, question, raise_all
@@ -198,6 +199,13 @@ class Reading:
         """Return the provenance of a frame, as `Table.provenance` does, with what this reading knows."""
         about = self.table.provenance(rows, places, [*self.notes, *notes], **others)
         return {**about, "skipped": self.skipped, "in_question": self.in_question}
+
+    def warn_of_notes(self) -> None:
+        """Warn the caller of a reader of its notes; a command prints them."""
+        if self.notes and not is_command():
+            shown = "".join(f"\n- {note}" for note in self.notes)
+            # From here: the reader, the function that proposes options, and its caller.
+            warnings.warn(f"{self.table.source}:{shown}", FileNoteWarning, stacklevel=4)
 
     def skip_broken(self) -> None:
         """Leave out rows with a broken cell, so that their values are no second problem; the first cell is a problem."""

@@ -128,6 +128,11 @@ def read_entries(
     ArgumentError
         When an argument is not what it must be.
 
+    Warns
+    -----
+    FileNoteWarning
+        When there are notes to know of, such as rows that were left out. All notes stand in `frame.attrs["bktools"]`.
+
     Notes
     -----
     Sections 2.5 and 4.2 of the interface: an export job takes the entries' IDs and the company's.
@@ -180,8 +185,9 @@ def read_entries(
     if "category_id" in result:
         is_none = pc.equal(result["category_id"], _NO_CATEGORY)
         result["category_id"] = pc.if_else(is_none, pa.scalar(None, schema.TEXT), result["category_id"])
+    of_approvals: list[str] = []
     with reading.trying():
-        read_approvals(reading, approved_values)
+        of_approvals = read_approvals(reading, approved_values)
     table = reading.table
     raise_all(problems, table)
     _read_texts(reading)
@@ -199,7 +205,8 @@ def read_entries(
         numbers = cells.trimmed(table.columns[splits["split_line"]]) if "split_line" in splits else None
         totals = amounts.amounts(table, splits["entry_total"], decimal) if "entry_total" in splits else None
         read = with_splits(read, numbers, totals, are_split=split_lines)
-    about = reading.provenance(len(table.lines), own_names | places, others="columns kept as text")
+    about = reading.provenance(len(table.lines), own_names | places, *of_approvals, others="columns kept as text")
+    reading.warn_of_notes()
     entries = schema.to_pandas(read, about)
     return entries.astype({"amount": "float64"}) if money == "float" and "amount" in entries else entries
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pandas as pd
 import pytest
 
 from bktools.caller import command
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import ArgumentError, FileNoteWarning, InputError
 from bktools.inputs.chart_of_accounts import read_chart_of_accounts as chart
 from bktools.inputs.entries import read_entries as entries
 from bktools.inputs.general_ledger import read_general_ledger as ledger
@@ -51,6 +53,20 @@ ASKED = {
     "an account and a date in the first of their rows": (
         ledger, table("Account,Date,Amount", "10,2026-10-01,5.00", ",,6.00", ",,7.00", "20,2026-10-02,-18.00", ",,0.00"),
         {"fill_down": "account_code,date"}, {"account_code": ["10", "10", "10", "20", "20"]},
+    ),
+    "accounts in rows of their own above their postings": (
+        ledger,
+        table(
+            "Nordlicht Ltd,,,,", "General Ledger,,,,", ",Date,Transaction Type,Amount,Balance", "Checking,,,,",
+            ",Beginning Balance,,,1000.00", ",01/13/2026,Expense,-25.00,975.00", ",01/14/2026,Deposit,125.00,1100.00",
+            "Total for Checking,,,100.00,", "Travel,,,,", ",01/13/2026,Expense,25.00,25.00", "Total for Travel,,,25.00,",
+            "Sales,,,,", ",01/14/2026,Deposit,-125.00,-125.00", "Total for Sales,,,-125.00,",
+        ),
+        {"columns": {"account_code": "column 1"}, "fill_down": "account_code"},
+        {
+            "account_code": ["Checking", "Checking", "Travel", "Sales"], "amount": ["-25.00", "125.00", "25.00", "-125.00"],
+            "date": ["2026-01-13", "2026-01-14", "2026-01-13", "2026-01-14"],
+        },
     ),
     "codes and names in one cell": (
         chart, table("Account,Type", "1-1110 BNZ Cheque Account,Asset", "466300 Travel,Expense", "4-2000 - Rent,Expense"),
@@ -238,6 +254,27 @@ def test_months_in_words(write):
         path = write(table("Date,Amount", f"{text},5"))
         assert texts(entries(path, date_format="%d %b %Y"), "date") == ["2026-10-01"], text
         assert texts(entries(path, date_format="1 Oct 2026"), "date") == ["2026-10-01"], text
+
+
+def test_notes_are_a_warning_in_python_and_a_line_in_a_command(write):
+    """Who reads a file in Python is warned of rows that were left out; a command prints notes itself."""
+    path = write(f"id,date,amount,status\n{ID},2026-10-01,5,approved\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        entries(path)
+    path = write(REPORT)
+    with pytest.warns(FileNoteWarning, match="rows skipped") as caught:
+        entries(path)
+    assert caught[0].filename == __file__
+    with command({}), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        entries(path)
+    for read, text in (
+        (chart, "Code,Name\n,Assets\n1,Cash\n"),
+        (ledger, "Account,Date,Amount\n1,2026-10-01,5\n2,,-5\nTotal,,0\n"),
+    ):
+        with pytest.warns(FileNoteWarning):
+            read(write(text), **({"fill_down": "date"} if read is ledger else {}))
 
 
 def test_a_list_of_files_is_refused_in_one_line(write):
