@@ -177,14 +177,7 @@ def read_entries(
     _read_dates(reading, date_format)
     _read_amounts(reading, decimal, spending)
     _read_currencies(reading, cells.currency_code(currency))
-    for field, frame in frames.items():
-        if frame is None:
-            reading.read(field, cells.uuids, required=False)
-        else:
-            reading.read(field, names.identifiers, field, frame, company, notes)
-    if "category_id" in result:
-        is_none = pc.equal(result["category_id"], _NO_CATEGORY)
-        result["category_id"] = pc.if_else(is_none, pa.scalar(None, schema.TEXT), result["category_id"])
+    _read_names(reading, frames, company)
     of_approvals: list[str] = []
     with reading.trying():
         of_approvals = read_approvals(reading, approved_values)
@@ -348,6 +341,18 @@ def _against(reading: Reading, amount: pa.ChunkedArray, spending: str | None) ->
             details=[f"Or keep the signs as they are: {setting('spending', 'positive')}"],
             spending="negative",
         )
+
+
+def _read_names(reading: Reading, frames: Frames, company: str | None) -> None:
+    """Read the IDs of categories and employees, or the names that the frames know."""
+    for field, frame in frames.items():
+        if frame is None:
+            reading.read(field, cells.uuids, required=False)
+        else:
+            reading.read(field, names.identifiers, field, frame, company, reading.notes)
+    if "category_id" in reading.result:
+        ids = reading.result["category_id"]
+        reading.result["category_id"] = pc.if_else(pc.equal(ids, _NO_CATEGORY), pa.scalar(None, schema.TEXT), ids)
 
 
 def _read_currencies(reading: Reading, currency: str | None) -> None:
