@@ -20,7 +20,7 @@ from bktools.frames import schema
 from bktools.inputs import cells, looks, words
 from bktools.inputs.cells import leave_out, option, question, raise_all
 from bktools.inputs.file import read_table
-from bktools.inputs.heading_row import NAMED
+from bktools.inputs.heading_row import NAMED, is_figure
 from bktools.inputs.refusals import way_out
 from bktools.inputs.running_sums import running_sums
 from bktools.inputs.table import Table
@@ -37,6 +37,7 @@ IDENTITIES = ("id", "external_id")
 TEXTS = frozenset({"description", "supplier", "cost_centre", "type", "text", "document_number", "split_line"})
 
 _SHOWN_HEADINGS, _SHOWN_CANDIDATES = 20, 4
+_LONGEST_HEADING = 200
 # What stands beside codes and names of accounts and is none of them: money, and codes of other accounts.
 _NOT_OF_ACCOUNT = ("balance", "amount", "debit", "credit", "total_amount", "of_another")
 # What would turn every account round.
@@ -82,8 +83,10 @@ class Vocabulary:
 
     def score(self, row: Sequence[str]) -> int:
         """Return how many cells of a row are headings known here; those the caller named count most."""
-        texts = {normal(cell) for cell in row}
-        cut = {without_extras(cell) for cell in row}
+        # Lines that were not cut into cells, and figures, are no known headings.
+        short = [cell for cell in row if len(cell) <= _LONGEST_HEADING]
+        texts = {normal(cell) for cell in short}
+        cut = {without_extras(cell) for cell in short if not is_figure(cell)}
         return len((texts | cut) & self._words) + NAMED * len(texts & self._chosen)
 
     def _refuse_opposite(self, field: str, heading: str | None) -> None:
@@ -440,7 +443,7 @@ class Reading:
     @cached_property
     def _empty(self) -> set[int]:
         """The columns that hold nothing in any row, where another one holds something."""
-        empty = {place for place, column in enumerate(self.table.columns) if cells.blank(column).all()}
+        empty = {place for place, column in enumerate(self.table.columns) if cells.are_blank(column)}
         return empty if len(empty) < len(self.table.columns) else set()
 
     def _listed(self, candidates: Sequence[int]) -> str:

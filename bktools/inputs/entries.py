@@ -30,6 +30,7 @@ from bktools.inputs.splits import with_splits
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal
 
+_FIRST_ROWS = 1000
 _SPLITS = ("split_line", "entry_total")
 # The beginning of a UUID; such a column is one of UUIDs, and each cell is held to it.
 _LIKE_A_UUID = r"^\s*[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}"
@@ -245,7 +246,8 @@ def _own_names(reading: Reading, frames: Frames, required: Sequence[str]) -> dic
 
 
 def _has_uuids(reading: Reading, field: str) -> bool:
-    return bool(cells.matches(reading.column(field), _LIKE_A_UUID).any())
+    column = reading.column(field)
+    return any(cells.matches(rows, _LIKE_A_UUID).any() for rows in (column.slice(0, _FIRST_ROWS), column))
 
 
 def _leave_foreign_ids(reading: Reading, field: str) -> None:

@@ -54,6 +54,8 @@ def fill_down(reading: Reading, fields: str | None) -> None:
             raise ArgumentError(
                 name_of("fill_down"), "must name fields that have a column, such as date,account_code", field
             )
+    if not names:
+        return
     columns = [*reading.table.columns]
     holds = ~np.logical_and.reduce([cells.blank(column) for column in columns])
     places = {reading.places[name] for name in names}
@@ -63,9 +65,8 @@ def fill_down(reading: Reading, fields: str | None) -> None:
         filled = pc.fill_null(pc.fill_null_forward(cells.or_null(columns[place]).combine_chunks()), "")
         columns[place] = pa.chunked_array([pc.if_else(pa.array(holds), filled, "")], schema.TEXT)
     reading.table = replace(reading.table, columns=columns)
-    if names:
-        reading.skip({"rows skipped as titles of the rows below them": is_title}, "postings")
-        reading.notes.append(f"empty cells filled with the ones above them: {', '.join(names)}")
+    reading.skip({"rows skipped as titles of the rows below them": is_title}, "postings")
+    reading.notes.append(f"empty cells filled with the ones above them: {', '.join(names)}")
 
 
 def to_fill_down(reading: Reading, *fields: str) -> str:

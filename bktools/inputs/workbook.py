@@ -1,4 +1,4 @@
-"""Workbooks → rows of text: numbers as Excel shows them, dates in ISO form."""
+"""Workbooks → columns of text: numbers as Excel shows them, dates in ISO form."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from bktools.caller import setting
 from bktools.contract import rules
@@ -16,7 +19,7 @@ from bktools.errors import ArgumentError, InputError, SheetNotFoundError
 from bktools.frames.unpacking import MIB, archive_size
 from bktools.inputs import workbook_process
 from bktools.inputs.heading_row import NAMED, Head, Row, head_of
-from bktools.inputs.table import Broken, Rows, Score, Table
+from bktools.inputs.table import Broken, Score, Table
 from bktools.inputs.words import normal
 from bktools.visible import first_of
 
@@ -38,6 +41,17 @@ _FAILURES = {
 }
 
 
+class _Sheet(NamedTuple):
+    """The columns of a sheet: the text of each cell, and what it is."""
+
+    columns: list[pa.LargeStringArray]
+    kinds: list[npt.NDArray[np.uint8]]
+
+    def rows(self, count: int) -> list[tuple[str, ...]]:
+        """Return the first rows."""
+        return [*zip(*(column.slice(0, count).to_pylist() for column in self.columns), strict=True)]
+
+
 def read_workbook(
     data: bytes, score: Score, *, sheet: str | int | None, sheet_names: frozenset[str], source: str
 ) -> Table:
@@ -55,8 +69,8 @@ def read_workbook(
     book = _parsed(data, sheet, source)
     names: list[str] = book["names"]
     _refuse_missing(names, sheet, source)
-    sheets: dict[str, list[list[Any]]] = book["sheets"]
-    heads = {name: _head(rows, score) for name, rows in sheets.items()}
+    sheets: dict[str, _Sheet] = book["sheets"]
+    heads = {name: _head(own, score) for name, own in sheets.items()}
     has_own_name = {name for name in sheets if heads[name].known > 0 and normal(name) in sheet_names}
     name = max(sheets, key=lambda one: (heads[one].known // NAMED, one in has_own_name, heads[one].known))
     head = heads[name]
@@ -64,21 +78,24 @@ def read_workbook(
         hidden = [other for other in names if other not in sheets]
         way = f" on a sheet that is shown: read a hidden one with {setting('sheet', hidden[0])}" if hidden else ""
         raise InputError(f"the workbook has no cells{way}", source=source)
-    body = enumerate(sheets[name][head.body_line - 1 :], head.body_line)
-    below = {line: row for line, row in body if any(cell != "" for cell in row)}
-    rows = Rows(*head.cells)
-    for line, row in below.items():
-        rows.add(line, *map(_text, row))
+    above = head.body_line - 1
+    kinds = [own[above:] for own in sheets[name].kinds]
+    # Rows without a cell are none.
+    is_row = np.logical_or.reduce([own != workbook_process.EMPTY for own in kinds])
+    rows = pa.array(is_row)
     others = [other for other in names if other != name]
     likely = sorted(others, key=lambda other: -heads.get(other, _NO_CELLS).known)
     notes = [f"read the sheet {name!r}; not read: {', '.join(map(repr, others))}"] * bool(others)
     notes += [*head.notes, *[_UNSEEN] * (book["broken"] is None)]
-    return rows.table(
+    return Table(
         source,
-        heading_line=head.line,
+        head.cells,
+        [pa.chunked_array([column[above:].filter(rows)]) for column in sheets[name].columns],
+        np.flatnonzero(is_row) + head.body_line,
+        head.line,
         sheet=name,
-        numeric=_numeric([*below.values()]),
-        title=" ".join(_text(cell) for row in sheets[name][: head.line - 1] for cell in row),
+        numeric=frozenset(place for place, own in enumerate(kinds) if _are_numbers(own)),
+        title=" ".join(cell for row in sheets[name].rows(head.line - 1) for cell in row),
         other_sheets=tuple(likely) if sheet is None and name not in has_own_name else (),
         why_not_others=_not_taken(name, others, heads, likely[0]) if likely else "",
         notes=tuple(notes),
@@ -122,13 +139,38 @@ def _parsed(data: bytes, sheet: str | int | None, source: str) -> dict[str, Any]
             timeout=BUSY * seconds,
             check=True,
         )
-        book: dict[str, Any] = json.loads(done.stdout)
+        book = _book(done.stdout)
     except (subprocess.SubprocessError, MemoryError, ValueError):
         book = {"failure": "too large"}
     except OSError as error:
         raise InputError(f"no other process can be started to read it ({error})", source=source) from None
     if "failure" in book:
         raise InputError(_FAILURES[book["failure"]].format(why=book.get("why")), source=source)
+    return book
+
+
+def _book(answer: bytes) -> dict[str, Any]:
+    """Return the other process's answer, with the columns of each sheet."""
+    end = answer.index(b"\n") + 1
+    book: dict[str, Any] = json.loads(answer[:end])
+    cells = memoryview(answer)[end:]
+
+    def taken(count: int) -> memoryview:
+        nonlocal cells
+        part, cells = cells[:count], cells[count:]
+        return part
+
+    for name, lengths in book.get("sheets", {}).items():
+        sheet = _Sheet([], [])
+        for count in lengths:
+            ends = np.cumsum(np.frombuffer(taken(count * np.dtype(np.intc).itemsize), np.intc), dtype=np.int64)
+            sheet.kinds.append(np.frombuffer(taken(count), np.uint8))
+            offsets = np.concatenate([np.zeros(1, np.int64), ends])
+            column = pa.LargeStringArray.from_buffers(
+                count, pa.py_buffer(offsets), pa.py_buffer(taken(int(offsets[-1])))
+            )
+            sheet.columns.append(column)
+        book["sheets"][name] = sheet
     return book
 
 
@@ -145,27 +187,13 @@ def _broken(sheet: str, row: int, place: int, what: str) -> Broken:
     return Broken(place, row + 1, f"the cell {xl_rowcol_to_cell(row, place)} of the sheet {sheet!r} holds {what}")
 
 
-def _head(rows: list[list[Any]], score: Score) -> Head:
-    sample = [Row(line, line + 1, tuple(map(_text, row))) for line, row in enumerate(rows[:_SAMPLE_ROWS], 1)]
+def _head(sheet: _Sheet, score: Score) -> Head:
+    sample = [Row(line, line + 1, row) for line, row in enumerate(sheet.rows(_SAMPLE_ROWS), 1)]
     filled = [row for row in sample if any(cell.strip() for cell in row.cells)]
     return head_of(filled, [score(row.cells) for row in filled]) if filled else _NO_CELLS
 
 
-def _text(cell: object) -> str:
-    """Return a cell as text; a whole number has no decimals, so that account 400 is not 400.0."""
-    if isinstance(cell, bool):
-        return "true" if cell else "false"
-    if isinstance(cell, float):
-        # Fifteen digits are what Excel keeps and shows: a sum stored as 0.30000000000000004 is 0.3 there.
-        return str(int(cell)) if cell.is_integer() else _without_exponent(f"{cell:.15g}")
-    return str(cell)
-
-
-def _without_exponent(number: str) -> str:
-    return f"{Decimal(number):f}" if "e" in number else number
-
-
-def _numeric(rows: Sequence[Sequence[object]]) -> frozenset[int]:
-    width = len(rows[0]) if rows else 0
-    kinds = [{type(row[place]) for row in rows if row[place] != ""} for place in range(width)]
-    return frozenset(place for place, of_column in enumerate(kinds) if of_column and of_column <= {int, float})
+def _are_numbers(kinds: npt.NDArray[np.uint8]) -> bool:
+    """Whether all cells of a column that hold something are numbers."""
+    filled = kinds[kinds != workbook_process.EMPTY]
+    return len(filled) > 0 and bool((filled == workbook_process.NUMBER).all())
