@@ -69,8 +69,10 @@ def amounts(table: Table, place: int, decimal: str | None) -> pa.ChunkedArray:
 
 
 def _read_plain(table: Table, place: int, decimal: str | None) -> pa.ChunkedArray | None:
-    """Return amounts that all are digits with two decimals, as most files have them, in a few steps; else None."""
+    """Return amounts that all are digits with two decimals, or numbers of a workbook, in a few steps; None for others."""
     column = table.columns[place]
+    if place in table.numeric and cells.matches(column, r"^(?:-?\d{1,20}(?:\.\d{1,15})?)?$").all():
+        return _exact(table, place, cells.or_null(column))
     for mark in (mark for mark in ".," if mark == ("." if place in table.numeric else decimal or mark)):
         look = rf"^(?:-?\d{{1,30}}[{mark}]\d\d)?$"
         some = column.slice(0, _FIRST_ROWS)

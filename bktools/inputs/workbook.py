@@ -42,10 +42,11 @@ _FAILURES = {
 
 
 class _Sheet(NamedTuple):
-    """The columns of a sheet: the text of each cell, and what it is."""
+    """The columns of a sheet: the text of each cell, which cells hold something, and which of them are numbers."""
 
     columns: list[pa.LargeStringArray]
-    kinds: list[npt.NDArray[np.uint8]]
+    filled: list[npt.NDArray[np.bool_]]
+    numbers: list[npt.NDArray[np.bool_]]
 
     def rows(self, count: int) -> list[tuple[str, ...]]:
         """Return the first rows."""
@@ -79,9 +80,9 @@ def read_workbook(
         way = f" on a sheet that is shown: read a hidden one with {setting('sheet', hidden[0])}" if hidden else ""
         raise InputError(f"the workbook has no cells{way}", source=source)
     above = head.body_line - 1
-    kinds = [own[above:] for own in sheets[name].kinds]
+    filled = [own[above:] for own in sheets[name].filled]
     # Rows without a cell are none.
-    is_row = np.logical_or.reduce([own != workbook_process.EMPTY for own in kinds])
+    is_row = np.logical_or.reduce(filled)
     rows = pa.array(is_row)
     others = [other for other in names if other != name]
     likely = sorted(others, key=lambda other: -heads.get(other, _NO_CELLS).known)
@@ -94,7 +95,11 @@ def read_workbook(
         np.flatnonzero(is_row) + head.body_line,
         head.line,
         sheet=name,
-        numeric=frozenset(place for place, own in enumerate(kinds) if _are_numbers(own)),
+        numeric=frozenset(
+            place
+            for place, (own, numbers) in enumerate(zip(filled, sheets[name].numbers, strict=True))
+            if own.any() and numbers[above:][own].all()
+        ),
         title=" ".join(cell for row in sheets[name].rows(head.line - 1) for cell in row),
         other_sheets=tuple(likely) if sheet is None and name not in has_own_name else (),
         why_not_others=_not_taken(name, others, heads, likely[0]) if likely else "",
@@ -160,18 +165,24 @@ def _book(answer: bytes) -> dict[str, Any]:
         part, cells = cells[:count], cells[count:]
         return part
 
-    for name, lengths in book.get("sheets", {}).items():
-        sheet = _Sheet([], [])
-        for count in lengths:
-            ends = np.cumsum(np.frombuffer(taken(count * np.dtype(np.intc).itemsize), np.intc), dtype=np.int64)
-            sheet.kinds.append(np.frombuffer(taken(count), np.uint8))
-            offsets = np.concatenate([np.zeros(1, np.int64), ends])
-            column = pa.LargeStringArray.from_buffers(
-                count, pa.py_buffer(offsets), pa.py_buffer(taken(int(offsets[-1])))
-            )
-            sheet.columns.append(column)
-        book["sheets"][name] = sheet
+    for name, sizes in book.get("sheets", {}).items():
+        columns = [_column(taken(size), taken(numbers)) for size, numbers in sizes]
+        book["sheets"][name] = _Sheet(*map(list, zip(*columns, strict=True))) if columns else _Sheet([], [], [])
     return book
+
+
+def _column(
+    texts: memoryview, numbers: memoryview
+) -> tuple[pa.LargeStringArray, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return the texts of a column, which of its cells hold something, and which of them are numbers."""
+    data = np.frombuffer(texts, np.uint8)
+    is_end = data == 0
+    ends = np.flatnonzero(is_end)
+    # The NUL behind each cell is left out.
+    offsets = np.concatenate([[0], ends - np.arange(len(ends))])
+    column = pa.LargeStringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(data[~is_end]))
+    is_number = np.frombuffer(numbers, np.bool_) if len(numbers) else np.zeros(len(ends), dtype=bool)
+    return column, np.diff(offsets) > 0, is_number
 
 
 def _refuse_missing(names: Sequence[str], sheet: str | int | None, source: str) -> None:
@@ -191,9 +202,3 @@ def _head(sheet: _Sheet, score: Score) -> Head:
     sample = [Row(line, line + 1, row) for line, row in enumerate(sheet.rows(_SAMPLE_ROWS), 1)]
     filled = [row for row in sample if any(cell.strip() for cell in row.cells)]
     return head_of(filled, [score(row.cells) for row in filled]) if filled else _NO_CELLS
-
-
-def _are_numbers(kinds: npt.NDArray[np.uint8]) -> bool:
-    """Whether all cells of a column that hold something are numbers."""
-    filled = kinds[kinds != workbook_process.EMPTY]
-    return len(filled) > 0 and bool((filled == workbook_process.NUMBER).all())
