@@ -380,13 +380,16 @@ class Reading:
                 yield question(table, message, {field: cells.heading_of(table, place)})
                 continue
             alike: list[int] = []
+            # Of several, those whose headings hold a more telling word come first.
+            telling = frozenset[str]().union(*(earlier.words for earlier in tiers[:tier]))
             if 0 < tier == len(tiers) - 1:
                 alike = [other for other in looks.columns_like(field, table, self.free()) if self._is_amount(other)]
             elif normal(heading) not in tiers[tier].words:
                 # `Amount USD` may stand beside the amount in another currency.
                 alike = self._with_word_inside(field, self.free(), tiers[tier].words)
             if alike:
-                both = looks.likeliest_first(field, table, [place, *alike], beside_currency=self.has("currency"))
+                order = dict.fromkeys([*self._with_word_inside(field, alike, telling), place, *alike])
+                both = looks.likeliest_first(field, table, [*order], beside_currency=self.has("currency"))
                 yield self._ambiguous(field, both)
 
     def _refuse_other_kind(self) -> None:

@@ -109,6 +109,14 @@ ASKED = {
         entries, table("Date,claim_amount,total_incl_gst,paid_amount", "2026-10-01,5.00,5.50,5.50", "2026-10-02,6.00,6.60,0.00"),
         {"columns": {"amount": "total_incl_gst"}}, {"amount": ["5.50", "6.60"]},
     ),
+    "what was paid so far beside what was invoiced": (
+        entries, table("Date,invoice_amount,paid_amount", "2026-10-01,5.00,5.00", "2026-10-02,6.00,0.00"),
+        {"columns": {"amount": "invoice_amount"}}, {"amount": ["5.00", "6.00"]},
+    ),
+    "a description beside a name with a prefix": (
+        chart, table("code,acme_account_name,description", "10,Cash,In the till", "20,Sales,All of them"),
+        {"columns": {"name": "acme_account_name"}}, {"name": ["Cash", "Sales"]},
+    ),
     "codes that end with a point, without headings": (
         chart, table("Cooperativas,0", "Activo,1", "Caja,1.1.1.", "Banco,1.1.2."),
         {"columns": {"code": "column 2", "name": "column 1"}}, {"code": ["0", "1", "1.1.1.", "1.1.2."]},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import io
+import re
 import tempfile
 import tomllib
 from collections import Counter
@@ -40,6 +41,7 @@ NAMES = (
     "x",
 )
 TEXTS = ("lunch", "Uber", "Flug nach Köln", "a; b", "Total Energies", "")
+DATE = re.compile(r"\d{1,4}[-/. ]\w{1,3}[-/. ]\d{2,4}|\d{8}")
 JUNK = ("Foo", "Bemerkungen zur Zeile", "Balance", "Category group", "Menge")
 
 
@@ -146,9 +148,9 @@ def shaped(draw, kind, columns, right):
         for field, first in firsts(right).items()
     }
     if shape == "once" and kind == "ledger":
-        for earlier, later in zip(rows[1::2], rows[2::2], strict=True):
-            at = next(at for at, text in enumerate(earlier) if text == later[at] and any(map(str.isdigit, text)))
-            later[at] = ""
+        dates = next(at for at in range(len(rows[0])) if all(DATE.fullmatch(row[at]) for row in rows[1:]))
+        for later in rows[2::2]:
+            later[dates] = ""
     elif shape == "sections" and kind == "ledger" and places["account_code"] is not None:
         at = places["account_code"]
         accounts = [row[at] for row in rows[1:]]

@@ -122,6 +122,9 @@ RIGHT = {
     "an id where nothing else is a code": (
         chart, table("account_id,account_name", "1010,Cash", "2000,Sales"), {"code": ["1010", "2000"], "name": ["Cash", "Sales"]},
     ),
+    "a key beside the number": (
+        chart, table("accountkey,accountnumber,accountname", "1,50010,Lamps", "2,50020,Rugs"), {"code": ["50010", "50020"]},
+    ),
     "ID alone": (chart, table("ID;Name", "1010;Cash", "2000;Sales"), {"code": ["1010", "2000"]}),
     "an account that is a name": (
         chart, table("Code;Account;Description", "10;Cash;In the till", "20;Sales;All of them"), {"name": ["Cash", "Sales"]},
