@@ -96,12 +96,18 @@ def _answer(data: bytes, sheet: str | int | None) -> tuple[dict[str, Any], list[
 def _packed(column: Sequence[object]) -> tuple[bytes, bytes]:
     """Return the texts of a column, each with a NUL behind it, and which cells are numbers, if any are."""
     kinds = {*map(type, column)}
-    texts = [*column] if kinds == {str} else [_TEXTS[type(cell)](cell) for cell in column]
+    # Nearly all columns hold one kind of value below their heading.
+    other = next(iter(kinds - {str}), str)
+    if kinds <= {str, other}:
+        write = _TEXTS[other]
+        texts = [cell if cell.__class__ is str else write(cell) for cell in column]
+    else:
+        texts = [_TEXTS[type(cell)](cell) for cell in column]
     text = _END.join([*texts, ""])
     if text.count(_END) > len(texts):
-        text = _END.join([*(cell.replace(_END, "") for cell in texts), ""])  # type: ignore[attr-defined]
+        text = _END.join([*(cell.replace(_END, "") for cell in texts), ""])
     of_numbers = kinds & {int, float}
-    return text.encode(), bytes(type(cell) in of_numbers for cell in column) if of_numbers else b""
+    return text.encode(), bytes(map(of_numbers.__contains__, map(type, column))) if of_numbers else b""
 
 
 def _of_number(number: float) -> str:

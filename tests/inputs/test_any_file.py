@@ -143,16 +143,12 @@ def shaped(draw, kind, columns, right):
     shape = draw(st.sampled_from(["table", "table", "once", "sections", "report"]))
     if kind == "chart" or shape == "table":
         return rows
-    places = {
-        field: next((at for at, text in enumerate(rows[1]) if text == first), None)
-        for field, first in firsts(right).items()
-    }
     if shape == "once" and kind == "ledger":
         dates = next(at for at in range(len(rows[0])) if all(DATE.fullmatch(row[at]) for row in rows[1:]))
         for later in rows[2::2]:
             later[dates] = ""
-    elif shape == "sections" and kind == "ledger" and places["account_code"] is not None:
-        at = places["account_code"]
+    elif shape == "sections" and right.get("account_code", [""])[0] in rows[1]:
+        at = rows[1].index(right["account_code"][0])
         accounts = [row[at] for row in rows[1:]]
         rows = [rows[0]]
         for account, row in zip(accounts, zip(*columns.values(), strict=True), strict=True):
@@ -164,11 +160,6 @@ def shaped(draw, kind, columns, right):
         if text is not None:
             rows.insert(1, [word if at == text else cell for at, cell in enumerate(rows[1])])
     return rows
-
-
-def firsts(right):
-    """Return the first value of each field."""
-    return {"account_code": right.get("account_code", [""])[0]}
 
 
 def written(draw, folder, rows):
