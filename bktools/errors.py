@@ -36,8 +36,8 @@
 A message is one line: what happened, what was kept, what to do next; that of a file which cannot be read as it is may have
 lines behind it, with the rows as they would be read. Programs read the fields of an error instead.
 
-There are five warnings: `StaleSnapshotWarning`, `UnverifiedTableWarning`, `IncompleteTableWarning`,
-`ReplacedTextWarning` and `GuessedEncodingWarning`.
+There are six warnings: `StaleSnapshotWarning`, `UnverifiedTableWarning`, `IncompleteTableWarning`,
+`ReplacedTextWarning`, `GuessedEncodingWarning` and `FileNoteWarning`.
 """
 
 from __future__ import annotations
@@ -89,6 +89,10 @@ class ReplacedTextWarning(UserWarning):
 
 class GuessedEncodingWarning(UserWarning):
     """The encoding of a file was found by clear evidence that is not certain; `encoding=` sets it."""
+
+
+class FileNoteWarning(UserWarning):
+    """A file was read, and its reader has notes: rows that were left out, columns that were not taken, signs."""
 
 
 class ConfigurationError(BktoolsError, ValueError):

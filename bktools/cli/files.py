@@ -59,6 +59,9 @@ KINDS = {
         (*_OF_ROWS, "currency", "spending", "approved_values", "fill_down", "report_rows", "split_lines"),
     ),
 }
+# In the help of a command that reads several files, one line names those of these options that have a prefix; a refusal
+# names the one that helps.
+_IN_ONE_LINE = ("delimiter", "encoding", "sheet", "decimal", "date_format", "fill_down", "report_rows", "split_account")
 # Options that only one of the files of a command has keep their names.
 _UNPREFIXED = ("currency", "spending", "approved_values", "fill_down", "report_rows", "split_lines", "split_account")
 
@@ -146,12 +149,21 @@ def reads(
     default = REQUIRED if is_required else None
     declared = option(path, text, default, section=section) if "--" in path else argument(path, text, default)
     names, declarations = {"path": path.split(maxsplit=1)[0]}, {f"{kind}_path": (Path | None, declared)}
+    flags = {}
     for name in (*arguments, "save_mapping"):
-        value_type, default, shown, help_text = OPTIONS[name]
-        begin = "--save-" if name == "save_mapping" else "--"
-        shown = shown if name in own_names else shown.replace(begin, begin + prefix)
-        names[name] = shown.split()[0]
-        declarations[f"{kind}_{name}"] = value_type, option(shown, help_text, default, section=section)
+        begin, shown = "--save-" if name == "save_mapping" else "--", OPTIONS[name][2]
+        flags[name] = shown if name in own_names else shown.replace(begin, begin + prefix)
+        names[name] = flags[name].split()[0]
+    hidden = [name for name in flags if prefix and name in _IN_ONE_LINE and name not in own_names]
+    rest = ", ".join(names[name].removeprefix(f"--{prefix}") for name in hidden)
+    seldom = f" More options begin with --{prefix}: {rest} (bktools guide files)." if hidden else ""
+    for name, shown in flags.items():
+        value_type, default, _, text = OPTIONS[name]
+        text += seldom * (name == "columns")
+        declarations[f"{kind}_{name}"] = (
+            value_type,
+            option(shown, text, default, section=section, hidden=name in hidden),
+        )
 
     def build(**values: Any) -> FileOptions:
         own = {name.removeprefix(f"{kind}_"): value for name, value in values.items()}

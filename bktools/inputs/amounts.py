@@ -56,13 +56,29 @@ def amounts(table: Table, place: int, decimal: str | None) -> pa.ChunkedArray:
     """
     if decimal not in (None, ".", ","):
         raise ArgumentError(name_of("decimal"), "must be . or ,", decimal)
+    plain = _read_plain(table, place, decimal)
+    if plain is not None:
+        return plain
     column = cells.or_null(cells.trimmed(table.columns[place]))
     numbers = _signed(column)
     unsigned = pc.replace_substring_regex(numbers, "^-", "")
     decimal = "." if place in table.numeric else decimal or _decimal_mark(table, place, unsigned)
     cells.refuse(table, place, ~_fits(unsigned, decimal), f"must hold amounts whose decimal mark is {decimal!r}")
-    plain = pc.replace_substring_regex(numbers, rf"[^0-9{decimal}-]", "")
-    return _exact(table, place, pc.replace_substring(plain, decimal, "."))
+    bare = pc.replace_substring_regex(numbers, rf"[^0-9{decimal}-]", "")
+    return _exact(table, place, pc.replace_substring(bare, decimal, "."))
+
+
+def _read_plain(table: Table, place: int, decimal: str | None) -> pa.ChunkedArray | None:
+    """Return amounts that all are digits with two decimals, or numbers of a workbook, in a few steps; None for others."""
+    column = table.columns[place]
+    if place in table.numeric and cells.matches(column, r"^(?:-?\d{1,20}(?:\.\d{1,15})?)?$").all():
+        return _exact(table, place, cells.or_null(column))
+    for mark in (mark for mark in ".," if mark == ("." if place in table.numeric else decimal or mark)):
+        look = rf"^(?:-?\d{{1,30}}[{mark}]\d\d)?$"
+        some = column.slice(0, _FIRST_ROWS)
+        if cells.matches(some, look).all() and cells.matches(some, r"\d").any() and cells.matches(column, look).all():
+            return pc.cast(cells.or_null(pc.replace_substring(column, mark, ".")), pa.decimal128(LONGEST, 2))
+    return None
 
 
 def _signed(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -19,15 +19,15 @@ _SHOWN_WORDS = 8
 EXPORTED, QUEUED, IN_PROGRESS, NOT_EXPORTED = EXPORT_STATUS = ("exported", "queued", "in_progress", "not_exported")
 
 
-def read_approvals(reading: Reading, approved_values: str | None) -> None:
-    """Read `status`, `approved` and `export_status`.
+def read_approvals(reading: Reading, approved_values: str | None) -> list[str]:
+    """Read `status`, `approved` and `export_status`, and return notes of what was taken as approved.
 
     A value that is not known, in a column that is named as one of approvals, is an `InputError` that counts such values.
     """
     _read_export_status(reading)
     saying = next((field for field in ("approved", "status") if reading.has(field)), None)
     if saying is None:
-        return
+        return []
     said = reading.column(saying)
     reading.result["status"] = reading.or_null("status" if reading.has("status") else saying)
     if approved_values is not None:
@@ -36,7 +36,7 @@ def read_approvals(reading: Reading, approved_values: str | None) -> None:
         approving = {*words.values("approved"), *(words.values("yes") if saying == "approved" else ())}
         _refuse_unknown(reading, saying, approving)
     reading.result["approved"] = words.are(said, frozenset(approving))
-    reading.notes += _taken_as(said, reading.result["approved"])
+    return [*_taken_as(said, reading.result["approved"])]
 
 
 def _refuse_unknown(reading: Reading, saying: str, approving: set[str]) -> None:

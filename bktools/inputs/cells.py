@@ -22,6 +22,7 @@ from bktools.visible import first_of
 Mask = npt.NDArray[np.bool_]
 
 _SHOWN_LINES = 3
+_FIRST_ROWS, _MANY_ROWS, _FEW_TEXTS = 1000, 50_000, 200
 _SHOWN_CHARACTERS = 60
 _LONGEST_HEADING = 40
 
@@ -42,15 +43,24 @@ def blank(column: pa.ChunkedArray) -> Mask:
     return mask(pc.equal(trimmed(column), ""))
 
 
+def are_blank(column: pa.ChunkedArray) -> bool:
+    """Whether no cell of a column holds anything."""
+    return bool(blank(column.slice(0, _FIRST_ROWS)).all() and blank(column).all())
+
+
 def or_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return text to the letter, where cells that hold nothing but white space are null."""
-    empty = pc.equal(trimmed(column), "")
+    empty = blank(column)
     # A column without an empty cell is not copied.
-    return pc.if_else(empty, pa.scalar(None, schema.TEXT), column) if pc.any(empty).as_py() else column
+    return pc.if_else(pa.array(empty), pa.scalar(None, schema.TEXT), column) if empty.any() else column
 
 
 def matches(column: pa.ChunkedArray, pattern: str) -> Mask:
     """Return where text matches a pattern; a null does."""
+    if len(column) > _MANY_ROWS and pc.count_distinct(column.slice(0, _FIRST_ROWS)).as_py() < _FEW_TEXTS:
+        # A pattern costs more than finding the different texts.
+        encoded = pc.dictionary_encode(column).combine_chunks()
+        return mask(pc.match_substring_regex(encoded.dictionary, pattern).take(encoded.indices), null=True)
     return mask(pc.match_substring_regex(column, pattern), null=True)
 
 
@@ -124,7 +134,11 @@ def refuse_broken(table: Table, places: Collection[int]) -> None:
 
 def without_blank_rows(table: Table, places: Collection[int], *, others: Collection[int] = ()) -> Table:
     """Return the rows in which at least one of the columns, or of the others, holds something."""
-    empty = np.logical_and.reduce([blank(table.columns[place]) for place in (*places, *others)])
+    empty = np.ones(len(table.lines), dtype=bool)
+    for place in (*places, *others):
+        # A column that is full in the rows that are left settles it.
+        if empty.any():
+            empty &= blank(table.columns[place])
     if empty.all():
         raise table.error("no row below the headings holds anything", table.heading_line)
     return table.rows(~empty)

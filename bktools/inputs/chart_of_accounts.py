@@ -80,6 +80,11 @@ def read_chart_of_accounts(
     ArgumentError
         When an argument is not what it must be.
 
+    Warns
+    -----
+    FileNoteWarning
+        When there are notes to know of, such as rows that were left out.
+
     Notes
     -----
     Section 2.4 of the interface. A tax rate is never taken as the tax code's identifier.
@@ -126,6 +131,7 @@ def read_chart_of_accounts(
     fields |= {"name": reading.column("name"), "type": reading.or_null("type"), "line": reading.lines()}
     result = pa.table(fields, schema=schema.CHART)
     _note_doubts(reading)
+    reading.warn_of_notes()
     return schema.to_pandas(result, reading.provenance(result.num_rows, places))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
@@ -14,12 +15,12 @@ import numpy as np
 import pyarrow as pa
 
 from bktools.caller import is_command, name_of, setting
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import ArgumentError, FileNoteWarning, InputError
 from bktools.frames import schema
 from bktools.inputs import cells, looks, words
 from bktools.inputs.cells import leave_out, option, question, raise_all
 from bktools.inputs.file import read_table
-from bktools.inputs.heading_row import NAMED
+from bktools.inputs.heading_row import NAMED, is_figure
 from bktools.inputs.refusals import way_out
 from bktools.inputs.running_sums import running_sums
 from bktools.inputs.table import Table
@@ -36,6 +37,7 @@ IDENTITIES = ("id", "external_id")
 TEXTS = frozenset({"description", "supplier", "cost_centre", "type", "text", "document_number", "split_line"})
 
 _SHOWN_HEADINGS, _SHOWN_CANDIDATES = 20, 4
+_LONGEST_HEADING = 200
 # What stands beside codes and names of accounts and is none of them: money, and codes of other accounts.
 _NOT_OF_ACCOUNT = ("balance", "amount", "debit", "credit", "total_amount", "of_another")
 # What would turn every account round.
@@ -70,6 +72,8 @@ class Vocabulary:
             if heading is not None and not isinstance(heading, str):
                 raise ArgumentError(f"columns[{field!r}]", "must be a heading of the file", heading)
             self._refuse_opposite(field, heading)
+        # How sheets of a workbook are called that hold this kind.
+        self.sheet_names = words.values("chart_sheet") if kind == "chart" else frozenset()
         self._words = frozenset().union(*map(self.words_of, self.fields))
         self._chosen = {normal(heading) for heading in self.chosen.values() if heading}
 
@@ -79,8 +83,10 @@ class Vocabulary:
 
     def score(self, row: Sequence[str]) -> int:
         """Return how many cells of a row are headings known here; those the caller named count most."""
-        texts = {normal(cell) for cell in row}
-        cut = {without_extras(cell) for cell in row}
+        # Lines that were not cut into cells, and figures, are no known headings.
+        short = [cell for cell in row if len(cell) <= _LONGEST_HEADING]
+        texts = {normal(cell) for cell in short}
+        cut = {without_extras(cell) for cell in short if not is_figure(cell)}
         return len((texts | cut) & self._words) + NAMED * len(texts & self._chosen)
 
     def _refuse_opposite(self, field: str, heading: str | None) -> None:
@@ -196,6 +202,13 @@ class Reading:
         """Return the provenance of a frame, as `Table.provenance` does, with what this reading knows."""
         about = self.table.provenance(rows, places, [*self.notes, *notes], **others)
         return {**about, "skipped": self.skipped, "in_question": self.in_question}
+
+    def warn_of_notes(self) -> None:
+        """Warn the caller of a reader of its notes; a command prints them."""
+        if self.notes and not is_command():
+            shown = "".join(f"\n- {note}" for note in self.notes)
+            # From here: the reader, the function that proposes options, and its caller.
+            warnings.warn(f"{self.table.source}:{shown}", FileNoteWarning, stacklevel=4)
 
     def skip_broken(self) -> None:
         """Leave out rows with a broken cell, so that their values are no second problem; the first cell is a problem."""
@@ -367,13 +380,16 @@ class Reading:
                 yield question(table, message, {field: cells.heading_of(table, place)})
                 continue
             alike: list[int] = []
+            # Of several, those whose headings hold a more telling word come first.
+            telling = frozenset[str]().union(*(earlier.words for earlier in tiers[:tier]))
             if 0 < tier == len(tiers) - 1:
                 alike = [other for other in looks.columns_like(field, table, self.free()) if self._is_amount(other)]
             elif normal(heading) not in tiers[tier].words:
                 # `Amount USD` may stand beside the amount in another currency.
                 alike = self._with_word_inside(field, self.free(), tiers[tier].words)
             if alike:
-                both = looks.likeliest_first(field, table, [place, *alike], beside_currency=self.has("currency"))
+                order = dict.fromkeys([*self._with_word_inside(field, alike, telling), place, *alike])
+                both = looks.likeliest_first(field, table, [*order], beside_currency=self.has("currency"))
                 yield self._ambiguous(field, both)
 
     def _refuse_other_kind(self) -> None:
@@ -401,6 +417,8 @@ class Reading:
         if field in ("code", "account_code", "name"):
             others = frozenset().union(*map(words.headings, _NOT_OF_ACCOUNT))
             free = [place for place in free if not words.are_inside(table.headings[place], others)]
+        if field in ("code", "account_code"):
+            free = [place for place in free if not looks.count_rows(table, place)]
         alike = self._looks[field]() if field in self._looks else looks.columns_like(field, table, free)
         by_cells = [place for place in alike if place in free]
         by_word = self._with_word_inside(field, free, self.vocabulary.words_of(field))
@@ -428,7 +446,7 @@ class Reading:
     @cached_property
     def _empty(self) -> set[int]:
         """The columns that hold nothing in any row, where another one holds something."""
-        empty = {place for place, column in enumerate(self.table.columns) if cells.blank(column).all()}
+        empty = {place for place, column in enumerate(self.table.columns) if cells.are_blank(column)}
         return empty if len(empty) < len(self.table.columns) else set()
 
     def _listed(self, candidates: Sequence[int]) -> str:
@@ -444,7 +462,7 @@ class Reading:
 
 def opened(path: str | PathLike[str], vocabulary: Vocabulary, **form: Any) -> Reading:
     """Return a table that is to be read; `form` is the arguments of `read_table`."""
-    return Reading(read_table(path, vocabulary.score, **form), vocabulary)
+    return Reading(read_table(path, vocabulary.score, sheet_names=vocabulary.sheet_names, **form), vocabulary)
 
 
 def _listed(headings: Sequence[str]) -> str:

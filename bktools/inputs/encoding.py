@@ -89,7 +89,7 @@ def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str]
     if encoding is None and name == "utf-8":
         if error is not None and not mark:
             name = _by_evidence(body, error, source)
-        elif error is None and b"\x1b$" in body:
+        elif error is None and b"\x1b" in body:
             name = next((of_escape for escape, of_escape in _ESCAPES.items() if escape in body), name)
     text = body if name == "utf-8" and error is None else _recoded(body, name, source)
     if b"\0" in text:

@@ -30,6 +30,7 @@ from bktools.inputs.splits import with_splits
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal
 
+_FIRST_ROWS = 1000
 _SPLITS = ("split_line", "entry_total")
 # The beginning of a UUID; such a column is one of UUIDs, and each cell is held to it.
 _LIKE_A_UUID = r"^\s*[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}"
@@ -128,6 +129,11 @@ def read_entries(
     ArgumentError
         When an argument is not what it must be.
 
+    Warns
+    -----
+    FileNoteWarning
+        When there are notes to know of, such as rows that were left out. All notes stand in `frame.attrs["bktools"]`.
+
     Notes
     -----
     Sections 2.5 and 4.2 of the interface: an export job takes the entries' IDs and the company's.
@@ -172,16 +178,10 @@ def read_entries(
     _read_dates(reading, date_format)
     _read_amounts(reading, decimal, spending)
     _read_currencies(reading, cells.currency_code(currency))
-    for field, frame in frames.items():
-        if frame is None:
-            reading.read(field, cells.uuids, required=False)
-        else:
-            reading.read(field, names.identifiers, field, frame, company, notes)
-    if "category_id" in result:
-        is_none = pc.equal(result["category_id"], _NO_CATEGORY)
-        result["category_id"] = pc.if_else(is_none, pa.scalar(None, schema.TEXT), result["category_id"])
+    _read_names(reading, frames, company)
+    of_approvals: list[str] = []
     with reading.trying():
-        read_approvals(reading, approved_values)
+        of_approvals = read_approvals(reading, approved_values)
     table = reading.table
     raise_all(problems, table)
     _read_texts(reading)
@@ -199,7 +199,8 @@ def read_entries(
         numbers = cells.trimmed(table.columns[splits["split_line"]]) if "split_line" in splits else None
         totals = amounts.amounts(table, splits["entry_total"], decimal) if "entry_total" in splits else None
         read = with_splits(read, numbers, totals, are_split=split_lines)
-    about = reading.provenance(len(table.lines), own_names | places, others="columns kept as text")
+    about = reading.provenance(len(table.lines), own_names | places, *of_approvals, others="columns kept as text")
+    reading.warn_of_notes()
     entries = schema.to_pandas(read, about)
     return entries.astype({"amount": "float64"}) if money == "float" and "amount" in entries else entries
 
@@ -245,7 +246,8 @@ def _own_names(reading: Reading, frames: Frames, required: Sequence[str]) -> dic
 
 
 def _has_uuids(reading: Reading, field: str) -> bool:
-    return bool(cells.matches(reading.column(field), _LIKE_A_UUID).any())
+    column = reading.column(field)
+    return any(cells.matches(rows, _LIKE_A_UUID).any() for rows in (column.slice(0, _FIRST_ROWS), column))
 
 
 def _leave_foreign_ids(reading: Reading, field: str) -> None:
@@ -341,6 +343,18 @@ def _against(reading: Reading, amount: pa.ChunkedArray, spending: str | None) ->
             details=[f"Or keep the signs as they are: {setting('spending', 'positive')}"],
             spending="negative",
         )
+
+
+def _read_names(reading: Reading, frames: Frames, company: str | None) -> None:
+    """Read the IDs of categories and employees, or the names that the frames know."""
+    for field, frame in frames.items():
+        if frame is None:
+            reading.read(field, cells.uuids, required=False)
+        else:
+            reading.read(field, names.identifiers, field, frame, company, reading.notes)
+    if "category_id" in reading.result:
+        ids = reading.result["category_id"]
+        reading.result["category_id"] = pc.if_else(pc.equal(ids, _NO_CATEGORY), pa.scalar(None, schema.TEXT), ids)
 
 
 def _read_currencies(reading: Reading, currency: str | None) -> None:

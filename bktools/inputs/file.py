@@ -34,12 +34,14 @@ def read_table(
     delimiter: str | None = None,
     encoding: str | None = None,
     sheet: str | int | None = None,
+    sheet_names: frozenset[str] = frozenset(),
 ) -> Table:
     """Return the cells of a CSV, TSV, Excel or Parquet file as text; the kind is recognised by the bytes.
 
     Delimiter and encoding are of a text, the sheet (its name, or its position from 0) is of a workbook; an argument for
-    another kind of file is an `ArgumentError`. Without them, they are found: the sheet is the one with most known
-    headings, which `score` counts in a row. What is no table that can be read is an `InputError`.
+    another kind of file is an `ArgumentError`. Without them, they are found: the sheet is one with one of `sheet_names`,
+    or the one with most known headings, which `score` counts in a row. What is no table that can be read is an
+    `InputError`.
     """
     file = File.at(path)
     refuse_not_read(file)
@@ -55,7 +57,7 @@ def read_table(
     if kind == "workbook":
         from bktools.inputs.workbook import read_workbook
 
-        table = read_workbook(data, score, sheet=sheet, source=source)
+        table = read_workbook(data, score, sheet=sheet, sheet_names=sheet_names, source=source)
     elif kind == "Parquet":
         from bktools.inputs.parquet import read_parquet
 
@@ -70,12 +72,19 @@ def read_table(
 
 
 def read_headings(
-    path: str | PathLike[str], score: Score, *, delimiter: str | None, encoding: str | None, sheet: str | int | None
+    path: str | PathLike[str],
+    score: Score,
+    *,
+    delimiter: str | None,
+    encoding: str | None,
+    sheet: str | int | None,
+    sheet_names: frozenset[str] = frozenset(),
 ) -> tuple[str, ...]:
     """Return the headings alone, of a text from its first lines; arguments and errors are those of `read_table`."""
     file = File.at(path)
     if file.kind != "text":
-        return read_table(path, score, delimiter=delimiter, encoding=encoding, sheet=sheet).headings
+        table = read_table(path, score, delimiter=delimiter, encoding=encoding, sheet=sheet, sheet_names=sheet_names)
+        return table.headings
     # A line that was cut could end in half a letter; in UTF-16 a NUL byte belongs to the line feed.
     end = file.head.rfind(b"\n") + 1
     sample = file.head[: end + file.head[end:].startswith(b"\0")] if len(file.head) == HEAD else file.head

@@ -22,7 +22,7 @@ from bktools.inputs.evidence import contradictions, lone_half
 from bktools.inputs.formats.format import Ledger
 from bktools.inputs.formats.registry import recognised
 from bktools.inputs.prepared_rows import fill_down as filled_down
-from bktools.inputs.prepared_rows import split_accounts, to_fill_down
+from bktools.inputs.prepared_rows import split_accounts, titles_above, to_fill_down
 from bktools.inputs.proposals import proposing
 from bktools.inputs.report_rows import keep_rows, leave_reports
 from bktools.inputs.signed_amounts import MONEY
@@ -111,6 +111,8 @@ def read_general_ledger(
     -----
     UnverifiedTableWarning
         When a check fails, with `verify="warn"`.
+    FileNoteWarning
+        When there are notes to know of, such as rows that were left out.
 
     Notes
     -----
@@ -162,6 +164,7 @@ def read_general_ledger(
     if failed:
         _tell(failed, reading, ledger, verify)
     provenance = reading.provenance(postings.num_rows, reading.places, *(failed or _verified(ledger)))
+    reading.warn_of_notes()
     # As text: pandas keeps what JSON can hold when a frame is copied or written.
     provenance |= {"format": of_format[1].name if of_format else None}
     provenance |= {side: str(total) for side, total in sums.items()}
@@ -171,6 +174,14 @@ def read_general_ledger(
 def _find_postings(reading: Reading, filled: str | None, report_rows: str | None) -> None:
     """Find the columns of a table, and leave out the rows that are no postings."""
     reading.assign(("account_code", "date"))
+    if not reading.has("account_code") and (titles := titles_above(reading)) is not None:
+        above = reading.table.error(
+            "the accounts stand in rows of their own above their postings",
+            columns={"account_code": cells.heading_of(reading.table, titles)},
+            fill_down="account_code",
+        )
+        others = [error for error in reading.problems if error.field != "account_code"]
+        raise_all([above, *others], reading.table)
     filled_down(reading, filled)
     if reading.has("debit", "credit"):
         # The amount beside them says the same once more, in whatever sign and currency.

@@ -18,7 +18,7 @@ from bktools.inputs.table import Table
 _MOST, _HALF, _FEW = 0.9, 0.5, 0.1
 _FIRST_ROWS, _FEW_ROWS = 1000, 3
 _LONG_NAMES = 60
-_CODE = r"^\s*\d[0-9A-Za-z]*(?:[.\-/ ]\d[0-9A-Za-z]*)*\s*$"
+_CODE = r"^\s*\d[0-9A-Za-z]*(?:[.\-/ ]\d[0-9A-Za-z]*)*\.?\s*$"
 _CURRENCY = rf"^\s*(?:[A-Za-z]{{3}}|[{words.CURRENCY_SIGNS}])\s*$"
 _EMAIL = r"^[^@\s]+@[^@\s]+\.[^@\s]+$"
 # Days without a year, and codes with zeros in front, have the look of amounts.
@@ -64,11 +64,12 @@ def likeliest_first(field: str, table: Table, candidates: Sequence[int], *, besi
         return beside_currency and field == "amount" and words.normal(heading) != words.without_extras(heading)
 
     def of_tax(place: int) -> int:
-        """Amounts with the tax come first, then those without, then those of the tax alone."""
+        """Amounts that are said to be with the tax come first, those without it third, those of the tax alone last."""
         heading = table.headings[place]
-        is_net = words.are_inside(heading, words.headings("without_tax"))
-        is_gross = words.are_inside(heading, _WITH_TAX)
-        return 1 if is_net else 2 if words.are_inside(heading, words.headings("tax")) and not is_gross else 0
+        if words.are_inside(heading, words.headings("without_tax")):
+            return 2
+        is_of_tax = words.are_inside(heading, words.headings("tax"))
+        return 0 if words.are_inside(heading, _WITH_TAX) else 3 if is_of_tax else 1
 
     return sorted(candidates, key=lambda place: (of_tax(place) if field == "amount" else 0, is_unlikely(place)))
 
@@ -218,7 +219,8 @@ def _looks(field: str, table: Table, place: int) -> bool:
 
 def _are_like_codes(table: Table, place: int, column: pa.ChunkedArray) -> bool:
     is_period = words.are_inside(table.headings[place], _PERIODS) or count_rows(table, place)
-    return _share(column, _CODE) >= _MOST and not dates.are_dates(column) and not is_period
+    is_other = is_period or dates.are_dates(column) or cells.matches(column, UUID_REGEX).any()
+    return _share(column, _CODE) >= _MOST and not is_other
 
 
 def _are_repeated(column: pa.ChunkedArray) -> bool:

@@ -155,7 +155,8 @@ def arguments(path: str | PathLike[str], mapping: FileMapping, reader_options: M
 def made_from(path: str | PathLike[str], name: str, kind: str, reader_options: Mapping[str, Any]) -> FileMapping | None:
     """Return the mapping of a file that was read with these arguments; None for a file without headings."""
     columns = reader_options.get("columns") or {}
-    headings = _headings(path, Vocabulary(kind, columns).score, reader_options)
+    vocabulary = Vocabulary(kind, columns)
+    headings = _headings(path, vocabulary.score, reader_options, vocabulary.sheet_names)
     if headings == made_headings(len(headings)):
         return None
     options = {
@@ -176,12 +177,17 @@ def _fits(path: str | PathLike[str], mapping: FileMapping, reader_options: Mappi
     return _comparable(headings) == wanted
 
 
-def _headings(path: str | PathLike[str], score: Score, reader_options: Mapping[str, Any]) -> tuple[str, ...]:
+def _headings(
+    path: str | PathLike[str],
+    score: Score,
+    reader_options: Mapping[str, Any],
+    sheet_names: frozenset[str] = frozenset(),
+) -> tuple[str, ...]:
     form = {name: reader_options.get(name) for name in ("delimiter", "encoding", "sheet")}
     with warnings.catch_warnings():
         # The reader warns of its own guess.
         warnings.simplefilter("ignore", GuessedEncodingWarning)
-        return read_headings(path, score, **form)
+        return read_headings(path, score, sheet_names=sheet_names, **form)
 
 
 def _comparable(texts: Iterable[str]) -> list[str]:

@@ -44,21 +44,29 @@ def split_accounts(reading: Reading, split: bool, code: str, name: str) -> None:
 
 
 def fill_down(reading: Reading, fields: str | None) -> None:
-    """Fill empty cells of these fields with the ones above them, in rows that hold something."""
+    """Fill empty cells of these fields with the ones above them, in rows that hold something.
+
+    Rows that hold nothing else are titles, such as the account above its postings: they are left out.
+    """
     names = [name.strip() for name in (fields or "").split(",") if name.strip()]
     for field in names:
         if field not in reading.places:
             raise ArgumentError(
                 name_of("fill_down"), "must name fields that have a column, such as date,account_code", field
             )
+    if not names:
+        return
     columns = [*reading.table.columns]
     holds = ~np.logical_and.reduce([cells.blank(column) for column in columns])
-    for place in (reading.places[name] for name in names):
+    places = {reading.places[name] for name in names}
+    others = [cells.blank(column) for place, column in enumerate(columns) if place not in places]
+    is_title = holds & np.logical_and.reduce([*others, holds])
+    for place in places:
         filled = pc.fill_null(pc.fill_null_forward(cells.or_null(columns[place]).combine_chunks()), "")
         columns[place] = pa.chunked_array([pc.if_else(pa.array(holds), filled, "")], schema.TEXT)
     reading.table = replace(reading.table, columns=columns)
-    if names:
-        reading.notes.append(f"empty cells filled with the ones above them: {', '.join(names)}")
+    reading.skip({"rows skipped as titles of the rows below them": is_title}, "postings")
+    reading.notes.append(f"empty cells filled with the ones above them: {', '.join(names)}")
 
 
 def to_fill_down(reading: Reading, *fields: str) -> str:
@@ -73,3 +81,28 @@ def to_fill_down(reading: Reading, *fields: str) -> str:
         if len(lacks) and not lacks[0] and lacks.sum() >= max(_LEAST, _SHARE * has_amount.sum()):
             needed.append(field)
     return ",".join(needed)
+
+
+def titles_above(reading: Reading) -> int | None:
+    """Return the column in which accounts stand in rows of their own above their postings, None without one.
+
+    Such a cell is alone in its row, or heads a row of sums; no row with a date has one.
+    """
+    if not reading.has("date"):
+        return None
+    columns = reading.table.columns
+    filled = [~cells.blank(column) for column in columns]
+    is_alone = np.add.reduce(filled, dtype=np.int64) == 1
+    dated = cells.matches(cells.or_null(reading.column("date")), r"\d") & filled[reading.places["date"]]
+    return next(
+        (
+            place
+            for place, has_cell in enumerate(filled)
+            if place != reading.places["date"]
+            and (has_cell & is_alone).sum() >= _LEAST
+            and dated.any()
+            and not (has_cell & dated).any()
+            and cells.matches(columns[place], r"\pL{2}").any()
+        ),
+        None,
+    )

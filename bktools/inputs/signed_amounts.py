@@ -66,7 +66,9 @@ def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedA
                 details=[f"Or keep the signs as they are: {leave_out(side)}"],
             )
         reading.notes.append(f"negative amounts read as reversals of the side that {heading!r} says")
-    reading.notes.append(f"{heading!r} gives amounts their sign: debit is positive, credit negative")
+    # A format says it itself.
+    if side not in table.places:
+        reading.notes.append(f"{heading!r} gives amounts their sign: debit is positive, credit negative")
     return pc.if_else(pa.array(is_debit), amount, pc.negate(amount))
 
 

@@ -6,7 +6,7 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -44,6 +44,7 @@ class Headings(NamedTuple):
         return self.certain | self.by_cells
 
 
+@lru_cache(maxsize=1 << 14)
 def normal(text: str) -> str:
     """Return text for comparison: no case, accents, spaces or punctuation; `%` stays, it tells a rate from a code."""
     letters = _PUNCTUATION.sub("", unicodedata.normalize("NFKD", text.casefold()))
@@ -51,6 +52,7 @@ def normal(text: str) -> str:
     return letters or text.strip()
 
 
+@lru_cache(maxsize=1 << 12)
 def without_extras(heading: str) -> str:
     """Return a heading for comparison without text in brackets and without currencies."""
     return normal(_CURRENCY.sub(" ", _BRACKETS.sub(" ", heading.replace("_", " "))))

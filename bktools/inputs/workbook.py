@@ -1,4 +1,4 @@
-"""Workbooks → rows of text: numbers as Excel shows them, dates in ISO form."""
+"""Workbooks → columns of text: numbers as Excel shows them, dates in ISO form."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from bktools.caller import setting
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError, SheetNotFoundError
 from bktools.frames.unpacking import MIB, archive_size
 from bktools.inputs import workbook_process
-from bktools.inputs.heading_row import Head, Row, head_of
-from bktools.inputs.table import Broken, Rows, Score, Table
+from bktools.inputs.heading_row import NAMED, Head, Row, head_of
+from bktools.inputs.table import Broken, Score, Table
+from bktools.inputs.words import normal
 from bktools.visible import first_of
 
 # What the other process may take: this much, and more by what the workbook unpacks to.
@@ -37,8 +41,25 @@ _FAILURES = {
 }
 
 
-def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source: str) -> Table:
+class _Sheet(NamedTuple):
+    """The columns of a sheet: the text of each cell, which cells hold something, and which of them are numbers."""
+
+    columns: list[pa.LargeStringArray]
+    filled: list[npt.NDArray[np.bool_]]
+    numbers: list[npt.NDArray[np.bool_]]
+
+    def rows(self, count: int) -> list[tuple[str, ...]]:
+        """Return the first rows."""
+        return [*zip(*(column.slice(0, count).to_pylist() for column in self.columns), strict=True)]
+
+
+def read_workbook(
+    data: bytes, score: Score, *, sheet: str | int | None, sheet_names: frozenset[str], source: str
+) -> Table:
     """Return the sheet asked for, or the first visible one with most headings that are known.
+
+    A sheet with known headings that has one of the names, such as Chart of Accounts, goes before others, and none of them
+    is proposed beside it.
 
     A workbook that cannot be read, is locked, unpacks to more than it may, or has no such sheet or no cells is an
     `InputError`.
@@ -49,30 +70,38 @@ def read_workbook(data: bytes, score: Score, *, sheet: str | int | None, source:
     book = _parsed(data, sheet, source)
     names: list[str] = book["names"]
     _refuse_missing(names, sheet, source)
-    sheets: dict[str, list[list[Any]]] = book["sheets"]
-    heads = {name: _head(rows, score) for name, rows in sheets.items()}
-    name = max(sheets, key=lambda one: heads[one].known)
+    sheets: dict[str, _Sheet] = book["sheets"]
+    heads = {name: _head(own, score) for name, own in sheets.items()}
+    has_own_name = {name for name in sheets if heads[name].known > 0 and normal(name) in sheet_names}
+    name = max(sheets, key=lambda one: (heads[one].known // NAMED, one in has_own_name, heads[one].known))
     head = heads[name]
     if head == _NO_CELLS:
         hidden = [other for other in names if other not in sheets]
         way = f" on a sheet that is shown: read a hidden one with {setting('sheet', hidden[0])}" if hidden else ""
         raise InputError(f"the workbook has no cells{way}", source=source)
-    body = enumerate(sheets[name][head.body_line - 1 :], head.body_line)
-    below = {line: row for line, row in body if any(cell != "" for cell in row)}
-    rows = Rows(*head.cells)
-    for line, row in below.items():
-        rows.add(line, *map(_text, row))
+    above = head.body_line - 1
+    filled = [own[above:] for own in sheets[name].filled]
+    # Rows without a cell are none.
+    is_row = np.logical_or.reduce(filled)
+    rows = pa.array(is_row)
     others = [other for other in names if other != name]
     likely = sorted(others, key=lambda other: -heads.get(other, _NO_CELLS).known)
     notes = [f"read the sheet {name!r}; not read: {', '.join(map(repr, others))}"] * bool(others)
     notes += [*head.notes, *[_UNSEEN] * (book["broken"] is None)]
-    return rows.table(
+    return Table(
         source,
-        heading_line=head.line,
+        head.cells,
+        [pa.chunked_array([column[above:].filter(rows)]) for column in sheets[name].columns],
+        np.flatnonzero(is_row) + head.body_line,
+        head.line,
         sheet=name,
-        numeric=_numeric([*below.values()]),
-        title=" ".join(_text(cell) for row in sheets[name][: head.line - 1] for cell in row),
-        other_sheets=tuple(likely) if sheet is None else (),
+        numeric=frozenset(
+            place
+            for place, (own, numbers) in enumerate(zip(filled, sheets[name].numbers, strict=True))
+            if own.any() and numbers[above:][own].all()
+        ),
+        title=" ".join(cell for row in sheets[name].rows(head.line - 1) for cell in row),
+        other_sheets=tuple(likely) if sheet is None and name not in has_own_name else (),
         why_not_others=_not_taken(name, others, heads, likely[0]) if likely else "",
         notes=tuple(notes),
         broken=[_broken(name, *cell) for cell in (book["broken"] or {}).get(name, ()) if cell[0] + 1 >= head.body_line],
@@ -84,7 +113,7 @@ def _not_taken(name: str, others: Sequence[str], heads: Mapping[str, Head], like
 
     def known(sheet: str) -> str:
         # Headings that the caller named count a hundred.
-        count = max(heads[sheet].known % 100, heads[sheet].known // 100)
+        count = max(heads[sheet].known % NAMED, heads[sheet].known // NAMED)
         return f"{count or 'no'} known heading{'s' * (count != 1)}"
 
     listed = []
@@ -115,7 +144,7 @@ def _parsed(data: bytes, sheet: str | int | None, source: str) -> dict[str, Any]
             timeout=BUSY * seconds,
             check=True,
         )
-        book: dict[str, Any] = json.loads(done.stdout)
+        book = _book(done.stdout)
     except (subprocess.SubprocessError, MemoryError, ValueError):
         book = {"failure": "too large"}
     except OSError as error:
@@ -123,6 +152,37 @@ def _parsed(data: bytes, sheet: str | int | None, source: str) -> dict[str, Any]
     if "failure" in book:
         raise InputError(_FAILURES[book["failure"]].format(why=book.get("why")), source=source)
     return book
+
+
+def _book(answer: bytes) -> dict[str, Any]:
+    """Return the other process's answer, with the columns of each sheet."""
+    end = answer.index(b"\n") + 1
+    book: dict[str, Any] = json.loads(answer[:end])
+    cells = memoryview(answer)[end:]
+
+    def taken(count: int) -> memoryview:
+        nonlocal cells
+        part, cells = cells[:count], cells[count:]
+        return part
+
+    for name, sizes in book.get("sheets", {}).items():
+        columns = [_column(taken(size), taken(numbers)) for size, numbers in sizes]
+        book["sheets"][name] = _Sheet(*map(list, zip(*columns, strict=True))) if columns else _Sheet([], [], [])
+    return book
+
+
+def _column(
+    texts: memoryview, numbers: memoryview
+) -> tuple[pa.LargeStringArray, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return the texts of a column, which of its cells hold something, and which of them are numbers."""
+    data = np.frombuffer(texts, np.uint8)
+    is_end = data == 0
+    ends = np.flatnonzero(is_end)
+    # The NUL behind each cell is left out.
+    offsets = np.concatenate([[0], ends - np.arange(len(ends))])
+    column = pa.LargeStringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(data[~is_end]))
+    is_number = np.frombuffer(numbers, np.bool_) if len(numbers) else np.zeros(len(ends), dtype=bool)
+    return column, np.diff(offsets) > 0, is_number
 
 
 def _refuse_missing(names: Sequence[str], sheet: str | int | None, source: str) -> None:
@@ -138,27 +198,7 @@ def _broken(sheet: str, row: int, place: int, what: str) -> Broken:
     return Broken(place, row + 1, f"the cell {xl_rowcol_to_cell(row, place)} of the sheet {sheet!r} holds {what}")
 
 
-def _head(rows: list[list[Any]], score: Score) -> Head:
-    sample = [Row(line, line + 1, tuple(map(_text, row))) for line, row in enumerate(rows[:_SAMPLE_ROWS], 1)]
+def _head(sheet: _Sheet, score: Score) -> Head:
+    sample = [Row(line, line + 1, row) for line, row in enumerate(sheet.rows(_SAMPLE_ROWS), 1)]
     filled = [row for row in sample if any(cell.strip() for cell in row.cells)]
     return head_of(filled, [score(row.cells) for row in filled]) if filled else _NO_CELLS
-
-
-def _text(cell: object) -> str:
-    """Return a cell as text; a whole number has no decimals, so that account 400 is not 400.0."""
-    if isinstance(cell, bool):
-        return "true" if cell else "false"
-    if isinstance(cell, float):
-        # Fifteen digits are what Excel keeps and shows: a sum stored as 0.30000000000000004 is 0.3 there.
-        return str(int(cell)) if cell.is_integer() else _without_exponent(f"{cell:.15g}")
-    return str(cell)
-
-
-def _without_exponent(number: str) -> str:
-    return f"{Decimal(number):f}" if "e" in number else number
-
-
-def _numeric(rows: Sequence[Sequence[object]]) -> frozenset[int]:
-    width = len(rows[0]) if rows else 0
-    kinds = [{type(row[place]) for row in rows if row[place] != ""} for place in range(width)]
-    return frozenset(place for place, of_column in enumerate(kinds) if of_column and of_column <= {int, float})

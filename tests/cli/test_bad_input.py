@@ -77,6 +77,22 @@ def test_malformed_uuid_in_the_entries(run):
     assert nothing_written()
 
 
+def test_a_column_that_a_check_needs_and_nobody_named(run, samples):
+    """A column that only looks like the employees stops a close that writes, until it is named or left out."""
+    text = samples[1].read_text(encoding="utf-8-sig").replace("employee_id", "Courriel du salarié", 1)
+    lines = [line.split(",") for line in text.splitlines()]
+    place = lines[0].index("Courriel du salarié")
+    mails = [",".join([*line[:place], "ada@example.com", *line[place + 1 :]]) for line in lines[1:]]
+    Path("entries.csv").write_text("\n".join([",".join(lines[0]), *mails]), encoding="utf-8")
+    close = ("month-end", "--sandbox", "--apply", "--entries", "entries.csv")
+    done = run(*close)
+    assert done.returncode == Exit.INPUT
+    assert "a check would be skipped: 'Courriel du salarié' looks like employee_id" in one_line(done)
+    assert nothing_written()
+    done = run(*close, "--entry-column", "employee_id=")
+    assert done.returncode == Exit.DONE, done.stderr
+
+
 def test_unreachable_service(run, samples):
     """A service that cannot be reached is told with its address; nothing was sent."""
     with socket.socket() as closed:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pandas as pd
 import pytest
 
 from bktools.caller import command
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import ArgumentError, FileNoteWarning, InputError
 from bktools.inputs.chart_of_accounts import read_chart_of_accounts as chart
 from bktools.inputs.entries import read_entries as entries
 from bktools.inputs.general_ledger import read_general_ledger as ledger
@@ -26,13 +28,13 @@ def texts(frame, field):
 
 
 def followed(read, path):
-    """Return the frame that the refusal's own arguments read, and the refusal."""
+    """Return the frame that the refusal's own arguments read, the refusal, and the arguments."""
     with pytest.raises(InputError) as caught:
         read(path)
     options: dict = {}
     for name, value in caught.value.settings:
         options[name] = {**options.get(name, {}), **value} if name == "columns" else value
-    return read(path, **options), caught.value
+    return read(path, **options), caught.value, options
 
 
 # Reader, text, the arguments that are proposed, what they read.
@@ -51,6 +53,20 @@ ASKED = {
     "an account and a date in the first of their rows": (
         ledger, table("Account,Date,Amount", "10,2026-10-01,5.00", ",,6.00", ",,7.00", "20,2026-10-02,-18.00", ",,0.00"),
         {"fill_down": "account_code,date"}, {"account_code": ["10", "10", "10", "20", "20"]},
+    ),
+    "accounts in rows of their own above their postings": (
+        ledger,
+        table(
+            "Nordlicht Ltd,,,,", "General Ledger,,,,", ",Date,Transaction Type,Amount,Balance", "Checking,,,,",
+            ",Beginning Balance,,,1000.00", ",01/13/2026,Expense,-25.00,975.00", ",01/14/2026,Deposit,125.00,1100.00",
+            "Total for Checking,,,100.00,", "Travel,,,,", ",01/13/2026,Expense,25.00,25.00", "Total for Travel,,,25.00,",
+            "Sales,,,,", ",01/14/2026,Deposit,-125.00,-125.00", "Total for Sales,,,-125.00,",
+        ),
+        {"columns": {"account_code": "column 1"}, "fill_down": "account_code"},
+        {
+            "account_code": ["Checking", "Checking", "Travel", "Sales"], "amount": ["-25.00", "125.00", "25.00", "-125.00"],
+            "date": ["2026-01-13", "2026-01-14", "2026-01-13", "2026-01-14"],
+        },
     ),
     "codes and names in one cell": (
         chart, table("Account,Type", "1-1110 BNZ Cheque Account,Asset", "466300 Travel,Expense", "4-2000 - Rent,Expense"),
@@ -89,6 +105,22 @@ ASKED = {
         entries, table("Date,amount_ex_gst,gst_amount,total_inc_gst", "2026-10-01,5.00,0.50,5.50", "2026-10-02,6.00,0.60,6.60"),
         {"columns": {"amount": "total_inc_gst"}}, {"amount": ["5.50", "6.60"]},
     ),
+    "what was paid so far beside what was claimed": (
+        entries, table("Date,claim_amount,total_incl_gst,paid_amount", "2026-10-01,5.00,5.50,5.50", "2026-10-02,6.00,6.60,0.00"),
+        {"columns": {"amount": "total_incl_gst"}}, {"amount": ["5.50", "6.60"]},
+    ),
+    "what was paid so far beside what was invoiced": (
+        entries, table("Date,invoice_amount,paid_amount", "2026-10-01,5.00,5.00", "2026-10-02,6.00,0.00"),
+        {"columns": {"amount": "invoice_amount"}}, {"amount": ["5.00", "6.00"]},
+    ),
+    "a description beside a name with a prefix": (
+        chart, table("code,acme_account_name,description", "10,Cash,In the till", "20,Sales,All of them"),
+        {"columns": {"name": "acme_account_name"}}, {"name": ["Cash", "Sales"]},
+    ),
+    "codes that end with a point, without headings": (
+        chart, table("Cooperativas,0", "Activo,1", "Caja,1.1.1.", "Banco,1.1.2."),
+        {"columns": {"code": "column 2", "name": "column 1"}}, {"code": ["0", "1", "1.1.1.", "1.1.2."]},
+    ),
     "thousands that could be decimals": (
         entries, table("Date;Amount;Rate", "2026-10-01;1.234;0,50", "2026-10-02;5.678;1,25"), {"decimal": ","}, {"amount": ["1234", "5678"]},
     ),
@@ -111,8 +143,8 @@ def test_the_command_that_is_printed_reads_the_file_right(write, name):
     if proposed is None:
         frame = read(path)
     else:
-        frame, refused = followed(read, path)
-        assert dict(refused.settings) == proposed
+        frame, refused, options = followed(read, path)
+        assert options == proposed
         assert str(refused).splitlines()[0].count("read it with") == 1
     assert {field: texts(frame, field) for field in right} == right
 
@@ -209,8 +241,8 @@ def test_lines_of_a_report_are_no_entries(write):
 def test_a_total_that_adds_nothing_up_is_asked_about(write):
     """A word such as Total may be a supplier: the amount decides, or the person."""
     path = write(REPORT.replace("12.00", "55.00"))
-    read, refused = followed(entries, path)
-    assert dict(refused.settings) == {"report_rows": "keep"}
+    read, _, options = followed(entries, path)
+    assert options == {"report_rows": "keep"}
     assert len(read) == 4
     assert texts(entries(path, report_rows="skip"), "amount") == ["5.00", "7.00"]
 
@@ -230,6 +262,27 @@ def test_months_in_words(write):
         path = write(table("Date,Amount", f"{text},5"))
         assert texts(entries(path, date_format="%d %b %Y"), "date") == ["2026-10-01"], text
         assert texts(entries(path, date_format="1 Oct 2026"), "date") == ["2026-10-01"], text
+
+
+def test_notes_are_a_warning_in_python_and_a_line_in_a_command(write):
+    """Who reads a file in Python is warned of rows that were left out; a command prints notes itself."""
+    path = write(f"id,date,amount,status\n{ID},2026-10-01,5,approved\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        entries(path)
+    path = write(REPORT)
+    with pytest.warns(FileNoteWarning, match="rows skipped") as caught:
+        entries(path)
+    assert caught[0].filename == __file__
+    with command({}), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        entries(path)
+    for read, text in (
+        (chart, "Code,Name\n,Assets\n1,Cash\n"),
+        (ledger, "Account,Date,Amount\n1,2026-10-01,5\n2,,-5\nTotal,,0\n"),
+    ):
+        with pytest.warns(FileNoteWarning):
+            read(write(text), **({"fill_down": "date"} if read is ledger else {}))
 
 
 def test_a_list_of_files_is_refused_in_one_line(write):

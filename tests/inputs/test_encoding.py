@@ -18,6 +18,7 @@ from bktools.caller import command
 from bktools.errors import ArgumentError, GuessedEncodingWarning, InputError
 from bktools.inputs.chart_of_accounts import read_chart_of_accounts
 from bktools.inputs.encoding import to_utf8
+from bktools.inputs.entries import read_entries
 
 # Read here: while a test runs, no setting of bktools is in the environment.
 RUNS = int(os.environ.get("BKTOOLS_TEST_RUNS", "150"))
@@ -274,6 +275,29 @@ def test_refusals(data, encoding, message):
     """Bytes that do not fit are named with their line."""
     with pytest.raises(InputError, match=message):
         to_utf8(data, encoding, "f.csv")
+
+
+@pytest.mark.filterwarnings("ignore::bktools.errors.GuessedEncodingWarning")
+@pytest.mark.parametrize("text", ["Café ?", "Caf?", "Déjeuner d?affaires"])
+def test_a_space_of_windows_between_thousands(write, text):
+    """A no-break space in amounts and a question mark where a letter was lost are text of Windows."""
+    path = write(f"Date;Amount;Text\n2026-10-01;1\xa0234,50;{text}\n2026-10-02;2\xa0000,00;x\n", encoding="cp1252")
+    read = read_entries(path)
+    assert read.attrs["bktools"]["encoding"] == "cp1252"
+    assert [str(amount) for amount in read["amount"]] == ["1234.50", "2000.00"]
+    assert read["description"][0] == text
+
+
+def test_romanian_with_commas_or_cedillas(write):
+    """The bytes of both are the same: the likelier reading is taken with a warning that shows the other one."""
+    text = (
+        "Simbol cont;Denumire\n101;Capital social și rezerve\n401;Furnizori și creditori\n628;Deplasări și detașări\n"
+    )
+    path = write(text, encoding="iso8859-16")
+    with pytest.warns(GuessedEncodingWarning, match="'101;Capital social și rezerve' with encoding='iso8859-16'"):
+        read_chart_of_accounts(path)
+    names = read_chart_of_accounts(path, encoding="iso8859-16")["name"].tolist()
+    assert names == ["Capital social și rezerve", "Furnizori și creditori", "Deplasări și detașări"]
 
 
 def test_chart_in_utf16(write):

@@ -265,8 +265,9 @@ def test_a_workbook_is_read_where_less_memory_is_allowed(tmp_path):
     path = _xlsx(tmp_path / "chart.xlsx", HEAD + _row(2, _text("A2", "0400"), _text("B2", "Bank")))
     command = ["sh", "-c", 'ulimit -v 4000000 && exec "$0" -P "$1"', sys.executable, workbook_process.__file__]
     asked = json.dumps({"sheet": None, "memory": 1 << 40, "seconds": 60}).encode() + b"\n" + path.read_bytes()
-    answer = json.loads(subprocess.run(command, input=asked, capture_output=True, check=True).stdout)
-    assert answer["sheets"] == {"A": [["Code", "Name"], ["0400", "Bank"]]}
+    answer, cells = subprocess.run(command, input=asked, capture_output=True, check=True).stdout.split(b"\n", 1)
+    assert json.loads(answer)["sheets"] == {"A": [[10, 0], [10, 0]]}
+    assert cells == b"Code\x000400\0Name\0Bank\0"
 
 
 def _amounts(*cells):

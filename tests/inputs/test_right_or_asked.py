@@ -122,6 +122,9 @@ RIGHT = {
     "an id where nothing else is a code": (
         chart, table("account_id,account_name", "1010,Cash", "2000,Sales"), {"code": ["1010", "2000"], "name": ["Cash", "Sales"]},
     ),
+    "a key beside the number": (
+        chart, table("accountkey,accountnumber,accountname", "1,50010,Lamps", "2,50020,Rugs"), {"code": ["50010", "50020"]},
+    ),
     "ID alone": (chart, table("ID;Name", "1010;Cash", "2000;Sales"), {"code": ["1010", "2000"]}),
     "an account that is a name": (
         chart, table("Code;Account;Description", "10;Cash;In the till", "20;Sales;All of them"), {"name": ["Cash", "Sales"]},
@@ -374,3 +377,31 @@ def test_an_unknown_name_holds_its_entry_back_and_no_other(write):
     assert "'Travl' (did you mean 'Travel'?)" in "".join(read.attrs["bktools"]["notes"])
     plan = compose_export_jobs(read, categories=categories)
     assert plan.not_ready[["id", "reason"]].to_numpy().tolist() == [[IDS[1], "unknown_category"]]
+
+
+def test_the_sheet_that_is_called_a_chart_of_accounts(tmp_path):
+    """A sheet of that name is the chart, and no sheet of another year is proposed beside it."""
+    path = tmp_path / "books.xlsx"
+    for heading, is_read in (("Name", True), ("Nickname", False)):
+        with xlsxwriter.Workbook(path) as book:
+            budget, own = book.add_worksheet("2024"), book.add_worksheet("Chart of Accounts")
+            budget.write_row(0, 0, ["Code", "Name", "Type", "Active"])
+            budget.write_row(1, 0, ["9000", "Other year", "x", "yes"])
+            own.write_row(0, 0, ["Code", heading])
+            own.write_row(1, 0, ["1010", "Cash"])
+            own.write_row(2, 0, ["2000", "Sales"])
+        if is_read:
+            assert column(chart(path), "code") == ["1010", "2000"]
+        else:
+            with pytest.raises(InputError) as caught:
+                chart(path)
+            assert "sheet" not in dict(caught.value.settings)
+
+
+def test_a_counter_and_an_id_are_no_account(write):
+    """A column that counts the rows, and one of UUIDs, is not proposed as the code of an account."""
+    for heading, cell in (("row id", str), ("company", lambda row: f"1b4e28ba-2fa1-41d2-883f-0016d3cca4{row:02}")):
+        rows = [f"{cell(row)},2026-10-01,{'5,' if row % 2 else ',5'}" for row in range(1, 15)]
+        with pytest.raises(InputError) as caught:
+            ledger(write(table(f"{heading},date,debit,credit", *rows)))
+        assert dict(caught.value.settings) == {"columns": {"account_code": "HEADING"}}, heading

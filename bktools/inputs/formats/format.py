@@ -119,17 +119,16 @@ class File:
     def data(self) -> bytes:
         """Return the file's bytes, unpacked; a text with a line that no file has is an `InputError` before it is in memory."""
         pieces = []
-        line, length = 1, 0
+        length = 0
         for piece in self.pieces():
             pieces.append(piece)
-            ends = piece.count(b"\n")
-            length = len(piece) - piece.rfind(b"\n") - 1 + (0 if ends else length)
-            line += ends
+            end = piece.rfind(b"\n")
+            length = len(piece) - end - 1 + (length if end < 0 else 0)
             if self.kind == "text" and length > LONGEST_LINE:
                 raise self.error(
                     f"the line has more than {LONGEST_LINE // MIB} MB: the file is damaged, or its lines end in a way that is"
                     " not known here",
-                    line,
+                    sum(piece.count(b"\n") for piece in pieces) + 1,
                 )
         return b"".join(pieces)
 
