@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 
 from bktools.ledger.differences import Cell, Open
-from bktools.ledger.explanation import EARLIER, LATER
-from bktools.ledger.judgement import Judgement, amounts_of
+from bktools.ledger.explanation import EARLIER, KNOWN, LATER
+from bktools.ledger.judgement import Judgement, entry_amounts, known, place_amounts
 from bktools.ledger.statuses import Reason, Status
-from bktools.ledger.steps import How
+from bktools.ledger.steps import Grain, How
 
 # Equal amounts are there by chance at most so often, on another account and without a text.
 BY_CHANCE = 0.01
@@ -42,14 +42,15 @@ def judge_elsewhere(judgement: Judgement, rest: Open) -> None:
     sizes = np.sort(np.abs(np.array([row["amount"] for row in rest.free.values()] or [0], dtype=np.int64)))
     wanted = Counter((rest.entries[entry]["key"], rest.entries[entry]["gross"]) for entry in rest.out)
     used: set[int] = set()
+    is_known = known(judgement) >= KNOWN
     left = []
     for entry in rest.out:
         row = rest.entries[entry]
         found = [
             place
-            for amount in amounts_of(judgement, row)
+            for amount in entry_amounts(judgement, row)
             for place in places[amount]
-            if place.posting not in used and not (place.cell and place.cell.is_settled)
+            if place.posting not in used and not (place.cell and (place.cell.is_settled or entry in place.cell.values))
         ]
         each = {place.posting: place for place in found}.values()
         same = [place for place in each if place.key == row["home"] and place.day >= row["day"] - EARLIER]
@@ -57,20 +58,20 @@ def judge_elsewhere(judgement: Judgement, rest: Open) -> None:
         if not same and not others:
             left.append(entry)
             continue
-        _judge_places(judgement, rest, entry, same, others, wanted[row["key"], row["gross"]], sizes, used)
+        _judge_places(judgement, rest, entry, same, others, wanted[row["key"], row["gross"]], sizes, used, is_known=is_known)
     rest.use(*used)
     rest.out = left
 
 
-def _places(rest: Open) -> Iterator[tuple[int, Place]]:
-    """Yield amounts that nothing explains, with their place."""
+def _places(rest: Open) -> Iterator[tuple[tuple[bool, int], Place]]:
+    """Yield amounts that nothing explains, as they are compared, with their place."""
     for posting, row in rest.free.items():
-        for amount in {row["amount"], row["gross"]} - {None}:
+        for amount in place_amounts(row):
             yield amount, Place(row["key"], row["account"], row["day"], posting)
     for cell in rest.cells:
         if cell.values and cell.postings:
             for off in range(-cell.slack, cell.slack + 1):
-                yield cell.difference + off, Place(cell.key, None, cell.due, cell.postings[0], cell)
+                yield (cell.is_gross, cell.difference + off), Place(cell.key, None, cell.due, cell.postings[0], cell)
 
 
 def _is_near(judgement: Judgement, row: dict[str, Any], place: Place) -> bool:
@@ -78,6 +79,12 @@ def _is_near(judgement: Judgement, row: dict[str, Any], place: Place) -> bool:
     if place.cell is not None:
         return bool(place.day == row["due"])
     return bool(-EARLIER <= place.day - row["due"] <= max(WEEK, judgement.style.lag))
+
+
+def _is_dated(judgement: Judgement, row: dict[str, Any], place: Place) -> bool:
+    """Whether a place is on a day on which the style books the entry."""
+    lag = judgement.style.lag
+    return judgement.style.grain is Grain.ENTRY or bool(0 <= place.day - row["due"] <= lag)
 
 
 def _judge_places(
@@ -89,6 +96,8 @@ def _judge_places(
     wanted: int,
     sizes: np.ndarray,
     used: set[int],
+    *,
+    is_known: bool,
 ) -> None:
     """Say where an entry is, if only one place is possible, and chance does not put its amount there."""
     row, agree = rest.entries[entry], judgement.state.texts.agree
@@ -99,8 +108,11 @@ def _judge_places(
             told = in_cells
         if (
             not told
-            and _chance(judgement, row, sizes) <= BY_CHANCE
+            and is_known
             and len(others) == 1
+            and _is_dated(judgement, row, others[0])
+            and not _is_frequent(judgement, row)
+            and _chance(judgement, row, sizes) <= BY_CHANCE
             and agree(entry, others[0].posting) is not False
         ):
             told = others
@@ -128,6 +140,11 @@ def _judge_places(
     if place.cell is not None:
         place.cell.is_settled = True
         judgement.whole(place.cell.values, place.posting, How.DIFFERENCE)
+
+
+def _is_frequent(judgement: Judgement, row: dict[str, Any]) -> bool:
+    """Whether several entries of any account have the amount, so that it tells none."""
+    return judgement.state.every_entry.filter(pl.col("gross") == row["gross"]).height > 1
 
 
 def _chance(judgement: Judgement, row: dict[str, Any], sizes: np.ndarray) -> float:

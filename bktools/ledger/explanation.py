@@ -12,7 +12,7 @@ from bktools.ledger.habits import CONTRA, COST, Books
 from bktools.ledger.pairs import paired
 from bktools.ledger.sides import Sides
 from bktools.ledger.steps import OF_VOUCHERS, SUMS, Grain, How, Measure, Step
-from bktools.ledger.taxes import rounding, with_net
+from bktools.ledger.taxes import meets_by_rates, rounding, with_net
 from bktools.ledger.texts import Texts, posting_text, texts_of
 
 # Days that a posting may be dated before its entries, and after them.
@@ -349,7 +349,11 @@ def _whole_vouchers(state: Explained) -> Explained:
         entries = state.every_entry.filter("is_home", pl.col(group[0]).is_not_null())
         sides = state.books.postings.filter(pl.col("voucher").is_not_null(), pl.col("role") != CONTRA)
         accounts = pl.col("account").unique().hash().sum()
-        ours = entries.group_by(group).agg(total=pl.sum("gross"), accounts=accounts, last=pl.max("day"))
+        ours = entries.group_by(group).agg(
+            total=pl.sum("gross"), accounts=accounts, count=pl.len(), first=pl.min("day"), last=pl.max("day")
+        )
+        # A single entry with a voucher of another day is no group.
+        ours = ours.filter(pl.col("count") >= (2 if grain.is_long else 1))
         ours = ours.with_columns(day="last").with_row_index("x")
         theirs = sides.group_by("voucher").agg(
             total=pl.sum("amount"),
@@ -360,14 +364,15 @@ def _whole_vouchers(state: Explained) -> Explained:
         key = ["total", "accounts", *(["day"] if "day" in group else [])]
         found = paired(ours, theirs, key, surplus=False)
         found = (
-            found.join(ours.select("x", *group), on="x")
-            .join(theirs.select("y", "voucher"), on="y")
+            found.join(ours.select("x", *group, "first", "last"), on="x")
+            .join(theirs.select("y", "voucher", when="day"), on="y")
             .with_columns(gid="x")
+            .filter(pl.col("when") - pl.col("first") >= -EARLIER, pl.col("when") - pl.col("last") <= LATER)
         )
         members = entries.join(found.select(*group, "gid"), on=group).select("gid", "e", "account", "gross", "net")
         lines = sides.filter(pl.col("role") == COST).join(found.select("voucher", "gid"), on="voucher")
         sums = members.group_by("gid", "account").agg(
-            pl.sum("gross"), pl.sum("net"), count=pl.len(), is_known=pl.col("net").is_not_null().all()
+            pl.sum("gross"), pl.sum("net"), each="gross", count=pl.len(), is_known=pl.col("net").is_not_null().all()
         )
         theirs_ = lines.group_by("gid", "account").agg(pl.sum("amount"), is_pooled=pl.col("gross").is_null().any())
         sums = sums.join(theirs_, on=["gid", "account"])
@@ -385,6 +390,11 @@ def _whole_vouchers(state: Explained) -> Explained:
             bound("gross", pl.col("gross") / LARGEST_TAX) for bound in (pl.min_horizontal, pl.max_horizontal)
         )
         is_possible = pl.col("amount").is_between(least - 1, most + 1)
+        if state.rates and not is_tested:
+            meets = [meets_by_rates(each.to_list(), state.rates, own) for each, own in zip(sums["each"], sums["amount"], strict=True)]
+            # Rates that most accounts do not meet are not all of the ledger's.
+            if sum(meets) >= AGREE * len(meets):
+                is_possible &= pl.Series(meets)
         fits = pl.when(is_tested & pl.col("is_known")).then(is_net).otherwise(is_possible)
         wrong = sums.filter(~fits.fill_null(value=False))["gid"].implode()
         members, lines = (side.filter(~pl.col("gid").is_in(wrong)) for side in (members, lines))

@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 
 from bktools.ledger.explanation import Explained
-from bktools.ledger.habits import THOUSANDTHS
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import How
 from bktools.ledger.style import Style
+from bktools.ledger.taxes import nets
 
 # Entries whose postings agree.
 THERE = (Status.BOOKED, Status.IN_A_SUM, Status.ANOTHER_DATE)
@@ -40,6 +40,8 @@ class Judgement:
     how: np.ndarray
     grain: np.ndarray
     posting: np.ndarray
+    # The day of each entry.
+    day: np.ndarray
     notes: dict[int, Note] = field(default_factory=dict)
     # Postings that are the second one of an entry, or take one back: row to entry.
     doubles: dict[int, int] = field(default_factory=dict)
@@ -100,7 +102,7 @@ def begun(state: Explained, style: Style, count: int) -> Judgement:
             is_sum[:] = False
         status[entries] = np.where(is_sum, Status.IN_A_SUM, alone)
         how[entries], grain[entries], posting[entries] = group.how, group.grain, at
-    return Judgement(state, style, status, how, grain, posting)
+    return Judgement(state, style, status, how, grain, posting, day)
 
 
 def _named(state: Explained, entries: np.ndarray, at: np.ndarray, same: np.ndarray) -> np.ndarray:
@@ -130,8 +132,22 @@ def amounts_of(judgement: Judgement, row: Mapping[str, Any]) -> set[int]:
     return {gross, net} if net is not None else {gross, *nets_of(judgement, gross)}
 
 
+def has_amount(judgement: Judgement, row: Mapping[str, Any], place: Mapping[str, Any]) -> bool:
+    """Whether a posting has the amount of an entry: gross with gross where its voucher shows the tax, else gross or net."""
+    return bool(place_amounts(place) & entry_amounts(judgement, row))
+
+
+def place_amounts(place: Mapping[str, Any]) -> set[tuple[bool, int]]:
+    """Return the amount of a posting as it is compared: (whether only a gross amount compares with it, the amount)."""
+    amount, gross = place["amount"], place["gross"]
+    return {(True, gross) if gross is not None and gross != amount else (False, amount)}
+
+
+def entry_amounts(judgement: Judgement, row: Mapping[str, Any]) -> set[tuple[bool, int]]:
+    """Return the amounts of an entry as they are compared with those of postings."""
+    return {(True, row["gross"]), *((False, amount) for amount in amounts_of(judgement, row))}
+
+
 def nets_of(judgement: Judgement, gross: int) -> list[int]:
     """Return a gross amount without its tax, by each rate."""
-    divisors = [THOUSANDTHS + rate for rate in judgement.state.rates]
-    sign = 1 if gross > 0 else -1
-    return [sign * ((abs(gross) * 2 * THOUSANDTHS + divisor) // (2 * divisor)) for divisor in divisors]
+    return nets(gross, judgement.state.rates)

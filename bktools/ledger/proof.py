@@ -42,6 +42,7 @@ class Unexplained:
 
 def judge_missing(judgement: Judgement, rest: Open) -> None:
     """Say of what is left that it is missing, where that is proven, else why it is not decided."""
+    rest.out = [entry for entry in rest.out if judgement.is_open(entry)]
     unexplained, share = _unexplained(judgement, rest), known(judgement)
     for entry in rest.out:
         row = rest.entries[entry]
@@ -56,7 +57,7 @@ def judge_missing(judgement: Judgement, rest: Open) -> None:
             judgement.undecided([entry], Reason.SEVERAL_FIT)
         elif holds := [*_holds(judgement, unexplained, entry, row)]:
             judgement.undecided([entry], Reason.MAY_BE_IN, holds)
-        elif near := [cell for cell in unexplained.cells if _may_hold(judgement, row, cell)]:
+        elif near := [cell for cell in unexplained.cells if _may_hold(judgement, unexplained, row, cell)]:
             judgement.undecided([entry], Reason.OPEN_GROUP, [posting for cell in near for posting in cell.postings])
         elif any(
             -EARLIER <= day - row["day"] <= LATER for day in unexplained.other_days.get((row["key"], row["gross"]), ())
@@ -143,7 +144,8 @@ def _holds(judgement: Judgement, unexplained: Unexplained, entry: int, row: Mapp
         for posting in unexplained.by_day.get(row["due"], ()):
             place = rows[posting]
             may_be = posting in unexplained.of_style or not place["is_used"]
-            if may_be and place["amount"] * row["gross"] > 0 and abs(place["amount"]) >= least / 2:
+            is_large = place["amount"] * row["gross"] > 0 and abs(place["amount"]) >= least / 2
+            if may_be and is_large and judgement.state.texts.agree(entry, posting) is not False:
                 yield posting
 
 
@@ -164,8 +166,15 @@ def _may_be_in(judgement: Judgement, unexplained: Unexplained, entry: int, posti
     return has_opposites or (is_same_side and max(map(abs, amounts)) >= least)
 
 
-def _may_hold(judgement: Judgement, row: Mapping[str, Any], cell: Cell) -> bool:
-    """Whether an open group may hold an entry: of its account some days around, of others on its day."""
+def _may_hold(judgement: Judgement, unexplained: Unexplained, row: Mapping[str, Any], cell: Cell) -> bool:
+    """Whether an open group may hold an entry: of its account some days around, of others on its day.
+
+    One of a supplier holds the entries of that supplier alone.
+    """
+    of_supplier = judgement.style.grain in (Grain.SUPPLIER_DAY, Grain.DOCUMENT)
+    suppliers = {unexplained.entries[entry]["supplier"] for entry in cell.entries}
+    if of_supplier and row["supplier"] and suppliers and not suppliers & {row["supplier"], None}:
+        return False
     if cell.key in (None, row["home"]):
         return bool(abs(cell.due - row["due"]) <= judgement.style.lag + EARLIER)
     return judgement.style.grain is not Grain.ENTRY and cell.due == row["due"]

@@ -145,7 +145,10 @@ def _judge(
     judgement: Judgement, posting: int, candidates: list[tuple[int, int, bool]], sign: int, *, in_sums: bool
 ) -> None:
     """Say of the candidates of a free posting which one it doubles or takes back."""
-    agree = judgement.state.texts.agree
+    agree, named = judgement.state.texts.agree, judgement.state.texts.entry_named(posting)
+    if named is not None:
+        # What names an entry is of no other one.
+        candidates = [case for case in candidates if case[0] == named]
     open_to = [
         case
         for case in candidates

@@ -24,6 +24,7 @@ from bktools.ledger.sides import Numbers, Sides
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain
 from bktools.ledger.style import Style, style_of
+from bktools.ledger.whole_vouchers import judge_pooled
 
 # Statuses of an entry that is in the ledger.
 FOUND = (
@@ -158,6 +159,8 @@ def _judge_rest(judgement: Judgement) -> None:
         rest.out = [*rest.entries]
         judge_elsewhere(judgement, rest)
         rest.out = []
+    if judgement.state.books.has_pooled_tax and not judgement.state.has_net:
+        judge_pooled(judgement, rest)
     judge_cells(judgement, rest)
     judge_elsewhere(judgement, rest)
     judge_doubles_in_sums(judgement, rest)
