@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from bktools.ledger.explanation import EARLIER, LATER, Explained
-from bktools.ledger.habits import CONTRA, COST
+from bktools.ledger.habits import CONTRA, COST, THOUSANDTHS
 from bktools.ledger.judgement import Judgement, nets_of
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain, How
@@ -232,8 +232,7 @@ def _cell(
     each = [cell for posting in postings if (cell := _compared(rest, place, entries, [posting])) is not None]
     explained = [
         cell for cell in each
-        if abs(cell.difference) <= cell.slack or sole(cell.values, cell.difference, cell.slack, share) is not None
-        or sole(cell.values, -cell.difference, cell.slack, share) is not None
+        if abs(cell.difference) <= cell.slack or _explanations(judgement, cell, share) != (None, None)
     ]  # fmt: skip
     return explained[0] if len(explained) == 1 else named
 
@@ -261,8 +260,7 @@ def _judge(judgement: Judgement, rest: Open, cell: Cell, share: float) -> None:
             rest.use(later)
             judgement.undone.add(later)
         return
-    out = sole(cell.values, -cell.difference, cell.slack, share) if len(entries) > 1 else None
-    twice = sole(cell.values, cell.difference, cell.slack, share)
+    out, twice = _explanations(judgement, cell, share)
     if out is not None and twice is None:
         rest.out.append(out)
         judgement.whole([entry for entry in entries if entry != out], cell.postings[0], How.DIFFERENCE)
@@ -272,6 +270,13 @@ def _judge(judgement: Judgement, rest: Open, cell: Cell, share: float) -> None:
         rest.out += entries
         rest.free |= {posting: rest.in_cells.pop(posting) for posting in cell.postings}
     rest.cells.append(cell)
+
+
+def _explanations(judgement: Judgement, cell: Cell, share: float) -> tuple[int | None, int | None]:
+    """Return the one entry that is out of a cell, and the one that it holds twice, if either explains its difference."""
+    rates = () if cell.is_gross else judgement.state.rates
+    out, twice = (sole(cell.values, amount, cell.slack, share, rates) for amount in (-cell.difference, cell.difference))
+    return out if len(cell.values) > 1 else None, twice
 
 
 def _later(judgement: Judgement, rest: Open, cell: Cell) -> int | None:
@@ -296,8 +301,7 @@ def judge_doubles_in_sums(judgement: Judgement, rest: Open) -> None:
             cell.is_settled = True
             continue
         entries = list(cell.values)
-        twice = sole(cell.values, cell.difference, cell.slack, share)
-        out = sole(cell.values, -cell.difference, cell.slack, share) if len(entries) > 1 else None
+        out, twice = _explanations(judgement, cell, share)
         if twice is not None and out is None:
             judgement.say(twice, Status.BOOKED_TWICE, How.DIFFERENCE, cell.postings[0])
             judgement.whole([entry for entry in entries if entry != twice], cell.postings[0], How.DIFFERENCE)
@@ -326,14 +330,16 @@ def _is_another_amount(judgement: Judgement, rest: Open, cell: Cell) -> bool:
         row for row in rest.free.values()
         if row["key"] == cell.key and row["amount"] * cell.total < 0 and -EARLIER <= row["day"] - cell.due <= LATER
     ]  # fmt: skip
-    is_alone = all(other == entry or agree(other, posting) is False for other in (*others, *off))
+    claims = [other for other, note in judgement.notes.items() if posting in note.postings]
+    is_alone = not claims and all(other == entry or agree(other, posting) is False for other in (*others, *off))
     return said is not False and posting in rest.of_style and is_alone and not back
 
 
-def sole(values: Mapping[int, int], amount: int, slack: int, share: float) -> int | None:
+def sole(values: Mapping[int, int], amount: int, slack: int, share: float, rates: Sequence[int] = ()) -> int | None:
     """Return the one entry whose amount this is; None where another one or a set of others may be it, or chance.
 
-    `share` is how many groups are off: the more there are, the less a single entry is believed.
+    `share` is how many groups are off: the more there are, the less a single entry is believed. `rates` are those of the
+    tax that the amounts are without.
     """
     hits = [entry for entry, value in values.items() if abs(value - amount) <= slack]
     if len(hits) != 1 or not amount:
@@ -351,10 +357,19 @@ def sole(values: Mapping[int, int], amount: int, slack: int, share: float) -> in
         if (np.abs(pairs - amount) <= slack).any():
             return None
     near = int(((np.abs(others) >= abs(amount) / 2) & (np.abs(others) <= 2 * abs(amount))).sum())
-    # Whole amounts are more frequent than others, as entries and as differences.
-    unit = next(unit for unit in ROUND if amount % unit == 0)
-    chance = (1 + near) * (2 * slack + 1) * unit / (1.5 * abs(amount)) * share if len(others) else 0.0
-    return hits[0] if chance <= BY_CHANCE else None
+    chance = (1 + near) * (2 * slack + 1) * _unit(amount, slack, rates) / (1.5 * abs(amount)) * share
+    return hits[0] if len(others) == 0 or chance <= BY_CHANCE else None
+
+
+def _unit(amount: int, slack: int, rates: Sequence[int]) -> int:
+    """Return of which whole amount a difference is a multiple, with its tax or without: such ones are more frequent than others.
+
+    A difference that rounding leaves open, or that is without its tax, is compared with the large ones alone.
+    """
+    around = range(amount - slack, amount + slack + 1)
+    gross = [round(one * (THOUSANDTHS + rate) / THOUSANDTHS) for one in around for rate in rates]
+    large = [unit for unit in ROUND[:3] if any(one % unit == 0 for one in (*around, *gross))]
+    return max([*large, next(unit for unit in ROUND if amount % unit == 0)])
 
 
 def excess(cells: Iterable[Cell]) -> list[Cell]:

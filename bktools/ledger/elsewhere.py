@@ -52,6 +52,9 @@ def judge_elsewhere(judgement: Judgement, rest: Open) -> None:
             for place in places[amount]
             if place.posting not in used and not (place.cell and (place.cell.is_settled or entry in place.cell.values))
         ]
+        # An amount that is frequent may be the difference of any group.
+        is_telling = not _is_frequent(judgement, row)
+        found = [place for place in found if place.cell is None or (is_telling and _is_of_group(judgement, entry, row, place))]
         each = {place.posting: place for place in found}.values()
         same = [place for place in each if place.key == row["home"] and place.day >= row["day"] - EARLIER]
         others = [place for place in each if place.key != row["home"] and _is_near(judgement, row, place)]
@@ -76,9 +79,13 @@ def _places(rest: Open) -> Iterator[tuple[tuple[bool, int], Place]]:
 
 def _is_near(judgement: Judgement, row: dict[str, Any], place: Place) -> bool:
     """Whether a place on another account is near enough to be the entry's."""
-    if place.cell is not None:
-        return bool(place.day == row["due"])
     return bool(-EARLIER <= place.day - row["due"] <= max(WEEK, judgement.style.lag))
+
+
+def _is_of_group(judgement: Judgement, entry: int, row: dict[str, Any], place: Place) -> bool:
+    """Whether the group of a place may have an entry: on its day, or some days later on its account."""
+    latest = judgement.style.lag if place.key != row["home"] else max(WEEK, judgement.style.lag)
+    return 0 <= place.day - row["due"] <= latest and judgement.state.texts.agree(entry, place.posting) is not False
 
 
 def _is_dated(judgement: Judgement, row: dict[str, Any], place: Place) -> bool:

@@ -13,7 +13,7 @@ from bktools.ledger.pairs import paired
 from bktools.ledger.sides import Sides
 from bktools.ledger.steps import OF_VOUCHERS, SUMS, Grain, How, Measure, Step
 from bktools.ledger.taxes import meets_by_rates, rounding, with_net
-from bktools.ledger.texts import Texts, posting_text, texts_of
+from bktools.ledger.texts import MOST_NAMED, Texts, posting_text, texts_of
 
 # Days that a posting may be dated before its entries, and after them.
 EARLIER, LATER = 3, 45
@@ -160,13 +160,16 @@ def _single(state: Explained, sides: Sides) -> Explained:
     before = state
     state = _entries(state, How.EXACTLY, strict)
     pairs = _pairs_of(state, since=len(before.groups))
-    texts = texts_of(sides.entries, sides.postings, pairs)
+    # Where the ledger has no single entries, sums show whether they have texts.
+    texts = texts_of(sides.entries, sides.postings, pairs if pairs.height else _pairs_of(state, since=0))
     state = replace(state, texts=texts)
-    if texts.is_exact and pairs.height:
-        # Where texts tell entries apart, a posting of another text may be that of another entry.
-        ours = pairs.select("e").join(sides.entries.select("e", said=texts.form), on="e", maintain_order="left")
-        theirs = pairs.select("p").join(sides.postings.select("p", said=posting_text()), on="p", maintain_order="left")
-        is_other = (ours["said"] != theirs["said"]).fill_null(value=True)
+    if pairs.height:
+        is_other = _are_of_others(texts, pairs)
+        if texts.is_exact:
+            # Where texts tell entries apart, a posting of another text may be that of another entry.
+            ours = pairs.select("e").join(sides.entries.select("e", said=texts.form), on="e", maintain_order="left")
+            theirs = pairs.select("p").join(sides.postings.select("p", said=posting_text()), on="p", maintain_order="left")
+            is_other = (ours["said"] != theirs["said"]).fill_null(value=True)
         if is_other.any():
             state = replace(before, texts=texts).take(How.EXACTLY, *(side.filter(~is_other) for side in _alone(pairs)))
     if texts.is_exact and state.entries.height:
@@ -174,6 +177,13 @@ def _single(state: Explained, sides: Sides) -> Explained:
         state = _entries(state, How.TEXT, ["key", "total", "said"], is_near=True)
         state = _entries(state, How.EXACTLY, strict)
     return state
+
+
+def _are_of_others(texts: Texts, pairs: pl.DataFrame) -> pl.Series:
+    """Return whether the posting of each pair (e, p) names another entry by its text."""
+    if pairs.height > MOST_NAMED:
+        return pl.Series(np.zeros(pairs.height, np.bool_))
+    return pl.Series([texts.by_text(p) not in (None, e) for e, p in pairs.select("e", "p").iter_rows()], dtype=pl.Boolean)
 
 
 def _alone(pairs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -201,11 +211,19 @@ def _entries(state: Explained, how: How, key: list[str], *, is_near: bool = Fals
             key=measure.key, total=measure.theirs, y="p", **({"said": posting_text()} if said else {})
         )
         ours, theirs = (side.filter(pl.all_horizontal(pl.col(key).is_not_null())) for side in (ours, theirs))
+        if how is How.SOME_DAYS_LATER and state.texts.is_exact:
+            # The text of an entry that is explained names none of those that are open.
+            names = state.every_entry.select(said=state.texts.form).join(
+                entries.select(said=state.texts.form), on="said", how="anti"
+            )
+            theirs = theirs.filter(~posting_text().is_in(names["said"].drop_nulls().unique().implode()).fill_null(value=False))
         if said:
             ours, theirs = (side.filter(pl.col("said").str.len_chars() > 4) for side in (ours, theirs))  # noqa: PLR2004
         found = paired(ours, theirs, key, surplus=surplus).rename({"x": "e", "y": "p"})
         if is_near:
             found = _near(found, state)
+        if not said:
+            found = found.filter(~_are_of_others(state.texts, found))
         state = state.take(how, *_alone(found), measure=measure)
     return state
 
@@ -282,6 +300,10 @@ def _step(state: Explained, step: Step) -> Explained:
     )  # fmt: skip
     least = max(2 * abs(step.off), 2 if step.grain.is_long else 1)
     ours = ours.filter("is_known", pl.col("total") != 0, pl.col("count") >= least)
+    if step.grain in (Grain.BATCH, Grain.MONTH):
+        # Such a sum holds all entries of its group, so none that is explained otherwise.
+        sizes = state.every_entry.group_by(group).agg(every=pl.len())
+        ours = ours.join(sizes, on=group).filter(pl.col("count") == pl.col("every"))
     ours = ours.with_columns(day="last", month="of_month").with_row_index("x")
     theirs = (
         _units(postings, measure, of_voucher=step.of_voucher).filter(pl.col("total").is_not_null()).with_row_index("y")

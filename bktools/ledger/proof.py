@@ -13,7 +13,7 @@ import polars as pl
 
 from bktools.ledger.differences import SEARCH, Cell, Open, excess
 from bktools.ledger.explanation import EARLIER, KNOWN, LATER
-from bktools.ledger.judgement import Judgement, amounts_of, known
+from bktools.ledger.judgement import Judgement, Note, amounts_of, known
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain
 
@@ -36,6 +36,8 @@ class Unexplained:
     sides: frozenset[tuple[int, bool]]
     # Accounts, by the day of their groups, of which some entries that are not found sum up to zero.
     nothing: Mapping[int, AbstractSet[int]]
+    # Postings that undo one another, by account.
+    undone: Mapping[int, Sequence[Mapping[str, Any]]]
     # Days of postings whose entries are of another day, by account and amount.
     other_days: Mapping[tuple[int, int], Sequence[int]]
 
@@ -55,6 +57,8 @@ def judge_missing(judgement: Judgement, rest: Open) -> None:
         elif judgement.style.grain is not Grain.ENTRY and row["home"] in unexplained.nothing.get(row["due"], ()):
             # Entries that sum up to zero have no posting, whether they are booked or not.
             judgement.undecided([entry], Reason.SEVERAL_FIT)
+        elif undone := [*_undone(judgement, unexplained, row)]:
+            _judge_undone(judgement, entry, undone)
         elif holds := [*_holds(judgement, unexplained, entry, row)]:
             judgement.undecided([entry], Reason.MAY_BE_IN, holds)
         elif near := [cell for cell in unexplained.cells if _may_hold(judgement, unexplained, row, cell)]:
@@ -86,8 +90,37 @@ def _unexplained(judgement: Judgement, rest: Open) -> Unexplained:
         {key: _sums(entries) for key, entries in outs.items()},
         frozenset((row["home"], row["gross"] > 0) for row in rest.entries.values()),
         _sums_of_zero(rest),
+        _undone_by_key(judgement),
         _other_days(judgement),
     )  # fmt: skip
+
+
+def _undone_by_key(judgement: Judgement) -> dict[int, list[dict[str, Any]]]:
+    rows = judgement.state.books.postings.filter(pl.col("p").is_in([*judgement.undone]))
+    found = defaultdict(list)
+    for row in rows.select("p", "key", "day", "amount", "gross").iter_rows(named=True):
+        found[row["key"]].append(row)
+    return found
+
+
+def _undone(judgement: Judgement, unexplained: Unexplained, row: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
+    """Yield the postings on an entry's account that have its amount on its day and are undone, each with what undoes it."""
+    rows = unexplained.undone.get(row["home"], ())
+    for place in rows:
+        is_on_time = 0 <= place["day"] - row["due"] <= judgement.style.lag
+        if is_on_time and place["amount"] in amounts_of(judgement, row):
+            yield from ((place["p"], other["p"]) for other in rows if other["amount"] == -place["amount"])
+
+
+def _judge_undone(judgement: Judgement, entry: int, undone: Sequence[tuple[int, int]]) -> None:
+    """Say of an entry that it was reversed, where one posting and its opposite come into question and a text is the entry's."""
+    agree = judgement.state.texts.agree
+    told = [(own, back) for own, back in undone if agree(entry, own) or agree(entry, back)]
+    if len(told) == 1:
+        ((own, back),) = told
+        judgement.say(entry, Status.REVERSED, posting=own, note=Note(Reason.NONE, (back,)))
+    else:
+        judgement.undecided([entry], Reason.SEVERAL_FIT, [posting for pair in undone for posting in pair])
 
 
 def _sums_of_zero(rest: Open) -> dict[int, set[int]]:
@@ -140,8 +173,9 @@ def _holds(judgement: Judgement, unexplained: Unexplained, entry: int, row: Mapp
         if _is_in_time(row, rows[posting], LATER) and _may_be_in(judgement, unexplained, entry, posting, least):
             yield posting
     if judgement.style.grain is not Grain.ENTRY:
-        # A sum of the style on another account, or any on one that no entry has, on the day of the group.
-        for posting in unexplained.by_day.get(row["due"], ()):
+        # A sum of the style on another account, or any on one that no entry has, on the days of the group.
+        days = range(row["due"], row["due"] + judgement.style.lag + 1)
+        for posting in (posting for day in days for posting in unexplained.by_day.get(day, ())):
             place = rows[posting]
             may_be = posting in unexplained.of_style or not place["is_used"]
             is_large = place["amount"] * row["gross"] > 0 and abs(place["amount"]) >= least / 2

@@ -7,6 +7,7 @@ one makes it reversed; where several equal entries come into question, texts dec
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -100,8 +101,11 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) 
             _judge(judgement, posting, candidates, sign, in_sums=in_sums)
 
 
-def judge_whole_sums(judgement: Judgement, free: pl.DataFrame) -> None:
-    """Say of the entries of a sum that they are booked twice, or reversed, where a free posting has the sum, or its opposite."""
+def judge_whole_sums(judgement: Judgement, free: pl.DataFrame, of_style: Collection[int]) -> None:
+    """Say of the entries of a sum that they are booked twice, or reversed, where a free posting has the sum, or its opposite.
+
+    A second sum looks like those of the style.
+    """
     state = judgement.state
     parts = [
         group.lines.select("p", pl.col("gid").cast(pl.Int64), step=pl.lit(number))
@@ -111,11 +115,14 @@ def judge_whole_sums(judgement: Judgement, free: pl.DataFrame) -> None:
         return
     lines = pl.concat(parts)
     alone = lines.with_columns(count=pl.len().over("gid", "step")).filter(pl.col("count") == 1)
-    postings = state.books.postings.select("p", "key", "amount", "day")
+    # Gross with gross, where both show it.
+    compared = pl.coalesce("gross", "amount")
+    postings = state.books.postings.select("p", "key", "day", compared=compared)
     sums = alone.join(postings, on="p").with_columns(sign=pl.lit([1, -1])).explode("sign")
-    sums = sums.with_columns(wanted=pl.col("amount") * pl.col("sign"))
-    again = free.select(q="p", key="key", wanted="amount", when="day")
+    sums = sums.with_columns(wanted=pl.col("compared") * pl.col("sign"))
+    again = free.select(q="p", key="key", wanted=compared, when="day")
     found = sums.join(again, on=["key", "wanted"]).with_columns(delay=pl.col("when") - pl.col("day"))
+    found = found.filter((pl.col("sign") < 0) | pl.col("q").is_in([*of_style]))
     found = found.filter(pl.col("delay").is_between(-EARLIER, 2 * LATER)).sort(pl.col("delay").abs())
     for step, gid, sign, own, posting in found.select("step", "gid", "sign", "p", "q").iter_rows():
         members = state.groups[step].members.filter(pl.col("gid") == gid)["e"].to_list()

@@ -106,7 +106,7 @@ def texts_of(entries: pl.DataFrame, postings: pl.DataFrame, pairs: pl.DataFrame)
     ids = postings.filter(pl.col("id").is_not_null()).select("p", "id").join(entries.select("e", "id"), on="id")
     index = functools.cache(lambda: _by_rarest_word([entry_words(row) for row in range(entries.height)], tell=tell))
     by_text = functools.cache(
-        lambda row: _sole(index(), posting_words(row)) if entries.height <= MOST_NAMED else None
+        lambda row: _sole(index(), posting_words(row)) if 0 < entries.height <= MOST_NAMED else None
     )
     return Texts(form, is_exact, tell, entry_words, posting_words, dict(ids.select("p", "e").iter_rows()), by_text)
 

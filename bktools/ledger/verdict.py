@@ -165,7 +165,7 @@ def _judge_rest(judgement: Judgement) -> None:
     judge_elsewhere(judgement, rest)
     judge_doubles_in_sums(judgement, rest)
     free = judgement.state.used.filter(pl.col("p").is_in([*rest.free]))
-    judge_whole_sums(judgement, free)
+    judge_whole_sums(judgement, free, rest.of_style)
     judge_multiples(judgement, free, in_sums=True)
     rest.use(*judgement.doubles, *judgement.reversals)
     judge_missing(judgement, rest)

@@ -7,15 +7,16 @@ each at one of the ledger's rates. One error explains a voucher only if both agr
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from bktools.ledger.differences import Cell, Open, share_off, sole
 from bktools.ledger.habits import CONTRA, COST
-from bktools.ledger.judgement import Judgement
+from bktools.ledger.judgement import Judgement, amounts_of
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import How
 from bktools.ledger.taxes import meets_by_rates
@@ -73,16 +74,18 @@ def judge_pooled(judgement: Judgement, rest: Open) -> None:
             entry
             for entry, row in rest.entries.items()
             if judgement.is_open(entry) and row["due"] == day
-            and (days[day] == 1 or _is_of_supplier(judgement, rest, entry, lines[voucher][0]))
+            and _may_be_of(judgement, row, lines[voucher][0], is_alone=days[day] == 1)
         ]  # fmt: skip
         if entries:
             _judge(judgement, rest, entries, lines[voucher], taken_back.get(voucher, {}), side - matched[voucher])
 
 
-def _is_of_supplier(judgement: Judgement, rest: Open, entry: int, posting: int) -> bool:
-    supplier = rest.entries[entry]["supplier"]
+def _may_be_of(judgement: Judgement, row: Mapping[str, Any], posting: int, *, is_alone: bool) -> bool:
+    """Whether a voucher may have an entry of its day: by its text, where texts tell vouchers apart."""
+    if judgement.state.texts.tell:
+        return judgement.state.texts.agree(row["e"], posting) is not False
     text = judgement.state.books.postings["text"][posting]
-    return bool(supplier and text and supplier.lower() in text.lower())
+    return is_alone or bool(row["supplier"] and text and row["supplier"].lower() in text.lower())
 
 
 def _judge(
@@ -110,8 +113,7 @@ def _judge(
         errors = [*_errors(voucher, share_off(judgement, 1))]
     if len(errors) == 1:
         (error,) = errors
-        if error.entry is not None:
-            error.say(judgement, rest, error.entry)
+        error.say(judgement, rest)
         judgement.whole([entry for entry in entries if entry != error.entry], postings[0], How.WHOLE_VOUCHER)
     else:
         is_home = all(row["is_home"] for row in rows.values())
@@ -123,36 +125,57 @@ def _judge(
 
 @dataclass(frozen=True)
 class _Error:
-    """What is wrong with a voucher: nothing, or one entry, and what is to be said of it."""
+    """What is wrong with a voucher: nothing, or one entry that is out of it, or has a status at a posting."""
 
-    entry: int | None
-    say: Callable[[Judgement, Open, int], None]
+    entry: int | None = None
+    status: Status = Status.OPEN
+    posting: int = -1
+
+    def say(self, judgement: Judgement, rest: Open) -> None:
+        """Say of the entry what is wrong with it."""
+        if self.entry is None:
+            return
+        back = _taken_back(judgement, rest, self.entry, self.posting) if self.status is Status.ANOTHER_ACCOUNT else None
+        if back is not None:
+            # It was corrected, so that another voucher books it, or none.
+            rest.use(back)
+            judgement.undone.add(back)
+        if self.status is Status.OPEN or back is not None:
+            rest.out.append(self.entry)
+        else:
+            judgement.say(self.entry, self.status, How.WHOLE_VOUCHER, self.posting)
+
+
+def _taken_back(judgement: Judgement, rest: Open, entry: int, posting: int) -> int | None:
+    """Return a free posting that takes an entry from the account where a voucher has it."""
+    at = rest.free[posting]
+    amounts = {-amount for amount in amounts_of(judgement, rest.entries[entry])}
+    return next(
+        (
+            other for other, row in rest.free.items()
+            if row["key"] == at["key"] and row["amount"] in amounts and row["day"] >= at["day"]
+        ),
+        None,
+    )  # fmt: skip
 
 
 def _errors(voucher: Voucher, share: float) -> Iterator[_Error]:
     """Yield the errors that explain a voucher; only that there is none where that explains it."""
-    def is_out(_: Judgement, rest: Open, entry: int) -> None:
-        rest.out.append(entry)
-
-    def is_at(posting: int, status: Status) -> Callable[[Judgement, Open, int], None]:
-        return lambda judgement, _, entry: judgement.say(entry, status, How.WHOLE_VOUCHER, posting)
-
-    first = next(iter(voucher.postings.values()))
     if voucher.difference == 0:
         if voucher.fits():
-            yield _Error(None, is_out)
+            yield _Error()
             return
-        accounts = {*voucher.amounts, *voucher.undone}
         for entry, own in voucher.accounts.items():
-            for account in accounts - {own}:
+            for account in {*voucher.amounts, *voucher.undone} - {own}:
                 if voucher.fits(moved=(entry, account)):
                     # What was moved and taken back is booked by another voucher, or not at all.
-                    is_back = account not in voucher.postings
-                    yield _Error(entry, is_out if is_back else is_at(voucher.postings[account], Status.ANOTHER_ACCOUNT))
+                    posting = voucher.postings.get(account)
+                    yield _Error(entry) if posting is None else _Error(entry, Status.ANOTHER_ACCOUNT, posting)
         return
     out = sole(voucher.gross, -voucher.difference, 0, share)
     if out is not None and len(voucher.gross) > 1 and voucher.fits(without=out):
-        yield _Error(out, is_out)
+        yield _Error(out)
     twice = sole(voucher.gross, voucher.difference, 0, share)
     if twice is not None and voucher.fits(twice=twice):
-        yield _Error(twice, is_at(voucher.postings.get(voucher.accounts[twice], first), Status.BOOKED_TWICE))
+        posting = voucher.postings.get(voucher.accounts[twice], next(iter(voucher.postings.values())))
+        yield _Error(twice, Status.BOOKED_TWICE, posting)
