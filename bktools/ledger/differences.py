@@ -248,7 +248,8 @@ def _compared(rest: Open, place: tuple[int, int], entries: Sequence[int], postin
 
 
 def _slack(count: int) -> int:
-    return int(pl.select(rounding(pl.lit(count))).item())
+    """Return what rounding leaves open of the net of entries: one unit at least, for a half may be rounded either way."""
+    return max(1, int(pl.select(rounding(pl.lit(count))).item()))
 
 
 def _judge(judgement: Judgement, rest: Open, cell: Cell, share: float) -> None:
@@ -323,7 +324,6 @@ def _is_another_amount(judgement: Judgement, rest: Open, cell: Cell) -> bool:
         return bool(said)
     # The sum may hold an entry that another account lacks, or another cell of its days, or what is taken back later.
     days = range(rest.known[posting]["day"] - judgement.style.lag, rest.known[posting]["day"] + 1)
-    agree = judgement.state.texts.agree
     others = [other for other in rest.out if rest.entries[other]["due"] in days and judgement.is_open(other)]
     off = [other for cell_ in rest.cells if cell_.due in days and not cell_.is_settled for other in cell_.entries]
     back = [
@@ -331,7 +331,7 @@ def _is_another_amount(judgement: Judgement, rest: Open, cell: Cell) -> bool:
         if row["key"] == cell.key and row["amount"] * cell.total < 0 and -EARLIER <= row["day"] - cell.due <= LATER
     ]  # fmt: skip
     claims = [other for other, note in judgement.notes.items() if posting in note.postings]
-    is_alone = not claims and all(other == entry or agree(other, posting) is False for other in (*others, *off))
+    is_alone = not claims and all(other == entry or judgement.is_refused(other, posting) for other in (*others, *off))
     return said is not False and posting in rest.of_style and is_alone and not back
 
 

@@ -58,6 +58,7 @@ def judge_elsewhere(judgement: Judgement, rest: Open) -> None:
         each = {place.posting: place for place in found}.values()
         same = [place for place in each if place.key == row["home"] and place.day >= row["day"] - EARLIER]
         others = [place for place in each if place.key != row["home"] and _is_near(judgement, row, place)]
+        others = [place for place in others if not _is_taken_from(judgement, row, place)]
         if not same and not others:
             left.append(entry)
             continue
@@ -82,10 +83,18 @@ def _is_near(judgement: Judgement, row: dict[str, Any], place: Place) -> bool:
     return bool(-EARLIER <= place.day - row["due"] <= max(WEEK, judgement.style.lag))
 
 
+def _is_taken_from(judgement: Judgement, row: dict[str, Any], place: Place) -> bool:
+    """Whether a voucher takes from the account of an entry, as one that reverses it, or moves it elsewhere, does."""
+    postings = judgement.state.books.postings
+    voucher = postings["voucher"][place.posting]
+    beside = postings.filter(pl.col("voucher") == voucher, pl.col("key") == row["home"])["amount"]
+    return bool((beside * (1 if row["gross"] > 0 else -1) < 0).any())
+
+
 def _is_of_group(judgement: Judgement, entry: int, row: dict[str, Any], place: Place) -> bool:
     """Whether the group of a place may have an entry: on its day, or some days later on its account."""
     latest = judgement.style.lag if place.key != row["home"] else max(WEEK, judgement.style.lag)
-    return 0 <= place.day - row["due"] <= latest and judgement.state.texts.agree(entry, place.posting) is not False
+    return bool(0 <= place.day - row["due"] <= latest) and not judgement.is_refused(entry, place.posting)
 
 
 def _is_dated(judgement: Judgement, row: dict[str, Any], place: Place) -> bool:
@@ -111,7 +120,7 @@ def _judge_places(
     if not same:
         told = [place for place in others if place.cell is None and agree(entry, place.posting)]
         in_cells = [place for place in others if place.cell is not None]
-        if not told and len(others) == len(in_cells) == 1:
+        if not told and is_known and len(others) == len(in_cells) == 1:
             told = in_cells
         if (
             not told

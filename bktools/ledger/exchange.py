@@ -6,7 +6,7 @@ groups share, closer than chance, is one of the ledger.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,8 @@ ROUNDING = 1.2
 ANY, NEAR = 7.0, 0.1
 # Rates of one currency on different days; a group of one currency alone is booked at any of them.
 DAILY = 0.03
+# A rate of so many days is that of a time, not of a day.
+STEADY = 3
 # So many groups share a rate by chance at most.
 BY_CHANCE = 0.01
 # Groups and totals of many days are compared one by one up to so many pairs.
@@ -201,7 +203,12 @@ def _alone(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
     pairs = candidates.pairs.filter(pl.col("currencies") == 1)
     found = [pairs[:0].select("x", "y")]
     for (currency,), own in pairs.group_by("currency", maintain_order=True):
-        known = [rate.value for rate in rates if rate.currency == currency]
+        of_currency = [rate for rate in rates if rate.currency == currency]
+        known = [rate.value for rate in of_currency]
+        if known and sum(len(rate.days) for rate in of_currency) >= STEADY * len(known):
+            # One rate holds for many days, so that no other is one of the ledger.
+            found.append(_at_known(own, of_currency))
+            continue
         if known:
             low, high = min(known) * (1 - DAILY / 4), max(known) * (1 + DAILY / 4)
         else:
@@ -219,6 +226,14 @@ def _alone(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
         fitting = own.filter(is_near, is_whole)
         found.append(fitting.unique("x", keep="none", maintain_order=True).select("x", "y"))
     return pl.concat(found)
+
+
+def _at_known(pairs: pl.DataFrame, rates: Sequence[Rate]) -> pl.DataFrame:
+    """Return the pairs of one currency whose rate is a known one within rounding, and that is small beside the entries."""
+    off = [(pl.col("rate") / rate.value - 1).abs() <= pl.col("width") / 2 + rate.width for rate in rates]
+    leaves = pl.col("foreign").abs() * max(rate.value * rate.width for rate in rates) + pl.col("slack")
+    fitting = pairs.filter(pl.any_horizontal(off), leaves < pl.col("smallest") / 2)
+    return fitting.unique("x", keep="none", maintain_order=True).select("x", "y")
 
 
 def _agreeing(state: Explained, candidates: _Candidates, found: pl.DataFrame, rates: tuple[Rate, ...]) -> pl.DataFrame:

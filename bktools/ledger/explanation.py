@@ -80,6 +80,10 @@ class Explained:
         """The open postings on accounts of entries that name none."""
         return self.postings.filter("is_used", pl.col("role") == COST, pl.col("id").is_null())
 
+    def used_for(self, entries: pl.DataFrame) -> pl.DataFrame:
+        """Return the open postings that may be of some entries: those that name none by their text, or one of these."""
+        return self.used.filter(pl.col("names").is_null() | pl.col("names").is_in(entries["e"].implode()))
+
     @property
     def named_or_used(self) -> pl.DataFrame:
         """The open postings that may be doubles or reversals."""
@@ -119,7 +123,8 @@ def explained_by_totals(sides: Sides, books: Books, others: pl.Series) -> Explai
     nothing = pl.DataFrame(schema={"e": pl.Int64, "p": pl.Int64})
     texts = texts_of(sides.entries[:0], sides.postings[:0], nothing)
     has_net = entries["net"].null_count() < entries.height
-    state = Explained(entries, without(books.postings, "p", others), entries, books, texts, rates, has_net)
+    postings = without(books.postings, "p", others).with_columns(names=pl.lit(None, pl.Int64))
+    state = Explained(entries, postings, entries, books, texts, rates, has_net)
     state = _named(state, sides)
     if books.has_vouchers and books.has_pooled_tax:
         state = _whole_vouchers(state)
@@ -172,6 +177,7 @@ def _single(state: Explained, sides: Sides) -> Explained:
             is_other = (ours["said"] != theirs["said"]).fill_null(value=True)
         if is_other.any():
             state = replace(before, texts=texts).take(How.EXACTLY, *(side.filter(~is_other) for side in _alone(pairs)))
+    state = _with_names(state)
     if texts.is_exact and state.entries.height:
         state = _entries(state, How.EXACTLY, [*strict, "said"])
         state = _entries(state, How.TEXT, ["key", "total", "said"], is_near=True)
@@ -184,6 +190,22 @@ def _are_of_others(texts: Texts, pairs: pl.DataFrame) -> pl.Series:
     if pairs.height > MOST_NAMED:
         return pl.Series(np.zeros(pairs.height, np.bool_))
     return pl.Series([texts.by_text(p) not in (None, e) for e, p in pairs.select("e", "p").iter_rows()], dtype=pl.Boolean)
+
+
+def _with_names(state: Explained) -> Explained:
+    """Add to the open postings the entry that each names by its text, where these are not too many to be read."""
+    used = state.used["p"]
+    if not (state.entries.height and len(used) <= MOST_NAMED):
+        return state
+    names = pl.Series([state.texts.by_text(posting) for posting in used], dtype=pl.Int64)
+    postings = state.postings.drop("names").join(pl.DataFrame({"p": used, "names": names}), on="p", how="left")
+    return replace(state, postings=postings)
+
+
+def _without_others(pairs: pl.DataFrame, postings: pl.DataFrame) -> pl.DataFrame:
+    """Return the pairs (e, p) whose posting names no other entry."""
+    both = pairs.join(postings.select("p", "names"), on="p", how="left", maintain_order="left")
+    return both.filter(pl.col("names").is_null() | (pl.col("names") == pl.col("e"))).drop("names")
 
 
 def _alone(pairs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -207,23 +229,16 @@ def _entries(state: Explained, how: How, key: list[str], *, is_near: bool = Fals
             continue
         said = {"said": state.texts.form} if "said" in key else {}
         ours = entries.with_columns(total=pl.col(measure.ours), x="e", **said)
-        theirs = state.used.with_columns(
+        theirs = state.used_for(entries).with_columns(
             key=measure.key, total=measure.theirs, y="p", **({"said": posting_text()} if said else {})
         )
         ours, theirs = (side.filter(pl.all_horizontal(pl.col(key).is_not_null())) for side in (ours, theirs))
-        if how is How.SOME_DAYS_LATER and state.texts.is_exact:
-            # The text of an entry that is explained names none of those that are open.
-            names = state.every_entry.select(said=state.texts.form).join(
-                entries.select(said=state.texts.form), on="said", how="anti"
-            )
-            theirs = theirs.filter(~posting_text().is_in(names["said"].drop_nulls().unique().implode()).fill_null(value=False))
         if said:
             ours, theirs = (side.filter(pl.col("said").str.len_chars() > 4) for side in (ours, theirs))  # noqa: PLR2004
         found = paired(ours, theirs, key, surplus=surplus).rename({"x": "e", "y": "p"})
         if is_near:
             found = _near(found, state)
-        if not said:
-            found = found.filter(~_are_of_others(state.texts, found))
+        found = _without_others(found, theirs)
         state = state.take(how, *_alone(found), measure=measure)
     return state
 
@@ -301,9 +316,9 @@ def _step(state: Explained, step: Step) -> Explained:
     least = max(2 * abs(step.off), 2 if step.grain.is_long else 1)
     ours = ours.filter("is_known", pl.col("total") != 0, pl.col("count") >= least)
     if step.grain in (Grain.BATCH, Grain.MONTH):
-        # Such a sum holds all entries of its group, so none that is explained otherwise.
+        # Such a sum holds all entries of its group; the few that another posting has were booked again.
         sizes = state.every_entry.group_by(group).agg(every=pl.len())
-        ours = ours.join(sizes, on=group).filter(pl.col("count") == pl.col("every"))
+        ours = ours.join(sizes, on=group).filter(2 * pl.col("count") > pl.col("every"))
     ours = ours.with_columns(day="last", month="of_month").with_row_index("x")
     theirs = (
         _units(postings, measure, of_voucher=step.of_voucher).filter(pl.col("total").is_not_null()).with_row_index("y")
@@ -320,6 +335,10 @@ def _step(state: Explained, step: Step) -> Explained:
     elif step.grain is Grain.MONTH:
         found = found.with_columns(month="of_month")
     members = entries.join(found.select(*keys, "gid"), on=keys).select("gid", "e")
+    # A single entry has no posting that names another one.
+    alone = members.filter(~pl.col("gid").is_duplicated()).join(found.select("gid", "p"), on="gid")
+    others = alone.filter(~pl.col("gid").is_in(_without_others(alone, postings)["gid"].implode()))["gid"]
+    members, found = (side.filter(~pl.col("gid").is_in(others.implode())) for side in (members, found))
     lines = found.select("gid", "p")
     if step.of_voucher:
         places = found.select("voucher", "key", "gid", day="when")

@@ -12,7 +12,7 @@ import polars as pl
 
 from bktools.ledger.explanation import Explained
 from bktools.ledger.statuses import Reason, Status
-from bktools.ledger.steps import How
+from bktools.ledger.steps import Grain, How
 from bktools.ledger.style import Style
 from bktools.ledger.taxes import nets
 
@@ -42,6 +42,8 @@ class Judgement:
     posting: np.ndarray
     # The day of each entry.
     day: np.ndarray
+    # The group of each entry, as numbers.
+    group: np.ndarray
     notes: dict[int, Note] = field(default_factory=dict)
     # Postings that are the second one of an entry, or take one back: row to entry.
     doubles: dict[int, int] = field(default_factory=dict)
@@ -76,6 +78,17 @@ class Judgement:
         for entry in entries:
             self.say(entry, Status.IN_A_SUM, how, posting)
 
+    def is_refused(self, entry: int, posting: int) -> bool:
+        """Whether the text of a posting is of another matter than an entry.
+
+        A sum may have the text of one of its entries.
+        """
+        texts = self.state.texts
+        if texts.agree(entry, posting) is not False:
+            return False
+        named = None if self.style.grain is Grain.ENTRY else texts.entry_named(posting)
+        return named is None or bool(self.group[named] != self.group[entry])
+
     def is_open(self, entry: int) -> bool:
         """Whether nothing is said of an entry yet."""
         return bool(self.status[entry] == Status.OPEN)
@@ -102,7 +115,10 @@ def begun(state: Explained, style: Style, count: int) -> Judgement:
             is_sum[:] = False
         status[entries] = np.where(is_sum, Status.IN_A_SUM, alone)
         how[entries], grain[entries], posting[entries] = group.how, group.grain, at
-    return Judgement(state, style, status, how, grain, posting, day)
+    group = np.zeros(count, np.int64)
+    columns = style.grain.group
+    group[state.every_entry["e"].to_numpy()] = state.every_entry.select(pl.struct(columns).rank("dense")).to_series()
+    return Judgement(state, style, status, how, grain, posting, day, group)
 
 
 def _named(state: Explained, entries: np.ndarray, at: np.ndarray, same: np.ndarray) -> np.ndarray:
@@ -129,7 +145,8 @@ def known(judgement: Judgement) -> float:
 def amounts_of(judgement: Judgement, row: Mapping[str, Any]) -> set[int]:
     """Return the amounts that an entry may have in the ledger: gross, and net by each rate."""
     gross, net = row["gross"], row["net"]
-    return {gross, net} if net is not None else {gross, *nets_of(judgement, gross)}
+    by_rates = nets_of(judgement, gross)
+    return {gross, *by_rates} if net is None else {gross, net, *(own for own in by_rates if abs(own - net) <= 1)}
 
 
 def has_amount(judgement: Judgement, row: Mapping[str, Any], place: Mapping[str, Any]) -> bool:

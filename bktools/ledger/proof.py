@@ -179,7 +179,7 @@ def _holds(judgement: Judgement, unexplained: Unexplained, entry: int, row: Mapp
             place = rows[posting]
             may_be = posting in unexplained.of_style or not place["is_used"]
             is_large = place["amount"] * row["gross"] > 0 and abs(place["amount"]) >= least / 2
-            if may_be and is_large and judgement.state.texts.agree(entry, posting) is not False:
+            if may_be and is_large and not judgement.is_refused(entry, posting):
                 yield posting
 
 
@@ -190,7 +190,7 @@ def _may_be_in(judgement: Judgement, unexplained: Unexplained, entry: int, posti
     sums = unexplained.sums[row["home"]]
     if sums is None or sums & amounts:
         return True
-    if not _is_in_time(row, place, style.lag + EARLIER) or judgement.state.texts.agree(entry, posting) is False:
+    if not _is_in_time(row, place, style.lag + EARLIER) or judgement.is_refused(entry, posting):
         return False
     is_same_side = any(amount * row["gross"] > 0 for amount in amounts)
     if style.grain is Grain.ENTRY:
@@ -215,8 +215,9 @@ def _may_hold(judgement: Judgement, unexplained: Unexplained, row: Mapping[str, 
 
 
 def _other_days(judgement: Judgement) -> dict[tuple[int, int], list[int]]:
-    """Return the days of postings whose entries are of another day, by account and amount."""
-    entries = np.flatnonzero(judgement.status == Status.ANOTHER_DATE)
+    """Return the days of postings whose entries are of another day, or of a ledger that books late, by account and amount."""
+    statuses = (Status.ANOTHER_DATE, *((Status.BOOKED,) if judgement.style.lag else ()))
+    entries = np.flatnonzero(np.isin(judgement.status, statuses))
     if not len(entries):
         return {}
     days = judgement.state.books.postings["day"].to_numpy()

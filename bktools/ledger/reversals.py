@@ -78,8 +78,13 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) 
         for amount in amounts_of(judgement, row)
     }
     needed = pl.DataFrame([*needs], {"key": pl.Int64, "needed": pl.Int64}, orient="row")
-    for amount in ("gross", "amount"):
-        free = free.join(needed, left_on=["key", amount], right_on=["key", "needed"], how="anti")
+    wanted_too = pl.concat(
+        [free.join(needed, left_on=["key", own], right_on=["key", "needed"], how="semi")["p"] for own in ("gross", "amount")]
+    )
+    # What names an entry that is found is of no open one.
+    named = {posting: judgement.state.texts.entry_named(posting) for posting in wanted_too.head(MOST_CASES)}
+    left_alone = [posting for posting, entry in named.items() if entry is None or judgement.is_open(entry)]
+    free = free.filter(~pl.col("p").is_in([*left_alone, *wanted_too[MOST_CASES:]]))
     for sign in (1, -1):
         # A sum may be dated on the last day of the month.
         since = pl.when("is_alone").then("at").otherwise("day").alias("at")
@@ -165,8 +170,14 @@ def _judge(
     open_to = [case for case in open_to if in_sums or case[2] or said[case[0]]]
     alike = [case for case in open_to if said[case[0]]]
     if not alike:
-        # A text of another matter is no double; a reversal may have any text.
+        # A text of another matter is no double; a reversal may have any text, and is no earlier than what it takes back.
         alike = [case for case in open_to if (sign < 0 and case[2]) or said[case[0]] is None]
+        days = judgement.state.books.postings["day"]
+        alike = [case for case in alike if sign > 0 or days[posting] >= days[int(judgement.posting[case[0]])]]
+        if sign < 0 and alike and _may_be_needed(judgement, posting):
+            if in_sums:
+                judgement.undecided([case[0] for case in alike], Reason.SEVERAL_FIT, (posting,))
+            return
     if not alike:
         return
     # Of equal candidates those alone, then the nearest.
@@ -186,6 +197,16 @@ def _judge(
     else:
         judgement.say(nearest[0], name, note=Note(Reason.NONE, (posting,)))
     place[posting] = nearest[0]
+
+
+def _may_be_needed(judgement: Judgement, posting: int) -> bool:
+    """Whether an entry that is not found may be booked by a posting, with another amount."""
+    place = judgement.state.books.postings.row(posting, named=True)
+    near = judgement.state.entries.filter(
+        pl.col("home") == place["key"], pl.col("gross").sign() == (1 if place["amount"] > 0 else -1),
+        (place["day"] - pl.col("day")).is_between(-EARLIER, max(EARLIER, judgement.style.lag)),
+    )["e"]  # fmt: skip
+    return bool(np.isin(judgement.status[near.to_numpy()], (Status.OPEN, Status.NOT_DECIDED)).any())
 
 
 def _is_told_by_amount(judgement: Judgement, entry: int, posting: int) -> bool:

@@ -61,10 +61,12 @@ def net_of(rate: str | int) -> pl.Expr:
 
 
 def nets(gross: int, rates: Iterable[int]) -> list[int]:
-    """Return a gross amount without its tax, by each rate in thousandths."""
-    divisors = [THOUSANDTHS + rate for rate in rates]
-    sign = 1 if gross > 0 else -1
-    return [sign * ((abs(gross) * 2 * THOUSANDTHS + divisor) // (2 * divisor)) for divisor in divisors]
+    """Return a gross amount without its tax, by each rate in thousandths; a half is rounded either way."""
+    sign, found = 1 if gross > 0 else -1, []
+    for rate in rates:
+        whole, left = divmod(abs(gross) * THOUSANDTHS, THOUSANDTHS + rate)
+        found += [sign * (whole + is_up) for is_up in (0, 1) if (1 - 2 * is_up) * (2 * left - THOUSANDTHS - rate) <= 0]
+    return found
 
 
 def meets_by_rates(gross: Sequence[int], rates: Iterable[int], amount: int) -> bool:

@@ -114,7 +114,11 @@ def _judge(
     if len(errors) == 1:
         (error,) = errors
         error.say(judgement, rest)
-        judgement.whole([entry for entry in entries if entry != error.entry], postings[0], How.WHOLE_VOUCHER)
+        left = [entry for entry in entries if entry != error.entry]
+        # What the voucher had on an account was taken back.
+        taken_back = [entry for entry in left if voucher.accounts[entry] in undone]
+        rest.out += taken_back
+        judgement.whole([entry for entry in left if entry not in taken_back], postings[0], How.WHOLE_VOUCHER)
     else:
         is_home = all(row["is_home"] for row in rows.values())
         reason = Reason.SUM_DIFFERS if is_home else Reason.OTHER_CURRENCY
