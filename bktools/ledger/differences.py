@@ -322,6 +322,9 @@ def _is_another_amount(judgement: Judgement, rest: Open, cell: Cell) -> bool:
     said = judgement.state.texts.agree(entry, posting)
     if judgement.style.grain is Grain.ENTRY or not said and judgement.style.grain is not Grain.ACCOUNT_DAY:
         return bool(said)
+    if judgement.size[entry] > 1:
+        # Another posting explains the other entries of its group.
+        return False
     # The sum may hold an entry that another account lacks, or another cell of its days, or what is taken back later.
     days = range(rest.known[posting]["day"] - judgement.style.lag, rest.known[posting]["day"] + 1)
     others = [other for other in rest.out if rest.entries[other]["due"] in days and judgement.is_open(other)]

@@ -370,10 +370,11 @@ def _rest(state: Explained, how: How, key: list[str], measure: Measure) -> Expla
         "knows", "is_known", pl.col("ours") != 0, (pl.col("ours") - pl.col("theirs")).abs() <= open_
     ).with_row_index("gid")  # fmt: skip
     grain = Grain.ACCOUNT_DAY if "day" in key else Grain.MONTH
-    return state.take(
-        how, entries.join(both, on=key).select("gid", "e"), postings.join(both, on=key).select("gid", "p"), grain=grain,
-        measure=measure,
-    )  # fmt: skip
+    members, lines = (side.join(both, on=key) for side in (entries, postings))
+    # What names an entry is of a group with it.
+    others = lines.filter(pl.col("names").is_not_null()).join(members, left_on=["gid", "names"], right_on=["gid", "e"], how="anti")
+    members, lines = (side.filter(~pl.col("gid").is_in(others["gid"].implode())) for side in (members, lines))
+    return state.take(how, members, lines, grain=grain, measure=measure)
 
 
 # ---- whole vouchers

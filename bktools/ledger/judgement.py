@@ -42,8 +42,9 @@ class Judgement:
     posting: np.ndarray
     # The day of each entry.
     day: np.ndarray
-    # The group of each entry, as numbers.
+    # The group of each entry, as numbers, and how many entries of it are on the account.
     group: np.ndarray
+    size: np.ndarray
     notes: dict[int, Note] = field(default_factory=dict)
     # Postings that are the second one of an entry, or take one back: row to entry.
     doubles: dict[int, int] = field(default_factory=dict)
@@ -118,7 +119,9 @@ def begun(state: Explained, style: Style, count: int) -> Judgement:
     group = np.zeros(count, np.int64)
     columns = style.grain.group
     group[state.every_entry["e"].to_numpy()] = state.every_entry.select(pl.struct(columns).rank("dense")).to_series()
-    return Judgement(state, style, status, how, grain, posting, day, group)
+    size = np.zeros(count, np.int64)
+    size[state.every_entry["e"].to_numpy()] = state.every_entry.select(pl.len().over(*style.grain.group, "home")).to_series()
+    return Judgement(state, style, status, how, grain, posting, day, group, size)
 
 
 def _named(state: Explained, entries: np.ndarray, at: np.ndarray, same: np.ndarray) -> np.ndarray:

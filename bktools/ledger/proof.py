@@ -36,6 +36,8 @@ class Unexplained:
     sides: frozenset[tuple[int, bool]]
     # Accounts, by the day of their groups, of which some entries that are not found sum up to zero.
     nothing: Mapping[int, AbstractSet[int]]
+    # Entries with a posting of their own, by amount.
+    alike: Mapping[int, Sequence[tuple[int, int]]]
     # Postings that undo one another, by account.
     undone: Mapping[int, Sequence[Mapping[str, Any]]]
     # Days of postings whose entries are of another day, by account and amount.
@@ -63,6 +65,8 @@ def judge_missing(judgement: Judgement, rest: Open) -> None:
             judgement.undecided([entry], Reason.MAY_BE_IN, holds)
         elif near := [cell for cell in unexplained.cells if _may_hold(judgement, unexplained, row, cell)]:
             judgement.undecided([entry], Reason.OPEN_GROUP, [posting for cell in near for posting in cell.postings])
+        elif claimed := [*_claimed(judgement, unexplained, entry, row)]:
+            judgement.undecided([entry], Reason.SEVERAL_FIT, claimed)
         elif any(
             -EARLIER <= day - row["day"] <= LATER for day in unexplained.other_days.get((row["key"], row["gross"]), ())
         ):
@@ -90,9 +94,28 @@ def _unexplained(judgement: Judgement, rest: Open) -> Unexplained:
         {key: _sums(entries) for key, entries in outs.items()},
         frozenset((row["home"], row["gross"] > 0) for row in rest.entries.values()),
         _sums_of_zero(rest),
+        _alike(judgement, {rest.entries[entry]["gross"] for entry in rest.out}),
         _undone_by_key(judgement),
         _other_days(judgement),
     )  # fmt: skip
+
+
+def _alike(judgement: Judgement, amounts: AbstractSet[int]) -> dict[int, list[tuple[int, int]]]:
+    """Return the entries with a posting of their own that have one of some amounts, with the posting, by amount."""
+    rows = judgement.state.every_entry.filter(pl.col("gross").is_in([*amounts])).select("e", "gross")
+    found = defaultdict(list)
+    for entry, gross in rows.iter_rows():
+        if judgement.posting[entry] >= 0 and judgement.status[entry] in (Status.BOOKED, Status.ANOTHER_DATE):
+            found[gross].append((entry, int(judgement.posting[entry])))
+    return found
+
+
+def _claimed(judgement: Judgement, unexplained: Unexplained, entry: int, row: Mapping[str, Any]) -> Iterator[int]:
+    """Yield the postings of other entries with an equal amount whose text is that of this entry, and not of the other."""
+    agree = judgement.state.texts.agree
+    for other, posting in unexplained.alike.get(row["gross"], ()):
+        if agree(entry, posting) and agree(other, posting) is False:
+            yield posting
 
 
 def _undone_by_key(judgement: Judgement) -> dict[int, list[dict[str, Any]]]:

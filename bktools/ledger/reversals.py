@@ -17,6 +17,7 @@ from bktools.ledger.explanation import EARLIER, LATER, Explained, without
 from bktools.ledger.habits import COST
 from bktools.ledger.judgement import Judgement, Note, amounts_of
 from bktools.ledger.statuses import Reason, Status
+from bktools.ledger.style import Style
 
 # A posting equal to an entry of a sum is its double only where chance is smaller than this.
 BY_CHANCE = 0.002
@@ -24,16 +25,24 @@ BY_CHANCE = 0.002
 MOST_CASES = 50_000
 
 
-def without_undone(state: Explained) -> tuple[Explained, set[int]]:
-    """Return the explanation without free postings on one account that undo one another, and these postings."""
-    free = state.postings.filter(pl.col("role") == COST).select("p", "key", "amount", "day")
+def without_undone(state: Explained, style: Style) -> tuple[Explained, set[int]]:
+    """Return the explanation without free postings on one account that undo one another, and these postings.
+
+    One that takes an entry of the account back, by its text, undoes a posting of that entry's day.
+    """
+    free = state.postings.filter(pl.col("role") == COST).select("p", "key", "amount", "day", "names")
     both = free.filter((pl.col("amount") < 0).any().over("key")) if free.height else free
     if not both.height:
         return state, set()
     ranked = both.sort("day", "p").with_columns(rank=pl.int_range(pl.len()).over("key", "amount"))
-    opposite = ranked.with_columns(amount=-pl.col("amount")).select("key", "amount", "rank", q="p")
+    opposite = ranked.with_columns(amount=-pl.col("amount")).select("key", "amount", "rank", "names", q="p")
     positive = ranked.filter(pl.col("amount") > 0)
-    pairs = positive.join(opposite, on=["key", "amount", "rank"])
+    pairs = positive.drop("names").join(opposite, on=["key", "amount", "rank"])
+    named = state.every_entry.select(names="e", key="home", since="day")
+    pairs = pairs.join(named, on=["names", "key"], how="left")
+    delay = pl.col("day") - pl.col("since")
+    is_of_other = (delay < 0) | (delay > (2 * LATER if style.grain.is_long else style.lag))
+    pairs = pairs.filter(~is_of_other.fill_null(value=False))
     undone = {*pairs["p"].to_list(), *pairs["q"].to_list()}
     # Where one side has more, texts say which of them are undone.
     several = positive.join(opposite.select("key", "amount").unique(), on=["key", "amount"], how="semi")
@@ -170,11 +179,9 @@ def _judge(
     open_to = [case for case in open_to if in_sums or case[2] or said[case[0]]]
     alike = [case for case in open_to if said[case[0]]]
     if not alike:
-        # A text of another matter is no double; a reversal may have any text, and is no earlier than what it takes back.
+        # A text of another matter is no double; a reversal may have any text.
         alike = [case for case in open_to if (sign < 0 and case[2]) or said[case[0]] is None]
-        days = judgement.state.books.postings["day"]
-        alike = [case for case in alike if sign > 0 or days[posting] >= days[int(judgement.posting[case[0]])]]
-        if sign < 0 and alike and _may_be_needed(judgement, posting):
+        if sign < 0 and alike and (_may_be_needed(judgement, posting) or _is_earlier(judgement, posting, alike)):
             if in_sums:
                 judgement.undecided([case[0] for case in alike], Reason.SEVERAL_FIT, (posting,))
             return
@@ -197,6 +204,12 @@ def _judge(
     else:
         judgement.say(nearest[0], name, note=Note(Reason.NONE, (posting,)))
     place[posting] = nearest[0]
+
+
+def _is_earlier(judgement: Judgement, posting: int, candidates: list[tuple[int, int, bool]]) -> bool:
+    """Whether a posting that takes an entry back is earlier than the posting that each of these has alone."""
+    days = judgement.state.books.postings["day"]
+    return all(is_alone and days[posting] < days[int(judgement.posting[entry])] for entry, _, is_alone in candidates)
 
 
 def _may_be_needed(judgement: Judgement, posting: int) -> bool:

@@ -138,7 +138,7 @@ def verdict_of(
         style = style_of(state, grain)
     if is_known:
         style = replace(style, known=1.0, is_partial=True)
-    state, undone = without_undone(state)
+    state, undone = without_undone(state, style)
     judgement = begun(state, style, sides.entries.height)
     judgement.undone |= undone
     for entry in sides.entries.filter(~pl.col("is_known"))["e"].to_list():
