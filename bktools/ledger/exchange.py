@@ -49,7 +49,7 @@ def exchanged(state: Explained, grain: Grain, lag: int) -> tuple[Explained, tupl
     if state.entries.height == state.home.height or not state.postings.height:
         return state, rates
     for candidates in _candidates(state, grain, lag):
-        found, rates = _shared(candidates, rates)
+        found, rates = _all_shared(candidates, rates)
         found = pl.concat([found, _known(candidates, rates), _alone(candidates, rates)]).unique(
             "x", keep="first", maintain_order=True
         )
@@ -122,15 +122,58 @@ def _pairs(
     after = pl.col("when") - pl.col("last")
     latest = LATER if grain.is_long else max(lag, 0)
     pairs = pairs.filter(pl.col("when") - pl.col("first") >= (-EARLIER if grain.is_long else 0), after <= latest)
-    slack = pl.col("at_home") / 2 + ROUNDING * (pl.col("count") - pl.col("at_home"))
+    # Gross amounts of the ledger's own currency are exact.
+    at_home = rounding(pl.col("at_home")) if measure is Measure.NET else pl.lit(0)
+    slack = at_home + ROUNDING * (pl.col("count") - pl.col("at_home"))
     rest = pl.col("total") - pl.col("known")
     pairs = pairs.with_columns(rate=rest / pl.col("foreign"), width=(2 * slack / rest.abs()), slack=slack)
     return _Candidates(pairs.filter(pl.col("rate") > 0), parts, members, lines.select("y", "p"), grain)
 
 
-def _shared(candidates: _Candidates, rates: tuple[Rate, ...]) -> tuple[pl.DataFrame, tuple[Rate, ...]]:
+def _all_shared(candidates: _Candidates, rates: tuple[Rate, ...]) -> tuple[pl.DataFrame, tuple[Rate, ...]]:
+    """Return the pairs that share a rate, and all rates: of groups with one other currency, then of those with one unknown rate."""
+    found, rates = _shared(candidates.pairs, rates)
+    while True:
+        left = candidates.pairs.join(found, on="x", how="anti").join(found, on="y", how="anti")
+        more, every = _shared(pl.concat([left.filter(pl.col("currencies") == 1), _with_one_unknown(left, candidates.parts, rates)]), rates)
+        if every == rates:
+            return found, rates
+        found, rates = pl.concat([found, more]), every
+
+
+def _with_one_unknown(pairs: pl.DataFrame, parts: pl.DataFrame, rates: tuple[Rate, ...]) -> pl.DataFrame:
+    """Return the pairs of several currencies of which all but one have a known rate, as pairs of that one alone."""
+    steady = _steady(rates)
+    several = pairs.filter(pl.col("currencies") > 1).select("x", "y").join(parts, on="x").join(steady, on="part", how="left")
+    converted = pl.col("amount") * pl.col("value")
+    is_known = pl.col("value").is_not_null()
+    rests = several.group_by("x", "y").agg(
+        unknown=(~is_known).sum(), converted=converted.filter(is_known).sum(), more=(converted.abs() * pl.col("open")).sum(),
+        part=pl.col("part").filter(~is_known).first(), of_part=pl.col("amount").filter(~is_known).first(),
+    ).filter(pl.col("unknown") == 1)  # fmt: skip
+    found = pairs.drop("currency", "currencies").join(rests, on=["x", "y"])
+    rest = pl.col("total") - pl.col("known") - pl.col("converted")
+    slack = pl.col("slack") + pl.col("more")
+    found = found.with_columns(
+        currency="part", currencies=pl.lit(1, pl.UInt32), foreign="of_part", slack=slack, rate=rest / pl.col("of_part"),
+        width=2 * slack / rest.abs(),
+    )  # fmt: skip
+    return found.filter(pl.col("rate") > 0).select(pairs.columns)
+
+
+def _steady(rates: tuple[Rate, ...]) -> pl.DataFrame:
+    """Return the currencies that have one rate: part, value, open."""
+    single = [rate for rate in rates if sum(other.currency == rate.currency for other in rates) == 1]
+    return pl.DataFrame(
+        [(rate.currency, rate.value, rate.width) for rate in single],
+        {"part": pl.String, "value": pl.Float64, "open": pl.Float64},
+        orient="row",
+    )
+
+
+def _shared(pairs: pl.DataFrame, rates: tuple[Rate, ...]) -> tuple[pl.DataFrame, tuple[Rate, ...]]:
     """Return the pairs that share a rate which chance does not explain, and all rates."""
-    pairs = candidates.pairs.filter(pl.col("width") <= WIDEST, pl.col("currencies") == 1)
+    pairs = pairs.filter(pl.col("width") <= WIDEST, pl.col("currencies") == 1)
     found = [pairs[:0].select("x", "y")]
     for (currency,), own in pairs.group_by("currency", maintain_order=True):
         left = own
@@ -178,14 +221,11 @@ def _known(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
     if not rates:
         return pairs[:0].select("x", "y")
     of_day = [(rate.currency, day, rate.value, rate.width) for rate in rates for day in rate.days]
-    single = [rate for rate in rates if sum(other.currency == rate.currency for other in rates) == 1]
-    of_all = [(rate.currency, rate.value, rate.width) for rate in single]
     numbers = {"value": pl.Float64, "open": pl.Float64}
     days = pl.DataFrame(of_day, {"part": pl.String, "when": pl.Int64, **numbers}, orient="row")
     days = days.unique(["part", "when"], keep="none")
-    every = pl.DataFrame(of_all, {"part": pl.String, **numbers}, orient="row")
     parts = pairs.select("x", "y", "when").join(candidates.parts, on="x")
-    parts = parts.join(days, on=["part", "when"], how="left").join(every, on="part", how="left", suffix="_of_all")
+    parts = parts.join(days, on=["part", "when"], how="left").join(_steady(rates), on="part", how="left", suffix="_of_all")
     value = pl.coalesce("value", "value_of_all")
     converted = pl.col("amount") * value
     parts = parts.with_columns(converted=converted, open=(converted.abs() * pl.coalesce("open", "open_of_all")))
