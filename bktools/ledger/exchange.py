@@ -6,13 +6,14 @@ groups share, closer than chance, is one of the ledger.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
-from bktools.ledger.explanation import EARLIER, LARGEST_TAX, LATER, Explained
+from bktools.ledger.explanation import EARLIER, KNOWN, LARGEST_TAX, LATER, Explained
 from bktools.ledger.habits import CONTRA, COST
 from bktools.ledger.steps import Grain, How, Measure
 from bktools.ledger.taxes import rounding
@@ -29,6 +30,8 @@ STEADY = 3
 BY_CHANCE = 0.01
 # Groups and totals of many days are compared one by one up to so many pairs.
 MOST_PAIRS = 2_000_000
+# Sums of one time that are solved together, and determinants that are as good as zero.
+MOST_SOLVED, SINGULAR = 30, 1e-6
 # A wider range of rates says nothing.
 WIDEST = 0.01
 
@@ -45,18 +48,43 @@ class Rate:
 
 def exchanged(state: Explained, grain: Grain, lag: int) -> tuple[Explained, tuple[Rate, ...]]:
     """Return the explanation with groups in which entries of other currencies are converted, and the rates."""
-    rates: tuple[Rate, ...] = ()
     if state.entries.height == state.home.height or not state.postings.height:
-        return state, rates
+        return state, ()
+    if state.share >= KNOWN or grain is not Grain.ENTRY:
+        return _exchanged(state, grain, lag)
+    # Where every sum holds other currencies, no grain is shown yet: that which explains most.
+    each = [_exchanged(state, one, lag) for one in Grain]
+    return max(each, key=lambda one: -one[0].entries.height)
+
+
+def _exchanged(state: Explained, grain: Grain, lag: int) -> tuple[Explained, tuple[Rate, ...]]:
+    rates: tuple[Rate, ...] = ()
     for candidates in _candidates(state, grain, lag):
-        found, rates = _all_shared(candidates, rates)
-        found = pl.concat([found, _known(candidates, rates), _alone(candidates, rates)]).unique(
-            "x", keep="first", maintain_order=True
-        )
-        found = found.unique("y", keep="none", maintain_order=True)
+        rates = _merged((*rates, *_solved(candidates, rates)))
+        known = _known(candidates, rates).unique("y", keep="none", maintain_order=True)
+        left = candidates.without(known)
+        shared, rates = _all_shared(left, rates)
+        found = pl.concat([shared, _known(left, rates), _alone(left, rates)]).unique("x", keep="first", maintain_order=True)
+        found = pl.concat([known, found.unique("y", keep="none", maintain_order=True)])
         found = _agreeing(state, candidates, found, rates)
         state = _taken(state, candidates, found)
     return state, rates
+
+
+def _merged(rates: tuple[Rate, ...]) -> tuple[Rate, ...]:
+    """Return the rates; those of a currency that are the same within their widths as one, with the days of all."""
+    found: list[Rate] = []
+    for rate in sorted(rates, key=lambda rate: (rate.currency, rate.width)):
+        same = next((one for one in found if one.currency == rate.currency and _are_same(one, rate)), None)
+        if same is None:
+            found.append(rate)
+        else:
+            found[found.index(same)] = replace(same, days=same.days | rate.days)
+    return tuple(found)
+
+
+def _are_same(one: Rate, other: Rate) -> bool:
+    return abs(one.value / other.value - 1) <= (one.width + other.width) / 2
 
 
 @dataclass(frozen=True)
@@ -71,6 +99,10 @@ class _Candidates:
     members: pl.DataFrame
     lines: pl.DataFrame
     grain: Grain
+
+    def without(self, found: pl.DataFrame) -> _Candidates:
+        """Return the candidates without groups and totals that are found."""
+        return replace(self, pairs=_without(self.pairs, found))
 
 
 def _candidates(state: Explained, grain: Grain, lag: int) -> Iterator[_Candidates]:
@@ -124,17 +156,22 @@ def _pairs(
     pairs = pairs.filter(pl.col("when") - pl.col("first") >= (-EARLIER if grain.is_long else 0), after <= latest)
     # Gross amounts of the ledger's own currency are exact.
     at_home = rounding(pl.col("at_home")) if measure is Measure.NET else pl.lit(0)
-    slack = at_home + ROUNDING * (pl.col("count") - pl.col("at_home"))
+    converted = pl.col("count") - pl.col("at_home")
+    slack = at_home + ROUNDING * pl.min_horizontal(converted, 2 * converted.sqrt())
     rest = pl.col("total") - pl.col("known")
     pairs = pairs.with_columns(rate=rest / pl.col("foreign"), width=(2 * slack / rest.abs()), slack=slack)
     return _Candidates(pairs.filter(pl.col("rate") > 0), parts, members, lines.select("y", "p"), grain)
+
+
+def _without(pairs: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
+    return pairs.join(found, on="x", how="anti").join(found, on="y", how="anti")
 
 
 def _all_shared(candidates: _Candidates, rates: tuple[Rate, ...]) -> tuple[pl.DataFrame, tuple[Rate, ...]]:
     """Return the pairs that share a rate, and all rates: of groups with one other currency, then of those with one unknown rate."""
     found, rates = _shared(candidates.pairs, rates)
     while True:
-        left = candidates.pairs.join(found, on="x", how="anti").join(found, on="y", how="anti")
+        left = _without(candidates.pairs, found)
         more, every = _shared(pl.concat([left.filter(pl.col("currencies") == 1), _with_one_unknown(left, candidates.parts, rates)]), rates)
         if every == rates:
             return found, rates
@@ -161,6 +198,60 @@ def _with_one_unknown(pairs: pl.DataFrame, parts: pl.DataFrame, rates: tuple[Rat
     return found.filter(pl.col("rate") > 0).select(pairs.columns)
 
 
+def _solved(candidates: _Candidates, rates: tuple[Rate, ...]) -> list[Rate]:
+    """Return the rates that the sums of one time show together, where they have several other currencies.
+
+    As many sums as currencies give the rates, and others must meet them, more than chance explains.
+    """
+    known = {(rate.currency, day) for rate in rates for day in rate.days}
+    keys = [name for name in candidates.grain.group if name in candidates.pairs.columns]
+    found = []
+    for _, own in candidates.pairs.group_by([*keys, "when"], maintain_order=True):
+        own = own.unique("x", keep="none", maintain_order=True).unique("y", keep="none", maintain_order=True)
+        if own["currencies"].max() in (None, 1) or own.height > MOST_SOLVED:
+            continue
+        parts = own.select("x", "when").join(candidates.parts, on="x", maintain_order="left")
+        amounts = parts.pivot("part", index="x", values="amount", maintain_order=True).fill_null(0)
+        names = amounts.columns[1:]
+        if own.height < len(names) + 2 or any((name, own["when"][0]) in known for name in names):
+            continue
+        rest = (own["total"] - own["known"]).to_numpy().astype(float)
+        solution = _best_solution(amounts.select(names).to_numpy().astype(float), rest, own["slack"].to_numpy())
+        if solution is not None:
+            days = frozenset(own["when"].to_list())
+            found += [Rate(name, *one, days) for name, one in zip(names, solution, strict=True)]
+    return found
+
+
+def _best_solution(amounts: np.ndarray, rest: np.ndarray, slack: np.ndarray) -> list[tuple[float, float]] | None:
+    """Return the rates, each with its width, that most of the equations meet, if these are more than chance explains."""
+    count, unknowns = amounts.shape
+    best: tuple[int, float, np.ndarray] | None = None
+    combinations = [*itertools.combinations(range(count), unknowns)]
+    for chosen in combinations:
+        own = amounts[[*chosen]]
+        if abs(np.linalg.det(own / np.abs(own).max())) < SINGULAR:
+            continue
+        inverse = np.linalg.inv(own)
+        solved, error = inverse @ rest[[*chosen]], np.abs(inverse) @ slack[[*chosen]]
+        if (solved <= 0).any():
+            continue
+        tolerance = slack + np.abs(amounts) @ error
+        meets = np.abs(amounts @ solved - rest) <= tolerance
+        chance = np.prod(np.minimum(2 * tolerance / np.maximum(np.abs(rest), 1), 1), where=meets)
+        chance /= np.prod(np.minimum(2 * tolerance / np.maximum(np.abs(rest), 1), 1)[[*chosen]])
+        if best is None or (meets.sum(), -chance) > (best[0], -best[1]):
+            best = (int(meets.sum()), float(chance), meets)
+    if best is None or best[0] < unknowns + 2 or best[1] * len(combinations) > BY_CHANCE:
+        return None
+    own, left, open_ = amounts[best[2]], rest[best[2]], slack[best[2]]
+    weighted = own / open_[:, None]
+    inverse = np.linalg.pinv(weighted)
+    solved = inverse @ (left / open_)
+    error = np.sqrt((inverse**2).sum(axis=1))
+    return [(float(value), float(2 * width / value)) for value, width in zip(solved, error, strict=True)]
+
+
 def _steady(rates: tuple[Rate, ...]) -> pl.DataFrame:
     """Return the currencies that have one rate: part, value, open."""
     single = [rate for rate in rates if sum(other.currency == rate.currency for other in rates) == 1]
@@ -176,8 +267,10 @@ def _shared(pairs: pl.DataFrame, rates: tuple[Rate, ...]) -> tuple[pl.DataFrame,
     pairs = pairs.filter(pl.col("width") <= WIDEST, pl.col("currencies") == 1)
     found = [pairs[:0].select("x", "y")]
     for (currency,), own in pairs.group_by("currency", maintain_order=True):
-        left = own
-        known = [rate.value for rate in rates if rate.currency == currency]
+        of_currency = [rate for rate in rates if rate.currency == currency]
+        known = [rate.value for rate in of_currency]
+        # What a known rate explains shows no other one.
+        left = own.filter(~_is_at(of_currency)) if known else own
         while left.height > 1:
             if known:
                 left = left.filter((pl.col("rate") / known[0]).log().abs() <= NEAR)
@@ -268,11 +361,17 @@ def _alone(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
     return pl.concat(found)
 
 
+def _is_at(rates: Sequence[Rate]) -> pl.Expr:
+    """Return whether the rate of a pair is one of these, within rounding."""
+    return pl.any_horizontal(
+        (pl.col("rate") / rate.value - 1).abs() <= pl.col("width") / 2 + rate.width for rate in rates
+    )
+
+
 def _at_known(pairs: pl.DataFrame, rates: Sequence[Rate]) -> pl.DataFrame:
     """Return the pairs of one currency whose rate is a known one within rounding, and that is small beside the entries."""
-    off = [(pl.col("rate") / rate.value - 1).abs() <= pl.col("width") / 2 + rate.width for rate in rates]
     leaves = pl.col("foreign").abs() * max(rate.value * rate.width for rate in rates) + pl.col("slack")
-    fitting = pairs.filter(pl.any_horizontal(off), leaves < pl.col("smallest") / 2)
+    fitting = pairs.filter(_is_at(rates), leaves < pl.col("smallest") / 2)
     return fitting.unique("x", keep="none", maintain_order=True).select("x", "y")
 
 
