@@ -50,7 +50,7 @@ def exchanged(state: Explained, grain: Grain, lag: int) -> tuple[Explained, tupl
     """Return the explanation with groups in which entries of other currencies are converted, and the rates."""
     if state.entries.height == state.home.height or not state.postings.height:
         return state, ()
-    if state.share >= KNOWN or grain is not Grain.ENTRY:
+    if state.share >= KNOWN / 2:
         return _exchanged(state, grain, lag)
     # Where every sum holds other currencies, no grain is shown yet: that which explains most.
     each = [_exchanged(state, one, lag) for one in Grain]
@@ -377,17 +377,18 @@ def _at_known(pairs: pl.DataFrame, rates: Sequence[Rate]) -> pl.DataFrame:
 
 def _agreeing(state: Explained, candidates: _Candidates, found: pl.DataFrame, rates: tuple[Rate, ...]) -> pl.DataFrame:
     """Return the pairs of whole vouchers that agree on each account, too: net where this is known, else within the largest tax."""
-    if "accounts" not in candidates.pairs.columns or not found.height:
+    if "home" in candidates.pairs.columns or not found.height:
         return found
-    usual = pl.DataFrame(
-        [(rate.currency, rate.value) for rate in rates], {"currency": pl.String, "usual": pl.Float64}, orient="row"
-    ).unique("currency")
-    own = candidates.pairs.select("x", "y", implied=pl.when(pl.col("currencies") == 1).then("rate"))
+    numbers = {"currency": pl.String, "when": pl.Int64, "usual": pl.Float64}
+    of_days = [(rate.currency, day, rate.value) for rate in rates for day in rate.days]
+    usual = pl.DataFrame(of_days, numbers, orient="row").unique(["currency", "when"])
+    own = candidates.pairs.select("x", "y", "when", implied=pl.when(pl.col("currencies") == 1).then("rate"))
     members = candidates.members.join(found, on="x").join(own, on=["x", "y"]).join(
         state.every_entry.select("e", "account", "gross", "net", "currency", "is_home"), on="e"
     )  # fmt: skip
-    members = members.join(usual, on="currency", how="left")
-    rate = pl.when("is_home").then(1.0).otherwise(pl.coalesce("implied", "usual"))
+    members = members.join(usual, on=["currency", "when"], how="left")
+    members = members.join(usual.unique("currency").select("currency", any="usual"), on="currency", how="left")
+    rate = pl.when("is_home").then(1.0).otherwise(pl.coalesce("implied", "usual", "any"))
     foreign = pl.when("is_home").then(0.0).otherwise(pl.col("gross").abs() * rate)
     ours = members.group_by("x", "account").agg(
         gross=(pl.col("gross") * rate).sum(), net=(pl.col("net") * rate).sum(), is_net=pl.col("net").is_not_null().all(),
