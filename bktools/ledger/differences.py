@@ -7,6 +7,7 @@ posting on the account that is exactly the difference settles it.
 
 from __future__ import annotations
 
+import functools
 from collections import ChainMap, Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -81,6 +82,14 @@ class Open:
     def known(self) -> Mapping[int, dict[str, Any]]:
         """The free postings and those of cells."""
         return ChainMap(self.free, self.in_cells)
+
+    @functools.cached_property
+    def by_key(self) -> Mapping[int, list[int]]:
+        """The free postings by account, as they were at first."""
+        found = defaultdict(list)
+        for posting, row in self.free.items():
+            found[row["key"]].append(posting)
+        return found
 
     def use(self, *postings: int) -> None:
         """Take postings away from what is free."""

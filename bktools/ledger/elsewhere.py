@@ -41,6 +41,9 @@ def judge_elsewhere(judgement: Judgement, rest: Open) -> None:
         places[amount].append(place)
     sizes = np.sort(np.abs(np.array([row["amount"] for row in rest.free.values()] or [0], dtype=np.int64)))
     wanted = Counter((rest.entries[entry]["key"], rest.entries[entry]["gross"]) for entry in rest.out)
+    # An amount that several entries of any account have tells none.
+    amounts = judgement.state.every_entry["gross"]
+    frequent = Counter(amounts.filter(amounts.is_in([rest.entries[entry]["gross"] for entry in rest.out])))
     used: set[int] = set()
     is_known = known(judgement) >= KNOWN
     left = []
@@ -52,8 +55,7 @@ def judge_elsewhere(judgement: Judgement, rest: Open) -> None:
             for place in places[amount]
             if place.posting not in used and not (place.cell and (place.cell.is_settled or entry in place.cell.values))
         ]
-        # An amount that is frequent may be the difference of any group.
-        is_telling = not _is_frequent(judgement, row)
+        is_telling = frequent[row["gross"]] == 1
         found = [place for place in found if place.cell is None or (is_telling and _is_of_group(judgement, entry, row, place))]
         each = {place.posting: place for place in found}.values()
         same = [place for place in each if place.key == row["home"] and place.day >= row["day"] - EARLIER]
@@ -62,7 +64,7 @@ def judge_elsewhere(judgement: Judgement, rest: Open) -> None:
         if not same and not others:
             left.append(entry)
             continue
-        _judge_places(judgement, rest, entry, same, others, wanted[row["key"], row["gross"]], sizes, used, is_known=is_known)
+        _judge_places(judgement, rest, entry, same, others, wanted[row["key"], row["gross"]], sizes, used, is_known=is_known, is_telling=is_telling)
     rest.use(*used)
     rest.out = left
 
@@ -114,9 +116,15 @@ def _judge_places(
     used: set[int],
     *,
     is_known: bool,
+    is_telling: bool,
 ) -> None:
     """Say where an entry is, if only one place is possible, and chance does not put its amount there."""
     row, agree = rest.entries[entry], judgement.state.texts.agree
+    at_home = [place for place in rest.by_key[row["home"]] if judgement.state.texts.by_text(place) == entry] if not same else []
+    if at_home:
+        # It was moved to its account, by an amount that is none of those that the entry may have.
+        judgement.undecided([entry], Reason.SEVERAL_FIT, at_home)
+        return
     if not same:
         told = [place for place in others if place.cell is None and agree(entry, place.posting)]
         in_cells = [place for place in others if place.cell is not None]
@@ -127,7 +135,7 @@ def _judge_places(
             and is_known
             and len(others) == 1
             and _is_dated(judgement, row, others[0])
-            and not _is_frequent(judgement, row)
+            and is_telling
             and _chance(judgement, row, sizes) <= BY_CHANCE
             and agree(entry, others[0].posting) is not False
         ):
@@ -156,11 +164,6 @@ def _judge_places(
     if place.cell is not None:
         place.cell.is_settled = True
         judgement.whole(place.cell.values, place.posting, How.DIFFERENCE)
-
-
-def _is_frequent(judgement: Judgement, row: dict[str, Any]) -> bool:
-    """Whether several entries of any account have the amount, so that it tells none."""
-    return judgement.state.every_entry.filter(pl.col("gross") == row["gross"]).height > 1
 
 
 def _chance(judgement: Judgement, row: dict[str, Any], sizes: np.ndarray) -> float:

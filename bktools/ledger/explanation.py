@@ -31,7 +31,7 @@ ONE_TO_ONE = (How.ENTRY_ID, How.DOCUMENT_NUMBER, How.EXACTLY, How.SOME_DAYS_LATE
 OF_SUMS = 0.1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Matched:
     """Groups that agree: `members` (gid, e) are explained by `lines` (gid, p)."""
 
@@ -292,6 +292,41 @@ def _are_sums_dated(state: Explained) -> bool:
     return long < OF_SUMS * every <= sums and on_day >= ON_THE_DAY * sums
 
 
+def without_odd_sums(state: Explained, grain: Grain) -> Explained:
+    """Return the explanation with sums of other grains than the ledger's only where nothing else explains their entries.
+
+    Among many postings some are by chance the sum of a group some weeks earlier.
+    """
+    every = sum(group.members.height for group in state.groups)
+    odd = tuple(
+        group for group in state.groups
+        if group.how is How.SUM and group.grain.is_long and group.grain is not grain and group.members.height < OF_SUMS * every
+    )  # fmt: skip
+    if not odd:
+        return state
+    members, lines = (pl.concat([getattr(group, name) for group in odd])[key] for name, key in (("members", "e"), ("lines", "p")))
+    names = pl.DataFrame({"p": lines, "names": [state.texts.by_text(posting) for posting in lines]}, schema_overrides={"names": pl.Int64})
+    freed = state.books.postings.join(names, on="p").select(state.postings.columns)
+    freed_entries = state.every_entry.filter(pl.col("e").is_in(members.implode()))
+    state = replace(
+        state, entries=pl.concat([state.entries, freed_entries]), postings=pl.concat([state.postings, freed]),
+        groups=tuple(group for group in state.groups if group not in odd),
+    )  # fmt: skip
+    if grain is Grain.ENTRY:
+        state = _entries(state, How.SOME_DAYS_LATER, ["key", "total"], is_near=True)
+    elif not grain.is_long:
+        for measure, of_voucher, is_dated in itertools.product(measures(state), (False, True), (True, False)):
+            state = _step(state, Step(grain, measure, of_voucher and state.books.has_vouchers, is_dated=is_dated))
+    for group in odd:
+        taken = [
+            side.join(open_.select(key), on=key, how="anti")["gid"]
+            for side, open_, key in ((group.members, state.entries, "e"), (group.lines, state.postings, "p"))
+        ]
+        left = [side.filter(~pl.col("gid").is_in(pl.concat(taken).implode())) for side in (group.members, group.lines)]
+        state = state.take(group.how, *left, grain=group.grain, measure=group.measure)
+    return state
+
+
 def _months(state: Explained) -> Explained:
     """Match rests of months, where the ledger has long groups or not enough is explained."""
     if state.share < KNOWN or any(group.grain.is_long for group in state.groups):
@@ -386,7 +421,9 @@ def _whole_vouchers(state: Explained) -> Explained:
     This needs no rates of tax; where rates are known, whole vouchers show whether they hold on each account.
     """
     is_tested = False
-    for grain in OF_VOUCHERS:
+    for grain, is_dated in OF_VOUCHERS:
+        if not is_dated and state.share >= KNOWN:
+            break
         group = list(grain.group)
         entries = state.every_entry.filter("is_home", pl.col(group[0]).is_not_null())
         sides = state.books.postings.filter(pl.col("voucher").is_not_null(), pl.col("role") != CONTRA)
@@ -395,7 +432,7 @@ def _whole_vouchers(state: Explained) -> Explained:
             total=pl.sum("gross"), accounts=accounts, count=pl.len(), first=pl.min("day"), last=pl.max("day")
         )
         # A single entry with a voucher of another day is no group.
-        ours = ours.filter(pl.col("count") >= (2 if grain.is_long else 1))
+        ours = ours.filter(pl.col("count") >= (1 if is_dated else 2))
         ours = ours.with_columns(day="last").with_row_index("x")
         theirs = sides.group_by("voucher").agg(
             total=pl.sum("amount"),
@@ -403,7 +440,7 @@ def _whole_vouchers(state: Explained) -> Explained:
             day=pl.min("day"),
         )
         theirs = theirs.with_row_index("y")
-        key = ["total", "accounts", *(["day"] if "day" in group else [])]
+        key = ["total", "accounts", *(["day"] if is_dated else [])]
         found = paired(ours, theirs, key, surplus=False)
         found = (
             found.join(ours.select("x", *group, "first", "last"), on="x")

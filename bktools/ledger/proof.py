@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,15 @@ from bktools.ledger.explanation import EARLIER, KNOWN, LATER
 from bktools.ledger.judgement import Judgement, Note, amounts_of, known
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain
+from bktools.ledger.style import Style
+
+
+class Span(NamedTuple):
+    """What time the ledger covers."""
+
+    first_month: int
+    last_month: int
+    last_day: int
 
 
 @dataclass(frozen=True)
@@ -47,14 +56,14 @@ class Unexplained:
 def judge_missing(judgement: Judgement, rest: Open) -> None:
     """Say of what is left that it is missing, where that is proven, else why it is not decided."""
     rest.out = [entry for entry in rest.out if judgement.is_open(entry)]
-    unexplained, share = _unexplained(judgement, rest), known(judgement)
+    unexplained, share, span = _unexplained(judgement, rest), known(judgement), _span(judgement.state.books.postings)
     for entry in rest.out:
         row = rest.entries[entry]
         if share < KNOWN:
             on_account = unexplained.by_key.get(row["home"], ())
             may_hold = [posting for posting in on_account if _is_in_time(row, unexplained.rows[posting], LATER)]
             judgement.undecided([entry], Reason.STYLE_UNKNOWN, may_hold)
-        elif not _is_covered(judgement, row):
+        elif not _is_covered(judgement.style, span, row):
             judgement.undecided([entry], Reason.NOT_COVERED)
         elif judgement.style.grain is not Grain.ENTRY and row["home"] in unexplained.nothing.get(row["due"], ()):
             # Entries that sum up to zero have no posting, whether they are booked or not.
@@ -73,6 +82,12 @@ def judge_missing(judgement: Judgement, rest: Open) -> None:
             judgement.undecided([entry], Reason.SEVERAL_FIT)
         else:
             judgement.say(entry, Status.MISSING)
+
+
+def _span(postings: pl.DataFrame) -> Span | None:
+    if not postings.height:
+        return None
+    return Span(*postings.select(first=pl.min("month"), last=pl.max("month"), day=pl.max("day")).row(0))
 
 
 def _unexplained(judgement: Judgement, rest: Open) -> Unexplained:
@@ -158,15 +173,12 @@ def _sums_of_zero(rest: Open) -> dict[int, set[int]]:
     return found
 
 
-def _is_covered(judgement: Judgement, row: Mapping[str, Any]) -> bool:
+def _is_covered(style: Style, span: Span | None, row: Mapping[str, Any]) -> bool:
     """Whether the ledger begins before an entry, and ends after the day on which it would be booked."""
-    postings, style = judgement.state.books.postings, judgement.style
-    if not postings.height:
+    if span is None:
         return False
-    ends: Any = postings["day"].max()
-    months: Any = (postings["month"].min(), postings["month"].max())
-    is_in_months = months[0] <= row["month"] and (not style.grain.is_long or row["month"] <= months[1])
-    return bool(is_in_months and row["due"] + style.lag <= ends)
+    is_in_months = span.first_month <= row["month"] and (not style.grain.is_long or row["month"] <= span.last_month)
+    return is_in_months and bool(row["due"] + style.lag <= span.last_day)
 
 
 def _sums(rows: Sequence[Mapping[str, Any]]) -> set[int] | None:

@@ -15,6 +15,8 @@ from bktools.ledger.steps import Grain, How
 SHARE = 0.1
 # What is matched so has the day of its group.
 OF_A_GROUP = (How.SUM, How.WHOLE_VOUCHER, How.EXACTLY, How.DOCUMENT_NUMBER, How.EXCHANGED)
+# Single entries whose delay is looked at.
+SAMPLE = 20_000
 # The usual delay is that of so many entries.
 USUAL = 0.95
 
@@ -72,11 +74,16 @@ def _lags(state: Explained, grain: Grain) -> pl.Series:
     postings = state.books.postings.select("p", when="day")
     found = [pl.Series("lag", dtype=pl.Int64)]
     for group in state.groups:
-        days = group.members.join(entries, on="e").group_by("gid").agg(pl.max("last"), count=pl.len())
-        if not group.is_alone:
-            days = days.filter((pl.col("count") > 1) == (grain is not Grain.ENTRY))
         if group.is_alone and grain is not Grain.ENTRY:
             continue
+        if group.is_alone:
+            # A sample shows the delay.
+            pairs = group.members.gather_every(1 + group.members.height // SAMPLE).join(group.lines, on="gid")
+            pairs = pairs.join(entries, on="e").join(postings, on="p")
+            found.append(pairs.select(lag=pl.col("when") - pl.col("last"))["lag"])
+            continue
+        days = group.members.join(entries, on="e").group_by("gid").agg(pl.max("last"), count=pl.len())
+        days = days.filter((pl.col("count") > 1) == (grain is not Grain.ENTRY))
         booked = group.lines.join(postings, on="p").group_by("gid").agg(pl.min("when"))
         found.append(days.join(booked, on="gid").select(lag=pl.col("when") - pl.col("last"))["lag"])
     return pl.concat(found)

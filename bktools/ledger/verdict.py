@@ -15,7 +15,7 @@ from bktools.ledger.by_text import judge_by_text
 from bktools.ledger.differences import judge_cells, judge_doubles_in_sums, open_of
 from bktools.ledger.elsewhere import judge_elsewhere
 from bktools.ledger.exchange import Rate, exchanged
-from bktools.ledger.explanation import Explained, explained_by_totals
+from bktools.ledger.explanation import Explained, explained_by_totals, without_odd_sums
 from bktools.ledger.habits import books_of
 from bktools.ledger.judgement import THERE, Judgement, Note, begun
 from bktools.ledger.proof import judge_missing
@@ -132,6 +132,8 @@ def verdict_of(
     books = books_of(sides, sign=sign)
     state = explained_by_totals(sides, books, pl.Series(explained, dtype=pl.Int64))
     style = style_of(state, grain)
+    usual = without_odd_sums(state, style.grain)
+    style, state = (style if usual is state else style_of(usual, grain)), usual
     explained_at_home = state
     state, rates = exchanged(state, style.grain, style.lag)
     if state is not explained_at_home:
