@@ -14,8 +14,8 @@ from bktools.ledger.steps import How
 
 # Postings by words are looked for up to so many open entries, and this many for each.
 MOST, BEST = 50_000, 20
-# A word of so many postings is looked for only where no other one is there.
-SELDOM = 50
+# A word of more postings is looked for only where no other one is there, and one of many tells nothing.
+SELDOM, OFTEN = 50, 500
 
 
 class Candidate(NamedTuple):
@@ -58,7 +58,7 @@ def _candidates(judgement: Judgement, rest: Open, entry: int, by_word: Mapping[s
     row, texts = rest.entries[entry], judgement.state.texts
     # The rarest words, because a word of many postings tells little.
     places = sorted((by_word[word] for word in texts.entry_words(entry) if word in by_word), key=len)
-    rare = [one for one in places if len(one) <= SELDOM] or places[:1]
+    rare = [one for one in places if len(one) <= SELDOM] or [one for one in places[:1] if len(one) <= OFTEN]
     counts = Counter(posting for one in rare for posting in one)
     for posting, _ in counts.most_common(BEST):
         place = rest.free[posting]

@@ -8,7 +8,7 @@ posting on the account that is exactly the difference settles it.
 from __future__ import annotations
 
 import functools
-from collections import ChainMap, Counter, defaultdict
+from collections import ChainMap, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -253,7 +253,9 @@ def _compared(rest: Open, place: tuple[int, int], entries: Sequence[int], postin
         return None
     total = sum(rest.free[posting]["gross" if is_gross else "amount"] for posting in postings)
     shows_tax = is_gross and any(rest.free[posting]["gross"] != rest.free[posting]["amount"] for posting in postings)
-    return Cell(place[0], place[1], values, postings, total, 0 if is_gross else _slack(len(entries)), shows_tax, entries)
+    return Cell(
+        place[0], place[1], values, postings, total, 0 if is_gross else _slack(len(entries)), shows_tax, entries
+    )
 
 
 def _slack(count: int) -> int:
@@ -329,7 +331,7 @@ def _is_another_amount(judgement: Judgement, rest: Open, cell: Cell) -> bool:
         return False
     (entry,), (posting,) = cell.values, cell.postings
     said = judgement.state.texts.agree(entry, posting)
-    if judgement.style.grain is Grain.ENTRY or not said and judgement.style.grain is not Grain.ACCOUNT_DAY:
+    if judgement.style.grain is Grain.ENTRY or (not said and judgement.style.grain is not Grain.ACCOUNT_DAY):
         return bool(said)
     if judgement.size[entry] > 1:
         # Another posting explains the other entries of its group.

@@ -56,7 +56,11 @@ def judge_elsewhere(judgement: Judgement, rest: Open) -> None:
             if place.posting not in used and not (place.cell and (place.cell.is_settled or entry in place.cell.values))
         ]
         is_telling = frequent[row["gross"]] == 1
-        found = [place for place in found if place.cell is None or (is_telling and _is_of_group(judgement, entry, row, place))]
+        found = [
+            place
+            for place in found
+            if place.cell is None or (is_telling and _is_of_group(judgement, entry, row, place))
+        ]
         each = {place.posting: place for place in found}.values()
         same = [place for place in each if place.key == row["home"] and place.day >= row["day"] - EARLIER]
         others = [place for place in each if place.key != row["home"] and _is_near(judgement, row, place)]
@@ -64,7 +68,18 @@ def judge_elsewhere(judgement: Judgement, rest: Open) -> None:
         if not same and not others:
             left.append(entry)
             continue
-        _judge_places(judgement, rest, entry, same, others, wanted[row["key"], row["gross"]], sizes, used, is_known=is_known, is_telling=is_telling)
+        _judge_places(
+            judgement,
+            rest,
+            entry,
+            same,
+            others,
+            wanted[row["key"], row["gross"]],
+            sizes,
+            used,
+            is_known=is_known,
+            is_telling=is_telling,
+        )
     rest.use(*used)
     rest.out = left
 
@@ -120,7 +135,11 @@ def _judge_places(
 ) -> None:
     """Say where an entry is, if only one place is possible, and chance does not put its amount there."""
     row, agree = rest.entries[entry], judgement.state.texts.agree
-    at_home = [place for place in rest.by_key[row["home"]] if judgement.state.texts.by_text(place) == entry] if not same else []
+    at_home = (
+        [place for place in rest.by_key[row["home"]] if judgement.state.texts.by_text(place) == entry]
+        if not same
+        else []
+    )
     if at_home:
         # It was moved to its account, by an amount that is none of those that the entry may have.
         judgement.undecided([entry], Reason.SEVERAL_FIT, at_home)

@@ -64,7 +64,9 @@ def _exchanged(state: Explained, grain: Grain, lag: int) -> tuple[Explained, tup
         known = _known(candidates, rates).unique("y", keep="none", maintain_order=True)
         left = candidates.without(known)
         shared, rates = _all_shared(left, rates)
-        found = pl.concat([shared, _known(left, rates), _alone(left, rates)]).unique("x", keep="first", maintain_order=True)
+        found = pl.concat([shared, _known(left, rates), _alone(left, rates)]).unique(
+            "x", keep="first", maintain_order=True
+        )
         found = pl.concat([known, found.unique("y", keep="none", maintain_order=True)])
         found = _agreeing(state, candidates, found, rates)
         state = _taken(state, candidates, found)
@@ -172,7 +174,9 @@ def _all_shared(candidates: _Candidates, rates: tuple[Rate, ...]) -> tuple[pl.Da
     found, rates = _shared(candidates.pairs, rates)
     while True:
         left = _without(candidates.pairs, found)
-        more, every = _shared(pl.concat([left.filter(pl.col("currencies") == 1), _with_one_unknown(left, candidates.parts, rates)]), rates)
+        more, every = _shared(
+            pl.concat([left.filter(pl.col("currencies") == 1), _with_one_unknown(left, candidates.parts, rates)]), rates
+        )
         if every == rates:
             return found, rates
         found, rates = pl.concat([found, more]), every
@@ -181,7 +185,9 @@ def _all_shared(candidates: _Candidates, rates: tuple[Rate, ...]) -> tuple[pl.Da
 def _with_one_unknown(pairs: pl.DataFrame, parts: pl.DataFrame, rates: tuple[Rate, ...]) -> pl.DataFrame:
     """Return the pairs of several currencies of which all but one have a known rate, as pairs of that one alone."""
     steady = _steady(rates)
-    several = pairs.filter(pl.col("currencies") > 1).select("x", "y").join(parts, on="x").join(steady, on="part", how="left")
+    several = (
+        pairs.filter(pl.col("currencies") > 1).select("x", "y").join(parts, on="x").join(steady, on="part", how="left")
+    )
     converted = pl.col("amount") * pl.col("value")
     is_known = pl.col("value").is_not_null()
     rests = several.group_by("x", "y").agg(
@@ -206,8 +212,8 @@ def _solved(candidates: _Candidates, rates: tuple[Rate, ...]) -> list[Rate]:
     known = {(rate.currency, day) for rate in rates for day in rate.days}
     keys = [name for name in candidates.grain.group if name in candidates.pairs.columns]
     found = []
-    for _, own in candidates.pairs.group_by([*keys, "when"], maintain_order=True):
-        own = own.unique("x", keep="none", maintain_order=True).unique("y", keep="none", maintain_order=True)
+    for _, sums in candidates.pairs.group_by([*keys, "when"], maintain_order=True):
+        own = sums.unique("x", keep="none", maintain_order=True).unique("y", keep="none", maintain_order=True)
         if own["currencies"].max() in (None, 1) or own.height > MOST_SOLVED:
             continue
         parts = own.select("x", "when").join(candidates.parts, on="x", maintain_order="left")
@@ -318,7 +324,9 @@ def _known(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
     days = pl.DataFrame(of_day, {"part": pl.String, "when": pl.Int64, **numbers}, orient="row")
     days = days.unique(["part", "when"], keep="none")
     parts = pairs.select("x", "y", "when").join(candidates.parts, on="x")
-    parts = parts.join(days, on=["part", "when"], how="left").join(_steady(rates), on="part", how="left", suffix="_of_all")
+    parts = parts.join(days, on=["part", "when"], how="left").join(
+        _steady(rates), on="part", how="left", suffix="_of_all"
+    )
     value = pl.coalesce("value", "value_of_all")
     converted = pl.col("amount") * value
     parts = parts.with_columns(converted=converted, open=(converted.abs() * pl.coalesce("open", "open_of_all")))

@@ -173,7 +173,9 @@ def _single(state: Explained, sides: Sides) -> Explained:
         if texts.is_exact:
             # Where texts tell entries apart, a posting of another text may be that of another entry.
             ours = pairs.select("e").join(sides.entries.select("e", said=texts.form), on="e", maintain_order="left")
-            theirs = pairs.select("p").join(sides.postings.select("p", said=posting_text()), on="p", maintain_order="left")
+            theirs = pairs.select("p").join(
+                sides.postings.select("p", said=posting_text()), on="p", maintain_order="left"
+            )
             is_other = (ours["said"] != theirs["said"]).fill_null(value=True)
         if is_other.any():
             state = replace(before, texts=texts).take(How.EXACTLY, *(side.filter(~is_other) for side in _alone(pairs)))
@@ -189,7 +191,9 @@ def _are_of_others(texts: Texts, pairs: pl.DataFrame) -> pl.Series:
     """Return whether the posting of each pair (e, p) names another entry by its text."""
     if pairs.height > MOST_NAMED:
         return pl.Series(np.zeros(pairs.height, np.bool_))
-    return pl.Series([texts.by_text(p) not in (None, e) for e, p in pairs.select("e", "p").iter_rows()], dtype=pl.Boolean)
+    return pl.Series(
+        [texts.by_text(p) not in (None, e) for e, p in pairs.select("e", "p").iter_rows()], dtype=pl.Boolean
+    )
 
 
 def _with_names(state: Explained) -> Explained:
@@ -304,8 +308,12 @@ def without_odd_sums(state: Explained, grain: Grain) -> Explained:
     )  # fmt: skip
     if not odd:
         return state
-    members, lines = (pl.concat([getattr(group, name) for group in odd])[key] for name, key in (("members", "e"), ("lines", "p")))
-    names = pl.DataFrame({"p": lines, "names": [state.texts.by_text(posting) for posting in lines]}, schema_overrides={"names": pl.Int64})
+    members, lines = (
+        pl.concat([getattr(group, name) for group in odd])[key] for name, key in (("members", "e"), ("lines", "p"))
+    )
+    names = pl.DataFrame(
+        {"p": lines, "names": [state.texts.by_text(posting) for posting in lines]}, schema_overrides={"names": pl.Int64}
+    )
     freed = state.books.postings.join(names, on="p").select(state.postings.columns)
     freed_entries = state.every_entry.filter(pl.col("e").is_in(members.implode()))
     state = replace(
@@ -407,7 +415,9 @@ def _rest(state: Explained, how: How, key: list[str], measure: Measure) -> Expla
     grain = Grain.ACCOUNT_DAY if "day" in key else Grain.MONTH
     members, lines = (side.join(both, on=key) for side in (entries, postings))
     # What names an entry is of a group with it.
-    others = lines.filter(pl.col("names").is_not_null()).join(members, left_on=["gid", "names"], right_on=["gid", "e"], how="anti")
+    others = lines.filter(pl.col("names").is_not_null()).join(
+        members, left_on=["gid", "names"], right_on=["gid", "e"], how="anti"
+    )
     members, lines = (side.filter(~pl.col("gid").is_in(others["gid"].implode())) for side in (members, lines))
     return state.take(how, members, lines, grain=grain, measure=measure)
 
@@ -470,7 +480,10 @@ def _whole_vouchers(state: Explained) -> Explained:
         )
         is_possible = pl.col("amount").is_between(least - 1, most + 1)
         if state.rates and not is_tested:
-            meets = [meets_by_rates(each.to_list(), state.rates, own) for each, own in zip(sums["each"], sums["amount"], strict=True)]
+            meets = [
+                meets_by_rates(each.to_list(), state.rates, own)
+                for each, own in zip(sums["each"], sums["amount"], strict=True)
+            ]
             # Rates that most accounts do not meet are not all of the ledger's.
             if sum(meets) >= AGREE * len(meets):
                 is_possible &= pl.Series(meets)

@@ -116,12 +116,13 @@ def begun(state: Explained, style: Style, count: int) -> Judgement:
             is_sum[:] = False
         status[entries] = np.where(is_sum, Status.IN_A_SUM, alone)
         how[entries], grain[entries], posting[entries] = group.how, group.grain, at
-    group = np.zeros(count, np.int64)
-    columns = style.grain.group
-    group[state.every_entry["e"].to_numpy()] = state.every_entry.select(pl.struct(columns).rank("dense")).to_series()
-    size = np.zeros(count, np.int64)
-    size[state.every_entry["e"].to_numpy()] = state.every_entry.select(pl.len().over(*style.grain.group, "home")).to_series()
-    return Judgement(state, style, status, how, grain, posting, day, group, size)
+    groups, sizes = np.arange(count), np.ones(count, np.int64)
+    if style.grain is not Grain.ENTRY:
+        numbers = state.every_entry["e"].to_numpy()
+        names = style.grain.group
+        groups[numbers] = state.every_entry.select(pl.struct(names).rank("dense")).to_series()
+        sizes[numbers] = state.every_entry.select(pl.len().over(*names, "home")).to_series()
+    return Judgement(state, style, status, how, grain, posting, day, groups, sizes)
 
 
 def _named(state: Explained, entries: np.ndarray, at: np.ndarray, same: np.ndarray) -> np.ndarray:

@@ -88,7 +88,10 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) 
     }
     needed = pl.DataFrame([*needs], {"key": pl.Int64, "needed": pl.Int64}, orient="row")
     wanted_too = pl.concat(
-        [free.join(needed, left_on=["key", own], right_on=["key", "needed"], how="semi")["p"] for own in ("gross", "amount")]
+        [
+            free.join(needed, left_on=["key", own], right_on=["key", "needed"], how="semi")["p"]
+            for own in ("gross", "amount")
+        ]
     )
     # What names an entry that is found is of no open one.
     named = {posting: judgement.state.texts.entry_named(posting) for posting in wanted_too.head(MOST_CASES)}

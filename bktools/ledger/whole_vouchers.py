@@ -37,14 +37,19 @@ class Voucher:
     difference: int
     rates: tuple[int, ...]
 
-    def fits(self, *, without: int | None = None, twice: int | None = None, moved: tuple[int, int] | None = None) -> bool:
+    def fits(
+        self, *, without: int | None = None, twice: int | None = None, moved: tuple[int, int] | None = None
+    ) -> bool:
         """Whether each account has the net of its entries, if one is left out, is there twice, or is on another account."""
         expected: dict[int, list[int]] = {}
         for entry, account in self.accounts.items():
             at = moved[1] if moved and moved[0] == entry else account
             if entry != without:
                 expected.setdefault(at, []).extend([self.gross[entry]] * (2 if entry == twice else 1))
-        amounts = {account: self.amounts.get(account, 0) + self.undone.get(account, 0) for account in (*self.amounts, *self.undone)}
+        amounts = {
+            account: self.amounts.get(account, 0) + self.undone.get(account, 0)
+            for account in (*self.amounts, *self.undone)
+        }
         return {*expected} == {*amounts} and all(
             meets_by_rates(own, self.rates, amounts[account]) for account, own in expected.items()
         )
@@ -62,7 +67,9 @@ def judge_pooled(judgement: Judgement, rest: Open) -> None:
     own = postings.filter(pl.col("voucher").is_in([*lines]))
     sides = own.filter(pl.col("role") != CONTRA).group_by("voucher", maintain_order=True)
     undone = own.filter(pl.col("role") == COST, pl.col("p").is_in([*judgement.undone]))
-    taken_back = {key: dict(frame.select("account", "amount").iter_rows()) for (key,), frame in undone.group_by("voucher")}
+    taken_back = {
+        key: dict(frame.select("account", "amount").iter_rows()) for (key,), frame in undone.group_by("voucher")
+    }
     of_voucher = postings["voucher"]
     matched: Counter[int] = Counter()
     gross = dict(judgement.state.every_entry.select("e", "gross").iter_rows())
