@@ -32,6 +32,8 @@ BY_CHANCE = 0.01
 MOST_PAIRS = 2_000_000
 # Sums of one time that are solved together, and determinants that are as good as zero.
 MOST_SOLVED, SINGULAR = 30, 1e-6
+# A rate leaves so much open, as a multiple of what rounding does.
+OPEN = 2.0
 # A wider range of rates says nothing.
 WIDEST = 0.01
 
@@ -252,9 +254,12 @@ def _best_solution(amounts: np.ndarray, rest: np.ndarray, slack: np.ndarray) -> 
         return None
     own, left, open_ = amounts[best[2]], rest[best[2]], slack[best[2]]
     weighted = own / open_[:, None]
-    inverse = np.linalg.pinv(weighted)
-    solved = inverse @ (left / open_)
-    error = np.sqrt((inverse**2).sum(axis=1))
+    solved = np.linalg.pinv(weighted) @ (left / open_)
+    rows = np.arange(len(own))
+    if any(np.linalg.matrix_rank(weighted[rows != row]) < unknowns for row in rows):
+        # One sum alone shows a rate, and nothing shows whether it is wrong.
+        return None
+    error = np.sqrt((np.linalg.pinv(weighted) ** 2).sum(axis=1))
     return [(float(value), float(2 * width / value)) for value, width in zip(solved, error, strict=True)]
 
 
@@ -285,9 +290,11 @@ def _shared(pairs: pl.DataFrame, rates: tuple[Rate, ...]) -> tuple[pl.DataFrame,
                 break
             value = float(best["rate"].mean())  # type: ignore[arg-type]
             known.append(value)
-            width = float(best["width"].min())  # type: ignore[arg-type]
+            # The second narrowest, so that each group is held to another one.
+            width = float(best["width"].bottom_k(2).max())  # type: ignore[arg-type]
             rates = (*rates, Rate(str(currency), value, width, frozenset(best["when"].to_list())))
-            found.append(best.select("x", "y"))
+            leaves = pl.col("slack") + width * pl.col("foreign").abs() * value
+            found.append(best.filter(leaves < pl.col("smallest") / 2).select("x", "y"))
             taken_x, taken_y = best["x"].implode(), best["y"].implode()
             left = left.filter(~pl.col("x").is_in(taken_x), ~pl.col("y").is_in(taken_y))
     return pl.concat(found), rates
@@ -336,6 +343,8 @@ def _known(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
     fitting = pairs.join(sums, on=["x", "y"]).with_columns(leaves=pl.col("slack") + pl.col("open"))
     off = (pl.col("total") - pl.col("known") - pl.col("converted")).abs()
     fitting = fitting.filter("is_known", off <= pl.col("leaves"), pl.col("leaves") < pl.col("smallest") / 2)
+    # What the rate leaves open would hide a small error; rounding alone hides none that matters.
+    fitting = fitting.filter(pl.col("open") <= OPEN * pl.col("slack"))
     return fitting.unique("x", keep="none", maintain_order=True).select("x", "y")
 
 
