@@ -133,9 +133,3 @@ def not_booked(journal: Journal, company_id: str | None = None) -> dict[str, Eve
     """Return the newest word by each entry of which a person said that it is not booked."""
     events = events_by_code(journal, NOT_BOOKED, company_id=company_id)
     return {entry["entry_id"]: event for event in events for entry in event.facts["entries"]}
-
-
-def exports_known_since(journal: Journal, company_id: str) -> str | None:
-    """Return the time of the first event of a company in this journal, from when on its exports are known; None for none."""
-    row = journal.row("SELECT min(at) AS at FROM events WHERE company_id = ?", company_id)
-    return None if row is None else row["at"]

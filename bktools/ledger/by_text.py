@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 from bktools.ledger.differences import Open
 from bktools.ledger.explanation import LATER
-from bktools.ledger.judgement import Judgement, amounts_of
+from bktools.ledger.judgement import Judgement, entry_amounts, has_amount, place_amounts
 from bktools.ledger.statuses import Status
 from bktools.ledger.steps import How
 
 # Postings by words are looked for up to so many open entries, and this many for each.
 MOST, BEST = 50_000, 20
-# A word of so many postings is looked for only where no other one is there.
-SELDOM = 50
+# A word of more postings is looked for only where no other one is there, and one of many tells nothing.
+SELDOM, OFTEN = 50, 500
 
 
 class Candidate(NamedTuple):
@@ -56,17 +56,15 @@ def judge_by_text(judgement: Judgement, rest: Open) -> None:
 def _candidates(judgement: Judgement, rest: Open, entry: int, by_word: Mapping[str, set[int]]) -> Iterator[Candidate]:
     """Yield the free postings with the text of an entry, some weeks around it."""
     row, texts = rest.entries[entry], judgement.state.texts
-    amounts = amounts_of(judgement, row)
     # The rarest words, because a word of many postings tells little.
     places = sorted((by_word[word] for word in texts.entry_words(entry) if word in by_word), key=len)
-    rare = [one for one in places if len(one) <= SELDOM] or places[:1]
+    rare = [one for one in places if len(one) <= SELDOM] or [one for one in places[:1] if len(one) <= OFTEN]
     counts = Counter(posting for one in rare for posting in one)
     for posting, _ in counts.most_common(BEST):
         place = rest.free[posting]
         delay = abs(place["day"] - row["day"])
         if delay <= LATER and texts.agree(entry, posting):
-            is_exact = bool(amounts & {place["amount"], place["gross"]})
-            yield Candidate(not is_exact, place["key"] != row["key"], delay, posting)
+            yield Candidate(not has_amount(judgement, row, place), place["key"] != row["key"], delay, posting)
 
 
 def _is_possible(rest: Open, candidate: Candidate, row: Mapping[str, Any]) -> bool:
@@ -78,8 +76,8 @@ def _is_possible(rest: Open, candidate: Candidate, row: Mapping[str, Any]) -> bo
 def _status(judgement: Judgement, rest: Open, entry: int, candidate: Candidate) -> Status:
     row, place = rest.entries[entry], rest.free[candidate.posting]
     if candidate.has_other_amount:
-        doubled = {2 * amount for amount in amounts_of(judgement, row)}
-        return Status.BOOKED_TWICE if doubled & {place["amount"], place["gross"]} else Status.ANOTHER_AMOUNT
+        twice = {(is_gross, 2 * amount) for is_gross, amount in entry_amounts(judgement, row)}
+        return Status.BOOKED_TWICE if twice & place_amounts(place) else Status.ANOTHER_AMOUNT
     if candidate.has_other_account:
         return Status.ANOTHER_ACCOUNT
     return Status.BOOKED if place["day"] == row["day"] else Status.ANOTHER_DATE

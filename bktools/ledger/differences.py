@@ -7,16 +7,17 @@ posting on the account that is exactly the difference settles it.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+from collections import ChainMap, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from bktools.ledger.explanation import EARLIER, Explained
-from bktools.ledger.habits import CONTRA, COST
+from bktools.ledger.explanation import EARLIER, LATER, Explained
+from bktools.ledger.habits import CONTRA, COST, THOUSANDTHS
 from bktools.ledger.judgement import Judgement, nets_of
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain, How
@@ -46,12 +47,21 @@ class Cell:
     total: int
     # So much rounding leaves open.
     slack: int
+    # Whether only gross amounts compare with its difference.
+    is_gross: bool = False
+    # All entries that may be in it.
+    entries: Collection[int] = ()
     # Amounts that a difference may be for an entry elsewhere.
     difference: int = 0
     is_settled: bool = False
 
     def __post_init__(self) -> None:
         self.difference = self.total - sum(self.values.values())
+
+    @property
+    def is_lone(self) -> bool:
+        """Whether it is one entry and one posting."""
+        return len(self.values) == len(self.postings) == 1
 
 
 @dataclass
@@ -67,6 +77,19 @@ class Open:
     # Entries that no group of their account holds.
     out: list[int] = field(default_factory=list)
     cells: list[Cell] = field(default_factory=list)
+
+    @property
+    def known(self) -> Mapping[int, dict[str, Any]]:
+        """The free postings and those of cells."""
+        return ChainMap(self.free, self.in_cells)
+
+    @functools.cached_property
+    def by_key(self) -> Mapping[int, list[int]]:
+        """The free postings by account, as they were at first."""
+        found = defaultdict(list)
+        for posting, row in self.free.items():
+            found[row["key"]].append(posting)
+        return found
 
     def use(self, *postings: int) -> None:
         """Take postings away from what is free."""
@@ -102,17 +125,15 @@ def open_of(judgement: Judgement) -> Open | None:
 def judge_cells(judgement: Judgement, rest: Open) -> None:
     """Judge the cells, and leave those with a difference that nothing explains yet in `rest`."""
     rest.of_style = _of_style(judgement, rest)
-    if judgement.state.books.has_pooled_tax and not judgement.state.has_net:
-        _judge_pooled(judgement, rest)
     groups, lines = defaultdict(list), defaultdict(list)
     for entry, row in rest.entries.items():
-        if judgement.is_open(entry):
+        if judgement.is_open(entry) and entry not in rest.out:
             groups[row["home"], row["due"]].append(entry)
     for posting, row in rest.free.items():
         lines[row["key"], row["day"]].append(posting)
     off = []
     for place, group in groups.items():
-        postings = _postings_of(judgement, rest, place, lines)
+        postings = _postings_of(judgement, rest, place, lines, group)
         entries = _without_foreign(judgement, rest, place, group, postings)
         if entries and postings:
             cell = _cell(judgement, rest, place, entries, postings)
@@ -125,20 +146,32 @@ def judge_cells(judgement: Judgement, rest: Open) -> None:
                 rest.add_postings(cell)
         else:
             rest.out += entries
-    share = _share_off(judgement, len(off))
+    share = share_off(judgement, len(off))
     for cell in off:
         _judge(judgement, rest, cell, share)
 
 
 def _postings_of(
-    judgement: Judgement, rest: Open, place: tuple[int, int], lines: Mapping[tuple[int, int], Sequence[int]]
+    judgement: Judgement,
+    rest: Open,
+    place: tuple[int, int],
+    lines: Mapping[tuple[int, int], Sequence[int]],
+    group: Collection[int],
 ) -> list[int]:
-    """Return the free postings on an account, from a day on as long as the ledger usually takes, that are of its style."""
+    """Return the free postings on an account, from a day on as long as the ledger usually takes, that are of its style.
+
+    One that names an entry of other days is no sum of this group. A voucher of several accounts may have the text of one.
+    """
     days = range(place[1], place[1] + judgement.style.lag + 1)
     postings = [posting for day in days for posting in lines.get((place[0], day), ()) if posting in rest.free]
     if judgement.style.grain is Grain.ENTRY:
         return postings
-    return [posting for posting in postings if posting in rest.of_style]
+    group_days = {rest.entries[entry]["day"] for entry in group}
+    named = {posting: judgement.state.texts.entry_named(posting) for posting in postings}
+    return [
+        posting for posting, entry in named.items()
+        if posting in rest.of_style and (entry is None or judgement.day[entry] in group_days)
+    ]  # fmt: skip
 
 
 def _without_foreign(
@@ -152,7 +185,7 @@ def _without_foreign(
         judgement.undecided(foreign, Reason.OTHER_CURRENCY, postings)
         return [entry for entry in entries if entry not in foreign]
     judgement.undecided(entries, Reason.OTHER_CURRENCY, postings)
-    rest.cells.append(Cell(place[0], place[1], {}, postings, 0, 0))
+    rest.cells.append(Cell(place[0], place[1], {}, postings, 0, 0, entries=entries))
     rest.add_postings(rest.cells[-1])
     return []
 
@@ -186,7 +219,7 @@ def _most_common(values: pl.Series) -> int:
     return int(counts["count"][0]) if counts.height else 0
 
 
-def _share_off(judgement: Judgement, off: int) -> float:
+def share_off(judgement: Judgement, off: int) -> float:
     """Return how many of all groups are off: where many are, some have several errors; where some were not sent, most have."""
     if judgement.style.is_partial:
         return float("inf")
@@ -201,15 +234,14 @@ def _cell(
 
     Amounts are gross where the ledger shows it, else net; a cell has no values where the net amounts are not known.
     """
-    named = Cell(place[0], place[1], {}, postings, 0, 0)
+    named = Cell(place[0], place[1], {}, postings, 0, 0, entries=entries)
     if judgement.style.grain is Grain.ENTRY or len({rest.free[posting]["day"] for posting in postings}) == 1:
         return _compared(rest, place, entries, postings) or named
-    share = len(postings) * _share_off(judgement, 1)
+    share = len(postings) * share_off(judgement, 1)
     each = [cell for posting in postings if (cell := _compared(rest, place, entries, [posting])) is not None]
     explained = [
         cell for cell in each
-        if abs(cell.difference) <= cell.slack or sole(cell.values, cell.difference, cell.slack, share) is not None
-        or sole(cell.values, -cell.difference, cell.slack, share) is not None
+        if abs(cell.difference) <= cell.slack or _explanations(judgement, cell, share) != (None, None)
     ]  # fmt: skip
     return explained[0] if len(explained) == 1 else named
 
@@ -220,11 +252,15 @@ def _compared(rest: Open, place: tuple[int, int], entries: Sequence[int], postin
     if None in values.values():
         return None
     total = sum(rest.free[posting]["gross" if is_gross else "amount"] for posting in postings)
-    return Cell(place[0], place[1], values, postings, total, 0 if is_gross else _slack(len(entries)))
+    shows_tax = is_gross and any(rest.free[posting]["gross"] != rest.free[posting]["amount"] for posting in postings)
+    return Cell(
+        place[0], place[1], values, postings, total, 0 if is_gross else _slack(len(entries)), shows_tax, entries
+    )
 
 
 def _slack(count: int) -> int:
-    return int(pl.select(rounding(pl.lit(count))).item())
+    """Return what rounding leaves open of the net of entries: one unit at least, for a half may be rounded either way."""
+    return max(1, int(pl.select(rounding(pl.lit(count))).item()))
 
 
 def _judge(judgement: Judgement, rest: Open, cell: Cell, share: float) -> None:
@@ -236,13 +272,23 @@ def _judge(judgement: Judgement, rest: Open, cell: Cell, share: float) -> None:
             rest.use(later)
             judgement.undone.add(later)
         return
-    out = sole(cell.values, -cell.difference, cell.slack, share) if len(entries) > 1 else None
-    twice = sole(cell.values, cell.difference, cell.slack, share)
+    out, twice = _explanations(judgement, cell, share)
     if out is not None and twice is None:
         rest.out.append(out)
         judgement.whole([entry for entry in entries if entry != out], cell.postings[0], How.DIFFERENCE)
         return
+    if cell.is_lone and twice is None:
+        # The entry may be elsewhere, and the posting that of another one.
+        rest.out += entries
+        rest.free |= {posting: rest.in_cells.pop(posting) for posting in cell.postings}
     rest.cells.append(cell)
+
+
+def _explanations(judgement: Judgement, cell: Cell, share: float) -> tuple[int | None, int | None]:
+    """Return the one entry that is out of a cell, and the one that it holds twice, if either explains its difference."""
+    rates = () if cell.is_gross else judgement.state.rates
+    out, twice = (sole(cell.values, amount, cell.slack, share, rates) for amount in (-cell.difference, cell.difference))
+    return out if len(cell.values) > 1 else None, twice
 
 
 def _later(judgement: Judgement, rest: Open, cell: Cell) -> int | None:
@@ -258,13 +304,16 @@ def _later(judgement: Judgement, rest: Open, cell: Cell) -> int | None:
 
 def judge_doubles_in_sums(judgement: Judgement, rest: Open) -> None:
     """Say of the cells that are left which entry they hold twice, or one entry with another amount; the others are not decided."""
-    share = _share_off(judgement, len(rest.cells))
+    share = share_off(judgement, len(rest.cells))
     for cell in rest.cells:
         if cell.is_settled or not cell.values:
             continue
+        if cell.is_lone and not (judgement.is_open(*cell.values) and cell.postings[0] in rest.known):
+            # Its entry is somewhere else, or its posting is that of another entry.
+            cell.is_settled = True
+            continue
         entries = list(cell.values)
-        twice = sole(cell.values, cell.difference, cell.slack, share)
-        out = sole(cell.values, -cell.difference, cell.slack, share) if len(entries) > 1 else None
+        out, twice = _explanations(judgement, cell, share)
         if twice is not None and out is None:
             judgement.say(twice, Status.BOOKED_TWICE, How.DIFFERENCE, cell.postings[0])
             judgement.whole([entry for entry in entries if entry != twice], cell.postings[0], How.DIFFERENCE)
@@ -278,22 +327,33 @@ def judge_doubles_in_sums(judgement: Judgement, rest: Open) -> None:
 
 def _is_another_amount(judgement: Judgement, rest: Open, cell: Cell) -> bool:
     """Whether a cell is one entry and one posting on the same side, and no text and no other entry is against it."""
-    if not (len(cell.values) == len(cell.postings) == 1) or cell.total * sum(cell.values.values()) <= 0:
+    if not cell.is_lone or cell.total * sum(cell.values.values()) <= 0:
         return False
     (entry,), (posting,) = cell.values, cell.postings
     said = judgement.state.texts.agree(entry, posting)
-    if judgement.style.grain is not Grain.ACCOUNT_DAY:
+    if judgement.style.grain is Grain.ENTRY or (not said and judgement.style.grain is not Grain.ACCOUNT_DAY):
         return bool(said)
-    # The sum may hold an entry that another account lacks, or another cell of the day.
-    others = [entry for entry in rest.out if judgement.is_open(entry) and rest.entries[entry]["due"] == cell.due]
-    off = [other for other in rest.cells if other is not cell and other.due == cell.due and not other.is_settled]
-    return said is not False and posting in rest.of_style and not others and not off
+    if judgement.size[entry] > 1:
+        # Another posting explains the other entries of its group.
+        return False
+    # The sum may hold an entry that another account lacks, or another cell of its days, or what is taken back later.
+    days = range(rest.known[posting]["day"] - judgement.style.lag, rest.known[posting]["day"] + 1)
+    others = [other for other in rest.out if rest.entries[other]["due"] in days and judgement.is_open(other)]
+    off = [other for cell_ in rest.cells if cell_.due in days and not cell_.is_settled for other in cell_.entries]
+    back = [
+        row for row in rest.free.values()
+        if row["key"] == cell.key and row["amount"] * cell.total < 0 and -EARLIER <= row["day"] - cell.due <= LATER
+    ]  # fmt: skip
+    claims = [other for other, note in judgement.notes.items() if posting in note.postings]
+    is_alone = not claims and all(other == entry or judgement.is_refused(other, posting) for other in (*others, *off))
+    return said is not False and posting in rest.of_style and is_alone and not back
 
 
-def sole(values: Mapping[int, int], amount: int, slack: int, share: float) -> int | None:
+def sole(values: Mapping[int, int], amount: int, slack: int, share: float, rates: Sequence[int] = ()) -> int | None:
     """Return the one entry whose amount this is; None where another one or a set of others may be it, or chance.
 
-    `share` is how many groups are off: the more there are, the less a single entry is believed.
+    `share` is how many groups are off: the more there are, the less a single entry is believed. `rates` are those of the
+    tax that the amounts are without.
     """
     hits = [entry for entry, value in values.items() if abs(value - amount) <= slack]
     if len(hits) != 1 or not amount:
@@ -311,83 +371,19 @@ def sole(values: Mapping[int, int], amount: int, slack: int, share: float) -> in
         if (np.abs(pairs - amount) <= slack).any():
             return None
     near = int(((np.abs(others) >= abs(amount) / 2) & (np.abs(others) <= 2 * abs(amount))).sum())
-    # Whole amounts are more frequent than others, as entries and as differences.
-    unit = next(unit for unit in ROUND if amount % unit == 0)
-    chance = (1 + near) * (2 * slack + 1) * unit / (1.5 * abs(amount)) * share if len(others) else 0.0
-    return hits[0] if chance <= BY_CHANCE else None
+    chance = (1 + near) * (2 * slack + 1) * _unit(amount, slack, rates) / (1.5 * abs(amount)) * share
+    return hits[0] if len(others) == 0 or chance <= BY_CHANCE else None
 
 
-# ---- vouchers whose tax is pooled, at rates that are not known
+def _unit(amount: int, slack: int, rates: Sequence[int]) -> int:
+    """Return of which whole amount a difference is a multiple, with its tax or without: such ones are more frequent than others.
 
-
-def _judge_pooled(judgement: Judgement, rest: Open) -> None:
-    """Judge the whole cost side of vouchers, with tax, against the entries of the day, or of its supplier and day."""
-    lines = defaultdict(list)
-    for posting, row in rest.free.items():
-        if row["gross"] is None:
-            lines[row["voucher"]].append(posting)
-    if not lines:
-        return
-    postings = judgement.state.books.postings
-    sides = postings.filter(pl.col("voucher").is_in([*lines]), pl.col("role") != CONTRA).group_by(
-        "voucher", maintain_order=True
-    )
-    of_voucher = postings["voucher"]
-    matched: Counter[int] = Counter()
-    gross = dict(judgement.state.every_entry.select("e", "gross").iter_rows())
-    for entry in np.flatnonzero(judgement.posting >= 0):
-        matched[of_voucher[int(judgement.posting[entry])]] += gross.get(int(entry), 0)
-    days = Counter(rest.free[postings_[0]]["day"] for postings_ in lines.values())
-    for voucher, side, day in sides.agg(pl.sum("amount"), pl.min("day")).iter_rows():
-        own = [
-            entry
-            for entry, row in rest.entries.items()
-            if judgement.is_open(entry) and row["due"] == day
-            and (days[day] == 1 or _is_of_supplier(judgement, rest, entry, lines[voucher][0]))
-        ]  # fmt: skip
-        if own:
-            _judge_voucher(judgement, rest, own, lines[voucher], side - matched[voucher], day)
-
-
-def _is_of_supplier(judgement: Judgement, rest: Open, entry: int, posting: int) -> bool:
-    supplier = rest.entries[entry]["supplier"]
-    text = judgement.state.books.postings["text"][posting]
-    return bool(supplier and text and supplier.lower() in text.lower())
-
-
-def _judge_voucher(
-    judgement: Judgement, rest: Open, entries: Sequence[int], postings: Sequence[int], side: int, day: int
-) -> None:
-    foreign = [entry for entry in entries if not rest.entries[entry]["is_home"]]
-    cell = Cell(None, day, {entry: rest.entries[entry]["gross"] for entry in entries}, postings, side, 0)
-    accounts, on = (
-        {rest.entries[entry]["account"] for entry in entries},
-        {rest.free[posting]["account"] for posting in postings},
-    )
-    without_line = [entry for entry in entries if rest.entries[entry]["account"] not in on]
-    lacking, strange = accounts - on, on - accounts
-    share = _share_off(judgement, 1)
-    out = sole(cell.values, -cell.difference, 0, share) if not strange and len(entries) > 1 and not foreign else None
-    twice = sole(cell.values, cell.difference, 0, share) if not strange and not lacking and not foreign else None
-    if foreign:
-        judgement.undecided(entries, Reason.OTHER_CURRENCY, postings)
-        rest.cells.append(Cell(None, day, {}, postings, 0, 0))
-    elif cell.difference == 0 and not lacking and not strange:
-        judgement.whole(entries, postings[0], How.WHOLE_VOUCHER)
-    elif cell.difference == 0 and len(strange) == len(lacking) == len(without_line) == 1:
-        at = next(posting for posting in postings if rest.free[posting]["account"] in strange)
-        judgement.say(without_line[0], Status.ANOTHER_ACCOUNT, How.WHOLE_VOUCHER, at)
-        judgement.whole([entry for entry in entries if entry != without_line[0]], postings[0], How.WHOLE_VOUCHER)
-    elif out is not None and {*without_line} <= {out}:
-        rest.out.append(out)
-        judgement.whole([entry for entry in entries if entry != out], postings[0], How.WHOLE_VOUCHER)
-    elif twice is not None:
-        judgement.say(twice, Status.BOOKED_TWICE, How.WHOLE_VOUCHER, postings[0])
-        judgement.whole([entry for entry in entries if entry != twice], postings[0], How.WHOLE_VOUCHER)
-    else:
-        judgement.undecided(entries, Reason.SUM_DIFFERS, postings, cell.difference)
-        rest.cells.append(Cell(None, day, {}, postings, 0, 0))
-    rest.add_postings(cell)
+    A difference that rounding leaves open, or that is without its tax, is compared with the large ones alone.
+    """
+    around = range(amount - slack, amount + slack + 1)
+    gross = [round(one * (THOUSANDTHS + rate) / THOUSANDTHS) for one in around for rate in rates]
+    large = [unit for unit in ROUND[:3] if any(one % unit == 0 for one in (*around, *gross))]
+    return max([*large, next(unit for unit in ROUND if amount % unit == 0)])
 
 
 def excess(cells: Iterable[Cell]) -> list[Cell]:

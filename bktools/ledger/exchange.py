@@ -6,13 +6,14 @@ groups share, closer than chance, is one of the ledger.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
-from bktools.ledger.explanation import EARLIER, LARGEST_TAX, LATER, Explained
+from bktools.ledger.explanation import EARLIER, KNOWN, LARGEST_TAX, LATER, Explained
 from bktools.ledger.habits import CONTRA, COST
 from bktools.ledger.steps import Grain, How, Measure
 from bktools.ledger.taxes import rounding
@@ -23,10 +24,16 @@ ROUNDING = 1.2
 ANY, NEAR = 7.0, 0.1
 # Rates of one currency on different days; a group of one currency alone is booked at any of them.
 DAILY = 0.03
+# A rate of so many days is that of a time, not of a day.
+STEADY = 3
 # So many groups share a rate by chance at most.
 BY_CHANCE = 0.01
 # Groups and totals of many days are compared one by one up to so many pairs.
 MOST_PAIRS = 2_000_000
+# Sums of one time that are solved together, and determinants that are as good as zero.
+MOST_SOLVED, SINGULAR = 30, 1e-6
+# A rate leaves so much open, as a multiple of what rounding does.
+OPEN = 2.0
 # A wider range of rates says nothing.
 WIDEST = 0.01
 
@@ -43,18 +50,45 @@ class Rate:
 
 def exchanged(state: Explained, grain: Grain, lag: int) -> tuple[Explained, tuple[Rate, ...]]:
     """Return the explanation with groups in which entries of other currencies are converted, and the rates."""
-    rates: tuple[Rate, ...] = ()
     if state.entries.height == state.home.height or not state.postings.height:
-        return state, rates
+        return state, ()
+    if state.share >= KNOWN / 2:
+        return _exchanged(state, grain, lag)
+    # Where every sum holds other currencies, no grain is shown yet: that which explains most.
+    each = [_exchanged(state, one, lag) for one in Grain]
+    return max(each, key=lambda one: -one[0].entries.height)
+
+
+def _exchanged(state: Explained, grain: Grain, lag: int) -> tuple[Explained, tuple[Rate, ...]]:
+    rates: tuple[Rate, ...] = ()
     for candidates in _candidates(state, grain, lag):
-        found, rates = _shared(candidates, rates)
-        found = pl.concat([found, _known(candidates, rates), _alone(candidates, rates)]).unique(
+        rates = _merged((*rates, *_solved(candidates, rates)))
+        known = _known(candidates, rates).unique("y", keep="none", maintain_order=True)
+        left = candidates.without(known)
+        shared, rates = _all_shared(left, rates)
+        found = pl.concat([shared, _known(left, rates), _alone(left, rates)]).unique(
             "x", keep="first", maintain_order=True
         )
-        found = found.unique("y", keep="none", maintain_order=True)
+        found = pl.concat([known, found.unique("y", keep="none", maintain_order=True)])
         found = _agreeing(state, candidates, found, rates)
         state = _taken(state, candidates, found)
     return state, rates
+
+
+def _merged(rates: tuple[Rate, ...]) -> tuple[Rate, ...]:
+    """Return the rates; those of a currency that are the same within their widths as one, with the days of all."""
+    found: list[Rate] = []
+    for rate in sorted(rates, key=lambda rate: (rate.currency, rate.width)):
+        same = next((one for one in found if one.currency == rate.currency and _are_same(one, rate)), None)
+        if same is None:
+            found.append(rate)
+        else:
+            found[found.index(same)] = replace(same, days=same.days | rate.days)
+    return tuple(found)
+
+
+def _are_same(one: Rate, other: Rate) -> bool:
+    return abs(one.value / other.value - 1) <= (one.width + other.width) / 2
 
 
 @dataclass(frozen=True)
@@ -69,6 +103,10 @@ class _Candidates:
     members: pl.DataFrame
     lines: pl.DataFrame
     grain: Grain
+
+    def without(self, found: pl.DataFrame) -> _Candidates:
+        """Return the candidates without groups and totals that are found."""
+        return replace(self, pairs=_without(self.pairs, found))
 
 
 def _candidates(state: Explained, grain: Grain, lag: int) -> Iterator[_Candidates]:
@@ -120,19 +158,130 @@ def _pairs(
     after = pl.col("when") - pl.col("last")
     latest = LATER if grain.is_long else max(lag, 0)
     pairs = pairs.filter(pl.col("when") - pl.col("first") >= (-EARLIER if grain.is_long else 0), after <= latest)
-    slack = pl.col("at_home") / 2 + ROUNDING * (pl.col("count") - pl.col("at_home"))
+    # Gross amounts of the ledger's own currency are exact.
+    at_home = rounding(pl.col("at_home")) if measure is Measure.NET else pl.lit(0)
+    converted = pl.col("count") - pl.col("at_home")
+    slack = at_home + ROUNDING * pl.min_horizontal(converted, 2 * converted.sqrt())
     rest = pl.col("total") - pl.col("known")
     pairs = pairs.with_columns(rate=rest / pl.col("foreign"), width=(2 * slack / rest.abs()), slack=slack)
     return _Candidates(pairs.filter(pl.col("rate") > 0), parts, members, lines.select("y", "p"), grain)
 
 
-def _shared(candidates: _Candidates, rates: tuple[Rate, ...]) -> tuple[pl.DataFrame, tuple[Rate, ...]]:
+def _without(pairs: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
+    return pairs.join(found, on="x", how="anti").join(found, on="y", how="anti")
+
+
+def _all_shared(candidates: _Candidates, rates: tuple[Rate, ...]) -> tuple[pl.DataFrame, tuple[Rate, ...]]:
+    """Return the pairs that share a rate, and all rates: of groups with one other currency, then of those with one unknown rate."""
+    found, rates = _shared(candidates.pairs, rates)
+    while True:
+        left = _without(candidates.pairs, found)
+        more, every = _shared(
+            pl.concat([left.filter(pl.col("currencies") == 1), _with_one_unknown(left, candidates.parts, rates)]), rates
+        )
+        if every == rates:
+            return found, rates
+        found, rates = pl.concat([found, more]), every
+
+
+def _with_one_unknown(pairs: pl.DataFrame, parts: pl.DataFrame, rates: tuple[Rate, ...]) -> pl.DataFrame:
+    """Return the pairs of several currencies of which all but one have a known rate, as pairs of that one alone."""
+    steady = _steady(rates)
+    several = (
+        pairs.filter(pl.col("currencies") > 1).select("x", "y").join(parts, on="x").join(steady, on="part", how="left")
+    )
+    converted = pl.col("amount") * pl.col("value")
+    is_known = pl.col("value").is_not_null()
+    rests = several.group_by("x", "y").agg(
+        unknown=(~is_known).sum(), converted=converted.filter(is_known).sum(), more=(converted.abs() * pl.col("open")).sum(),
+        part=pl.col("part").filter(~is_known).first(), of_part=pl.col("amount").filter(~is_known).first(),
+    ).filter(pl.col("unknown") == 1)  # fmt: skip
+    found = pairs.drop("currency", "currencies").join(rests, on=["x", "y"])
+    rest = pl.col("total") - pl.col("known") - pl.col("converted")
+    slack = pl.col("slack") + pl.col("more")
+    found = found.with_columns(
+        currency="part", currencies=pl.lit(1, pl.UInt32), foreign="of_part", slack=slack, rate=rest / pl.col("of_part"),
+        width=2 * slack / rest.abs(),
+    )  # fmt: skip
+    return found.filter(pl.col("rate") > 0).select(pairs.columns)
+
+
+def _solved(candidates: _Candidates, rates: tuple[Rate, ...]) -> list[Rate]:
+    """Return the rates that the sums of one time show together, where they have several other currencies.
+
+    As many sums as currencies give the rates, and others must meet them, more than chance explains.
+    """
+    known = {(rate.currency, day) for rate in rates for day in rate.days}
+    keys = [name for name in candidates.grain.group if name in candidates.pairs.columns]
+    found = []
+    for _, sums in candidates.pairs.group_by([*keys, "when"], maintain_order=True):
+        own = sums.unique("x", keep="none", maintain_order=True).unique("y", keep="none", maintain_order=True)
+        if own["currencies"].max() in (None, 1) or own.height > MOST_SOLVED:
+            continue
+        parts = own.select("x", "when").join(candidates.parts, on="x", maintain_order="left")
+        amounts = parts.pivot("part", index="x", values="amount", maintain_order=True).fill_null(0)
+        names = amounts.columns[1:]
+        if own.height < len(names) + 2 or any((name, own["when"][0]) in known for name in names):
+            continue
+        rest = (own["total"] - own["known"]).to_numpy().astype(float)
+        solution = _best_solution(amounts.select(names).to_numpy().astype(float), rest, own["slack"].to_numpy())
+        if solution is not None:
+            days = frozenset(own["when"].to_list())
+            found += [Rate(name, *one, days) for name, one in zip(names, solution, strict=True)]
+    return found
+
+
+def _best_solution(amounts: np.ndarray, rest: np.ndarray, slack: np.ndarray) -> list[tuple[float, float]] | None:
+    """Return the rates, each with its width, that most of the equations meet, if these are more than chance explains."""
+    count, unknowns = amounts.shape
+    best: tuple[int, float, np.ndarray] | None = None
+    combinations = [*itertools.combinations(range(count), unknowns)]
+    for chosen in combinations:
+        own = amounts[[*chosen]]
+        if abs(np.linalg.det(own / np.abs(own).max())) < SINGULAR:
+            continue
+        inverse = np.linalg.inv(own)
+        solved, error = inverse @ rest[[*chosen]], np.abs(inverse) @ slack[[*chosen]]
+        if (solved <= 0).any():
+            continue
+        tolerance = slack + np.abs(amounts) @ error
+        meets = np.abs(amounts @ solved - rest) <= tolerance
+        chance = np.prod(np.minimum(2 * tolerance / np.maximum(np.abs(rest), 1), 1), where=meets)
+        chance /= np.prod(np.minimum(2 * tolerance / np.maximum(np.abs(rest), 1), 1)[[*chosen]])
+        if best is None or (meets.sum(), -chance) > (best[0], -best[1]):
+            best = (int(meets.sum()), float(chance), meets)
+    if best is None or best[0] < unknowns + 2 or best[1] * len(combinations) > BY_CHANCE:
+        return None
+    own, left, open_ = amounts[best[2]], rest[best[2]], slack[best[2]]
+    weighted = own / open_[:, None]
+    solved = np.linalg.pinv(weighted) @ (left / open_)
+    rows = np.arange(len(own))
+    if any(np.linalg.matrix_rank(weighted[rows != row]) < unknowns for row in rows):
+        # One sum alone shows a rate, and nothing shows whether it is wrong.
+        return None
+    error = np.sqrt((np.linalg.pinv(weighted) ** 2).sum(axis=1))
+    return [(float(value), float(2 * width / value)) for value, width in zip(solved, error, strict=True)]
+
+
+def _steady(rates: tuple[Rate, ...]) -> pl.DataFrame:
+    """Return the currencies that have one rate: part, value, open."""
+    single = [rate for rate in rates if sum(other.currency == rate.currency for other in rates) == 1]
+    return pl.DataFrame(
+        [(rate.currency, rate.value, rate.width) for rate in single],
+        {"part": pl.String, "value": pl.Float64, "open": pl.Float64},
+        orient="row",
+    )
+
+
+def _shared(pairs: pl.DataFrame, rates: tuple[Rate, ...]) -> tuple[pl.DataFrame, tuple[Rate, ...]]:
     """Return the pairs that share a rate which chance does not explain, and all rates."""
-    pairs = candidates.pairs.filter(pl.col("width") <= WIDEST, pl.col("currencies") == 1)
+    pairs = pairs.filter(pl.col("width") <= WIDEST, pl.col("currencies") == 1)
     found = [pairs[:0].select("x", "y")]
     for (currency,), own in pairs.group_by("currency", maintain_order=True):
-        left = own
-        known = [rate.value for rate in rates if rate.currency == currency]
+        of_currency = [rate for rate in rates if rate.currency == currency]
+        known = [rate.value for rate in of_currency]
+        # What a known rate explains shows no other one.
+        left = own.filter(~_is_at(of_currency)) if known else own
         while left.height > 1:
             if known:
                 left = left.filter((pl.col("rate") / known[0]).log().abs() <= NEAR)
@@ -141,9 +290,11 @@ def _shared(candidates: _Candidates, rates: tuple[Rate, ...]) -> tuple[pl.DataFr
                 break
             value = float(best["rate"].mean())  # type: ignore[arg-type]
             known.append(value)
-            width = float(best["width"].min())  # type: ignore[arg-type]
+            # The second narrowest, so that each group is held to another one.
+            width = float(best["width"].bottom_k(2).max())  # type: ignore[arg-type]
             rates = (*rates, Rate(str(currency), value, width, frozenset(best["when"].to_list())))
-            found.append(best.select("x", "y"))
+            leaves = pl.col("slack") + width * pl.col("foreign").abs() * value
+            found.append(best.filter(leaves < pl.col("smallest") / 2).select("x", "y"))
             taken_x, taken_y = best["x"].implode(), best["y"].implode()
             left = left.filter(~pl.col("x").is_in(taken_x), ~pl.col("y").is_in(taken_y))
     return pl.concat(found), rates
@@ -176,14 +327,13 @@ def _known(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
     if not rates:
         return pairs[:0].select("x", "y")
     of_day = [(rate.currency, day, rate.value, rate.width) for rate in rates for day in rate.days]
-    single = [rate for rate in rates if sum(other.currency == rate.currency for other in rates) == 1]
-    of_all = [(rate.currency, rate.value, rate.width) for rate in single]
     numbers = {"value": pl.Float64, "open": pl.Float64}
     days = pl.DataFrame(of_day, {"part": pl.String, "when": pl.Int64, **numbers}, orient="row")
     days = days.unique(["part", "when"], keep="none")
-    every = pl.DataFrame(of_all, {"part": pl.String, **numbers}, orient="row")
     parts = pairs.select("x", "y", "when").join(candidates.parts, on="x")
-    parts = parts.join(days, on=["part", "when"], how="left").join(every, on="part", how="left", suffix="_of_all")
+    parts = parts.join(days, on=["part", "when"], how="left").join(
+        _steady(rates), on="part", how="left", suffix="_of_all"
+    )
     value = pl.coalesce("value", "value_of_all")
     converted = pl.col("amount") * value
     parts = parts.with_columns(converted=converted, open=(converted.abs() * pl.coalesce("open", "open_of_all")))
@@ -193,6 +343,8 @@ def _known(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
     fitting = pairs.join(sums, on=["x", "y"]).with_columns(leaves=pl.col("slack") + pl.col("open"))
     off = (pl.col("total") - pl.col("known") - pl.col("converted")).abs()
     fitting = fitting.filter("is_known", off <= pl.col("leaves"), pl.col("leaves") < pl.col("smallest") / 2)
+    # What the rate leaves open would hide a small error; rounding alone hides none that matters.
+    fitting = fitting.filter(pl.col("open") <= OPEN * pl.col("slack"))
     return fitting.unique("x", keep="none", maintain_order=True).select("x", "y")
 
 
@@ -201,7 +353,12 @@ def _alone(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
     pairs = candidates.pairs.filter(pl.col("currencies") == 1)
     found = [pairs[:0].select("x", "y")]
     for (currency,), own in pairs.group_by("currency", maintain_order=True):
-        known = [rate.value for rate in rates if rate.currency == currency]
+        of_currency = [rate for rate in rates if rate.currency == currency]
+        known = [rate.value for rate in of_currency]
+        if known and sum(len(rate.days) for rate in of_currency) >= STEADY * len(known):
+            # One rate holds for many days, so that no other is one of the ledger.
+            found.append(_at_known(own, of_currency))
+            continue
         if known:
             low, high = min(known) * (1 - DAILY / 4), max(known) * (1 + DAILY / 4)
         else:
@@ -221,19 +378,34 @@ def _alone(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
     return pl.concat(found)
 
 
+def _is_at(rates: Sequence[Rate]) -> pl.Expr:
+    """Return whether the rate of a pair is one of these, within rounding."""
+    return pl.any_horizontal(
+        (pl.col("rate") / rate.value - 1).abs() <= pl.col("width") / 2 + rate.width for rate in rates
+    )
+
+
+def _at_known(pairs: pl.DataFrame, rates: Sequence[Rate]) -> pl.DataFrame:
+    """Return the pairs of one currency whose rate is a known one within rounding, and that is small beside the entries."""
+    leaves = pl.col("foreign").abs() * max(rate.value * rate.width for rate in rates) + pl.col("slack")
+    fitting = pairs.filter(_is_at(rates), leaves < pl.col("smallest") / 2)
+    return fitting.unique("x", keep="none", maintain_order=True).select("x", "y")
+
+
 def _agreeing(state: Explained, candidates: _Candidates, found: pl.DataFrame, rates: tuple[Rate, ...]) -> pl.DataFrame:
     """Return the pairs of whole vouchers that agree on each account, too: net where this is known, else within the largest tax."""
-    if "accounts" not in candidates.pairs.columns or not found.height:
+    if "home" in candidates.pairs.columns or not found.height:
         return found
-    usual = pl.DataFrame(
-        [(rate.currency, rate.value) for rate in rates], {"currency": pl.String, "usual": pl.Float64}, orient="row"
-    ).unique("currency")
-    own = candidates.pairs.select("x", "y", implied=pl.when(pl.col("currencies") == 1).then("rate"))
+    numbers = {"currency": pl.String, "when": pl.Int64, "usual": pl.Float64}
+    of_days = [(rate.currency, day, rate.value) for rate in rates for day in rate.days]
+    usual = pl.DataFrame(of_days, numbers, orient="row").unique(["currency", "when"])
+    own = candidates.pairs.select("x", "y", "when", implied=pl.when(pl.col("currencies") == 1).then("rate"))
     members = candidates.members.join(found, on="x").join(own, on=["x", "y"]).join(
         state.every_entry.select("e", "account", "gross", "net", "currency", "is_home"), on="e"
     )  # fmt: skip
-    members = members.join(usual, on="currency", how="left")
-    rate = pl.when("is_home").then(1.0).otherwise(pl.coalesce("implied", "usual"))
+    members = members.join(usual, on=["currency", "when"], how="left")
+    members = members.join(usual.unique("currency").select("currency", any="usual"), on="currency", how="left")
+    rate = pl.when("is_home").then(1.0).otherwise(pl.coalesce("implied", "usual", "any"))
     foreign = pl.when("is_home").then(0.0).otherwise(pl.col("gross").abs() * rate)
     ours = members.group_by("x", "account").agg(
         gross=(pl.col("gross") * rate).sum(), net=(pl.col("net") * rate).sum(), is_net=pl.col("net").is_not_null().all(),

@@ -12,8 +12,8 @@ from bktools.ledger.habits import CONTRA, COST, Books
 from bktools.ledger.pairs import paired
 from bktools.ledger.sides import Sides
 from bktools.ledger.steps import OF_VOUCHERS, SUMS, Grain, How, Measure, Step
-from bktools.ledger.taxes import rounding, with_net
-from bktools.ledger.texts import Texts, posting_text, texts_of
+from bktools.ledger.taxes import meets_by_rates, rounding, with_net
+from bktools.ledger.texts import MOST_NAMED, Texts, posting_text, texts_of
 
 # Days that a posting may be dated before its entries, and after them.
 EARLIER, LATER = 3, 45
@@ -31,7 +31,7 @@ ONE_TO_ONE = (How.ENTRY_ID, How.DOCUMENT_NUMBER, How.EXACTLY, How.SOME_DAYS_LATE
 OF_SUMS = 0.1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Matched:
     """Groups that agree: `members` (gid, e) are explained by `lines` (gid, p)."""
 
@@ -80,6 +80,10 @@ class Explained:
         """The open postings on accounts of entries that name none."""
         return self.postings.filter("is_used", pl.col("role") == COST, pl.col("id").is_null())
 
+    def used_for(self, entries: pl.DataFrame) -> pl.DataFrame:
+        """Return the open postings that may be of some entries: those that name none by their text, or one of these."""
+        return self.used.filter(pl.col("names").is_null() | pl.col("names").is_in(entries["e"].implode()))
+
     @property
     def named_or_used(self) -> pl.DataFrame:
         """The open postings that may be doubles or reversals."""
@@ -119,7 +123,8 @@ def explained_by_totals(sides: Sides, books: Books, others: pl.Series) -> Explai
     nothing = pl.DataFrame(schema={"e": pl.Int64, "p": pl.Int64})
     texts = texts_of(sides.entries[:0], sides.postings[:0], nothing)
     has_net = entries["net"].null_count() < entries.height
-    state = Explained(entries, without(books.postings, "p", others), entries, books, texts, rates, has_net)
+    postings = without(books.postings, "p", others).with_columns(names=pl.lit(None, pl.Int64))
+    state = Explained(entries, postings, entries, books, texts, rates, has_net)
     state = _named(state, sides)
     if books.has_vouchers and books.has_pooled_tax:
         state = _whole_vouchers(state)
@@ -160,20 +165,51 @@ def _single(state: Explained, sides: Sides) -> Explained:
     before = state
     state = _entries(state, How.EXACTLY, strict)
     pairs = _pairs_of(state, since=len(before.groups))
-    texts = texts_of(sides.entries, sides.postings, pairs)
+    # Where the ledger has no single entries, sums show whether they have texts.
+    texts = texts_of(sides.entries, sides.postings, pairs if pairs.height else _pairs_of(state, since=0))
     state = replace(state, texts=texts)
-    if texts.is_exact and pairs.height:
-        # Where texts tell entries apart, a posting of another text may be that of another entry.
-        ours = pairs.select("e").join(sides.entries.select("e", said=texts.form), on="e", maintain_order="left")
-        theirs = pairs.select("p").join(sides.postings.select("p", said=posting_text()), on="p", maintain_order="left")
-        is_other = (ours["said"] != theirs["said"]).fill_null(value=True)
+    if pairs.height:
+        is_other = _are_of_others(texts, pairs)
+        if texts.is_exact:
+            # Where texts tell entries apart, a posting of another text may be that of another entry.
+            ours = pairs.select("e").join(sides.entries.select("e", said=texts.form), on="e", maintain_order="left")
+            theirs = pairs.select("p").join(
+                sides.postings.select("p", said=posting_text()), on="p", maintain_order="left"
+            )
+            is_other = (ours["said"] != theirs["said"]).fill_null(value=True)
         if is_other.any():
             state = replace(before, texts=texts).take(How.EXACTLY, *(side.filter(~is_other) for side in _alone(pairs)))
+    state = _with_names(state)
     if texts.is_exact and state.entries.height:
         state = _entries(state, How.EXACTLY, [*strict, "said"])
         state = _entries(state, How.TEXT, ["key", "total", "said"], is_near=True)
         state = _entries(state, How.EXACTLY, strict)
     return state
+
+
+def _are_of_others(texts: Texts, pairs: pl.DataFrame) -> pl.Series:
+    """Return whether the posting of each pair (e, p) names another entry by its text."""
+    if pairs.height > MOST_NAMED:
+        return pl.Series(np.zeros(pairs.height, np.bool_))
+    return pl.Series(
+        [texts.by_text(p) not in (None, e) for e, p in pairs.select("e", "p").iter_rows()], dtype=pl.Boolean
+    )
+
+
+def _with_names(state: Explained) -> Explained:
+    """Add to the open postings the entry that each names by its text, where these are not too many to be read."""
+    used = state.used["p"]
+    if not (state.entries.height and len(used) <= MOST_NAMED):
+        return state
+    names = pl.Series([state.texts.by_text(posting) for posting in used], dtype=pl.Int64)
+    postings = state.postings.drop("names").join(pl.DataFrame({"p": used, "names": names}), on="p", how="left")
+    return replace(state, postings=postings)
+
+
+def _without_others(pairs: pl.DataFrame, postings: pl.DataFrame) -> pl.DataFrame:
+    """Return the pairs (e, p) whose posting names no other entry."""
+    both = pairs.join(postings.select("p", "names"), on="p", how="left", maintain_order="left")
+    return both.filter(pl.col("names").is_null() | (pl.col("names") == pl.col("e"))).drop("names")
 
 
 def _alone(pairs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -197,7 +233,7 @@ def _entries(state: Explained, how: How, key: list[str], *, is_near: bool = Fals
             continue
         said = {"said": state.texts.form} if "said" in key else {}
         ours = entries.with_columns(total=pl.col(measure.ours), x="e", **said)
-        theirs = state.used.with_columns(
+        theirs = state.used_for(entries).with_columns(
             key=measure.key, total=measure.theirs, y="p", **({"said": posting_text()} if said else {})
         )
         ours, theirs = (side.filter(pl.all_horizontal(pl.col(key).is_not_null())) for side in (ours, theirs))
@@ -206,6 +242,7 @@ def _entries(state: Explained, how: How, key: list[str], *, is_near: bool = Fals
         found = paired(ours, theirs, key, surplus=surplus).rename({"x": "e", "y": "p"})
         if is_near:
             found = _near(found, state)
+        found = _without_others(found, theirs)
         state = state.take(how, *_alone(found), measure=measure)
     return state
 
@@ -259,6 +296,45 @@ def _are_sums_dated(state: Explained) -> bool:
     return long < OF_SUMS * every <= sums and on_day >= ON_THE_DAY * sums
 
 
+def without_odd_sums(state: Explained, grain: Grain) -> Explained:
+    """Return the explanation with sums of other grains than the ledger's only where nothing else explains their entries.
+
+    Among many postings some are by chance the sum of a group some weeks earlier.
+    """
+    every = sum(group.members.height for group in state.groups)
+    odd = tuple(
+        group for group in state.groups
+        if group.how is How.SUM and group.grain.is_long and group.grain is not grain and group.members.height < OF_SUMS * every
+    )  # fmt: skip
+    if not odd:
+        return state
+    members, lines = (
+        pl.concat([getattr(group, name) for group in odd])[key] for name, key in (("members", "e"), ("lines", "p"))
+    )
+    names = pl.DataFrame(
+        {"p": lines, "names": [state.texts.by_text(posting) for posting in lines]}, schema_overrides={"names": pl.Int64}
+    )
+    freed = state.books.postings.join(names, on="p").select(state.postings.columns)
+    freed_entries = state.every_entry.filter(pl.col("e").is_in(members.implode()))
+    state = replace(
+        state, entries=pl.concat([state.entries, freed_entries]), postings=pl.concat([state.postings, freed]),
+        groups=tuple(group for group in state.groups if group not in odd),
+    )  # fmt: skip
+    if grain is Grain.ENTRY:
+        state = _entries(state, How.SOME_DAYS_LATER, ["key", "total"], is_near=True)
+    elif not grain.is_long:
+        for measure, of_voucher, is_dated in itertools.product(measures(state), (False, True), (True, False)):
+            state = _step(state, Step(grain, measure, of_voucher and state.books.has_vouchers, is_dated=is_dated))
+    for group in odd:
+        taken = [
+            side.join(open_.select(key), on=key, how="anti")["gid"]
+            for side, open_, key in ((group.members, state.entries, "e"), (group.lines, state.postings, "p"))
+        ]
+        left = [side.filter(~pl.col("gid").is_in(pl.concat(taken).implode())) for side in (group.members, group.lines)]
+        state = state.take(group.how, *left, grain=group.grain, measure=group.measure)
+    return state
+
+
 def _months(state: Explained) -> Explained:
     """Match rests of months, where the ledger has long groups or not enough is explained."""
     if state.share < KNOWN or any(group.grain.is_long for group in state.groups):
@@ -282,6 +358,10 @@ def _step(state: Explained, step: Step) -> Explained:
     )  # fmt: skip
     least = max(2 * abs(step.off), 2 if step.grain.is_long else 1)
     ours = ours.filter("is_known", pl.col("total") != 0, pl.col("count") >= least)
+    if step.grain in (Grain.BATCH, Grain.MONTH):
+        # Such a sum holds all entries of its group; the few that another posting has were booked again.
+        sizes = state.every_entry.group_by(group).agg(every=pl.len())
+        ours = ours.join(sizes, on=group).filter(2 * pl.col("count") > pl.col("every"))
     ours = ours.with_columns(day="last", month="of_month").with_row_index("x")
     theirs = (
         _units(postings, measure, of_voucher=step.of_voucher).filter(pl.col("total").is_not_null()).with_row_index("y")
@@ -298,6 +378,10 @@ def _step(state: Explained, step: Step) -> Explained:
     elif step.grain is Grain.MONTH:
         found = found.with_columns(month="of_month")
     members = entries.join(found.select(*keys, "gid"), on=keys).select("gid", "e")
+    # A single entry has no posting that names another one.
+    alone = members.filter(~pl.col("gid").is_duplicated()).join(found.select("gid", "p"), on="gid")
+    others = alone.filter(~pl.col("gid").is_in(_without_others(alone, postings)["gid"].implode()))["gid"]
+    members, found = (side.filter(~pl.col("gid").is_in(others.implode())) for side in (members, found))
     lines = found.select("gid", "p")
     if step.of_voucher:
         places = found.select("voucher", "key", "gid", day="when")
@@ -329,10 +413,13 @@ def _rest(state: Explained, how: How, key: list[str], measure: Measure) -> Expla
         "knows", "is_known", pl.col("ours") != 0, (pl.col("ours") - pl.col("theirs")).abs() <= open_
     ).with_row_index("gid")  # fmt: skip
     grain = Grain.ACCOUNT_DAY if "day" in key else Grain.MONTH
-    return state.take(
-        how, entries.join(both, on=key).select("gid", "e"), postings.join(both, on=key).select("gid", "p"), grain=grain,
-        measure=measure,
-    )  # fmt: skip
+    members, lines = (side.join(both, on=key) for side in (entries, postings))
+    # What names an entry is of a group with it.
+    others = lines.filter(pl.col("names").is_not_null()).join(
+        members, left_on=["gid", "names"], right_on=["gid", "e"], how="anti"
+    )
+    members, lines = (side.filter(~pl.col("gid").is_in(others["gid"].implode())) for side in (members, lines))
+    return state.take(how, members, lines, grain=grain, measure=measure)
 
 
 # ---- whole vouchers
@@ -344,12 +431,18 @@ def _whole_vouchers(state: Explained) -> Explained:
     This needs no rates of tax; where rates are known, whole vouchers show whether they hold on each account.
     """
     is_tested = False
-    for grain in OF_VOUCHERS:
+    for grain, is_dated in OF_VOUCHERS:
+        if not is_dated and state.share >= KNOWN:
+            break
         group = list(grain.group)
         entries = state.every_entry.filter("is_home", pl.col(group[0]).is_not_null())
         sides = state.books.postings.filter(pl.col("voucher").is_not_null(), pl.col("role") != CONTRA)
         accounts = pl.col("account").unique().hash().sum()
-        ours = entries.group_by(group).agg(total=pl.sum("gross"), accounts=accounts, last=pl.max("day"))
+        ours = entries.group_by(group).agg(
+            total=pl.sum("gross"), accounts=accounts, count=pl.len(), first=pl.min("day"), last=pl.max("day")
+        )
+        # A single entry with a voucher of another day is no group.
+        ours = ours.filter(pl.col("count") >= (1 if is_dated else 2))
         ours = ours.with_columns(day="last").with_row_index("x")
         theirs = sides.group_by("voucher").agg(
             total=pl.sum("amount"),
@@ -357,17 +450,18 @@ def _whole_vouchers(state: Explained) -> Explained:
             day=pl.min("day"),
         )
         theirs = theirs.with_row_index("y")
-        key = ["total", "accounts", *(["day"] if "day" in group else [])]
+        key = ["total", "accounts", *(["day"] if is_dated else [])]
         found = paired(ours, theirs, key, surplus=False)
         found = (
-            found.join(ours.select("x", *group), on="x")
-            .join(theirs.select("y", "voucher"), on="y")
+            found.join(ours.select("x", *group, "first", "last"), on="x")
+            .join(theirs.select("y", "voucher", when="day"), on="y")
             .with_columns(gid="x")
+            .filter(pl.col("when") - pl.col("first") >= -EARLIER, pl.col("when") - pl.col("last") <= LATER)
         )
         members = entries.join(found.select(*group, "gid"), on=group).select("gid", "e", "account", "gross", "net")
         lines = sides.filter(pl.col("role") == COST).join(found.select("voucher", "gid"), on="voucher")
         sums = members.group_by("gid", "account").agg(
-            pl.sum("gross"), pl.sum("net"), count=pl.len(), is_known=pl.col("net").is_not_null().all()
+            pl.sum("gross"), pl.sum("net"), each="gross", count=pl.len(), is_known=pl.col("net").is_not_null().all()
         )
         theirs_ = lines.group_by("gid", "account").agg(pl.sum("amount"), is_pooled=pl.col("gross").is_null().any())
         sums = sums.join(theirs_, on=["gid", "account"])
@@ -385,6 +479,14 @@ def _whole_vouchers(state: Explained) -> Explained:
             bound("gross", pl.col("gross") / LARGEST_TAX) for bound in (pl.min_horizontal, pl.max_horizontal)
         )
         is_possible = pl.col("amount").is_between(least - 1, most + 1)
+        if state.rates and not is_tested:
+            meets = [
+                meets_by_rates(each.to_list(), state.rates, own)
+                for each, own in zip(sums["each"], sums["amount"], strict=True)
+            ]
+            # Rates that most accounts do not meet are not all of the ledger's.
+            if sum(meets) >= AGREE * len(meets):
+                is_possible &= pl.Series(meets)
         fits = pl.when(is_tested & pl.col("is_known")).then(is_net).otherwise(is_possible)
         wrong = sums.filter(~fits.fill_null(value=False))["gid"].implode()
         members, lines = (side.filter(~pl.col("gid").is_in(wrong)) for side in (members, lines))

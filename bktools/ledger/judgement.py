@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 
 from bktools.ledger.explanation import Explained
-from bktools.ledger.habits import THOUSANDTHS
 from bktools.ledger.statuses import Reason, Status
-from bktools.ledger.steps import How
+from bktools.ledger.steps import Grain, How
 from bktools.ledger.style import Style
+from bktools.ledger.taxes import nets
 
 # Entries whose postings agree.
 THERE = (Status.BOOKED, Status.IN_A_SUM, Status.ANOTHER_DATE)
@@ -40,6 +40,11 @@ class Judgement:
     how: np.ndarray
     grain: np.ndarray
     posting: np.ndarray
+    # The day of each entry.
+    day: np.ndarray
+    # The group of each entry, as numbers, and how many entries of it are on the account.
+    group: np.ndarray
+    size: np.ndarray
     notes: dict[int, Note] = field(default_factory=dict)
     # Postings that are the second one of an entry, or take one back: row to entry.
     doubles: dict[int, int] = field(default_factory=dict)
@@ -74,6 +79,17 @@ class Judgement:
         for entry in entries:
             self.say(entry, Status.IN_A_SUM, how, posting)
 
+    def is_refused(self, entry: int, posting: int) -> bool:
+        """Whether the text of a posting is of another matter than an entry.
+
+        A sum may have the text of one of its entries.
+        """
+        texts = self.state.texts
+        if texts.agree(entry, posting) is not False:
+            return False
+        named = None if self.style.grain is Grain.ENTRY else texts.entry_named(posting)
+        return named is None or bool(self.group[named] != self.group[entry])
+
     def is_open(self, entry: int) -> bool:
         """Whether nothing is said of an entry yet."""
         return bool(self.status[entry] == Status.OPEN)
@@ -100,7 +116,13 @@ def begun(state: Explained, style: Style, count: int) -> Judgement:
             is_sum[:] = False
         status[entries] = np.where(is_sum, Status.IN_A_SUM, alone)
         how[entries], grain[entries], posting[entries] = group.how, group.grain, at
-    return Judgement(state, style, status, how, grain, posting)
+    groups, sizes = np.arange(count), np.ones(count, np.int64)
+    if style.grain is not Grain.ENTRY:
+        numbers = state.every_entry["e"].to_numpy()
+        names = style.grain.group
+        groups[numbers] = state.every_entry.select(pl.struct(names).rank("dense")).to_series()
+        sizes[numbers] = state.every_entry.select(pl.len().over(*names, "home")).to_series()
+    return Judgement(state, style, status, how, grain, posting, day, groups, sizes)
 
 
 def _named(state: Explained, entries: np.ndarray, at: np.ndarray, same: np.ndarray) -> np.ndarray:
@@ -127,11 +149,26 @@ def known(judgement: Judgement) -> float:
 def amounts_of(judgement: Judgement, row: Mapping[str, Any]) -> set[int]:
     """Return the amounts that an entry may have in the ledger: gross, and net by each rate."""
     gross, net = row["gross"], row["net"]
-    return {gross, net} if net is not None else {gross, *nets_of(judgement, gross)}
+    by_rates = nets_of(judgement, gross)
+    return {gross, *by_rates} if net is None else {gross, net, *(own for own in by_rates if abs(own - net) <= 1)}
+
+
+def has_amount(judgement: Judgement, row: Mapping[str, Any], place: Mapping[str, Any]) -> bool:
+    """Whether a posting has the amount of an entry: gross with gross where its voucher shows the tax, else gross or net."""
+    return bool(place_amounts(place) & entry_amounts(judgement, row))
+
+
+def place_amounts(place: Mapping[str, Any]) -> set[tuple[bool, int]]:
+    """Return the amount of a posting as it is compared: (whether only a gross amount compares with it, the amount)."""
+    amount, gross = place["amount"], place["gross"]
+    return {(True, gross) if gross is not None and gross != amount else (False, amount)}
+
+
+def entry_amounts(judgement: Judgement, row: Mapping[str, Any]) -> set[tuple[bool, int]]:
+    """Return the amounts of an entry as they are compared with those of postings."""
+    return {(True, row["gross"]), *((False, amount) for amount in amounts_of(judgement, row))}
 
 
 def nets_of(judgement: Judgement, gross: int) -> list[int]:
     """Return a gross amount without its tax, by each rate."""
-    divisors = [THOUSANDTHS + rate for rate in judgement.state.rates]
-    sign = 1 if gross > 0 else -1
-    return [sign * ((abs(gross) * 2 * THOUSANDTHS + divisor) // (2 * divisor)) for divisor in divisors]
+    return nets(gross, judgement.state.rates)

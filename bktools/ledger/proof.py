@@ -6,16 +6,25 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from bktools.ledger.differences import SEARCH, Cell, Open, excess
 from bktools.ledger.explanation import EARLIER, KNOWN, LATER
-from bktools.ledger.judgement import Judgement, amounts_of, known
+from bktools.ledger.judgement import Judgement, Note, amounts_of, known
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain
+from bktools.ledger.style import Style
+
+
+class Span(NamedTuple):
+    """What time the ledger covers."""
+
+    first_month: int
+    last_month: int
+    last_day: int
 
 
 @dataclass(frozen=True)
@@ -36,34 +45,49 @@ class Unexplained:
     sides: frozenset[tuple[int, bool]]
     # Accounts, by the day of their groups, of which some entries that are not found sum up to zero.
     nothing: Mapping[int, AbstractSet[int]]
+    # Entries with a posting of their own, by amount.
+    alike: Mapping[int, Sequence[tuple[int, int]]]
+    # Postings that undo one another, by account.
+    undone: Mapping[int, Sequence[Mapping[str, Any]]]
     # Days of postings whose entries are of another day, by account and amount.
     other_days: Mapping[tuple[int, int], Sequence[int]]
 
 
 def judge_missing(judgement: Judgement, rest: Open) -> None:
     """Say of what is left that it is missing, where that is proven, else why it is not decided."""
-    unexplained, share = _unexplained(judgement, rest), known(judgement)
+    rest.out = [entry for entry in rest.out if judgement.is_open(entry)]
+    unexplained, share, span = _unexplained(judgement, rest), known(judgement), _span(judgement.state.books.postings)
     for entry in rest.out:
         row = rest.entries[entry]
         if share < KNOWN:
             on_account = unexplained.by_key.get(row["home"], ())
             may_hold = [posting for posting in on_account if _is_in_time(row, unexplained.rows[posting], LATER)]
             judgement.undecided([entry], Reason.STYLE_UNKNOWN, may_hold)
-        elif not _is_covered(judgement, row):
+        elif not _is_covered(judgement.style, span, row):
             judgement.undecided([entry], Reason.NOT_COVERED)
         elif judgement.style.grain is not Grain.ENTRY and row["home"] in unexplained.nothing.get(row["due"], ()):
             # Entries that sum up to zero have no posting, whether they are booked or not.
             judgement.undecided([entry], Reason.SEVERAL_FIT)
+        elif undone := [*_undone(judgement, unexplained, row)]:
+            _judge_undone(judgement, entry, undone)
         elif holds := [*_holds(judgement, unexplained, entry, row)]:
             judgement.undecided([entry], Reason.MAY_BE_IN, holds)
-        elif near := [cell for cell in unexplained.cells if _may_hold(judgement, row, cell)]:
+        elif near := [cell for cell in unexplained.cells if _may_hold(judgement, unexplained, row, cell)]:
             judgement.undecided([entry], Reason.OPEN_GROUP, [posting for cell in near for posting in cell.postings])
+        elif claimed := [*_claimed(judgement, unexplained, entry, row)]:
+            judgement.undecided([entry], Reason.SEVERAL_FIT, claimed)
         elif any(
             -EARLIER <= day - row["day"] <= LATER for day in unexplained.other_days.get((row["key"], row["gross"]), ())
         ):
             judgement.undecided([entry], Reason.SEVERAL_FIT)
         else:
             judgement.say(entry, Status.MISSING)
+
+
+def _span(postings: pl.DataFrame) -> Span | None:
+    if not postings.height:
+        return None
+    return Span(*postings.select(first=pl.min("month"), last=pl.max("month"), day=pl.max("day")).row(0))
 
 
 def _unexplained(judgement: Judgement, rest: Open) -> Unexplained:
@@ -85,8 +109,56 @@ def _unexplained(judgement: Judgement, rest: Open) -> Unexplained:
         {key: _sums(entries) for key, entries in outs.items()},
         frozenset((row["home"], row["gross"] > 0) for row in rest.entries.values()),
         _sums_of_zero(rest),
+        _alike(judgement, {rest.entries[entry]["gross"] for entry in rest.out}),
+        _undone_by_key(judgement),
         _other_days(judgement),
     )  # fmt: skip
+
+
+def _alike(judgement: Judgement, amounts: AbstractSet[int]) -> dict[int, list[tuple[int, int]]]:
+    """Return the entries with a posting of their own that have one of some amounts, with the posting, by amount."""
+    rows = judgement.state.every_entry.filter(pl.col("gross").is_in([*amounts])).select("e", "gross")
+    found = defaultdict(list)
+    for entry, gross in rows.iter_rows():
+        if judgement.posting[entry] >= 0 and judgement.status[entry] in (Status.BOOKED, Status.ANOTHER_DATE):
+            found[gross].append((entry, int(judgement.posting[entry])))
+    return found
+
+
+def _claimed(judgement: Judgement, unexplained: Unexplained, entry: int, row: Mapping[str, Any]) -> Iterator[int]:
+    """Yield the postings of other entries with an equal amount whose text is that of this entry, and not of the other."""
+    agree = judgement.state.texts.agree
+    for other, posting in unexplained.alike.get(row["gross"], ()):
+        if agree(entry, posting) and agree(other, posting) is False:
+            yield posting
+
+
+def _undone_by_key(judgement: Judgement) -> dict[int, list[dict[str, Any]]]:
+    rows = judgement.state.books.postings.filter(pl.col("p").is_in([*judgement.undone]))
+    found = defaultdict(list)
+    for row in rows.select("p", "key", "day", "amount", "gross").iter_rows(named=True):
+        found[row["key"]].append(row)
+    return found
+
+
+def _undone(judgement: Judgement, unexplained: Unexplained, row: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
+    """Yield the postings on an entry's account that have its amount on its day and are undone, each with what undoes it."""
+    rows = unexplained.undone.get(row["home"], ())
+    for place in rows:
+        is_on_time = 0 <= place["day"] - row["due"] <= judgement.style.lag
+        if is_on_time and place["amount"] in amounts_of(judgement, row):
+            yield from ((place["p"], other["p"]) for other in rows if other["amount"] == -place["amount"])
+
+
+def _judge_undone(judgement: Judgement, entry: int, undone: Sequence[tuple[int, int]]) -> None:
+    """Say of an entry that it was reversed, where one posting and its opposite come into question and a text is the entry's."""
+    agree = judgement.state.texts.agree
+    told = [(own, back) for own, back in undone if agree(entry, own) or agree(entry, back)]
+    if len(told) == 1:
+        ((own, back),) = told
+        judgement.say(entry, Status.REVERSED, posting=own, note=Note(Reason.NONE, (back,)))
+    else:
+        judgement.undecided([entry], Reason.SEVERAL_FIT, [posting for pair in undone for posting in pair])
 
 
 def _sums_of_zero(rest: Open) -> dict[int, set[int]]:
@@ -101,15 +173,12 @@ def _sums_of_zero(rest: Open) -> dict[int, set[int]]:
     return found
 
 
-def _is_covered(judgement: Judgement, row: Mapping[str, Any]) -> bool:
+def _is_covered(style: Style, span: Span | None, row: Mapping[str, Any]) -> bool:
     """Whether the ledger begins before an entry, and ends after the day on which it would be booked."""
-    postings, style = judgement.state.books.postings, judgement.style
-    if not postings.height:
+    if span is None:
         return False
-    ends: Any = postings["day"].max()
-    months: Any = (postings["month"].min(), postings["month"].max())
-    is_in_months = months[0] <= row["month"] and (not style.grain.is_long or row["month"] <= months[1])
-    return bool(is_in_months and row["due"] + style.lag <= ends)
+    is_in_months = span.first_month <= row["month"] and (not style.grain.is_long or row["month"] <= span.last_month)
+    return is_in_months and bool(row["due"] + style.lag <= span.last_day)
 
 
 def _sums(rows: Sequence[Mapping[str, Any]]) -> set[int] | None:
@@ -139,11 +208,13 @@ def _holds(judgement: Judgement, unexplained: Unexplained, entry: int, row: Mapp
         if _is_in_time(row, rows[posting], LATER) and _may_be_in(judgement, unexplained, entry, posting, least):
             yield posting
     if judgement.style.grain is not Grain.ENTRY:
-        # A sum of the style on another account, or any on one that no entry has, on the day of the group.
-        for posting in unexplained.by_day.get(row["due"], ()):
+        # A sum of the style on another account, or any on one that no entry has, on the days of the group.
+        days = range(row["due"], row["due"] + judgement.style.lag + 1)
+        for posting in (posting for day in days for posting in unexplained.by_day.get(day, ())):
             place = rows[posting]
             may_be = posting in unexplained.of_style or not place["is_used"]
-            if may_be and place["amount"] * row["gross"] > 0 and abs(place["amount"]) >= least / 2:
+            is_large = place["amount"] * row["gross"] > 0 and abs(place["amount"]) >= least / 2
+            if may_be and is_large and not judgement.is_refused(entry, posting):
                 yield posting
 
 
@@ -154,7 +225,7 @@ def _may_be_in(judgement: Judgement, unexplained: Unexplained, entry: int, posti
     sums = unexplained.sums[row["home"]]
     if sums is None or sums & amounts:
         return True
-    if not _is_in_time(row, place, style.lag + EARLIER) or judgement.state.texts.agree(entry, posting) is False:
+    if not _is_in_time(row, place, style.lag + EARLIER) or judgement.is_refused(entry, posting):
         return False
     is_same_side = any(amount * row["gross"] > 0 for amount in amounts)
     if style.grain is Grain.ENTRY:
@@ -164,16 +235,24 @@ def _may_be_in(judgement: Judgement, unexplained: Unexplained, entry: int, posti
     return has_opposites or (is_same_side and max(map(abs, amounts)) >= least)
 
 
-def _may_hold(judgement: Judgement, row: Mapping[str, Any], cell: Cell) -> bool:
-    """Whether an open group may hold an entry: of its account some days around, of others on its day."""
+def _may_hold(judgement: Judgement, unexplained: Unexplained, row: Mapping[str, Any], cell: Cell) -> bool:
+    """Whether an open group may hold an entry: of its account some days around, of others on its day.
+
+    One of a supplier holds the entries of that supplier alone.
+    """
+    of_supplier = judgement.style.grain in (Grain.SUPPLIER_DAY, Grain.DOCUMENT)
+    suppliers = {unexplained.entries[entry]["supplier"] for entry in cell.entries}
+    if of_supplier and row["supplier"] and suppliers and not suppliers & {row["supplier"], None}:
+        return False
     if cell.key in (None, row["home"]):
         return bool(abs(cell.due - row["due"]) <= judgement.style.lag + EARLIER)
     return judgement.style.grain is not Grain.ENTRY and cell.due == row["due"]
 
 
 def _other_days(judgement: Judgement) -> dict[tuple[int, int], list[int]]:
-    """Return the days of postings whose entries are of another day, by account and amount."""
-    entries = np.flatnonzero(judgement.status == Status.ANOTHER_DATE)
+    """Return the days of postings whose entries are of another day, or of a ledger that books late, by account and amount."""
+    statuses = (Status.ANOTHER_DATE, *((Status.BOOKED,) if judgement.style.lag else ()))
+    entries = np.flatnonzero(np.isin(judgement.status, statuses))
     if not len(entries):
         return {}
     days = judgement.state.books.postings["day"].to_numpy()

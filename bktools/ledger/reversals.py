@@ -7,6 +7,7 @@ one makes it reversed; where several equal entries come into question, texts dec
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from bktools.ledger.explanation import EARLIER, LATER, Explained, without
 from bktools.ledger.habits import COST
 from bktools.ledger.judgement import Judgement, Note, amounts_of
 from bktools.ledger.statuses import Reason, Status
+from bktools.ledger.style import Style
 
 # A posting equal to an entry of a sum is its double only where chance is smaller than this.
 BY_CHANCE = 0.002
@@ -23,16 +25,24 @@ BY_CHANCE = 0.002
 MOST_CASES = 50_000
 
 
-def without_undone(state: Explained) -> tuple[Explained, set[int]]:
-    """Return the explanation without free postings on one account that undo one another, and these postings."""
-    free = state.postings.filter(pl.col("role") == COST).select("p", "key", "amount", "day")
+def without_undone(state: Explained, style: Style) -> tuple[Explained, set[int]]:
+    """Return the explanation without free postings on one account that undo one another, and these postings.
+
+    One that takes an entry of the account back, by its text, undoes a posting of that entry's day.
+    """
+    free = state.postings.filter(pl.col("role") == COST).select("p", "key", "amount", "day", "names")
     both = free.filter((pl.col("amount") < 0).any().over("key")) if free.height else free
     if not both.height:
         return state, set()
     ranked = both.sort("day", "p").with_columns(rank=pl.int_range(pl.len()).over("key", "amount"))
-    opposite = ranked.with_columns(amount=-pl.col("amount")).select("key", "amount", "rank", q="p")
+    opposite = ranked.with_columns(amount=-pl.col("amount")).select("key", "amount", "rank", "names", q="p")
     positive = ranked.filter(pl.col("amount") > 0)
-    pairs = positive.join(opposite, on=["key", "amount", "rank"])
+    pairs = positive.drop("names").join(opposite, on=["key", "amount", "rank"])
+    named = state.every_entry.select(names="e", key="home", since="day")
+    pairs = pairs.join(named, on=["names", "key"], how="left")
+    delay = pl.col("day") - pl.col("since")
+    is_of_other = (delay < 0) | (delay > (2 * LATER if style.grain.is_long else style.lag))
+    pairs = pairs.filter(~is_of_other.fill_null(value=False))
     undone = {*pairs["p"].to_list(), *pairs["q"].to_list()}
     # Where one side has more, texts say which of them are undone.
     several = positive.join(opposite.select("key", "amount").unique(), on=["key", "amount"], how="semi")
@@ -77,8 +87,16 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) 
         for amount in amounts_of(judgement, row)
     }
     needed = pl.DataFrame([*needs], {"key": pl.Int64, "needed": pl.Int64}, orient="row")
-    for amount in ("gross", "amount"):
-        free = free.join(needed, left_on=["key", amount], right_on=["key", "needed"], how="anti")
+    wanted_too = pl.concat(
+        [
+            free.join(needed, left_on=["key", own], right_on=["key", "needed"], how="semi")["p"]
+            for own in ("gross", "amount")
+        ]
+    )
+    # What names an entry that is found is of no open one.
+    named = {posting: judgement.state.texts.entry_named(posting) for posting in wanted_too.head(MOST_CASES)}
+    left_alone = [posting for posting, entry in named.items() if entry is None or judgement.is_open(entry)]
+    free = free.filter(~pl.col("p").is_in([*left_alone, *wanted_too[MOST_CASES:]]))
     for sign in (1, -1):
         # A sum may be dated on the last day of the month.
         since = pl.when("is_alone").then("at").otherwise("day").alias("at")
@@ -100,8 +118,11 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) 
             _judge(judgement, posting, candidates, sign, in_sums=in_sums)
 
 
-def judge_whole_sums(judgement: Judgement, free: pl.DataFrame) -> None:
-    """Say of the entries of a sum that they are booked twice, or reversed, where a free posting has the sum, or its opposite."""
+def judge_whole_sums(judgement: Judgement, free: pl.DataFrame, of_style: Collection[int]) -> None:
+    """Say of the entries of a sum that they are booked twice, or reversed, where a free posting has the sum, or its opposite.
+
+    A second sum looks like those of the style.
+    """
     state = judgement.state
     parts = [
         group.lines.select("p", pl.col("gid").cast(pl.Int64), step=pl.lit(number))
@@ -111,11 +132,14 @@ def judge_whole_sums(judgement: Judgement, free: pl.DataFrame) -> None:
         return
     lines = pl.concat(parts)
     alone = lines.with_columns(count=pl.len().over("gid", "step")).filter(pl.col("count") == 1)
-    postings = state.books.postings.select("p", "key", "amount", "day")
+    # Gross with gross, where both show it.
+    compared = pl.coalesce("gross", "amount")
+    postings = state.books.postings.select("p", "key", "day", compared=compared)
     sums = alone.join(postings, on="p").with_columns(sign=pl.lit([1, -1])).explode("sign")
-    sums = sums.with_columns(wanted=pl.col("amount") * pl.col("sign"))
-    again = free.select(q="p", key="key", wanted="amount", when="day")
+    sums = sums.with_columns(wanted=pl.col("compared") * pl.col("sign"))
+    again = free.select(q="p", key="key", wanted=compared, when="day")
     found = sums.join(again, on=["key", "wanted"]).with_columns(delay=pl.col("when") - pl.col("day"))
+    found = found.filter((pl.col("sign") < 0) | pl.col("q").is_in([*of_style]))
     found = found.filter(pl.col("delay").is_between(-EARLIER, 2 * LATER)).sort(pl.col("delay").abs())
     for step, gid, sign, own, posting in found.select("step", "gid", "sign", "p", "q").iter_rows():
         members = state.groups[step].members.filter(pl.col("gid") == gid)["e"].to_list()
@@ -145,7 +169,10 @@ def _judge(
     judgement: Judgement, posting: int, candidates: list[tuple[int, int, bool]], sign: int, *, in_sums: bool
 ) -> None:
     """Say of the candidates of a free posting which one it doubles or takes back."""
-    agree = judgement.state.texts.agree
+    agree, named = judgement.state.texts.agree, judgement.state.texts.entry_named(posting)
+    if named is not None:
+        # What names an entry is of no other one.
+        candidates = [case for case in candidates if case[0] == named]
     open_to = [
         case
         for case in candidates
@@ -157,6 +184,10 @@ def _judge(
     if not alike:
         # A text of another matter is no double; a reversal may have any text.
         alike = [case for case in open_to if (sign < 0 and case[2]) or said[case[0]] is None]
+        if sign < 0 and alike and (_may_be_needed(judgement, posting) or _is_earlier(judgement, posting, alike)):
+            if in_sums:
+                judgement.undecided([case[0] for case in alike], Reason.SEVERAL_FIT, (posting,))
+            return
     if not alike:
         return
     # Of equal candidates those alone, then the nearest.
@@ -176,6 +207,22 @@ def _judge(
     else:
         judgement.say(nearest[0], name, note=Note(Reason.NONE, (posting,)))
     place[posting] = nearest[0]
+
+
+def _is_earlier(judgement: Judgement, posting: int, candidates: list[tuple[int, int, bool]]) -> bool:
+    """Whether a posting that takes an entry back is earlier than the posting that each of these has alone."""
+    days = judgement.state.books.postings["day"]
+    return all(is_alone and days[posting] < days[int(judgement.posting[entry])] for entry, _, is_alone in candidates)
+
+
+def _may_be_needed(judgement: Judgement, posting: int) -> bool:
+    """Whether an entry that is not found may be booked by a posting, with another amount."""
+    place = judgement.state.books.postings.row(posting, named=True)
+    near = judgement.state.entries.filter(
+        pl.col("home") == place["key"], pl.col("gross").sign() == (1 if place["amount"] > 0 else -1),
+        (place["day"] - pl.col("day")).is_between(-EARLIER, max(EARLIER, judgement.style.lag)),
+    )["e"]  # fmt: skip
+    return bool(np.isin(judgement.status[near.to_numpy()], (Status.OPEN, Status.NOT_DECIDED)).any())
 
 
 def _is_told_by_amount(judgement: Judgement, entry: int, posting: int) -> bool:

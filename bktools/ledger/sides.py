@@ -126,9 +126,8 @@ def refuse_repeated(entries: pa.Table) -> None:
     frame = pl.DataFrame(pl.from_arrow(entries.select(key))).with_columns(
         pl.col("entry_id").str.strip_chars().str.to_lowercase()
     )
-    is_repeated = frame.is_duplicated()
-    if is_repeated.any():
-        repeated = frame.filter(is_repeated)["entry_id"].unique().sort()
+    if frame.n_unique() < frame.height:
+        repeated = frame.filter(frame.is_duplicated())["entry_id"].unique().sort()
         raise InputError(
             f"has {len(repeated):,} {'entry' if len(repeated) == 1 else 'entries'} more than once, such as {repeated[0]}:"
             " give each entry once",

@@ -117,5 +117,8 @@ class Step:
 
 
 SUMS = tuple(grain for grain in Grain if grain is not Grain.ENTRY)
-# Whole vouchers are compared by these, from the smallest groups on.
-OF_VOUCHERS = (Grain.DOCUMENT, Grain.SUPPLIER_DAY, Grain.ACCOUNT_DAY, Grain.BATCH, Grain.MONTH)
+# Whole vouchers are compared by these, on their day, and then, of groups that span days, on other days.
+OF_VOUCHERS = (
+    *((grain, True) for grain in (Grain.SUPPLIER_DAY, Grain.DOCUMENT, Grain.ACCOUNT_DAY)),
+    *((grain, False) for grain in (Grain.DOCUMENT, Grain.BATCH, Grain.MONTH)),
+)

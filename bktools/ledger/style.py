@@ -15,6 +15,8 @@ from bktools.ledger.steps import Grain, How
 SHARE = 0.1
 # What is matched so has the day of its group.
 OF_A_GROUP = (How.SUM, How.WHOLE_VOUCHER, How.EXACTLY, How.DOCUMENT_NUMBER, How.EXCHANGED)
+# Single entries whose delay is looked at.
+SAMPLE = 20_000
 # The usual delay is that of so many entries.
 USUAL = 0.95
 
@@ -50,30 +52,41 @@ class Style:
 
 def style_of(state: Explained, grain: Grain | None = None) -> Style:
     """Return the style; `grain` where a person says it."""
-    entries = state.every_entry.select("e", "day")
-    postings = state.books.postings.select("p", when="day")
     sums: Counter[Grain] = Counter()
-    explained = 0
-    lags = {True: pl.Series([], dtype=pl.Int64), False: pl.Series([], dtype=pl.Int64)}
     for group in state.groups:
-        explained += group.members.height
-        if group.is_alone:
-            both = group.members.join(entries, on="e").join(group.lines.join(postings, on="p"), on="gid")
-            lags[False].append(both.select(pl.col("when") - pl.col("day"))["when"])
-            continue
-        days = group.members.join(entries, on="e").group_by("gid").agg(pl.max("day"), count=pl.len())
-        sums[group.grain] += int(days.filter(pl.col("count") > 1)["count"].sum())
-        days = days.join(group.lines.join(postings, on="p").group_by("gid").agg(pl.min("when")), on="gid")
-        for is_sum, so_far in lags.items():
-            own = days.filter((pl.col("count") > 1) == is_sum).select(pl.col("when") - pl.col("day"))["when"]
-            so_far.append(own)
+        if not group.is_alone:
+            counts = group.members.group_by("gid").len()["len"]
+            sums[group.grain] += int(counts.filter(counts > 1).sum())
     if grain is None:
+        explained = sum(group.members.height for group in state.groups)
         best, count = sums.most_common(1)[0] if sums else (Grain.ENTRY, 0)
         grain = best if count >= max(2, SHARE * explained) else Grain.ENTRY
-    shift = 0 if grain is Grain.ENTRY else _usual(lags[True])
-    own = lags[False] if grain is Grain.ENTRY else lags[True]
-    lag = 0 if grain.is_long or shift or not len(own) else int(own.quantile(USUAL) or 0)
+    lags = _lags(state, grain)
+    shift = 0 if grain is Grain.ENTRY else _usual(lags)
+    lag = 0 if shift or not len(lags) else int(lags.quantile(USUAL) or 0)
     return Style(grain, max(0, lag), shift, state.share)
+
+
+def _lags(state: Explained, grain: Grain) -> pl.Series:
+    """Return the days from the last entry of each sum to its posting, or from each entry, where entries have one of their own."""
+    last = pl.col("day").max().over(grain.group) if grain.is_long else pl.col("day")
+    entries = state.every_entry.select("e", last=last)
+    postings = state.books.postings.select("p", when="day")
+    found = [pl.Series("lag", dtype=pl.Int64)]
+    for group in state.groups:
+        if group.is_alone and grain is not Grain.ENTRY:
+            continue
+        if group.is_alone:
+            # A sample shows the delay.
+            pairs = group.members.gather_every(1 + group.members.height // SAMPLE).join(group.lines, on="gid")
+            pairs = pairs.join(entries, on="e").join(postings, on="p")
+            found.append(pairs.select(lag=pl.col("when") - pl.col("last"))["lag"])
+            continue
+        days = group.members.join(entries, on="e").group_by("gid").agg(pl.max("last"), count=pl.len())
+        days = days.filter((pl.col("count") > 1) == (grain is not Grain.ENTRY))
+        booked = group.lines.join(postings, on="p").group_by("gid").agg(pl.min("when"))
+        found.append(days.join(booked, on="gid").select(lag=pl.col("when") - pl.col("last"))["lag"])
+    return pl.concat(found)
 
 
 def _usual(lags: pl.Series) -> int:

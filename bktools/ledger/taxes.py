@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
 from bktools.ledger.habits import COST, TELLING, THOUSANDTHS, Books
 
 LARGEST = 350
+UNTAXED = THOUSANDTHS / (THOUSANDTHS + LARGEST)
 # A rate counts when so many totals meet it by chance less often than this, and it has this share of the votes.
 BY_CHANCE = 0.01
 SHARE = 0.02
@@ -17,6 +19,8 @@ MOST_PAIRS = 20_000_000
 EARLIER, LATER = 3, 45
 # A kind of entries has a rate when so many of its totals have.
 MOST = 0.8
+# Of more entries an amount may be the net by one rate or another.
+MOST_RATED = 8
 # A few votes of a narrow kind say less than several of a wider one.
 SEVERAL = 3
 
@@ -54,6 +58,32 @@ def net_of(rate: str | int) -> pl.Expr:
     """Return the gross amount without its tax, rounded half away from zero."""
     gross, divisor = pl.col("gross"), THOUSANDTHS + (pl.col(rate) if isinstance(rate, str) else pl.lit(rate))
     return gross.sign() * ((gross.abs() * 2 * THOUSANDTHS + divisor) // (2 * divisor))
+
+
+def nets(gross: int, rates: Iterable[int]) -> list[int]:
+    """Return a gross amount without its tax, by each rate in thousandths; a half is rounded either way."""
+    sign, found = 1 if gross > 0 else -1, []
+    for rate in rates:
+        whole, left = divmod(abs(gross) * THOUSANDTHS, THOUSANDTHS + rate)
+        found += [sign * (whole + is_up) for is_up in (0, 1) if (1 - 2 * is_up) * (2 * left - THOUSANDTHS - rate) <= 0]
+    return found
+
+
+def meets_by_rates(gross: Sequence[int], rates: Iterable[int], amount: int) -> bool:
+    """Whether an amount is the sum of gross amounts, each without its tax, if any, at one of the rates.
+
+    Of many gross amounts, and where no rate is known, it is enough that it is between the gross and that without the
+    largest tax.
+    """
+    if not rates or len(gross) > MOST_RATED:
+        taxed, other = (sum(own for own in gross if (own > 0) == is_positive) for is_positive in (True, False))
+        least, most = (taxed * UNTAXED + other, taxed + other * UNTAXED)
+        return bool(least - len(gross) <= amount <= most + len(gross))
+    sums = {0}
+    for own in gross:
+        sums = {so_far + net for net in nets(own, (0, *rates)) for so_far in sums}
+    slack = len(gross) // 2
+    return any(abs(net - amount) <= slack for net in sums)
 
 
 def rounding(count: pl.Expr) -> pl.Expr:

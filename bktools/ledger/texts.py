@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -17,6 +18,8 @@ SAMPLE = 1_000
 FEW = 300
 # Pairs of which others show whether texts tell.
 SEVERAL = 4
+# Of more entries no posting is said to name one; a word that more entries have names none.
+MOST_NAMED, SELDOM = 50_000, 50
 
 # An entry's text as ledgers have it.
 FORMS = (
@@ -43,6 +46,12 @@ class Texts:
     posting_words: Callable[[int], frozenset[str]]
     # Postings that name an entry by its ID: rows of both.
     named: Mapping[int, int]
+    # The one entry whose whole text a posting has, by the row of the posting.
+    by_text: Callable[[int], int | None]
+
+    def entry_named(self, posting: int) -> int | None:
+        """Return the one entry that a posting names, by its ID or by its whole text; None where it names none, or several."""
+        return self.named.get(posting, self.by_text(posting))
 
     def agree(self, entry: int, posting: int) -> bool | None:
         """Whether the text of a posting is the entry's; None where texts do not say."""
@@ -90,15 +99,37 @@ def texts_of(entries: pl.DataFrame, postings: pl.DataFrame, pairs: pl.DataFrame)
     first = pairs.head(FEW)
     own = _told(first["e"], first["p"], entry_words, posting_words)
     # Where the posting of another entry agrees as well, as "Import" does, texts tell nothing apart.
-    others = _told(
-        first["e"],
-        first["p"].shift(1, fill_value=first["p"].last() if len(first) else None),
-        entry_words,
-        posting_words,
-    )
+    # Neighbours may be of one document.
+    half = first.height // 2
+    others = _told(first["e"], pl.concat([first["p"][half:], first["p"][:half]]), entry_words, posting_words)
     tell = (own >= MOST or (is_exact and own == 0)) and (first.height < SEVERAL or others < own / 2)
     ids = postings.filter(pl.col("id").is_not_null()).select("p", "id").join(entries.select("e", "id"), on="id")
-    return Texts(form, is_exact, tell, entry_words, posting_words, dict(ids.select("p", "e").iter_rows()))
+    index = functools.cache(lambda: _by_rarest_word([entry_words(row) for row in range(entries.height)], tell=tell))
+    by_text = functools.cache(
+        lambda row: _sole(index(), posting_words(row)) if 0 < entries.height <= MOST_NAMED else None
+    )
+    return Texts(form, is_exact, tell, entry_words, posting_words, dict(ids.select("p", "e").iter_rows()), by_text)
+
+
+def _by_rarest_word(texts: Sequence[frozenset[str]], *, tell: bool) -> Mapping[str, list[tuple[int, frozenset[str]]]]:
+    """Return entries with their words, by the word of each that the fewest entries have.
+
+    A text of one word names no entry, nor does one without a number where texts tell nothing apart.
+    """
+    counts = Counter(word for words_ in texts for word in words_)
+    index = defaultdict(list)
+    for entry, words_ in enumerate(texts):
+        if len(words_) > 1 and (tell or any(map(_is_number, words_))):
+            rarest = min(words_, key=lambda word: (counts[word], word))
+            if counts[rarest] <= SELDOM:
+                index[rarest].append((entry, words_))
+    return index
+
+
+def _sole(index: Mapping[str, list[tuple[int, frozenset[str]]]], theirs: frozenset[str]) -> int | None:
+    """Return the one entry all of whose words a text has."""
+    found = [entry for word in theirs for entry, ours in index.get(word, ()) if ours <= theirs]
+    return found[0] if len(found) == 1 else None
 
 
 def _told(

@@ -15,7 +15,7 @@ from bktools.ledger.by_text import judge_by_text
 from bktools.ledger.differences import judge_cells, judge_doubles_in_sums, open_of
 from bktools.ledger.elsewhere import judge_elsewhere
 from bktools.ledger.exchange import Rate, exchanged
-from bktools.ledger.explanation import Explained, explained_by_totals
+from bktools.ledger.explanation import Explained, explained_by_totals, without_odd_sums
 from bktools.ledger.habits import books_of
 from bktools.ledger.judgement import THERE, Judgement, Note, begun
 from bktools.ledger.proof import judge_missing
@@ -24,6 +24,7 @@ from bktools.ledger.sides import Numbers, Sides
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain
 from bktools.ledger.style import Style, style_of
+from bktools.ledger.whole_vouchers import judge_pooled
 
 # Statuses of an entry that is in the ledger.
 FOUND = (
@@ -131,13 +132,15 @@ def verdict_of(
     books = books_of(sides, sign=sign)
     state = explained_by_totals(sides, books, pl.Series(explained, dtype=pl.Int64))
     style = style_of(state, grain)
+    usual = without_odd_sums(state, style.grain)
+    style, state = (style if usual is state else style_of(usual, grain)), usual
     explained_at_home = state
     state, rates = exchanged(state, style.grain, style.lag)
     if state is not explained_at_home:
         style = style_of(state, grain)
     if is_known:
         style = replace(style, known=1.0, is_partial=True)
-    state, undone = without_undone(state)
+    state, undone = without_undone(state, style)
     judgement = begun(state, style, sides.entries.height)
     judgement.undone |= undone
     for entry in sides.entries.filter(~pl.col("is_known"))["e"].to_list():
@@ -158,11 +161,13 @@ def _judge_rest(judgement: Judgement) -> None:
         rest.out = [*rest.entries]
         judge_elsewhere(judgement, rest)
         rest.out = []
+    if judgement.state.books.has_pooled_tax and not judgement.state.has_net:
+        judge_pooled(judgement, rest)
     judge_cells(judgement, rest)
     judge_elsewhere(judgement, rest)
     judge_doubles_in_sums(judgement, rest)
     free = judgement.state.used.filter(pl.col("p").is_in([*rest.free]))
-    judge_whole_sums(judgement, free)
+    judge_whole_sums(judgement, free, rest.of_style)
     judge_multiples(judgement, free, in_sums=True)
     rest.use(*judgement.doubles, *judgement.reversals)
     judge_missing(judgement, rest)

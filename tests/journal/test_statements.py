@@ -12,7 +12,6 @@ from bktools.errors import ArgumentError, JournalError
 from bktools.export.plan import BatchRequest
 from bktools.journal.statements import (
     exported_elsewhere,
-    exports_known_since,
     not_booked,
     record_exported_elsewhere,
     record_not_booked,
@@ -107,12 +106,10 @@ def test_what_was_sent_from_here_was_not_exported_elsewhere(journal):
 @BOTH
 def test_the_word_that_an_entry_is_not_booked_is_kept(journal):
     """By entry, with the name and the evidence of the newest word; a word without either is none."""
-    assert exports_known_since(journal, COMPANY) is None
     record_not_booked(journal, COMPANY, ENTRIES[:2], by="Ada", evidence="voucher V2 is another dinner")
     record_not_booked(journal, COMPANY, ENTRIES[1:2], by="Grace", evidence="asked the accountant")
     words = not_booked(journal, COMPANY)
     assert {entry: event.person for entry, event in words.items()} == {ENTRIES[0]: "Ada", ENTRIES[1]: "Grace"}
-    assert exports_known_since(journal, COMPANY) == words[ENTRIES[0]].at
     for change in ({"by": " "}, {"evidence": ""}, {"entry_ids": []}):
         with pytest.raises(ArgumentError):
             record_not_booked(journal, COMPANY, **{"entry_ids": ENTRIES[:1], "by": "Ada", "evidence": "seen"} | change)

@@ -251,6 +251,7 @@ class _Books:
             cents = row["cents"]
             others = [cents + 900, cents * 10, cents - 27, cents + 90000]
             wrong = self.pick.choice([other for other in others if other not in (0, 2 * cents)])
+            row["wrong cents"] = wrong
             return [{**row, "cents": wrong}]
         return [row]
 

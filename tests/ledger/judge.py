@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from itertools import combinations
 
 THERE = {"booked", "in_a_sum", "another_date"}
 OPEN = {"not_decided", "not_comparable"}
@@ -10,6 +11,7 @@ EXACT = {
     "omitted": {"missing"}, "twice": {"booked_twice"}, "wrong account": {"another_account"},
     "wrong amount": {"another_amount"}, "reversed": {"reversed"}, "rebooked": THERE,
 }  # fmt: skip
+# Errors of one account and month that cancel to the cent leave its total as it was: such entries may be said to be in a sum.
 # Equal entries on one account are interchangeable: what was planted in one may be said of another.
 
 
@@ -17,6 +19,7 @@ def judged(world, statuses):
     """Return counts: entries, plain, undecided; falsely missing, falsely booked, otherwise wrong; planted, exact, open."""
     counts: Counter = Counter(entries=len(statuses))
     wrong: list[tuple] = []
+    cancelled = _cancelled(world)
     classes = defaultdict(list)
     for number, row in enumerate(world.rows):
         classes[row["account_code"], row["cents"], row["currency"]].append(number)
@@ -27,8 +30,33 @@ def judged(world, statuses):
             counts.update(_of_equals(kinds, said, wrong, numbers))
             continue
         for number, kind, status in zip(numbers, kinds, said, strict=True):
-            counts.update(_of_one(kind, status, wrong, number))
+            if number in cancelled and status == "in_a_sum":
+                counts.update(("planted", "planted right"))
+            else:
+                counts.update(_of_one(kind, status, wrong, number))
     return counts, wrong
+
+
+def _cancelled(world):
+    """Return the entries whose errors sum up to zero on their account in a month."""
+    effects = defaultdict(list)
+    for number, kind in world.planted.items():
+        row = world.rows[number]
+        cents, month = row["cents"], row["month"]
+        change = {
+            "omitted": -cents,
+            "twice": cents,
+            "wrong account": -cents,
+            "wrong amount": row.get("wrong cents", cents) - cents,
+        }
+        if kind in change:
+            effects[row["account_code"], month].append((number, change[kind]))
+        if kind == "wrong account":
+            effects[row["wrong"], month].append((number, cents))
+    return {
+        number for own in effects.values() for size in (2, 3) for some in combinations(own, size)
+        if sum(change for _, change in some) == 0 for number, _ in some
+    }  # fmt: skip
 
 
 def _of_one(kind, status, wrong, number):

@@ -62,3 +62,23 @@ def test_followed_advice_is_gone(status):
     assert right.entries["status"].tolist()[5] in ("booked", "another_date")
     assert set(right.entries["status"].drop(5)) == {"booked"}
     assert set(right.findings["check"]) <= {"another_date"}
+
+
+def test_another_cost_centre():
+    """The cost centre is corrected in the ledger: then the entry is booked, and nothing is advised."""
+    entries = exported(12).assign(cost_centre="100")
+    right = books(entries).assign(cost_centre="100")
+    wrong = right.assign(cost_centre=right["cost_centre"].mask(right["voucher_id"] == "A 6", "200"))
+    assert match_ledger(entries, wrong).findings["check"].tolist() == ["another_cost_centre"]
+    assert match_ledger(entries, right).findings["check"].tolist() == []
+
+
+def test_a_voucher_that_was_looked_up():
+    """An entry that a posting without a text may hold is not decided; once a person has looked at it, it is missing."""
+    entries = exported(12)
+    row = entry(entries, 5)
+    later = row["date"] + pd.Timedelta(days=2)
+    ledger_ = books(entries, booking(60, row | {"description": ""}, amount=row["amount"] + 40, date=later), without=[5])
+    open_ = match_ledger(entries, ledger_).findings
+    assert open_["reason"].tolist() == ["may_be_in"]
+    assert match_ledger(entries, ledger_, explained=["A 60"]).findings["reason"].tolist() == ["missing"]

@@ -22,12 +22,8 @@ from bktools.ledger.statuses import Status
 from bktools.ledger.verdict import verdict_of
 
 # How many of the entries may be undecided where nothing is planted, and how many of the planted are found exactly.
-UNDECIDED = {
-    "month": 0.10, "month, tax": 0.10, "month, sign reversed": 0.10, "day, tax pooled, foreign": 0.10,
-    # A month's sum of two other currencies shows neither rate where no other sum has one of them alone.
-    "month, foreign": 0.20,
-}  # fmt: skip
-OF_ENTRIES, OF_DAYS = 0.95, 0.70
+LONG = ("month", "month, tax", "month, sign reversed", "month, foreign", "day, tax pooled, foreign")
+OF_ENTRIES = 0.95
 # In these the ledger has no text that tells a second posting from that of another document.
 WITHOUT_TEXTS = ("entry, own texts of the system", "entry, late, own texts of the system")
 
@@ -49,7 +45,7 @@ def test_nothing_planted(name):
     """Each entry is there, whatever the style; few are not decided."""
     counts, wrong = verdicts(name, range(2), 300, 0)
     assert wrong == []
-    assert counts["plain not decided"] <= UNDECIDED.get(name, 0.02) * counts["plain"]
+    assert counts["plain not decided"] <= (0.10 if name in LONG else 0.02) * counts["plain"]
 
 
 @pytest.mark.parametrize("name", STYLES)
@@ -59,6 +55,17 @@ def test_planted_errors(name):
     assert wrong == []
     if name.startswith("entry") and name not in WITHOUT_TEXTS:
         assert counts["planted right"] >= OF_ENTRIES * counts["planted"] - 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(50))
+def test_fifty_seeds(seed):
+    """In fifty companies nothing is falsely missing or falsely booked: six styles each, in turn, so that each style has ten."""
+    names = [name for place, name in enumerate(STYLES) if place % 5 == seed % 5]
+    for name in names:
+        for errors in (0, 3):
+            _, wrong = verdicts(name, [seed], 300, errors)
+            assert wrong == []
 
 
 def table(seeds, sizes):
