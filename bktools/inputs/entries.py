@@ -12,9 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.caller import name_of, setting
+from bktools.connection import company_named
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
+from bktools.frames.money import check_form
 from bktools.inputs import amounts, cells, dates, names, sides, signed_amounts
 from bktools.inputs.approvals import read_approvals
 from bktools.inputs.cells import leave_out, option, question, raise_all
@@ -61,7 +63,7 @@ def read_entries(
     report_rows: str | None = None,
     split_lines: bool = False,
     required: Sequence[str] = (),
-    money: str = "exact",
+    money: str = "float",
 ) -> pd.DataFrame:
     r"""Read accounting entries from a CSV, TSV, Excel or Parquet file.
 
@@ -75,7 +77,7 @@ def read_entries(
         `credit` for amounts whose sign stands apart, `split_line` and `entry_total` for the lines of split entries,
         `rows_with` for a column of which rows that hold nothing in it are left out. An empty heading leaves the field out.
     company : str, optional
-        UUID of the company that the entries belong to where the file has no column for it.
+        UUID or short name of the company that the entries belong to where the file has no column for it.
     categories : DataFrame, optional
         As `load_categories` returns it: the file may name categories by ID, name or code.
     employees : DataFrame, optional
@@ -108,15 +110,14 @@ def read_entries(
     required : sequence of str
         Fields that the file must have a column for.
     money : str
-        "exact": amounts as decimals, which can be added, grouped, compared and exported. "float": amounts as floats, for
-        `describe`, `nlargest`, `cumsum` and `plot`; they are near the amounts, not equal, so they cannot be exported.
+        "float": amounts as float64, each exactly the amount of the file; one of more than 15 digits is refused.
+        "decimal": amounts as Arrow decimals of any length, with which some operations of pandas fail.
 
     Returns
     -------
     pandas.DataFrame
         One row per row of the file, in its order, with those columns of `bktools.frames.schema.ENTRIES` that the file
-        has, `line`, and the columns that are no field as text under their own headings. Amounts are exact, with the
-        largest scale in the file. The same entry twice stays twice. A file with split entries has a row for each of their
+        has, `line`, and the columns that are no field as text under their own headings. The same entry twice stays twice. A file with split entries has a row for each of their
         lines, with `split_line` (its number from 1; 0 for an entry of one line) and `split_lines` (their count). `id` is null where the file has no entry IDs: such
         entries can be analysed, and are not ready for export.
 
@@ -142,11 +143,10 @@ def read_entries(
     ...     _ = path.write_text(f"entry_id,company_id,amount\n{entry}\n", encoding="utf-8")
     ...     entries = read_entries(path)
     >>> entries["amount"].tolist()
-    [Decimal('12.50')]
+    [12.5]
     """
-    if money not in {"exact", "float"}:
-        raise ArgumentError("money", "must be 'exact' or 'float'", money)
-    company = None if company is None else rules.uuid_text("company", company)
+    check_form(money)
+    company = None if company is None else company_named(company)
     vocabulary = Vocabulary("entries", columns)
     refuse_ledgers(path, encoding)
     reading = opened(path, vocabulary, delimiter=delimiter, encoding=encoding, sheet=sheet)
@@ -200,8 +200,7 @@ def read_entries(
         totals = amounts.amounts(table, splits["entry_total"], decimal) if "entry_total" in splits else None
         read = with_splits(read, numbers, totals, are_split=split_lines)
     about = reading.provenance(len(table.lines), own_names | places, others="columns kept as text")
-    entries = schema.to_pandas(read, about)
-    return entries.astype({"amount": "float64"}) if money == "float" and "amount" in entries else entries
+    return schema.to_pandas(read, about, money=money)
 
 
 def _find_columns(reading: Reading, frames: Frames, company: str | None, required: Sequence[str]) -> dict[str, int]:

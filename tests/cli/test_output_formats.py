@@ -35,6 +35,7 @@ MAIN_PATHS = {
     "employees": ("", None),
     "guide": ("", None),
     "spend": ("{entries} --by supplier", None),
+    "versus": ("{entries} {entries} --by supplier", None),
     "compare": ("2026-09 2026-10", None),
     "balance": ("", None),
     "check": ("", None),
@@ -74,7 +75,7 @@ MAIN_PATHS = {
 }
 # Those whose result is a table, which JSON has as a list of rows.
 TABLES = {
-    "check", "guide", "ledger", "fixes", "spend", "categories", "employees", "compare", "config", "accounts list", "accounts create",
+    "check", "guide", "ledger", "fixes", "spend", "versus", "categories", "employees", "compare", "config", "accounts list", "accounts create",
     "export history", "mappings list", "periods", "sandbox faults", "snapshots list", "snapshots show",
 }  # fmt: skip
 IN_A_DATABASE = {"journal move", "journal rights", "journal waive"}

@@ -342,9 +342,9 @@ def test_empty_frames(empty):
 BAD = {
     "no id": (lambda e, p: (e.drop(columns="entry_id"), p), "exported: needs the column entry_id"),
     "no account": (lambda e, p: (e, p.drop(columns="account_code")), "ledger: needs the column account_code"),
-    "floats": (
-        lambda e, p: (e, p.assign(amount=1.5)),
-        "ledger: column amount must be an exact number, is double .whose sums",
+    "amounts as text": (
+        lambda e, p: (e, p.assign(amount="1.5")),
+        "ledger: column amount must be an exact number, is text: make it numbers",
     ),
     "lost zeros": (
         lambda e, p: (e, p.assign(account_code=5800)),

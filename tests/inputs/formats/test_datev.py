@@ -94,7 +94,7 @@ def test_general_reversals(write, key, mark):
         bktools.read_general_ledger(path)
     with pytest.warns(UnverifiedTableWarning, match=why):
         found = bktools.read_general_ledger(path, verify="warn")
-    assert list(map(str, found["amount"])) == ["-119.00", "119.00"]
+    assert [f"{amount:.2f}" for amount in found["amount"]] == ["-119.00", "119.00"]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_rows_that_may_be_no_postings(write, row, why, amounts):
     assert "read it anyway with verify='warn'" in str(caught.value)
     with pytest.warns(UnverifiedTableWarning, match=why):
         postings = bktools.read_general_ledger(write(text, "a.csv", "cp1252"), verify="warn")
-    assert list(map(str, postings["amount"])) == amounts
+    assert [f"{amount:.2f}" for amount in postings["amount"]] == amounts
 
 
 @pytest.mark.parametrize("row", [";" * 13, ";".join(['""'] * 14), " ;" * 13])
