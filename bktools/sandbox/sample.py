@@ -124,7 +124,7 @@ def write_sample_ledger(exported: Any, folder: Path | str) -> Path:
     vouchers = []
     for entry in entries:
         account, day = entry["account_code"], entry["date"]
-        amount = round(entry["amount"] / _RATES[entry["currency"]], 2)
+        amount = round(Decimal(str(entry["amount"])) / _RATES[entry["currency"]], 2)
         match planted.get(entry["entry_id"]):
             case "missing":
                 continue

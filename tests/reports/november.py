@@ -38,7 +38,7 @@ def entries_of_november(october: pd.DataFrame, exported: set[str]) -> pd.DataFra
     sent = october[october["id"].isin(exported)]
     again = sent.head(AGAIN).copy()
     # Three were changed since: an amount, a supplier, a date.
-    again.iloc[0, again.columns.get_loc("amount")] += Decimal("100.00")
+    again.iloc[0, again.columns.get_loc("amount")] += 100.0
     again.iloc[1, again.columns.get_loc("supplier")] = "Another supplier"
     again.iloc[2, again.columns.get_loc("date")] += pd.Timedelta(days=1)
     new = sent.iloc[AGAIN : AGAIN + 40].copy()
@@ -46,7 +46,7 @@ def entries_of_november(october: pd.DataFrame, exported: set[str]) -> pd.DataFra
     new["date"] += pd.DateOffset(months=1)
     # Two corrections of October's entries, and a credit note.
     for place in (0, 1, 2):
-        new.iloc[place, new.columns.get_loc("amount")] = -sent.iloc[AGAIN + 3 * place]["amount"].copy_abs()
+        new.iloc[place, new.columns.get_loc("amount")] = -abs(sent.iloc[AGAIN + 3 * place]["amount"])
     new.iloc[3:6, new.columns.get_loc("approved")] = False
     later = new.iloc[6:8].copy()
     later["id"] = [f"00000000-0000-4000-8000-{number:012}" for number in (900, 901)]
