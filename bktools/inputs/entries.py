@@ -43,7 +43,7 @@ _NO_CATEGORY = "00000000-0000-0000-0000-000000000000"
 Frames = Mapping[str, pd.DataFrame | None]
 
 
-@proposing("entries")
+@proposing("entries", money="decimal")
 def read_entries(
     path: str | PathLike[str],
     *,

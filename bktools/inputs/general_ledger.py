@@ -42,7 +42,7 @@ _TEXTS = ("account_code", "account_name", "text", "document_number", "voucher_id
 _SELDOM = ("cost_centre", "foreign_currency")
 
 
-@proposing("postings")
+@proposing("postings", money="decimal")
 def read_general_ledger(
     path: str | PathLike[str],
     *,

@@ -59,7 +59,7 @@ def test_amounts_survive_the_way_through_pandas_and_a_plan(tmp_path_factory, row
     ]
     file.write_text("\n".join(["id,company_id,date,amount,currency", *lines]), encoding="utf-8")
     expected = {IDS[place]: amount for place, (_, amount) in enumerate(rows)}
-    entries = bktools.read_entries(file, decimal=".")
+    entries = bktools.read_entries(file, decimal=".", spending="positive")
     assert str(entries["amount"].dtype) == "float64"
     about = entries.attrs
     entries = entries.sort_values("amount", ascending=False)

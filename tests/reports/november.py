@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
@@ -53,7 +52,7 @@ def entries_of_november(october: pd.DataFrame, exported: set[str]) -> pd.DataFra
     later["date"] += pd.DateOffset(months=1)
     split = new.iloc[8:9].copy()
     whole = split["amount"].iloc[0]
-    parts = pd.concat([split.assign(amount=whole - Decimal("1.00")), split.assign(amount=Decimal("1.00"))])
+    parts = pd.concat([split.assign(amount=whole - 1), split.assign(amount=1.0)])
     parts["amount"] = parts["amount"].astype(new["amount"].dtype)
     parts = parts.assign(split_line=[1, 2], split_lines=2)
     new = pd.concat([new.drop(new.index[8]), new.iloc[9:10]])
