@@ -201,14 +201,6 @@ def _seconds(name: str, value: object) -> float:
     return number
 
 
-def _flag(name: str, value: object) -> bool:
-    words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-    flag = words.get(str(value).strip().lower())
-    if flag is None:
-        raise ConfigurationError(f"{name} must be true or false, got {value!r}")
-    return flag
-
-
 def _setting(read: Callable[[str, object], Any], *, default: Any = None, connection: bool = False) -> Any:
     return field(default=default, metadata={"read": read, "connection": connection})
 
@@ -225,8 +217,6 @@ class Settings:
         The two hosts (interface, section 5).
     token, api_key, balance_token : Secret, optional
         Credentials: bearer token, API key (HTTP Basic), bearer token of the balance host.
-    api_key_everywhere : bool
-        True for a service that takes the API key for every operation, not only for the two of the interface.
     company : str, optional
         The default company.
     currency : str, optional
@@ -242,7 +232,7 @@ class Settings:
         The client's own limit; 0 for no limit.
     rate_limit_type : str
         The `type` in the body of the service's own answer 429. It did not take up an export that it answered so, which is
-        therefore sent again after a wait. "none": every 429 leaves the outcome of an export unknown.
+        therefore sent again after a wait.
     timeout : float
         Seconds that the service may take to begin an answer, or to go on with one. An export job has 300 at least.
     retries : int
@@ -265,7 +255,6 @@ class Settings:
     base_url: str | None = _setting(_url, connection=True)
     token: Secret | None = _setting(_secret, connection=True)
     api_key: Secret | None = _setting(_secret, connection=True)
-    api_key_everywhere: bool = _setting(_flag, default=False, connection=True)
     balance_url: str | None = _setting(_url, connection=True)
     balance_token: Secret | None = _setting(_secret, connection=True)
     company: str | None = _setting(_text, connection=True)
@@ -354,7 +343,6 @@ class Overrides(TypedDict, total=False):
     base_url: str | None
     token: str | Secret | None
     api_key: str | Secret | None
-    api_key_everywhere: bool | None
     balance_url: str | None
     balance_token: str | Secret | None
     company: str | None

@@ -222,9 +222,7 @@ def test_the_sandbox_is_on_this_machine():
     assert (local.base_url, local.token) == ("http://127.0.0.1:8765", Secret("real"))
 
 
-@pytest.mark.parametrize(
-    "line", ['token = "secret-t"', 'company = "c"', f'base_url = "{URL}"', "api_key_everywhere = true"]
-)
+@pytest.mark.parametrize("line", ['token = "secret-t"', 'company = "c"', f'base_url = "{URL}"'])
 def test_connection_settings_stand_in_a_table(line, tmp_path):
     """A setting of a connection above the tables is refused with its place, and not ignored."""
     path = tmp_path / "top.toml"
@@ -264,7 +262,6 @@ def test_connection_settings_stand_in_a_table(line, tmp_path):
         ({"proxy": "socks5://proxy:1080"}, "must be the address of an HTTP proxy"),
         ({"proxy": "http://proxy:port"}, "must be the address of an HTTP proxy"),
         ({"cache_dir": "~nobody-of-that-name/cache"}, "names the folder of a user that is not known here"),
-        ({"api_key_everywhere": "maybe"}, "must be true or false"),
         ({"token": "two words"}, "white space"),
         ({"token": "line\nbreak"}, "white space"),
         ({"colour": "blue"}, "no such setting: colour"),
@@ -392,7 +389,7 @@ def test_company_must_be_a_uuid():
 
 
 CONNECTION = [
-    *("base_url", "token", "api_key", "api_key_everywhere"),
+    *("base_url", "token", "api_key"),
     *("balance_url", "balance_token", "company"),
 ]
 
@@ -415,24 +412,6 @@ def test_a_misspelt_name_above_the_tables_is_refused(tmp_path):
         ConfigurationError, match=r"config\.toml has no setting 'requests_per_hour'; there are environment"
     ):
         load_settings("production", env={"BKTOOLS_CONFIG": str(path)})
-
-
-@pytest.mark.parametrize(
-    ("word", "flag"),
-    [
-        ("true", True),
-        ("1", True),
-        ("yes", True),
-        ("YES", True),
-        ("false", False),
-        ("0", False),
-        ("no", False),
-        (" No ", False),
-    ],
-)
-def test_words_for_a_flag(word, flag):
-    """Each word that a variable may say has its meaning, in any case."""
-    assert load_settings(URL, api_key_everywhere=word).api_key_everywhere is flag
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ def _with_repeats(rows: pl.DataFrame, entries: pa.Table) -> pl.DataFrame:
     company, day and currency.
     """
     none = {"is_copy": pl.lit(value=False), "is_conflict": pl.lit(value=False), "missing": pl.lit(0, pl.Int64)}
-    repeated = rows.filter(c.id.is_not_null() & (c.id.is_duplicated() | (c.split_line > 0).max().over("id")))
+    repeated = rows.filter(c.id.is_not_null() & (c.id.is_duplicated() | c.id.is_in(split_entries(rows))))
     if repeated.is_empty():
         return rows.with_columns(**none)
     chosen = entries.take(pa.array(repeated["row"].to_arrow()))
@@ -171,6 +171,11 @@ def _with_repeats(rows: pl.DataFrame, entries: pa.Table) -> pl.DataFrame:
     return _joined(rows, lines, "row").with_columns(
         c.is_copy.fill_null(value=False), c.is_conflict.fill_null(value=False), c.missing.fill_null(0)
     )
+
+
+def split_entries(rows: pl.DataFrame) -> pl.Series:
+    """Return the IDs of entries with numbered lines, as a list of one row."""
+    return rows.filter(c.split_line > 0)["id"].unique().implode()
 
 
 def _with_elsewhere(rows: pl.DataFrame, recorded: pl.DataFrame | None) -> pl.DataFrame:

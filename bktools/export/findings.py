@@ -18,7 +18,7 @@ from bktools.contract import rules
 from bktools.currencies import MINOR_UNITS
 from bktools.errors import ArgumentError, InputError
 from bktools.export.checks import CHECKS, HELD_TOGETHER
-from bktools.export.columns import Arguments, columns_of, further_columns, polars_of
+from bktools.export.columns import Arguments, columns_of, further_columns, polars_of, split_entries
 from bktools.findings.check import applicable, facts_of, find, first_error
 from bktools.frames.names import FIRST, IDENTIFIERS
 from bktools.frames.schema import TEXT, Month
@@ -80,9 +80,10 @@ class Checker:
 def _checked(rows: pl.DataFrame, frames: Mapping[str, pl.DataFrame]) -> Checked:
     """Return entries with their first errors."""
     rows = rows.with_columns(reason=first_error(applicable(CHECKS, rows.columns)))
-    # The lines of an entry are held back together.
+    # The lines of an entry are held back together. Few entries have several, so that only these are grouped.
+    lines = rows.filter(c.id.is_in(split_entries(rows)))
     is_held = (c.reason != "duplicate").any(ignore_nulls=True).over("id") & c.reason.is_null()
-    rows = rows.with_columns(is_held_together=is_held & (c.split_line.max().over("id") > 0))
+    rows = rows.with_columns(is_held_together=c.row.is_in(lines.filter(is_held)["row"].implode()))
     rows = rows.with_columns(reason=pl.coalesce("reason", pl.when("is_held_together").then(pl.lit(HELD_TOGETHER))))
     return Checked(rows.with_columns(facts=_facts_of_reasons(rows)), frames)
 

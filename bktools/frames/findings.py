@@ -36,9 +36,6 @@ def by_check(findings: pd.DataFrame, words: Words, section: str) -> Iterator[tup
     section : str
         The section of the codes in the files of `wording`, such as "account".
     """
-    if "facts" not in findings.columns:
-        yield from _by_message(findings)
-        return
     groups: dict[tuple[str, str, str], _Group] = {}
     abouts = findings["about"] if "about" in findings.columns else [""] * len(findings)
     for severity, check, facts, about in zip(
@@ -53,12 +50,6 @@ def by_check(findings: pd.DataFrame, words: Words, section: str) -> Iterator[tup
         form = "one" if group.count == 1 else "many"
         sentence = words(f"{section}.{check}.{form}", **{**group.facts, "count": group.count})
         yield severity, group.count, check, ": ".join(filter(None, [sentence, words.listed(group.about)]))
-
-
-def _by_message(findings: pd.DataFrame) -> Iterator[tuple[str, int, str, str]]:
-    """Yield the same of findings that have no facts, with the message of the first one."""
-    for (severity, check), messages in findings.groupby(["severity", "check"], sort=False, observed=True)["message"]:
-        yield str(severity), len(messages), str(check), views.short(messages.iloc[0])
 
 
 def as_lines(findings: pd.DataFrame, words: Words, section: str) -> list[str]:

@@ -11,17 +11,12 @@ from bktools.inputs.words import TOTALS
 # Invisible characters that a spreadsheet or a person may add to a text.
 BLANKS = "[ \t\n\x0b\x0c\r\u0085\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]+"
 
-# Cyrillic and Greek letters, and the Latin ones that they look like, small letters as their capitals do.
-LOOK_ALIKE = "АВЕКМНОРСТУХІЅЈавекмнорстухіѕјΑΒΕΖΗΙΚΜΝΟΡΤΥΧαβεζηικμνορτυχ"
-LATIN = "ABEKMHOPCTYXISJabekmhopctyxisjABEZHIKMNOPTYXabezhikmnoptyx"
-
 CAPITALS, ZERO = "capitals", "letter_o"
 # In what texts that look alike may differ, and how a text is spelled without it.
 SPELLINGS: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {
     "white_space": lambda text: text.str.replace_all(BLANKS, ""),
     CAPITALS: lambda text: text.str.to_lowercase(),
     "accents": lambda text: text.str.normalize("NFC"),
-    "alphabets": lambda text: text.str.replace_many([*LOOK_ALIKE], [*LATIN]),
     ZERO: lambda text: text.str.replace_many(["O", "o"], ["0", "0"]),
 }
 

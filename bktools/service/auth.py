@@ -39,11 +39,8 @@ def authorization(endpoint: Endpoint, settings: Settings) -> str:
             f"no credential is configured for {settings.environment}: set BKTOOLS_TOKEN"
             + (" or BKTOOLS_API_KEY" if endpoint.takes_api_key else "")
         )
-    if not endpoint.takes_api_key and not settings.api_key_everywhere:
-        raise ConfigurationError(
-            f"{endpoint.operation} accepts no API key, only a bearer token: set BKTOOLS_TOKEN "
-            "(or api_key_everywhere = true for a service that accepts the key on every operation)"
-        )
+    if not endpoint.takes_api_key:
+        raise ConfigurationError(f"{endpoint.operation} accepts no API key, only a bearer token: set BKTOOLS_TOKEN")
     return f"Basic {_base64(settings.api_key.reveal() + ':')}"
 
 

@@ -185,12 +185,9 @@ def test_in_what_two_external_ids_differ():
         ("a 1", "A1", ["white_space", "capitals"]),
         ("Caf\u00e9", "Cafe\u0301", ["accents"]),
         ("caf\u00e9", "Cafe\u0301", ["capitals", "accents"]),
-        ("A1", "\u04101", ["alphabets"]),
-        ("\u0391 1", "a1", ["white_space", "capitals", "alphabets"]),
         ("AO1", "A01", ["letter_o"]),
         ("Ao1", "AO1", ["capitals"]),
         ("bo1", "B01", ["capitals", "letter_o"]),
-        ("A\u041e1", "A01", ["alphabets", "letter_o"]),
     ]
     sides = [
         ({"external_id": f"{mine}-{place}"}, {"external_id": f"{theirs}-{place}"})

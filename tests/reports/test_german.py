@@ -7,6 +7,7 @@ import re
 from decimal import Decimal
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filling import Rows, column, filled
@@ -146,6 +147,27 @@ def test_pictures_have_the_words_of_their_language(close: Close):
     assert "zugeordnet" in {label.get_text() for label in coverage.get_yticklabels()}
     with pytest.raises(ArgumentError, match="language"):
         bktools.plot_money(close.entries, language="fr")
+
+
+@pytest.mark.long
+def test_tables_are_sorted_and_added_up_as_they_are_written(browser: Any, german: Close):
+    """Days are sorted by the calendar and amounts by their value; sums of filtered rows have points and commas."""
+    page = browser.new_page()
+    page.goto((german.folder / "report.html").as_uri())
+    read = "rows => rows.filter(row => !row.hidden).map(row => row.cells[{}].textContent)"
+    for heading, value in (("Datum", lambda text: text.split(".")[::-1]), ("Betrag", _amount)):
+        button = page.locator("#entries-table thead").get_by_role("button", name=heading, exact=True)
+        place = button.evaluate("button => button.closest('th').cellIndex")
+        button.click()
+        cells = page.eval_on_selector_all("#entries-table tbody tr", read.format(place))
+        assert cells == sorted(cells, key=value)
+    section = page.locator("section.entries")
+    section.get_by_label("Währung").select_option(label="CHF")
+    section.get_by_label("Status").select_option(label="zurückgehalten")
+    held = german.figures.of_fate("held_back")
+    said = section.get_by_role("status").inner_text()
+    assert said == f"{held.money['CHF'].entries} von 320 Zeilen · CHF {GERMAN.amount(held.amounts['CHF'], 'CHF')}"
+    page.close()
 
 
 def _amount(text: str) -> Decimal:
