@@ -180,7 +180,7 @@ def test_the_main_path_is_read_by_a_program(command, world, request, monkeypatch
     text = served_until_it_answers(line) if command == "sandbox serve" else invoke(line, code).stdout
     found = json.loads(text, parse_constant=pytest.fail)
     assert isinstance(found, list if command in TABLES else dict)
-    assert found or command in {"fixes", "compare", "accounts create"}
+    assert found or command in {"fixes", "compare", "versus", "accounts create"}
 
 
 def served_until_it_answers(line: str) -> str:
