@@ -22,9 +22,9 @@ def versus(
     by: list[str] | None = option("--by KEY", "As in bktools spend; may be repeated. By default category."),
     threshold: str | None = options.CHANGES_FROM,
 ) -> None:
-    """Show what differs between two months of entries, or a month and a budget, and the entries that make it.
+    """Compare two months of entries, or a month and a budget.
 
-    Both files are read with the options given, or with the mapping that is saved for their headings.
+    Each difference has the entries that make it. Both files are read with the options given, or with the mapping that is saved for their headings.
 
     Example: bktools versus november.csv october.csv --by supplier --from 5%
     """

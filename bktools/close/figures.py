@@ -21,7 +21,7 @@ WITH_REASONS = (READY, HELD, LEFT_OUT)
 # How many of the largest entries are listed.
 LARGEST = 10
 # What may be new in a month: the column that tells, and the column that names it.
-NEW = {"supplier": ("supplier",), "category": ("category_id", "category_name")}
+NEW = {"supplier": ("supplier", "supplier"), "category": ("category_id", "category_name")}
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,12 @@ class Figures:
 
     @cached_property
     def new(self) -> dict[str, list[Sum]]:
-        """The suppliers and categories that no month before exported, the largest first; nothing without a month before."""
-        return {key: self._new(*columns) for key, columns in NEW.items() if len(self._earlier)}
+        """The suppliers and categories (`id` and `name`) that no month before exported, the largest first.
+
+        Nothing without a month before.
+        """
+        news = {what: self._new(*columns) for what, columns in NEW.items() if len(self._earlier)}
+        return {what: sums for what, sums in news.items() if sums}
 
     @cached_property
     def by_category(self) -> list[Sum]:
@@ -121,11 +125,12 @@ class Figures:
         keys = ("fate", "category_name", "account_code", "account_name", "category_id")
         return by_currency(keys, sorted(self.by_category, key=_place))
 
-    def _new(self, key: str, *names: str) -> list[Sum]:
+    def _new(self, key: str, name: str) -> list[Sum]:
         """Return the sums of the values of a column that no month before has; an empty one is not new."""
         rows = self._entries.filter(pc.is_valid(self._entries[key]))
         rows = rows.filter(pc.invert(pc.is_in(rows[key], pc.unique(self._earlier[key]))))
-        return sums_of(rows, key, *names, own=self._own)
+        sums = sums_of(rows, *dict.fromkeys((key, name)), own=self._own)
+        return [Sum({"id": part[key], "name": part[name] or part[key]}, part.money) for part in sums]
 
 
 def _place(part: Sum) -> int:

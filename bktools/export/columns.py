@@ -30,8 +30,8 @@ ENOUGH = 10
 DEVIATIONS, LEAST_REACH, LEAST_REACH_OF_KINDS = 3.5, 3.0, 10.0
 # The median absolute deviation times this is the standard deviation of a normal distribution.
 TO_STANDARD = 1.4826
-# The deviations of many entries are wide: there, three times the amount that one of a hundred exceeds is unusual, too.
-TOP, ENOUGH_FOR_TOP = 0.99, 100
+# The deviations of entries of all kinds are wide: ten times the amount that one of ten exceeds is unusual, too.
+TOP, REACH_OF_TOP, ENOUGH_FOR_TOP = 0.9, 10.0, 20
 # With what an amount is compared, first the narrowest; those of several kinds tell of no amount that it is too small.
 USUAL_LEVELS = (
     ("category", ("category_key",), True),
@@ -400,7 +400,7 @@ def _unusual_in(rows: pl.DataFrame, level: str, keys: Sequence[str], *, is_both_
     groups = ["company_id", "currency", *keys]
     least = LEAST_REACH if is_both_ways else LEAST_REACH_OF_KINDS
     reach = pl.max_horizontal(pl.lit(least).log(), DEVIATIONS * TO_STANDARD * c.spread)
-    top = pl.when(c.usual_entries >= ENOUGH_FOR_TOP).then(c.top + pl.lit(LEAST_REACH).log())
+    top = pl.when(c.usual_entries >= ENOUGH_FOR_TOP).then(c.top + pl.lit(REACH_OF_TOP).log())
     usual = (
         rows.lazy()
         .filter(*(c(key) != "" for key in keys))

@@ -32,7 +32,10 @@ _TEXT = pa.large_string()
 # No decimal of Arrow has more digits.
 _WIDE = Context(prec=76)
 _POWERS = 10.0 ** np.arange(max(MINOR_UNITS.values()) + 1)
-_NAMES = {"this", "that", "difference", "current", "available"}
+_NAMES = {
+    *("this", "that", "difference", "current", "available"),
+    *("exported", "ledger", "on_other_accounts", "not_from_export", "unexplained"),
+}
 
 
 def check_form(money: str) -> None:

@@ -42,8 +42,8 @@ def test_what_is_new_is_in_no_month_before():
     earlier = _table(("a", "Bahn", "c1", "Travel", Decimal(1), "EUR"))
     new = Figures(MONTH, "EUR", earlier, earlier).new
     assert {key: [part.keys for part in parts] for key, parts in new.items()} == {
-        "supplier": [{"supplier": "Fair"}, {"supplier": "Hotel"}],
-        "category": [{"category_id": "c2", "category_name": "Fairs"}],
+        "supplier": [{"id": "Fair", "name": "Fair"}, {"id": "Hotel", "name": "Hotel"}],
+        "category": [{"id": "c2", "name": "Fairs"}],
     }
     assert new["supplier"][0].amounts == {"EUR": Decimal("-500.00")}
     assert Figures(MONTH, "EUR", _table(), _table()).new == {}
