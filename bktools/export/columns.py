@@ -25,20 +25,21 @@ c = pl.col
 # An amount is compared with others once there are so many in the currency.
 ENOUGH = 10
 # Amounts of a kind lie evenly on a logarithmic scale, so medians and deviations are of logarithms. An amount is unusual
-# beyond 3.5 deviations, which is a usual limit, and never within a third to three times the median; among entries of
-# several kinds, of which one may be dearer than the others, never below ten times the median.
-DEVIATIONS, LEAST_REACH, LEAST_REACH_OF_KINDS = 3.5, 3.0, 10.0
+# beyond 3.5 deviations, which is a usual limit.
+DEVIATIONS = 3.5
 # The median absolute deviation times this is the standard deviation of a normal distribution.
 TO_STANDARD = 1.4826
 # The deviations of entries of all kinds are wide: ten times the amount that one of ten exceeds is unusual, too.
 TOP, REACH_OF_TOP, ENOUGH_FOR_TOP = 0.9, 10.0, 20
-# With what an amount is compared, first the narrowest; those of several kinds tell of no amount that it is too small.
+# With what an amount is compared, first the narrowest, and how many times the median is never unusual: the more kinds of
+# purchases, the more. Only a category is of one kind, so that an amount may be too small for it, too.
 USUAL_LEVELS = (
-    ("category", ("category_key",), True),
-    ("supplier", ("supplier",), True),
-    ("account", ("account_key",), False),
-    ("company", (), False),
+    ("category", ("category_key",), 3.0),
+    ("supplier", ("supplier",), 5.0),
+    ("account", ("account_key",), 10.0),
+    ("company", (), 10.0),
 )
+BOTH_WAYS = {"category"}
 
 # Lines that a finding names; the others are counted.
 NAMED = 3
@@ -387,19 +388,14 @@ def _with_usual(rows: pl.DataFrame) -> pl.DataFrame:
     sized = sized.with_columns(size=c.amount.cast(pl.Float64).abs().log())
     if "supplier" in rows.columns:
         sized = sized.with_columns(supplier=_lower("supplier").str.strip_chars())
-    found = [
-        _unusual_in(sized, level, keys, is_both_ways=is_both_ways)
-        for level, keys, is_both_ways in USUAL_LEVELS
-        if {*keys} <= {*rows.columns}
-    ]
+    found = [_unusual_in(sized, *level) for level in USUAL_LEVELS if {*level[1]} <= {*rows.columns}]
     return _joined(rows, pl.concat(found).unique("row", keep="first", maintain_order=True), "row")
 
 
-def _unusual_in(rows: pl.DataFrame, level: str, keys: Sequence[str], *, is_both_ways: bool) -> pl.DataFrame:
+def _unusual_in(rows: pl.DataFrame, level: str, keys: Sequence[str], least_reach: float) -> pl.DataFrame:
     """Return the rows whose amount is unusual among those with the same keys, currency and company, and what is usual."""
     groups = ["company_id", "currency", *keys]
-    least = LEAST_REACH if is_both_ways else LEAST_REACH_OF_KINDS
-    reach = pl.max_horizontal(pl.lit(least).log(), DEVIATIONS * TO_STANDARD * c.spread)
+    reach = pl.max_horizontal(pl.lit(least_reach).log(), DEVIATIONS * TO_STANDARD * c.spread)
     top = pl.when(c.usual_entries >= ENOUGH_FOR_TOP).then(c.top + pl.lit(REACH_OF_TOP).log())
     usual = (
         rows.lazy()
@@ -414,7 +410,7 @@ def _unusual_in(rows: pl.DataFrame, level: str, keys: Sequence[str], *, is_both_
         )
         .filter(c.usual_entries >= ENOUGH)
         .with_columns(
-            low=c.middle - reach if is_both_ways else pl.lit(None, pl.Float64),
+            low=c.middle - reach if level in BOTH_WAYS else pl.lit(None, pl.Float64),
             high=pl.min_horizontal(c.middle + reach, top),
         )
         .collect()

@@ -294,10 +294,20 @@ def _charts(
             figures = [" · ".join(filter(None, line)) for line in beside]
         named = {_name_of(texts, state) for state in STATES}
         parts: list[str] = list(table.columns) if is_large and set(table.columns) <= named else []
-        sums_of_parts = [f"{money(total(table[part]))} {part}" for part in parts] or [money(total(amounts))]
+        sums_of_parts = [f"{money(total(table[part]))} {part}" for part in parts] or [
+            _whole(amounts, money, texts) if is_large else money(total(amounts))
+        ]
         heading = f"{code} {', '.join(sums_of_parts)}"
         charts[code] = bars.chart(heading, table, figures, money, texts, is_large=is_large, latest=latest)
     return charts
+
+
+def _whole(amounts: Sequence[Decimal], money: Callable[[Decimal], str], texts: Words) -> str:
+    """Return the sum of amounts, and where some have the other sign, of what the shares beside the bars are."""
+    whole = total(amount for amount, share in zip(amounts, shares_of(amounts), strict=True) if share is not None)
+    if len(amounts) == 1 or whole == total(amounts) or not whole:
+        return money(total(amounts))
+    return texts("report.picture.shares_of", total=money(total(amounts)), whole=money(whole))
 
 
 def _of_differences(frame: pd.DataFrame, first: str | None) -> dict[str, Chart]:
