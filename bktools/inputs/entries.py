@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from os import PathLike
 
@@ -30,11 +31,13 @@ from bktools.inputs.proposals import proposing
 from bktools.inputs.report_rows import keep_rows, leave_reports
 from bktools.inputs.splits import with_splits
 from bktools.inputs.table import Table
-from bktools.inputs.words import normal
+from bktools.inputs.words import are_inside, headings, normal
 
 _SPLITS = ("split_line", "entry_total")
 # The beginning of a UUID; such a column is one of UUIDs, and each cell is held to it.
 _LIKE_A_UUID = r"^\s*[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}"
+# Words inside of headings of amounts beside the amount of an entry.
+_FURTHER_AMOUNTS = headings("net_amount") | headings("without_tax") | headings("tax")
 _TEXTS = ("supplier", "description", "cost_centre", "tax_code")
 # The service's own UUID of no category.
 _NO_CATEGORY = "00000000-0000-0000-0000-000000000000"
@@ -194,12 +197,14 @@ def read_entries(
             f" from the service with their IDs, or name the column that holds them with {option('id')}"
         )
     ordered = {field.name: result[field.name] for field in schema.ENTRIES if field.name in result}
-    read = pa.table(ordered | _passed_through(table, others))
+    further = _further_amounts(table, others, decimal)
+    read = pa.table(ordered | _passed_through(table, others, further))
     if rules.flag("split_lines", split_lines) or splits:
         numbers = cells.trimmed(table.columns[splits["split_line"]]) if "split_line" in splits else None
         totals = amounts.amounts(table, splits["entry_total"], decimal) if "entry_total" in splits else None
         read = with_splits(read, numbers, totals, are_split=split_lines)
-    about = reading.provenance(len(table.lines), own_names | places, others="columns kept as text")
+    further_places = {table.headings[place].strip(): place for place in further}
+    about = reading.provenance(len(table.lines), own_names | places | further_places, others="columns kept as text")
     return schema.to_pandas(read, about, money=money)
 
 
@@ -370,8 +375,24 @@ def _without_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return cells.or_null(pc.if_else(pa.array(is_id), pa.scalar("", column.type), column))
 
 
-def _passed_through(table: Table, others: Sequence[int]) -> dict[str, pa.ChunkedArray]:
-    """Return the columns that are no field under their headings, each of which is there once."""
+def _further_amounts(table: Table, others: Sequence[int], decimal: str | None) -> dict[int, pa.ChunkedArray]:
+    """Return the columns of amounts beside the amount, such as net and tax: their heading says it, and all cells hold one.
+
+    Without decimals they may be codes or rates, and stay text.
+    """
+    read: dict[int, pa.ChunkedArray] = {}
+    for place in others:
+        if are_inside(table.headings[place], _FURTHER_AMOUNTS):
+            with suppress(InputError):
+                column = amounts.amounts(table, place, decimal)
+                read |= {place: column} if column.type.scale else {}
+    return read
+
+
+def _passed_through(
+    table: Table, others: Sequence[int], read: Mapping[int, pa.ChunkedArray]
+) -> dict[str, pa.ChunkedArray]:
+    """Return the columns that are no field under their headings, each of which is there once; those `read` as amounts."""
     taken = {*(name.casefold() for name in schema.ENTRIES.names), "batch_id", "reason", "message"}
     passed: dict[str, pa.ChunkedArray] = {}
     for place in others:
@@ -379,5 +400,5 @@ def _passed_through(table: Table, others: Sequence[int]) -> dict[str, pa.Chunked
         if name.casefold() in taken:
             name = f"{name} (column {place + 1})"
         taken.add(name.casefold())
-        passed[name] = cells.or_null(table.columns[place])
+        passed[name] = read[place] if place in read else cells.or_null(table.columns[place])
     return passed

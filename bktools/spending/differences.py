@@ -83,7 +83,8 @@ def versus(
     [['Hotel', 0.0, 120.0, -120.0, -100.0, 'Hotel -120.00'], ['Bahn', 125.5, 80.0, 45.5, 56.9, 'Bahn +45.50']]
     """
     is_large = threshold_of(threshold)
-    columns = columns_of(keys_of(by)) | {"entries"}
+    by = keys_of(by, this, that)
+    columns = columns_of(by) | {"entries"}
     this, that = in_memory(this, "this", columns), in_memory(that, "that", columns)
     that = _in_currency_of(this, that)
     frames = {"categories": categories, "accounts": accounts, "employees": employees}

@@ -65,7 +65,7 @@ def spend(
         `plan.not_ready`, or postings of `read_general_ledger`.
     by : str or sequence of str
         One or several of "category", "account", "employee", "supplier", "month", "cost_centre", "company", or any other
-        column. An empty sequence gives the total of each currency.
+        column, also by its heading in the file. An empty sequence gives the total of each currency.
     categories, accounts, employees : DataFrame, optional
         As `load_categories`, `load_accounts` and `load_employees` return them, for names. Without them categories and
         employees have the names of the file, or are shown by ID.
@@ -148,7 +148,7 @@ class Grouped:
 
 def grouped_by(entries: Any, by: str | Sequence[str], **frames: Any) -> Grouped:
     """Return entries with the columns of the keys, with the names of categories, accounts and employees."""
-    keys = keys_of(by)
+    keys = keys_of(by, entries)
     rows = in_memory(entries, "the entries", columns_of(keys))
     for name in MONEY:
         if name not in rows.column_names:
@@ -173,9 +173,16 @@ def grouped_by(entries: Any, by: str | Sequence[str], **frames: Any) -> Grouped:
     return Grouped(rows, shown, missing, first, ranks)
 
 
-def keys_of(by: str | Sequence[str]) -> list[str]:
-    """Return the keys of an argument `by`; refuse what is none."""
+def keys_of(by: str | Sequence[str], *entries: Any) -> list[str]:
+    """Return the keys of an argument `by`, where a heading of the entries' file is the field read from it.
+
+    Refuse what is no key.
+    """
     keys = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
+    fields = {heading: field for frame in entries for field, heading in source_of(frame).get("columns", {}).items()}
+    named = {names[0]: key for key, (names, _) in KEYS.items()}
+    headed = {heading: named.get(field, field) for heading, field in fields.items() if heading not in KEYS}
+    keys = [headed.get(key, key) if isinstance(key, str) else key for key in keys]
     if not all(isinstance(key, str) for key in keys) or len({*keys, *RESULTS}) < len(keys) + len(RESULTS):
         raise ArgumentError("by", f"must be different names of columns or of {', '.join(KEYS)}", by)
     return keys

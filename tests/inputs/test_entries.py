@@ -336,3 +336,26 @@ def test_a_year_comes_from_the_title_of_a_workbook(tmp_path):
             sheet.write_row(line, 0, row)
     for reader in (read_entries, read_general_ledger):
         assert reader(tmp_path / "journal.xlsx")["date"].dt.date.tolist() == [dt.date(2026, 10, 31)]
+
+
+@pytest.mark.parametrize(
+    ("heading", "cells", "expected"),
+    [
+        ("Netto", ["1.000,00", "20,50"], [1000.0, 20.5]),
+        ("USt", ["190,00", ""], [190.0, None]),
+        ("MwSt-Satz", ["19", "7"], ["19", "7"]),
+        ("Steuer", ["19", "07"], ["19", "07"]),
+        ("Netto", ["1.000,00", "siehe Beleg"], ["1.000,00", "siehe Beleg"]),
+        ("Belegnummer", ["10,50", "11,50"], ["10,50", "11,50"]),
+    ],
+)
+def test_net_and_tax_are_amounts(tmp_path, heading, cells, expected):
+    """Columns of amounts beside the amount are amounts by their heading and all their cells; others stay text."""
+    path = tmp_path / "entries.csv"
+    path.write_text(
+        f"Datum;Betrag;{heading}\n01.10.2026;1.190,00;{cells[0]}\n02.10.2026;24,40;{cells[1]}\n", encoding="utf-8"
+    )
+    read = read_entries(path)
+    assert [None if pd.isna(value) else value for value in read[heading]] == expected
+    notes = [note for note in read.attrs["bktools"]["notes"] if heading in note]
+    assert bool(notes) == isinstance(expected[0], str)

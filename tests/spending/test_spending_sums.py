@@ -278,3 +278,12 @@ def test_keys_are_names(by):
     """A key is the name of a column, once, and not of a column of the result."""
     with pytest.raises(ArgumentError, match="by must be different names of columns or of category, account"):
         spend(NAMED, by)
+
+
+def test_a_key_may_be_the_heading_of_the_file(tmp_path):
+    """The heading that a person reads in the file names the field that was read from it, in `spend` and in `versus`."""
+    path = tmp_path / "entries.csv"
+    path.write_text("Datum;Betrag;Kostenstelle\n01.10.2026;5,00;IT\n02.10.2026;7,50;IT\n", encoding="utf-8")
+    entries = bktools.read_entries(path, currency="EUR")
+    assert spend(entries, "Kostenstelle").to_dict("list") == spend(entries, "cost_centre").to_dict("list")
+    assert bktools.versus(entries, entries.head(1), by="Kostenstelle")["difference"].tolist() == [7.5]
