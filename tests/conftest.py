@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import os
 import shutil
@@ -18,9 +17,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
-import typer.testing
 from hypothesis import HealthCheck, settings
-from xdist.scheduler import LoadScopeScheduling
 
 import bktools
 from bktools.sandbox.sample import write_sample_data
@@ -39,9 +36,6 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("bktools")
-
-# Typer's runner of tests makes the tree of all commands anew for each line that it runs.
-typer.testing._get_command = functools.cache(typer.testing._get_command)  # type: ignore[attr-defined]
 
 MONEY = pd.ArrowDtype(pa.decimal128(38, 2))
 
@@ -73,32 +67,6 @@ AWKWARD = [
 ]
 
 
-# Files whose tests run in one process, one after the other: they share what takes seconds to make, or a cache.
-TOGETHER = {
-    "Spark": ("frames/test_spark_workers.py", "export/test_plans_of_spark.py", "reconcile/test_reconciling_spark.py"),
-    "the closes of October": tuple(
-        f"reports/test_{name}.py" for name in ("closing", "coverage", "fixes", "folder", "html", "money", "workbook")
-    ),
-    "the closes of November": ("reports/test_one_truth.py",),
-    "the cache of types": ("typing/", "test_lint_format_types.py"),
-    "JupyterLab": ("notebooks/test_jupyterlab.py",),
-    "the world of all formats": ("cli/test_output_formats.py",),
-    "the world of the guide": ("test_guide.py",),
-    "the parsed sources": ("test_house.py",),
-}
-
-
-class _Together(LoadScopeScheduling):
-    """Hands out one test at a time, or all tests of `TOGETHER`.
-
-    xdist's groups name the group in the ID of a test, which pytest 9.2 does not let it change: it groups nothing there.
-    """
-
-    def _split_scope(self, nodeid: str) -> str:
-        path = nodeid.partition("::")[0].removeprefix("tests/")
-        return next((group for group, files in TOGETHER.items() if path.startswith(files)), nodeid)
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the option that adds the long tests."""
     parser.addoption("--long", action="store_true", help="run the tests marked as long, too")
@@ -111,11 +79,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         long = [item for item in items if item.get_closest_marker("long")]
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in long]
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
-    """Use the scheduler above."""
-    return _Together(config, log)
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,6 @@ from bktools.currencies import MINOR_UNITS
 from bktools.frames.columns import days_of
 from bktools.frames.schema import MAYBE_SENT, split_lines
 from bktools.frames.typed import decimals_of
-from bktools.wording.numbers import shown as amount_shown
 
 c = pl.col
 
@@ -240,7 +239,10 @@ def _with_history(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.Data
 
 
 def _changes(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.DataFrame | None) -> pl.DataFrame:
-    """Return the entries that were exported with other data: id, and changes (field, currency, before and after as lists).
+    """Return the entries that were exported with other data: id, and changes.
+
+    A change has field, currency, and the values before and after as lists; of the lines of a split entry their amounts and
+    their categories.
 
     A value that the journal did not keep, and a column that the entries lack, is not compared.
     """
@@ -276,8 +278,8 @@ def _changes(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.DataFrame
             {
                 "field": name,
                 "currency": next(iter(old["currency"].drop_nulls()), None),
-                "before": _texts(old, name, names),
-                "after": _texts(new, name, names),
+                **_values("before", old, name, names),
+                **_values("after", new, name, names),
             }
             for name in facts
             if old[name].drop_nulls().len()
@@ -288,9 +290,15 @@ def _changes(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.DataFrame
     return pl.DataFrame(changes, schema={"id": pl.String, "changes": _CHANGES})
 
 
+_TEXTS_OF = pl.List(pl.String)
 _CHANGES = pl.List(
-    pl.Struct({"field": pl.String, "currency": pl.String, "before": pl.List(pl.String), "after": pl.List(pl.String)})
-)
+    pl.Struct(
+        {
+            "field": pl.String, "currency": pl.String,
+            "before": _TEXTS_OF, "before_categories": _TEXTS_OF, "after": _TEXTS_OF, "after_categories": _TEXTS_OF,
+        }
+    )
+)  # fmt: skip
 
 
 def _compared(rows: pl.DataFrame, split_line: str) -> list[pl.Expr]:
@@ -312,20 +320,13 @@ def _compared(rows: pl.DataFrame, split_line: str) -> list[pl.Expr]:
     return [column.alias(fact) for fact, column in columns.items()]
 
 
-def _texts(lines: pl.DataFrame, fact: str, names: Mapping[str, str]) -> list[str]:
-    """Return the values of a fact as a person reads them, in the order in which they are compared."""
-    currency = next(iter(lines["currency"].drop_nulls()), None)
-    rows = (
-        lines.filter(c(fact).is_not_null())
-        .sort(fact)
-        .select(value=fact, amount="amount", category="category", category_name="category_name")
-        .iter_rows()
-    )
-    shown = []
-    for value, amount, category, own_name in rows:
-        name = own_name or names.get(category, category)
-        shown.append({"category": name, "lines": f"{amount_shown(amount, currency)} {name}".strip()}.get(fact, value))
-    return shown
+def _values(side: str, lines: pl.DataFrame, fact: str, names: Mapping[str, str]) -> dict[str, list[str] | None]:
+    """Return the values of a fact in the order in which they are compared; categories have their names."""
+    rows = lines.filter(c(fact).is_not_null()).sort(fact)
+    categories = [own or names.get(key, key) for own, key in rows.select("category_name", "category").iter_rows()]
+    if fact == "lines":
+        return {side: rows["amount"].to_list(), f"{side}_categories": categories}
+    return {side: categories if fact == "category" else rows[fact].to_list(), f"{side}_categories": None}
 
 
 def _with_party(rows: pl.DataFrame) -> pl.DataFrame:

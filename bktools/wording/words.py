@@ -16,7 +16,8 @@ how a fact is written:
 `{count:noun currency}`   the noun alone, for one thing or for several
 `{lines:list}`            the first of a list, and how many more there are
 `{lines:named line N}`    the same behind a noun of the section `noun`; the fact N counts all of them
-`{after:values}`          a list of values of the fact `field`, in the currency of the fact `currency`
+`{after:values with}`     a list of values of the fact `field`, in the currency of the fact `currency`, and beside each what
+                          the list in the fact `with` has, if it is given
 `{code:name SECTION}`     the name of a code of a section
 `{codes:names SECTION}`   the names of several
 `{items:each KEY}`        a text for each item of a list, which holds the facts of the text KEY
@@ -96,7 +97,7 @@ class Words:
                 read |= {field} if field else set()
                 read |= {"currency"} if kind == "amount" else set()
                 read |= {argument.partition(" ")[2]} - {""} if kind == "named" else set()
-                read |= {"field", "currency"} if kind == "values" else set()
+                read |= {"field", "currency", argument} if kind == "values" else set()
                 read |= self.facts_of(argument) - {"value"} if kind == "if" else set()
         return frozenset(read)
 
@@ -163,9 +164,14 @@ def _named(words: Words, value: Any, argument: str, facts: Mapping[str, Any]) ->
     return f"{words.noun(noun, count)} {words.listed(value, of=count)}"
 
 
-def _values(words: Words, value: Any, _: str, facts: Mapping[str, Any]) -> str:
-    written = {"amount": lambda text: words.amount(text, facts["currency"]), "date": words.day}.get(facts["field"], str)
-    return " + ".join(visible_line(written(item)) for item in value) or words("part.nothing")
+def _values(words: Words, value: Any, beside: str, facts: Mapping[str, Any]) -> str:
+    def amount(text: str) -> str:
+        return words.amount(text, facts["currency"])
+
+    written = {"amount": amount, "lines": amount, "date": words.day}.get(facts["field"], str)
+    named = facts.get(beside) or [""] * len(value)
+    shown = (f"{written(item)} {name}".strip() for item, name in zip(value, named, strict=True))
+    return " + ".join(map(visible_line, shown)) or words("part.nothing")
 
 
 def _each(words: Words, value: Any, key: str, _: Mapping[str, Any]) -> str:

@@ -82,7 +82,7 @@ ERRORS = {
     ),
     "changed_since_export": (
         {}, {"history": history("ACCEPTED")["history"].assign(amount=Decimal("10.20"), currency="EUR")},
-        {"changes": [{"field": "amount", "currency": "EUR", "before": ["10.2"], "after": ["10.1"]}]},
+        {"changes": [{"field": "amount", "currency": "EUR", "before": ["10.2"], "before_categories": None, "after": ["10.1"], "after_categories": None}]},
     ),
     "lines_missing": (
         {"split_line": [1], "split_lines": [3]}, {},

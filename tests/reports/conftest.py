@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import FLAGS, chromium
 from october import October, closes_of_october
 
 from bktools.close.close import Close
-
-sys.path.append(str(Path(__file__).parents[1] / "notebooks"))
-from browser import FLAGS, chromium
 
 
 @pytest.fixture(scope="session")

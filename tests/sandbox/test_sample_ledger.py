@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bktools
-from bktools.sandbox import write_sample_ledger
+from bktools.sandbox import write_sample_ledger, write_sample_months
 
 
 def test_the_planted_differences_are_found(samples, service, tmp_path):

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bktools import read_entries, spend
+from bktools import read_entries, spend, versus
 from bktools.errors import ArgumentError, InputError
 
 MONEY = pa.decimal128(38, 3)
@@ -284,6 +284,6 @@ def test_a_key_may_be_the_heading_of_the_file(tmp_path):
     """The heading that a person reads in the file names the field that was read from it, in `spend` and in `versus`."""
     path = tmp_path / "entries.csv"
     path.write_text("Datum;Betrag;Kostenstelle\n01.10.2026;5,00;IT\n02.10.2026;7,50;IT\n", encoding="utf-8")
-    entries = bktools.read_entries(path, currency="EUR")
+    entries = read_entries(path, currency="EUR")
     assert spend(entries, "Kostenstelle").to_dict("list") == spend(entries, "cost_centre").to_dict("list")
-    assert bktools.versus(entries, entries.head(1), by="Kostenstelle")["difference"].tolist() == [7.5]
+    assert versus(entries, entries.head(1), by="Kostenstelle")["difference"].tolist() == [7.5]

@@ -64,6 +64,8 @@ def test_each_sentence_can_be_made(language: str):
                 assert any(name.startswith(f"{argument}.") for name in texts.texts), f"{key}: {spec}"
             else:
                 assert kind in _WRITERS or texts.has(f"noun.{kind}.one"), f"{key}: {spec}"
+            if kind == "values":
+                facts[argument] = ["Hotel"]
             # Two places of a sentence may write one fact in two forms.
             facts.setdefault(field, "2026-10-06" if kind == "name" else EXAMPLES.get(kind, 3 if kind else "text"))
         assert texts(key, **(dict.fromkeys(texts.facts_of(key), 5) | facts))
