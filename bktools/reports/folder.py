@@ -118,6 +118,8 @@ def check_target(folder: Path, environment: str, company: str) -> None:
 def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
     """Write the folder of a close. An earlier close is kept beside it, named after its time of start.
 
+    A dry run that nobody has changed is replaced.
+
     Raises
     ------
     StorageError
@@ -174,10 +176,25 @@ def _csv(table: pa.Table, profile: str) -> bytes:
 
 
 def earlier_close(folder: Path) -> Path | None:
-    """Return the folder to which an earlier close is moved, None if there is none."""
-    if not folder.exists() or not any(folder.iterdir()):
+    """Return the folder to which an earlier close is moved, None if there is none.
+
+    A dry run that nobody has changed is not kept.
+    """
+    if not folder.exists() or not any(folder.iterdir()) or _is_untouched_plan(folder):
         return None
     return _dated(folder, dt.datetime.fromisoformat(_read_manifest(folder)["run"]["begun_at"]))
+
+
+def _is_untouched_plan(folder: Path) -> bool:
+    """Whether a folder is that of a dry run, with its own files alone, as they were written."""
+    manifest = _read_manifest(folder)
+    files = {name: about["sha256"] for name, about in manifest["files"].items()}
+    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    return (
+        not manifest["run"]["applied"]
+        and names == {*files, MANIFEST}
+        and all(hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest for name, digest in files.items())
+    )
 
 
 def _dated(folder: Path, begun: dt.datetime) -> Path:
@@ -196,7 +213,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest = dict(json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
         dt.datetime.fromisoformat(manifest["run"]["begun_at"])
-        return {name: manifest[name] for name in ("run", "environment", "company_id", "company")}
+        return {name: manifest[name] for name in ("run", "environment", "company_id", "company", "files")}
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise StorageError(f"the manifest in {folder} cannot be read, so the folder is not moved: {error}") from error
 
@@ -207,7 +224,9 @@ def _put_in_place(staging: Path, folder: Path, begun: dt.datetime) -> None:
         if kept is not None:
             disk.replace(folder, kept)
         elif folder.exists():
-            folder.rmdir()
+            left_over = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
+            disk.replace(folder, left_over)
+            shutil.rmtree(left_over, ignore_errors=True)
         disk.replace(staging, folder)
     except OSError as error:
         if not disk.is_held(error):
