@@ -139,7 +139,7 @@ def close_month(
     target = target if apply else planned_beside(target)
     check_target(target, closing.service.settings.environment, closing.company_id)
     close = closing.run()
-    earlier = earlier_close(target)
+    earlier = earlier_close(target, applied=apply)
     try:
         written = write_folder(close, target, profile)
     except StorageError as error:
