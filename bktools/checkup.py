@@ -18,8 +18,7 @@ import pandas as pd
 
 import bktools
 from bktools import disk
-from bktools.connection import open_service
-from bktools.contract import rules
+from bktools.connection import company_named, open_service
 from bktools.contract.categories import CATEGORIES
 from bktools.contract.employees import EMPLOYEES
 from bktools.contract.endpoint import Endpoint
@@ -128,7 +127,7 @@ def _of_service(settings: Settings) -> Iterator[Checked]:
     company = settings.company
     try:
         if company is not None:
-            company = rules.company_id("company", company, settings.company_names)
+            company = company_named(company, settings)
         # Categories need a company; employees are of all companies that the credential can see.
         endpoint = EMPLOYEES.search if company is None else CATEGORIES.search
         header = authorization(endpoint, settings)

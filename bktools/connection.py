@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 import shutil
 import threading
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from bktools import disk
 from bktools.caller import name_of
+from bktools.contract import rules
 from bktools.errors import ArgumentError, ConfigurationError, StorageError
 from bktools.service import Service
 from bktools.settings import SANDBOX, Overrides, Secret, Settings, load_settings
@@ -83,6 +84,25 @@ def words_for(language: str | None, settings: Settings) -> Words:
     if language is not None and language not in LANGUAGES:
         raise ArgumentError(name_of("language"), f"must be one of {', '.join(LANGUAGES)}", language)
     return words(language or settings.language)
+
+
+def company_named(company: object, settings: Settings | None = None) -> str:
+    """Return the UUID of a company, given by its UUID or by its short name in the config file.
+
+    Without settings the short names are those of the configured environment, if there is one.
+
+    Raises
+    ------
+    ArgumentError
+        When it is neither.
+    """
+    names: Mapping[str, str] = {}
+    if settings is not None:
+        names = settings.company_names
+    elif not (isinstance(company, str) and rules.UUID_PATTERN.match(company)):
+        with suppress(ConfigurationError):
+            names = load_settings().company_names
+    return rules.company_id("company", company, names)
 
 
 class SandboxOptions(TypedDict, total=False):

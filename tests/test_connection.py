@@ -128,3 +128,32 @@ def test_only_the_sandbox_can_be_forgotten():
         assert settings.state_dir.exists()
     forget_sandbox(settings)
     assert not settings.state_dir.exists()
+
+
+def test_a_short_name_is_a_company_everywhere(tmp_path, monkeypatch, service):
+    """Every function that takes a company takes its short name of the config file, and says which names there are."""
+    company = service.settings.company
+    config = tmp_path / "config.toml"
+    config.write_text(
+        f'environment = "books"\n[books]\nbase_url = "{service.settings.base_url}"\n'
+        f'token = "{service.settings.token.reveal()}"\n[books.companies]\nacme = "{company}"\n'
+    )
+    monkeypatch.setenv("BKTOOLS_CONFIG", str(config))
+    file = tmp_path / "entries.csv"
+    file.write_text("date,amount,currency\n2026-10-01,12.50,EUR\n")
+    with bktools.connect() as connected:
+        bktools.close_period("2026-10", by="Grace", company="acme", service=connected)
+        assert bktools.load_periods("acme", service=connected)["company_id"].to_list() == [company]
+        for load in (bktools.load_export_jobs, bktools.load_accounts, bktools.load_categories):
+            load("acme", service=connected)
+        assert bktools.record_of("2026-10", company="acme", service=connected).period == "2026-10"
+        entries = bktools.read_entries(file, company="acme")
+        assert entries["company_id"].to_list() == [company]
+        bktools.compose_export_jobs(entries, company="acme")
+        for act in (
+            lambda: bktools.load_periods("other", service=connected),
+            lambda: bktools.read_entries(file, company="other"),
+            lambda: bktools.compose_export_jobs(entries, company="other"),
+        ):
+            with pytest.raises(ArgumentError, match=r"company must be a UUID or a company of the config file \(acme\)"):
+                act()

@@ -23,6 +23,7 @@ from bktools.cli import (
     snapshots,
     spend,
     verify,
+    versus,
 )
 from bktools.cli.exits import exit_codes
 from bktools.cli.help import Command, Group
@@ -34,7 +35,7 @@ from bktools.contract import NOUNS
 
 # In the order of the help.
 COMMANDS = (
-    month_end.month_end, reconcile.reconcile, ledger.ledger, fixes.fixes, verify.verify, spend.spend,
+    month_end.month_end, reconcile.reconcile, ledger.ledger, fixes.fixes, verify.verify, spend.spend, versus.versus,
     *map(loader, NOUNS), compare.compare, balance.balance, check.check, config.config, guide.guide,
 )  # fmt: skip
 GROUPS = (accounts, export, journal, mappings, periods, sandbox, snapshots)

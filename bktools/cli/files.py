@@ -201,7 +201,7 @@ def read_entries(
     from bktools.inputs.entries import read_entries as reader
 
     names = {name: tables.get(name) for name in ("categories", "employees")}
-    return file.read(reader, company=company, **names, **others)
+    return file.read(reader, company=company, money="decimal", **names, **others)
 
 
 def refuse_in_question(file: FileOptions, entries: pd.DataFrame) -> None:

@@ -42,18 +42,19 @@ def _rows(frame: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the rows; times, days and decimals are text, as in a CSV file for programs."""
     import pyarrow as pa
 
-    from bktools.frames.delimited import PROFILES, as_text
+    from bktools.frames.delimited import PROFILES, as_text, in_minor_units
     from bktools.frames.schema import to_arrow
 
     def is_plain(kind: pa.DataType) -> bool:
         return any(is_kind(kind) for is_kind in (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating))
 
     table = to_arrow(frame)
-    columns = [
-        column if is_plain(column.type) else as_text(column, PROFILES["machine"], name)
+    columns = {
+        name: column if is_plain(column.type) else as_text(column, PROFILES["machine"], name)
         for name, column in zip(table.column_names, table.columns, strict=True)
-    ]
-    for batch in pa.table(columns, table.column_names).to_batches(ROWS_AT_ONCE):
+    }
+    columns |= in_minor_units(table, columns, ".")
+    for batch in pa.table(columns).to_batches(ROWS_AT_ONCE):
         yield from batch.to_pylist()
 
 
@@ -73,7 +74,8 @@ def _json_lines(frame: pd.DataFrame, file: IO[bytes]) -> None:
 def _markdown(frame: pd.DataFrame, file: IO[bytes]) -> None:
     headings = [_cell(name) for name in frame.columns]
     marks = ["---:" if is_number(frame[name]) else "---" for name in frame.columns]
-    cells = [[_cell(text) for text in texts_of(frame[name], ",")] for name in frame.columns]
+    exact = with_units(frame)
+    cells = [[_cell(text) for text in texts_of(exact[name], ",")] for name in frame.columns]
     file.writelines(f"| {' | '.join(row)} |\n".encode() for row in (headings, marks, *zip(*cells, strict=True)))
 
 
@@ -106,6 +108,23 @@ def write_table(frame: pd.DataFrame, target: Path | IO[bytes], suffix: str, prof
         bktools.to_excel(frame, target)
     else:
         written(target, partial(WRITERS[suffix], frame))
+
+
+def with_units(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame for people: amounts are decimals with the decimals of their currency."""
+    import pandas as pd
+    import pyarrow as pa
+
+    from bktools.frames.money import currency_column, in_units, is_money
+    from bktools.frames.schema import to_arrow
+
+    shown = {}
+    for name in filter(is_money, map(str, frame.columns)):
+        currency = currency_column(name, frame.columns)
+        table = to_arrow(frame[[name] if currency is None else [name, currency]])
+        if pa.types.is_decimal(table[name].type):
+            shown[name] = in_units(table[name], None if currency is None else table[currency])
+    return frame.assign(**{name: pd.Series(values, frame.index, "object") for name, values in shown.items()})
 
 
 def texts_of(column: pd.Series, thousands: str) -> list[str]:

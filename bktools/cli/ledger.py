@@ -22,7 +22,7 @@ def ledger(
 
     Example: bktools ledger bookkeeping.se --output postings.csv
     """
-    postings = file.read(bktools.read_general_ledger)
+    postings = file.read(bktools.read_general_ledger, money="decimal")
     note(files.recognised(postings.attrs["bktools"]))
     note(_summary(postings))
     results.hand_over(_by_account(postings) if results.is_for_people() else postings)

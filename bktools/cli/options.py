@@ -126,7 +126,7 @@ def _check_language(flag: str, value: str) -> None:
 
 
 def _check_threshold(flag: str, value: str) -> None:
-    from bktools.close.changes import threshold_of
+    from bktools.frames.sums import threshold_of
 
     with command({"threshold": flag}):
         threshold_of(value)

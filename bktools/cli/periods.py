@@ -31,7 +31,7 @@ def show(context: typer.Context, connection: options.ConnectsToCompany) -> None:
     if results.is_for_people():
         amounts = zip(periods["exported_amount"], periods["currency"], strict=True)
         periods["exported_amount"] = [
-            None if amount is None or amount is pd.NA else shown(amount, currency) for amount, currency in amounts
+            None if pd.isna(amount) else shown(amount, currency) for amount, currency in amounts
         ]
     results.hand_over(periods, list(COLUMNS))
 

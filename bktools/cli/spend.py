@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import bktools
 from bktools.caller import command
 from bktools.cli import files, options, results
 from bktools.cli.options import option
 from bktools.progress import note
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 # Keys whose names and accounts are known to the service.
 OF_THE_SERVICE = {"category", "account", "employee"}
@@ -27,7 +23,10 @@ def spend(
         "category, account, employee, supplier, month, cost_centre, company or a column; may be repeated. "
         "By default category.",
     ),
-    shares: bool = option("--shares", "Add the share of each row in its currency.", False),
+    shares: bool = option(
+        "--shares", "Add the share of each row, within the first key where there are several.", False
+    ),
+    largest_first: bool = option("--largest-first", "Sort by amount in place of the keys.", False),
 ) -> None:
     """Add up entries by category, supplier, month and others.
 
@@ -38,7 +37,7 @@ def spend(
     """
     keys = by or ["category"]
     company = connection.company
-    names: dict[str, pd.DataFrame] = {}
+    names: dict[str, Any] = {}
     if entries.path is None or connection.environment or connection.sandbox or OF_THE_SERVICE & {*keys}:
         company = connection.company_id
         names = files.tables_of(connection.service, company)
@@ -46,5 +45,5 @@ def spend(
     rows = files.read_entries(entries, company, names)
     note(files.recognised(rows.attrs["bktools"]))
     with command(entries.names):
-        sums = bktools.spend(rows, by=keys, shares=shares, **names)
+        sums = bktools.spend(rows, by=keys, shares=shares, largest_first=largest_first, **names)
     results.hand_over(sums, [name for name in sums.columns if name not in ("category_id", "employee_id")])

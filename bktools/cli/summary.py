@@ -19,7 +19,12 @@ def summary_of(frame: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
+    from bktools.frames.schema import to_arrow, to_pandas
+
     money = ["currency", "amount"] if {"currency", "amount"} <= {*frame.columns} else []
+    if money:
+        exact = to_pandas(to_arrow(frame[money]), money="decimal")
+        frame = frame.assign(amount=exact.set_index(frame.index)["amount"])
     others = frame[[name for name in frame.columns if name not in money and not name.endswith("id")]]
     texts = others.astype("str").where(others.notna())
     parts = [_counted("rows", pd.Series("all", index=frame.index), frame, money)]

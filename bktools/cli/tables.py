@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from bktools.cli.formats import is_number, texts_of
+from bktools.cli.formats import is_number, texts_of, with_units
 from bktools.consoles import laid_out, room
 from bktools.wording.numbers import counted
 
@@ -41,13 +41,15 @@ def show(frame: pd.DataFrame, *, most: int = 50, whole: str = "| cat") -> None:
         else:
             _show_fitted(frame, most, room(), whole)
     else:
-        cells = [[name, *texts_of(frame[name], "")] for name in frame.columns]
+        exact = with_units(frame)
+        cells = [[name, *texts_of(exact[name], "")] for name in frame.columns]
         typer.echo("\n".join("\t".join(row) for row in zip(*cells, strict=True)))
 
 
 def _show_fitted(frame: pd.DataFrame, most: int, columns: int | None, whole: str) -> None:
     names = list(frame.columns)
-    texts = [texts_of(frame[name].head(most), ",") for name in names]
+    exact = with_units(frame.head(most))
+    texts = [texts_of(exact[name], ",") for name in names]
     # A value without spaces is a word, a code or an ID to copy: it is shown whole or not at all.
     words = [place for place, values in enumerate(texts) if not any(" " in text for text in values)]
     numbers = [place for place, name in enumerate(names) if is_number(frame[name])]

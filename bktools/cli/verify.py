@@ -94,7 +94,7 @@ def verify(
     if record and (month is None or by is None):
         raise ArgumentError("--record", "needs --month and --by: what was verified, and who did it")
     service, company = connection.service, connection.company_id
-    postings = ledger.read(bktools.read_general_ledger)
+    postings = ledger.read(bktools.read_general_ledger, money="decimal")
     note(files.recognised(postings.attrs["bktools"]))
     exported = bktools.load_export_jobs(company, entries=True, service=service)
     exported = exported[exported["state"].isin(MAYBE_SENT)]

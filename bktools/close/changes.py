@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 import pandas as pd
@@ -14,13 +14,13 @@ import pyarrow.compute as pc
 
 from bktools.caller import name_of
 from bktools.close.record import PeriodRecord, record_in
-from bktools.connection import service_or_default, words_for
+from bktools.connection import company_named, service_or_default, words_for
 from bktools.contract import rules
 from bktools.errors import ArgumentError, SnapshotNotFoundError
 from bktools.frames.incoming import described, source_of
 from bktools.frames.names import with_names
 from bktools.frames.schema import COUNT, MONEY, TEXT, to_arrow, to_pandas
-from bktools.frames.sums import NO_CURRENCY, NOTHING, Money, change_of, currencies_of, sums_of
+from bktools.frames.sums import NO_CURRENCY, NOTHING, Money, change_of, currencies_of, sums_of, threshold_of
 from bktools.journal.accounts import accounts_in
 from bktools.journal.periods import required_company
 from bktools.journal.writing import open_for_reading
@@ -56,23 +56,6 @@ EMPLOYEES = {
 }  # fmt: skip
 
 
-def threshold_of(value: str | float | Decimal | None) -> Callable[[Mapping[str, Any]], bool]:
-    """Return whether a difference is worth a row: from 500 or "5%" on, every one without a threshold.
-
-    Of a share, a difference in a group that had nothing before always is.
-    """
-    text = "0" if value is None else str(value).strip()
-    try:
-        least = Decimal(text.removesuffix("%"))
-    except InvalidOperation:
-        least = Decimal(-1)
-    if not least.is_finite() or least < 0:
-        raise ArgumentError(name_of("threshold"), "must be an amount such as 500, or a share such as 5%", value)
-    if text.endswith("%"):
-        return lambda row: row["share"] is None or bool(abs(row["share"]) >= least)
-    return lambda row: bool(abs(row["difference"]) >= least)
-
-
 def compare(
     before: Any,
     after: Any = None,
@@ -91,7 +74,7 @@ def compare(
         accounts and employees as they were. Two moments: categories, accounts and employees, `after` by default as they
         are now.
     company : str, optional
-        UUID of the company; the configured one by default.
+        UUID or short name of the company; the configured one by default.
     threshold : str, float or Decimal, optional
         Of two months: the least difference of a category, account, employee or reason that has a row: an amount such as
         500, or a share of the amount before such as "5%". The totals by currency always have one.
@@ -132,7 +115,7 @@ def compare(
     is_large, service = threshold_of(threshold), service_or_default(service)
     words = words_for(language, service.settings)
     company = company or service.settings.company
-    company = None if company is None else rules.uuid_text("company", company)
+    company = None if company is None else company_named(company, service.settings)
     # A period of pandas is a month or a day.
     before, after = (
         value if isinstance(value, dt.date) else rules.calendar_text(value) or value for value in (before, after)
@@ -144,7 +127,7 @@ def compare(
     about: dict[str, Any] = {"environment": environment, "before": str(before), "after": str(after or "now")}
     about |= {"headline": [], "below_threshold": 0, "not_compared": []}
     if all(are_months):
-        company = required_company(company)
+        company = required_company(company, service.settings)
         with open_for_reading(service.settings) as journal:
             old, new = (record_in(journal, rules.month("month", one), company, environment) for one in (before, after))
             accounts = accounts_in(journal, company)

@@ -97,7 +97,7 @@ class Close:
         What is about this run.
     tables : mapping of str to pyarrow.Table
         entries, categories, employees, chart, accounts, coverage (of the categories), changes (where there is an
-        earlier close), and last: the entries of the last month that was closed.
+        earlier close), last: the entries of the last month that was closed, and earlier: those of all months before.
     folder, earlier_folder : Path, optional
         Folder of its files, and the one to which an earlier close was moved.
     html : str
@@ -142,7 +142,7 @@ class Close:
     @cached_property
     def figures(self) -> Figures:
         """All sums of the entries."""
-        return Figures(self.tables["entries"], self.currency, self.tables["last"])
+        return Figures(self.tables["entries"], self.currency, self.tables["last"], self.tables["earlier"])
 
     @property
     def statement(self) -> tuple[Sum, ...]:

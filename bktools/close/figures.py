@@ -18,6 +18,11 @@ ALL, NO_REASON = "all", ""
 # Fates whose reasons have lines of their own.
 WITH_REASONS = (READY, HELD, LEFT_OUT)
 
+# How many of the largest entries are listed.
+LARGEST = 10
+# What may be new in a month: the column that tells, and the column that names it.
+NEW = {"supplier": ("supplier", "supplier"), "category": ("category_id", "category_name")}
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -36,11 +41,12 @@ class Difference:
 class Figures:
     """All figures of a month, each made on first use from one table of entries.
 
-    `own` is the company's own currency, and `last` the entries exported in the last month that was closed.
+    `own` is the company's own currency, `last` the entries exported in the last month that was closed, and `earlier` those
+    of all months before.
     """
 
-    def __init__(self, entries: pa.Table, own: str | None, last: pa.Table) -> None:
-        self._entries, self._own, self._last = entries, own, last
+    def __init__(self, entries: pa.Table, own: str | None, last: pa.Table, earlier: pa.Table) -> None:
+        self._entries, self._own, self._last, self._earlier = entries, own, last, earlier
 
     def by(self, *keys: str) -> list[Sum]:
         """Return the sums of groups of entries, the largest first."""
@@ -79,6 +85,22 @@ class Figures:
         )
 
     @cached_property
+    def largest(self) -> pa.Table:
+        """The month's ten largest entries in the first currency, the largest first: rows of the table of entries."""
+        rows = self._entries.filter(pc.equal(self._entries["currency"], next(iter(self.currencies), "")))
+        rows = rows.filter(pc.is_valid(rows["amount"]))
+        return rows.take(pc.sort_indices(pc.negate(pc.abs(rows["amount"])))[:LARGEST])
+
+    @cached_property
+    def new(self) -> dict[str, list[Sum]]:
+        """The suppliers and categories (`id` and `name`) that no month before exported, the largest first.
+
+        Nothing without a month before.
+        """
+        news = {what: self._new(*columns) for what, columns in NEW.items() if len(self._earlier)}
+        return {what: sums for what, sums in news.items() if sums}
+
+    @cached_property
     def by_category(self) -> list[Sum]:
         """The sums of each category and fate, with the account, the largest first."""
         return self.by("fate", "category_name", "account_code", "account_name", "category_id")
@@ -102,6 +124,13 @@ class Figures:
         """One row per category, account, fate and currency: entries (count) and exact amount."""
         keys = ("fate", "category_name", "account_code", "account_name", "category_id")
         return by_currency(keys, sorted(self.by_category, key=_place))
+
+    def _new(self, key: str, name: str) -> list[Sum]:
+        """Return the sums of the values of a column that no month before has; an empty one is not new."""
+        rows = self._entries.filter(pc.is_valid(self._entries[key]))
+        rows = rows.filter(pc.invert(pc.is_in(rows[key], pc.unique(self._earlier[key]))))
+        sums = sums_of(rows, *dict.fromkeys((key, name)), own=self._own)
+        return [Sum({"id": part[key], "name": part[name] or part[key]}, part.money) for part in sums]
 
 
 def _place(part: Sum) -> int:

@@ -160,7 +160,7 @@ def record_of(month: Month, company: str | None = None, *, service: Service | No
     month : str, Period, date or datetime
         As 2026-10.
     company : str, optional
-        UUID of the company; the configured one by default.
+        UUID or short name of the company; the configured one by default.
     service : Service, optional
         Default: the configured one. Only its journal is read; nothing is sent.
 
@@ -190,7 +190,7 @@ def record_of(month: Month, company: str | None = None, *, service: Service | No
     """
     month = rules.month("month", month)
     settings = service_or_default(service).settings
-    company = required_company(company or settings.company)
+    company = required_company(company, settings)
     with open_for_reading(settings) as journal:
         return record_in(journal, month, company, settings.environment)
 

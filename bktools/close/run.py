@@ -14,18 +14,18 @@ import pyarrow.compute as pc
 
 from bktools.caller import name_of, setting
 from bktools.close.actions import Actions
-from bktools.close.changes import as_entries, months_between, threshold_of
+from bktools.close.changes import as_entries, months_between
 from bktools.close.close import Close, Run
 from bktools.close.entries import HELD, entries_of
 from bktools.close.record import record_in
-from bktools.connection import words_for
+from bktools.connection import company_named, words_for
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan, compose_export_jobs
 from bktools.findings.check import ERROR
 from bktools.frames.incoming import described, source_of
 from bktools.frames.schema import ACCOUNTS, Month, to_arrow
-from bktools.frames.sums import money_of
+from bktools.frames.sums import money_of, threshold_of
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import THE_OUTCOME
@@ -81,7 +81,7 @@ class Closing:
         company = self.company or settings.company
         if company is None:
             raise ArgumentError("company", "must name the company to close (or set BKTOOLS_COMPANY)")
-        self.company_id = rules.company_id("company", company, settings.company_names)
+        self.company_id = company_named(company, settings)
         self.prepared_by = this_user() if self.by is None else rules.not_blank("by", self.by)
         self.approved_by = None if self.approved_by is None else rules.not_blank("approved_by", self.approved_by)
         self.begun_at = dt.datetime.now(dt.UTC)
@@ -165,8 +165,9 @@ class Closing:
         listed = actions.all()
         tables = {"categories": categories, "employees": employees, "chart": chart, "accounts": accounts}
         sources = {name: source_of(table) for name, table in {**tables, "entries": entries}.items()}
-        last = _last_month(sent, month)
-        tables |= {"entries": rows, "coverage": coverage, "last": last}
+        earlier_entries = _earlier(sent, month)
+        last = earlier_entries.filter(pc.equal(earlier_entries["sent_in"], pc.max(earlier_entries["sent_in"])))
+        tables |= {"entries": rows, "coverage": coverage, "last": last, "earlier": earlier_entries}
         if len(last) and len(record.tables["events"]):
             earlier = record_in(journal, last["sent_in"][0].as_py(), company, settings.environment, sent)
             tables["changes"] = months_between(earlier, record, accounts, service, self.is_large_change, self.words)
@@ -239,12 +240,10 @@ def _with_planned(accounts: pa.Table, assumed: Iterable[str]) -> pa.Table:
     return pa.concat_tables([accounts.cast(planned.schema), planned]) if rows else accounts
 
 
-def _last_month(sent: pa.Table, month: str) -> pa.Table:
-    """Return the entries of the last month before this one that exported something, as a table of entries."""
+def _earlier(sent: pa.Table, month: str) -> pa.Table:
+    """Return the entries that the months before this one exported, as a table of entries."""
     accepted = sent.filter(pc.equal(sent["state"], "ACCEPTED"))
-    earlier = accepted.filter(pc.fill_null(pc.less(accepted["period"], month), False))
-    last = earlier.filter(pc.equal(earlier["period"], pc.max(earlier["period"])))
-    return as_entries(last)
+    return as_entries(accepted.filter(pc.fill_null(pc.less(accepted["period"], month), False)))
 
 
 def _as_table(frame: pd.DataFrame) -> pa.Table:

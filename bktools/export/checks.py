@@ -77,10 +77,10 @@ CHECKS = (
     ),
     Check(
         "unusual_amount",
-        (c.amount != 0) & ((c.amount.cast(pl.Float64).abs().log() - c.usual_middle).abs() > c.usual_reach),
+        c.usual_of.is_not_null(),
         WARNING,
         EMPLOYEE,
-        facts=("usual_low", "usual_high", "usual_entries", "currency"),
+        facts=("usual_of", "usual_low", "usual_high", "usual_entries", "currency"),
     ),
     Check(
         "no_tax_code",

@@ -7,7 +7,7 @@ them are skipped.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,13 +21,24 @@ from bktools.frames.typed import decimals_of
 
 c = pl.col
 
-# An amount is compared with its category once the category has so many entries in the currency.
+# An amount is compared with others once there are so many in the currency.
 ENOUGH = 10
-# Amounts of a category lie evenly on a logarithmic scale, so medians and deviations are of logarithms. An amount is
-# unusual beyond 3.5 deviations, which is a usual limit, and never within a third to three times the median.
-DEVIATIONS, LEAST_REACH = 3.5, 3.0
+# Amounts of a kind lie evenly on a logarithmic scale, so medians and deviations are of logarithms. An amount is unusual
+# beyond 3.5 deviations, which is a usual limit.
+DEVIATIONS = 3.5
 # The median absolute deviation times this is the standard deviation of a normal distribution.
 TO_STANDARD = 1.4826
+# The deviations of entries of all kinds are wide: ten times the amount that one of ten exceeds is unusual, too.
+TOP, REACH_OF_TOP, ENOUGH_FOR_TOP = 0.9, 10.0, 20
+# With what an amount is compared, first the narrowest, and how many times the median is never unusual: the more kinds of
+# purchases, the more. Only a category is of one kind, so that an amount may be too small for it, too.
+USUAL_LEVELS = (
+    ("category", ("category_key",), 3.0),
+    ("supplier", ("supplier",), 5.0),
+    ("account", ("account_key",), 10.0),
+    ("company", (), 10.0),
+)
+BOTH_WAYS = {"category"}
 
 # Lines that a finding names; the others are counted.
 NAMED = 3
@@ -371,32 +382,44 @@ def _with_twins(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_usual(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add what is usual in a category and currency of a company."""
-    keys = ["company_id", "category_key", "currency"]
-    if not {*keys, "amount"} <= {*rows.columns}:
+    """Add what is usual to the rows whose amount is not: in its category, or else of its supplier, account or company."""
+    if not {"company_id", "amount", "currency"} <= {*rows.columns}:
         return rows
-    size = c.amount.cast(pl.Float64).abs().log()
-    counted = rows.lazy().filter(
-        (c.amount != 0) & ~c.is_copy & ~c.is_conflict & (c.category_key != "") & (c.currency != "")
-    )
+    sized = rows.filter((c.amount != 0) & ~c.is_copy & ~c.is_conflict & (c.currency != ""))
+    sized = sized.with_columns(size=c.amount.cast(pl.Float64).abs().log())
+    if "supplier" in rows.columns:
+        sized = sized.with_columns(supplier=_lower("supplier").str.strip_chars())
+    found = [_unusual_in(sized, *level) for level in USUAL_LEVELS if {*level[1]} <= {*rows.columns}]
+    return _joined(rows, pl.concat(found).unique("row", keep="first", maintain_order=True), "row")
+
+
+def _unusual_in(rows: pl.DataFrame, level: str, keys: Sequence[str], least_reach: float) -> pl.DataFrame:
+    """Return the rows whose amount is unusual among those with the same keys, currency and company, and what is usual."""
+    groups = ["company_id", "currency", *keys]
+    reach = pl.max_horizontal(pl.lit(least_reach).log(), DEVIATIONS * TO_STANDARD * c.spread)
+    top = pl.when(c.usual_entries >= ENOUGH_FOR_TOP).then(c.top + pl.lit(REACH_OF_TOP).log())
     usual = (
-        counted.group_by(keys)
+        rows.lazy()
+        .filter(*(c(key) != "" for key in keys))
+        .group_by(groups)
         .agg(
             usual_entries=pl.len(),
-            usual_middle=size.median(),
-            spread=(size - size.median()).abs().median(),
+            middle=c.size.median(),
+            spread=(c.size - c.size.median()).abs().median(),
+            top=c.size.quantile(TOP),
             units=c.units.first(),
         )
         .filter(c.usual_entries >= ENOUGH)
-        .with_columns(usual_reach=pl.max_horizontal(pl.lit(LEAST_REACH).log(), DEVIATIONS * TO_STANDARD * c.spread))
         .with_columns(
-            usual_low=_rounded((c.usual_middle - c.usual_reach).exp()),
-            usual_high=_rounded((c.usual_middle + c.usual_reach).exp()),
+            low=c.middle - reach if level in BOTH_WAYS else pl.lit(None, pl.Float64),
+            high=pl.min_horizontal(c.middle + reach, top),
         )
-        .drop("units", "spread")
         .collect()
     )
-    return _joined(rows, usual, keys)
+    unusual = rows.select("row", "size", *groups).join(usual, on=groups).filter((c.size > c.high) | (c.size < c.low))
+    return unusual.select(
+        "row", "usual_entries", usual_of=pl.lit(level), usual_low=_rounded(c.low.exp()), usual_high=_rounded(c.high.exp()),
+    )  # fmt: skip
 
 
 def _rounded(value: pl.Expr) -> pl.Expr:

@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.connection import company_named
 from bktools.contract import rules
 from bktools.currencies import MINOR_UNITS
 from bktools.errors import ArgumentError, InputError
@@ -187,4 +188,4 @@ def arguments_of(*, company: str | None = None, period: Month | None = None, cur
         first = last.replace(day=1)
     if currency is not None and rules.text("currency", currency) not in MINOR_UNITS:
         raise ArgumentError("currency", "must be the code of a currency in ISO 4217, such as EUR", currency)
-    return Arguments(None if company is None else rules.uuid_text("company", company), named, first, last, currency)
+    return Arguments(None if company is None else company_named(company), named, first, last, currency)

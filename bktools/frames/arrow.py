@@ -21,7 +21,7 @@ def to_arrow(frame: Any) -> pa.Table:
     Returns
     -------
     pyarrow.Table
-        Text is large_string, money decimal128, a flag bool, a count int64, a date date32, and a time timestamp[us], in
+        Text is large_string, an amount decimal128 with the decimals of its currency, a flag bool, a count int64, a date date32, and a time timestamp[us], in
         UTC where it has a zone; a missing value is null. Times without a zone are dates when every time of the column
         is midnight. The schema has no metadata but `bktools`, the source of the rows as JSON, where it is known.
 

@@ -43,7 +43,7 @@ def wrong_kind(name: str, column: str, wanted: str, kind: pa.DataType) -> InputE
     """Return the error for a column of the wrong type."""
     why = " (a number has lost its leading zeros)" if wanted == "text" and pa.types.is_integer(kind) else ""
     if wanted == "an exact number":
-        why = " (whose sums are not exact: give decimals)" if pa.types.is_floating(kind) else ": give decimals"
+        why = ": make it numbers"
     held = "text" if kind in TEXTS else str(kind)
     return InputError(f"column {column} must be {wanted}, is {held}{why}", source=name)
 
@@ -74,7 +74,7 @@ def days_of(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
 
 
 def amounts_of(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
-    """Return the amounts, nulls where the table lacks them; refuse floats, whose sums are not exact, and other values."""
+    """Return the amounts, nulls where the table lacks them; refuse other values than numbers."""
     amounts = table.column("amount") if "amount" in table.column_names else pa.chunked_array([pa.nulls(len(table))])
     if amounts.null_count == len(amounts) and not pa.types.is_decimal(amounts.type):
         return pa.chunked_array([pa.nulls(len(amounts), MONEY)])

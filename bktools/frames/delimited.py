@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from bktools import disk
 from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.errors import ArgumentError, InputError
+from bktools.frames.money import currency_column
 from bktools.frames.schema import BYTES, TEXT, TEXTS, dated, to_arrow, wall_times
 from bktools.progress import progress as progress_bar
 
@@ -95,7 +96,7 @@ def to_csv(
     profile : str
         "excel": UTF-8 with BOM, comma, CRLF. "excel-eu": semicolon and decimal comma. In both, text and headings that a
         spreadsheet would read as a formula get an apostrophe in front; codes such as 0400 are written as ="0400", and so
-        is every number of such a column; amounts beside a currency have its decimals, none for JPY.
+        is every number of such a column.
         "machine": UTF-8 without BOM, comma, LF, unchanged values.
     progress : bool, optional
         Show a bar. Default: in a terminal or a notebook.
@@ -116,7 +117,7 @@ def to_csv(
 
     Notes
     -----
-    Money is written exactly, timestamps as ISO 8601 in UTC, null as an empty cell, flags as true and false. Times
+    Amounts have the decimals of the currency beside them, none for JPY, and an amount with more keeps them. Timestamps as ISO 8601 in UTC, null as an empty cell, flags as true and false. Times
     without a time zone are written as dates when every time of the column is midnight, otherwise without a zone.
 
     Examples
@@ -134,8 +135,7 @@ def to_csv(
     headings = pa.chunked_array([pa.array(names, TEXT)])
     first = as_text(headings, form, "").to_pylist()
     encoding, line_end = ("utf-8-sig", "\r\n") if form.for_spreadsheet else ("utf-8", "\n")
-    if form.for_spreadsheet:
-        columns |= _in_minor_units(table, columns, form.decimal)
+    columns |= in_minor_units(table, columns, form.decimal)
     # Python's writer quotes only the characters of its own line end, but every reader ends a line at a CR.
     texts = (headings, *columns.values())
     is_split = "\r" not in line_end and any(pc.any(pc.match_substring(text, "\r")).as_py() for text in texts)
@@ -227,15 +227,12 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(values, pa.string())])
 
 
-def _in_minor_units(
-    table: pa.Table, columns: Mapping[str, pa.ChunkedArray], decimal: str
-) -> dict[str, pa.ChunkedArray]:
+def in_minor_units(table: pa.Table, columns: Mapping[str, pa.ChunkedArray], decimal: str) -> dict[str, pa.ChunkedArray]:
     """Return the columns of money without the zeros that their currency has no decimals for, such as 3590 of JPY."""
     money = {}
     for name in (field.name for field in table.schema if pa.types.is_decimal(field.type)):
-        currency = name.replace("amount", "currency")
-        currency = currency if currency in columns and currency != name else "currency"
-        if currency not in columns or pa.types.is_null(table.schema.field(currency).type):
+        currency = currency_column(name, columns)
+        if currency is None or pa.types.is_null(table.schema.field(currency).type):
             continue
         text = columns[name]
         for code in pc.unique(table.column(currency)).to_pylist():

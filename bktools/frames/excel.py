@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from bktools import disk
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.delimited import name_of, written
+from bktools.frames.money import currency_column, in_units
 from bktools.frames.schema import are_days, to_arrow
 from bktools.progress import Bar
 from bktools.progress import progress as progress_bar
@@ -166,8 +167,9 @@ def _write_sheet(sheet: Any, table: pa.Table, book: Any, bar: Bar) -> None:
         side = {"align": "left"} if form.startswith(DAY) else {}
         look = book.add_format({"num_format": form, "valign": "top"} | side)
         values = column.to_pylist()
-        for row, value in enumerate(values, start=1):
-            write_cell(sheet, row, place, value, look, text)
+        looks = _looks_of_money(table, place, book) or [look] * len(values)
+        for row, (value, own) in enumerate(zip(values, looks, strict=True), start=1):
+            write_cell(sheet, row, place, value, own, text)
         sheet.set_column(place, place, width_of(str(name), map(str, values[:WIDTH_SAMPLE])), look)
         bar.update(len(column))
     sheet.freeze_panes(1, 0)
@@ -182,11 +184,26 @@ def width_of(title: str, texts: Iterable[str], widest: int = WIDEST) -> int:
     return min(max(longest + 1, len(title) + 3, NARROWEST), widest)
 
 
+def _looks_of_money(table: pa.Table, place: int, book: Any) -> list[Any]:
+    """Return the format of each amount of a column, with the decimals of its currency; nothing for another column."""
+    column, currency = table.column(place), currency_column(table.column_names[place], table.column_names)
+    if not pa.types.is_decimal(column.type) or currency is None:
+        return []
+    shown = in_units(column, table.column(currency))
+    units = [0 if amount is None else max(-int(amount.as_tuple().exponent), 0) for amount in shown]
+    looks = {scale: book.add_format({"num_format": _with_decimals(scale), "valign": "top"}) for scale in {*units}}
+    return [looks[scale] for scale in units]
+
+
+def _with_decimals(scale: int) -> str:
+    return f"#,##0{'.' if scale > 0 else ''}{'0' * scale}"
+
+
 def _format_of(column: pa.ChunkedArray) -> str:
     """Return the number format of a column's values."""
     kind, types = column.type, pa.types
     if types.is_decimal(kind):
-        return f"#,##0{'.' if kind.scale > 0 else ''}{'0' * kind.scale}"
+        return _with_decimals(kind.scale)
     if types.is_integer(kind):
         return "0"
     if types.is_floating(kind) or types.is_boolean(kind):

@@ -1,7 +1,7 @@
 """Columns and types of every frame, and the conversion between Arrow and pandas.
 
 Frames have the interface's field names in snake_case. Text is pandas `str`, flags are `bool`, timestamps are in UTC,
-calendar dates have no time zone, and money is in exact decimals. Missing values stay null.
+calendar dates have no time zone, and money is float64 (`bktools.frames.money`). Missing values stay null.
 
 The types are the same with pandas 2 and 3. Frames that you make yourself differ: pandas 2 makes objects of text, which are
 read alike, and its `astype("str")` turns a missing value into the text "None".
@@ -9,7 +9,6 @@ read alike, and its `astype("str")` turns a missing value into the text "None".
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
 import uuid
 from collections import Counter
@@ -25,6 +24,7 @@ import pyarrow.compute as pc
 
 from bktools.contract.categories import Category
 from bktools.errors import InputError
+from bktools.frames import money as amounts
 
 # Arguments: a moment such as 2026-10-31 or an ISO 8601 instant, where a month or a day means its end; a month such as
 # 2026-10, or a day or a time in it.
@@ -42,12 +42,8 @@ _UTC = {"UTC", "Etc/UTC", "Z", "+00:00"}
 INSTANT = pa.timestamp("us", tz="UTC")
 DATE = pa.date32()
 # Money of Arrow tables has all digits that a decimal can have; the scale comes from the file, and is 2 without rows.
-DIGITS = 38
+DIGITS = amounts.DIGITS
 MONEY = pa.decimal128(DIGITS, 2)
-# Money of DataFrames has 15 digits, because Arrow adds digits in every operation and refuses to need more than 38: so
-# `amount + amount`, `amount - other`, `amount * 2`, `amount / 2` and a share of the total work. A column with a longer
-# amount keeps 38 digits: its sums, comparisons and exports work as ever, such arithmetic does not.
-CALCULABLE_DIGITS = 15
 
 
 # Types by their names in the descriptions of columns.
@@ -185,20 +181,27 @@ STRINGS = pd.StringDtype("pyarrow", na_value=np.nan)
 def _pandas_type(kind: pa.DataType) -> Any:
     if kind in TEXTS:
         return STRINGS
-    # Arrow's decimals stay exact in sums and groups; an object column of Decimal would be slow and lose its scale.
+    # An object column of Decimal would be slow and lose its scale.
     return pd.ArrowDtype(kind) if pa.types.is_decimal(kind) else None
 
 
-def to_pandas(table: pa.Table, provenance: Mapping[str, Any] | None = None) -> pd.DataFrame:
-    """Return an Arrow table as a DataFrame with the types above; money has 15 digits where its amounts have no more.
+def to_pandas(
+    table: pa.Table, provenance: Mapping[str, Any] | None = None, *, money: str | None = None
+) -> pd.DataFrame:
+    """Return an Arrow table as a DataFrame with the types above.
 
-    `provenance` is the source of the rows, which `frame.attrs["bktools"]` keeps.
+    `provenance` is the source of the rows, which `frame.attrs["bktools"]` keeps. `money` is the form of amounts: "float",
+    which refuses an amount that a float does not keep, or "decimal". By default a column is float where it can be.
     """
     for place, field in enumerate(table.schema):
-        if pa.types.is_decimal128(field.type) and field.type.precision > CALCULABLE_DIGITS >= field.type.scale:
-            with contextlib.suppress(pa.ArrowInvalid):  # an amount has more digits
-                calculable = table.column(place).cast(pa.decimal128(CALCULABLE_DIGITS, field.type.scale))
-                table = table.set_column(place, field.name, calculable)
+        if pa.types.is_decimal(field.type) and money != "decimal":
+            column = amounts.floats(table.column(place))
+            if column is None and money == "float":
+                raise InputError(
+                    f"{field.name} {amounts.longest(table.column(place)):f} has more than the {amounts.FLOAT_DIGITS} digits"
+                    ' that a float keeps: read it with money="decimal"'
+                )
+            table = table if column is None else table.set_column(place, field.name, column)
     frame: pd.DataFrame = table.to_pandas(types_mapper=_pandas_type, date_as_object=False)
     if provenance is not None:
         frame.attrs["bktools"] = dict(provenance)
@@ -242,7 +245,10 @@ def _array_of(heading: str, column: pd.Series, name: str) -> pa.Array | pa.Chunk
 
 
 def plain(table: pa.Table, name: str) -> pa.Table:
-    """Return a table with the same values in types that every engine supports: UUIDs as text, decimals of 38 digits."""
+    """Return a table with the same values in types that every engine supports: UUIDs as text, decimals of 38 digits.
+
+    Amounts that are floats become decimals.
+    """
     for place, field in enumerate(table.schema):
         try:
             column = plain_column(table.column(place))
@@ -252,7 +258,7 @@ def plain(table: pa.Table, name: str) -> pa.Table:
             ) from None
         if column.type != field.type:
             table = table.set_column(place, field.name, column)
-    return table
+    return amounts.with_decimals(table)
 
 
 def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:

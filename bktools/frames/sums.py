@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import decimal
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from itertools import compress
 from typing import Any
 
@@ -14,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.caller import name_of
+from bktools.errors import ArgumentError
 from bktools.frames.columns import amounts_of, in_one_scale, text_of, with_column
 from bktools.frames.schema import COUNT, MONEY, TEXT, split_lines
 from bktools.wording.numbers import counted, shown
@@ -84,7 +86,7 @@ def summed(rows: pa.Table, *keys: str) -> pa.Table:
     Raises
     ------
     InputError
-        When the amounts are floats, whose sums are not exact.
+        When the amounts are no numbers.
     """
     amounts = amounts_of(rows)
     exact = pc.cast(amounts, pa.decimal256(DIGITS, getattr(amounts.type, "scale", 0)))
@@ -161,6 +163,23 @@ def change_of(before: Money, now: Money) -> tuple[Decimal, Decimal, Decimal, Dec
     old, new = before.amount or Decimal(0), now.amount or Decimal(0)
     change = total([new, old.copy_negate()])
     return old, new, change, (change / abs(old) * 100).quantize(Decimal("0.1")) if old else None
+
+
+def threshold_of(value: str | float | Decimal | None) -> Callable[[Mapping[str, Any]], bool]:
+    """Return whether a difference is worth a row: from 500 or "5%" on, every one without a threshold.
+
+    Of a share, a difference in a group that had nothing before always is.
+    """
+    text = "0" if value is None else str(value).strip()
+    try:
+        least = Decimal(text.removesuffix("%"))
+    except InvalidOperation:
+        least = Decimal(-1)
+    if not least.is_finite() or least < 0:
+        raise ArgumentError(name_of("threshold"), "must be an amount such as 500, or a share such as 5%", value)
+    if text.endswith("%"):
+        return lambda row: row["share"] is None or bool(abs(row["share"]) >= least)
+    return lambda row: bool(abs(row["difference"]) >= least)
 
 
 def by_currency(keys: tuple[str, ...], sums: Iterable[Sum]) -> pa.Table:

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.contract import rules
+from bktools.connection import company_named
 from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames import schema
 from bktools.inputs import cells, words
@@ -140,7 +140,7 @@ def read_accounts(
     the code here, since accounts are matched by it. A file without a column for `id`, and an `id` or external ID that
     is malformed or there twice, are an `InputError`.
     """
-    company = None if company is None else rules.uuid_text("company", company)
+    company = None if company is None else company_named(company)
     reading = opened(path, Vocabulary("accounts", columns), delimiter=delimiter, encoding=encoding, sheet=sheet)
     reading.assign(required=("id",))
     raise_all(reading.problems, reading.table)

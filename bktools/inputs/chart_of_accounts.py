@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.contract import rules
+from bktools.connection import company_named
 from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.inputs import accounts, cells, words
@@ -55,7 +55,7 @@ def read_chart_of_accounts(
         Field to heading, for what is not recognised: `external_id`, `code`, `name`, `archived`, `active`,
         `tax_code_external_id`, `type`, `company_id`. An empty heading leaves the field out.
     company : str, optional
-        UUID of the company the chart belongs to.
+        UUID or short name of the company the chart belongs to.
     delimiter : str, optional
         One character.
     encoding : str, optional
@@ -100,7 +100,7 @@ def read_chart_of_accounts(
     >>> chart[["external_id", "code", "name", "archived"]].values.tolist()
     [['0400', '0400', 'Maschinen', False]]
     """
-    company = None if company is None else rules.uuid_text("company", company)
+    company = None if company is None else company_named(company)
     vocabulary = Vocabulary("chart", columns)
     of_format = recognised(path, encoding, delimiter=delimiter, sheet=sheet)
     if of_format is None:

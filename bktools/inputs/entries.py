@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from os import PathLike
 
@@ -12,9 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.caller import name_of, setting
+from bktools.connection import company_named
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
+from bktools.frames.money import check_form
 from bktools.inputs import amounts, cells, dates, names, sides, signed_amounts
 from bktools.inputs.approvals import read_approvals
 from bktools.inputs.cells import leave_out, option, question, raise_all
@@ -28,12 +31,14 @@ from bktools.inputs.proposals import proposing
 from bktools.inputs.report_rows import keep_rows, leave_reports
 from bktools.inputs.splits import with_splits
 from bktools.inputs.table import Table
-from bktools.inputs.words import normal
+from bktools.inputs.words import are_inside, headings, normal
 
 _FIRST_ROWS = 1000
 _SPLITS = ("split_line", "entry_total")
 # The beginning of a UUID; such a column is one of UUIDs, and each cell is held to it.
 _LIKE_A_UUID = r"^\s*[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}"
+# Words inside of headings of amounts beside the amount of an entry.
+_FURTHER_AMOUNTS = headings("net_amount") | headings("without_tax") | headings("tax")
 _TEXTS = ("supplier", "description", "cost_centre", "tax_code")
 # The service's own UUID of no category.
 _NO_CATEGORY = "00000000-0000-0000-0000-000000000000"
@@ -42,7 +47,7 @@ _NO_CATEGORY = "00000000-0000-0000-0000-000000000000"
 Frames = Mapping[str, pd.DataFrame | None]
 
 
-@proposing("entries")
+@proposing("entries", money="decimal")
 def read_entries(
     path: str | PathLike[str],
     *,
@@ -62,7 +67,7 @@ def read_entries(
     report_rows: str | None = None,
     split_lines: bool = False,
     required: Sequence[str] = (),
-    money: str = "exact",
+    money: str = "float",
 ) -> pd.DataFrame:
     r"""Read accounting entries from a CSV, TSV, Excel or Parquet file.
 
@@ -76,7 +81,7 @@ def read_entries(
         `credit` for amounts whose sign stands apart, `split_line` and `entry_total` for the lines of split entries,
         `rows_with` for a column of which rows that hold nothing in it are left out. An empty heading leaves the field out.
     company : str, optional
-        UUID of the company that the entries belong to where the file has no column for it.
+        UUID or short name of the company that the entries belong to where the file has no column for it.
     categories : DataFrame, optional
         As `load_categories` returns it: the file may name categories by ID, name or code.
     employees : DataFrame, optional
@@ -109,15 +114,14 @@ def read_entries(
     required : sequence of str
         Fields that the file must have a column for.
     money : str
-        "exact": amounts as decimals, which can be added, grouped, compared and exported. "float": amounts as floats, for
-        `describe`, `nlargest`, `cumsum` and `plot`; they are near the amounts, not equal, so they cannot be exported.
+        "float": amounts as float64, each exactly the amount of the file; one of more than 15 digits is refused.
+        "decimal": amounts as Arrow decimals of any length, with which some operations of pandas fail.
 
     Returns
     -------
     pandas.DataFrame
         One row per row of the file, in its order, with those columns of `bktools.frames.schema.ENTRIES` that the file
-        has, `line`, and the columns that are no field as text under their own headings. Amounts are exact, with the
-        largest scale in the file. The same entry twice stays twice. A file with split entries has a row for each of their
+        has, `line`, and the columns that are no field as text under their own headings. The same entry twice stays twice. A file with split entries has a row for each of their
         lines, with `split_line` (its number from 1; 0 for an entry of one line) and `split_lines` (their count). `id` is null where the file has no entry IDs: such
         entries can be analysed, and are not ready for export.
 
@@ -148,11 +152,10 @@ def read_entries(
     ...     _ = path.write_text(f"entry_id,company_id,amount\n{entry}\n", encoding="utf-8")
     ...     entries = read_entries(path)
     >>> entries["amount"].tolist()
-    [Decimal('12.50')]
+    [12.5]
     """
-    if money not in {"exact", "float"}:
-        raise ArgumentError("money", "must be 'exact' or 'float'", money)
-    company = None if company is None else rules.uuid_text("company", company)
+    check_form(money)
+    company = None if company is None else company_named(company)
     vocabulary = Vocabulary("entries", columns)
     refuse_ledgers(path, encoding)
     reading = opened(path, vocabulary, delimiter=delimiter, encoding=encoding, sheet=sheet)
@@ -194,15 +197,17 @@ def read_entries(
             f" from the service with their IDs, or name the column that holds them with {option('id')}"
         )
     ordered = {field.name: result[field.name] for field in schema.ENTRIES if field.name in result}
-    read = pa.table(ordered | _passed_through(table, others))
+    further = _further_amounts(table, others, decimal)
+    read = pa.table(ordered | _passed_through(table, others, further))
     if rules.flag("split_lines", split_lines) or splits:
         numbers = cells.trimmed(table.columns[splits["split_line"]]) if "split_line" in splits else None
         totals = amounts.amounts(table, splits["entry_total"], decimal) if "entry_total" in splits else None
         read = with_splits(read, numbers, totals, are_split=split_lines)
-    about = reading.provenance(len(table.lines), own_names | places, *of_approvals, others="columns kept as text")
+    further_places = {table.headings[place].strip(): place for place in further}
+    own = own_names | places | further_places
+    about = reading.provenance(len(table.lines), own, *of_approvals, others="columns kept as text")
     reading.warn_of_notes()
-    entries = schema.to_pandas(read, about)
-    return entries.astype({"amount": "float64"}) if money == "float" and "amount" in entries else entries
+    return schema.to_pandas(read, about, money=money)
 
 
 def _find_columns(reading: Reading, frames: Frames, company: str | None, required: Sequence[str]) -> dict[str, int]:
@@ -385,8 +390,24 @@ def _without_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return cells.or_null(pc.if_else(pa.array(is_id), pa.scalar("", column.type), column))
 
 
-def _passed_through(table: Table, others: Sequence[int]) -> dict[str, pa.ChunkedArray]:
-    """Return the columns that are no field under their headings, each of which is there once."""
+def _further_amounts(table: Table, others: Sequence[int], decimal: str | None) -> dict[int, pa.ChunkedArray]:
+    """Return the columns of amounts beside the amount, such as net and tax: their heading says it, and all cells hold one.
+
+    Without decimals they may be codes or rates, and stay text.
+    """
+    read: dict[int, pa.ChunkedArray] = {}
+    for place in others:
+        if are_inside(table.headings[place], _FURTHER_AMOUNTS):
+            with suppress(InputError):
+                column = amounts.amounts(table, place, decimal)
+                read |= {place: column} if column.type.scale else {}
+    return read
+
+
+def _passed_through(
+    table: Table, others: Sequence[int], read: Mapping[int, pa.ChunkedArray]
+) -> dict[str, pa.ChunkedArray]:
+    """Return the columns that are no field under their headings, each of which is there once; those `read` as amounts."""
     taken = {*(name.casefold() for name in schema.ENTRIES.names), "batch_id", "reason", "message"}
     passed: dict[str, pa.ChunkedArray] = {}
     for place in others:
@@ -394,5 +415,5 @@ def _passed_through(table: Table, others: Sequence[int]) -> dict[str, pa.Chunked
         if name.casefold() in taken:
             name = f"{name} (column {place + 1})"
         taken.add(name.casefold())
-        passed[name] = cells.or_null(table.columns[place])
+        passed[name] = read[place] if place in read else cells.or_null(table.columns[place])
     return passed

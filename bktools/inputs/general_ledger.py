@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from bktools.caller import can_set, name_of, setting
 from bktools.errors import ArgumentError, InputError, UnverifiedTableWarning
 from bktools.frames import schema
+from bktools.frames.money import check_form
 from bktools.inputs import amounts, cells, dates, sides, signed_amounts, words
 from bktools.inputs.cells import currency_code, raise_all
 from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
@@ -41,7 +42,7 @@ _TEXTS = ("account_code", "account_name", "text", "document_number", "voucher_id
 _SELDOM = ("cost_centre", "foreign_currency")
 
 
-@proposing("postings")
+@proposing("postings", money="decimal")
 def read_general_ledger(
     path: str | PathLike[str],
     *,
@@ -56,6 +57,7 @@ def read_general_ledger(
     fill_down: str | None = None,
     report_rows: str | None = None,
     verify: str = "strict",
+    money: str = "float",
 ) -> pd.DataFrame:
     r"""Read a general ledger: SIE, DATEV, FEC, SAF-T, JPK_KR, GnuCash, or any CSV, Excel or Parquet table.
 
@@ -92,6 +94,9 @@ def read_general_ledger(
     verify : str
         `"strict"`: an error when a voucher does not balance or a total of the file is not that of its postings.
         `"warn"`: a warning.
+    money : str
+        `"float"`: amounts as float64, each exactly the amount of the file; one of more than 15 digits is refused.
+        `"decimal"`: amounts as Arrow decimals of any length.
 
     Returns
     -------
@@ -129,10 +134,11 @@ def read_general_ledger(
     ...     _ = path.write_text("\n".join(lines))
     ...     ledger = read_general_ledger(path)
     >>> ledger[["account_code", "amount", "currency", "voucher_id"]].values.tolist()
-    [['5800', Decimal('800.00'), 'SEK', 'A 1'], ['1930', Decimal('-800.00'), 'SEK', 'A 1']]
+    [['5800', 800.0, 'SEK', 'A 1'], ['1930', -800.0, 'SEK', 'A 1']]
     """
     if verify not in ("strict", "warn"):
         raise ArgumentError(name_of("verify"), 'must be "strict" or "warn"', verify)
+    check_form(money)
     of_format = recognised(
         path,
         encoding,
@@ -168,7 +174,7 @@ def read_general_ledger(
     # As text: pandas keeps what JSON can hold when a frame is copied or written.
     provenance |= {"format": of_format[1].name if of_format else None}
     provenance |= {side: str(total) for side, total in sums.items()}
-    return schema.to_pandas(postings, provenance)
+    return schema.to_pandas(postings, provenance, money=money)
 
 
 def _find_postings(reading: Reading, filled: str | None, report_rows: str | None) -> None:

@@ -29,10 +29,10 @@ _SHOWN_CHARACTERS = 40
 P = ParamSpec("P")
 
 
-def proposing(rows: str) -> Callable[[Callable[P, pd.DataFrame]], Callable[P, pd.DataFrame]]:
+def proposing(rows: str, **exact: str) -> Callable[[Callable[P, pd.DataFrame]], Callable[P, pd.DataFrame]]:
     """Make a reader's refusal that options settle show the file as it would be read with them.
 
-    `rows` is what its rows are, such as accounts.
+    `rows` is what its rows are, such as accounts; `exact` are the options with which amounts are shown as in the file.
     """
 
     def decorate(read: Callable[P, pd.DataFrame]) -> Callable[P, pd.DataFrame]:
@@ -41,7 +41,7 @@ def proposing(rows: str) -> Callable[[Callable[P, pd.DataFrame]], Callable[P, pd
             try:
                 return read(*path, **options)
             except InputError as refused:
-                _propose(partial(read, *path), options, refused, rows)
+                _propose(partial(read, *path), options | exact, refused, rows)
                 raise
 
         return read_or_propose

@@ -123,7 +123,7 @@ def load_accounts(company: str | None = None, *, service: Service | None = None)
     Parameters
     ----------
     company : str, optional
-        UUID of a company. Default: all companies.
+        UUID or short name of a company. Default: all companies.
     service : Service, optional
         Default: the configured one. Only its journal is read; nothing is sent.
 
@@ -189,7 +189,7 @@ def import_accounts(
         Columns id (UUID) and external_id; optionally name, code, archived, tax_code_external_id, company_id. A field
         without a column keeps its value in the journal.
     company : str, optional
-        UUID of the company, for a list without company_id. Default: the configured company.
+        UUID or short name of the company, for a list without company_id. Default: the configured company.
     columns : mapping, optional
         For a file: field to heading, for headings that are not recognised. An empty heading leaves the field out.
     delimiter, encoding : str, optional

@@ -38,7 +38,7 @@ def load_export_jobs(
     Parameters
     ----------
     company : str, optional
-        UUID of a company. Default: all companies.
+        UUID or short name of a company. Default: all companies.
     entries : bool
         Return one row per accounting entry instead of one per batch.
     events : bool

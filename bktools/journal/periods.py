@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.connection import service_or_default
+from bktools.connection import company_named, service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError
 from bktools.frames.schema import (
@@ -36,6 +36,7 @@ from bktools.journal.records import Row, dumped, loaded
 from bktools.journal.tables import opened, table_of, with_words
 from bktools.journal.writing import WritableJournal, open_for_writing
 from bktools.service import Service
+from bktools.settings import Settings
 
 OPEN, CLOSED, APPLIED = "OPEN", "CLOSED", "close_applied"
 # The event of a change of state.
@@ -100,7 +101,7 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
     Parameters
     ----------
     company : str, optional
-        UUID of a company. Default: all companies in the journal.
+        UUID or short name of a company. Default: all companies in the journal.
     service : Service, optional
         Default: the configured one. Only its journal is read; nothing is sent.
 
@@ -179,7 +180,7 @@ def close_period(
     by : str
         Name of the person who closes it; kept permanently.
     company : str, optional
-        UUID of the company; the configured one by default.
+        UUID or short name of the company; the configured one by default.
     reason : str, optional
         Why; kept permanently.
     service : Service, optional
@@ -221,7 +222,7 @@ def reopen_period(
     reason : str
         Why; kept permanently.
     company : str, optional
-        UUID of the company; the configured one by default.
+        UUID or short name of the company; the configured one by default.
     service : Service, optional
         Default: the configured one. Only its journal is written; nothing is sent.
 
@@ -254,16 +255,17 @@ def _change(
 ) -> None:
     period, by = rules.month("month", month), rules.not_blank("by", by)
     settings = service_or_default(service).settings
-    company_id = required_company(company or settings.company)
+    company_id = required_company(company, settings)
     with open_for_writing(settings) as journal:
         _set_state(journal, company_id, period, state, reason, by)
 
 
-def required_company(company: str | None) -> str:
-    """Return the UUID of a company; refuse none."""
+def required_company(company: str | None, settings: Settings) -> str:
+    """Return the UUID of a company, by default of the configured one; refuse none."""
+    company = company or settings.company
     if company is None:
         raise ArgumentError("company", "must name the company of the period (or set BKTOOLS_COMPANY)")
-    return rules.uuid_text("company", company)
+    return company_named(company, settings)
 
 
 def state_of(journal: Journal, company_id: str, month: str) -> tuple[str, str | None]:

@@ -9,8 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.connection import service_or_default
-from bktools.contract import rules
+from bktools.connection import company_named, service_or_default
 from bktools.frames.schema import COUNT, DIGITS, FLAG, TEXT
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, loaded, named
@@ -22,8 +21,9 @@ from bktools.service import Service
 @contextmanager
 def opened(company: str | None, service: Service | None) -> Iterator[tuple[Journal, str | None]]:
     """Yield the journal of a service, open to read, and the UUID of a company or None for all."""
-    company_id = None if company is None else rules.uuid_text("company", company)
-    with open_for_reading(service_or_default(service).settings) as journal:
+    settings = service_or_default(service).settings
+    company_id = None if company is None else company_named(company, settings)
+    with open_for_reading(settings) as journal:
         yield journal, company_id
 
 

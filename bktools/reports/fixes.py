@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from bktools import disk
 from bktools.close.actions import IDS, MAPPINGS, key_of
+from bktools.connection import company_named
 from bktools.contract import rules
 from bktools.errors import InputError, SheetNotFoundError, StorageError
 from bktools.frames.columns import require_columns
@@ -53,7 +54,7 @@ def read_fixes(path: str | PathLike[str], *, company: str | None = None, period:
     path : path
         The workbook, saved by any spreadsheet program.
     company : str, optional
-        UUID of the company that it must be of.
+        UUID or short name of the company that it must be of.
     period : str, Period, date or datetime, optional
         The month that it must be of, as 2026-10.
 
@@ -86,7 +87,7 @@ def read_fixes(path: str | PathLike[str], *, company: str | None = None, period:
     ...     len(bktools.read_fixes(close.folder / "month-end.xlsx"))
     0
     """
-    company = None if company is None else rules.uuid_text("company", company)
+    company = None if company is None else company_named(company)
     period = None if period is None else rules.month("period", period)
     hidden, source = _hidden_sheet(path), str(path)
     if company not in {None, hidden["company_id"]}:

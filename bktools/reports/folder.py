@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from bktools import disk
 from bktools.close.changes import COLUMNS as CHANGES
-from bktools.close.close import Close
+from bktools.close.close import Close, Run
 from bktools.close.sentences import table_of
 from bktools.errors import InputError, StorageError
 from bktools.frames.delimited import to_csv
@@ -118,6 +118,8 @@ def check_target(folder: Path, environment: str, company: str) -> None:
 def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
     """Write the folder of a close. An earlier close is kept beside it, named after its time of start.
 
+    A dry run that nobody has changed is replaced by the next dry run.
+
     Raises
     ------
     StorageError
@@ -152,7 +154,7 @@ def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
             put(MANIFEST, f"{text}\n".encode())
             for made in (staging / MACHINE, staging):
                 disk.folder_to_disk(made)
-            _put_in_place(staging, folder, close.run.begun_at)
+            _put_in_place(staging, folder, close.run)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
     return folder
@@ -173,11 +175,26 @@ def _csv(table: pa.Table, profile: str) -> bytes:
     return content.getvalue()
 
 
-def earlier_close(folder: Path) -> Path | None:
-    """Return the folder to which an earlier close is moved, None if there is none."""
-    if not folder.exists() or not any(folder.iterdir()):
+def earlier_close(folder: Path, *, applied: bool) -> Path | None:
+    """Return the folder to which an earlier close is moved, None if there is none.
+
+    A dry run that nobody has changed is not kept when another one takes its place.
+    """
+    if not folder.exists() or not any(folder.iterdir()) or (not applied and _is_untouched_plan(folder)):
         return None
     return _dated(folder, dt.datetime.fromisoformat(_read_manifest(folder)["run"]["begun_at"]))
+
+
+def _is_untouched_plan(folder: Path) -> bool:
+    """Whether a folder is that of a dry run, with its own files alone, as they were written."""
+    manifest = _read_manifest(folder)
+    files = {name: about["sha256"] for name, about in manifest["files"].items()}
+    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    return (
+        not manifest["run"]["applied"]
+        and names == {*files, MANIFEST}
+        and all(hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest for name, digest in files.items())
+    )
 
 
 def _dated(folder: Path, begun: dt.datetime) -> Path:
@@ -196,23 +213,25 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest = dict(json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
         dt.datetime.fromisoformat(manifest["run"]["begun_at"])
-        return {name: manifest[name] for name in ("run", "environment", "company_id", "company")}
+        return {name: manifest[name] for name in ("run", "environment", "company_id", "company", "files")}
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise StorageError(f"the manifest in {folder} cannot be read, so the folder is not moved: {error}") from error
 
 
-def _put_in_place(staging: Path, folder: Path, begun: dt.datetime) -> None:
+def _put_in_place(staging: Path, folder: Path, run: Run) -> None:
     try:
-        kept = earlier_close(folder)
+        kept = earlier_close(folder, applied=run.applied)
         if kept is not None:
             disk.replace(folder, kept)
         elif folder.exists():
-            folder.rmdir()
+            left_over = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
+            disk.replace(folder, left_over)
+            shutil.rmtree(left_over, ignore_errors=True)
         disk.replace(staging, folder)
     except OSError as error:
         if not disk.is_held(error):
             raise
-        own = _dated(folder, begun)
+        own = _dated(folder, run.begun_at)
         disk.replace(staging, own)
         raise StorageError(
             f"the close was written to {own}, because a file in {folder} is open in another program: close it there (in "

@@ -160,11 +160,11 @@ class Grid:
 
         self.book.book.define_name(name, f"='{self.sheet.name}'!{xl_range_abs(rows[0], place, rows[-1], place)}")
 
-    def page(self, columns: int) -> None:
-        """Print the sheet on one page, without lines between cells."""
+    def page(self, columns: int, pages: int = 1) -> None:
+        """Print the sheet on one page, or on so many, without lines between cells; with 0 on as many as it needs."""
         self.sheet.hide_gridlines(2)
         self.sheet.set_portrait()
-        self._print(columns, 1)
+        self._print(columns, pages)
 
     def listing(self, columns: int, *, printed: int) -> None:
         """Make a table that begins in the first row one to scroll and filter, and print its first columns.

@@ -32,6 +32,8 @@ SHOWN_ROWS = 2000
 PRINTED_ROWS = 20
 # Things of an action that the page names; the others are in the workbook.
 SHOWN_THINGS = 100
+# Suppliers, and categories, that are listed as new.
+SHOWN_NEW = 10
 
 # Columns whose values have links to their entries.
 LINKED = (("fate",), ("fate", "reason"), ("category_id", "fate"), ("job_id",), ("id",))
@@ -56,6 +58,7 @@ def report_of(close: Close, pictures: Mapping[str, bytes] | None = None) -> byte
         captions=PICTURES,
         printed=PRINTED_ROWS,
         most_things=SHOWN_THINGS,
+        most_new=SHOWN_NEW,
         script_words=_script_words(close.words),
         policy=POLICY.format(style=_digest(style), script=_digest(script)),
         style=style,

@@ -62,6 +62,10 @@ TINTS: tuple[Look, ...] = (("#2B3138", ""), (NEUTRAL, ""), ("#8E98A2", ""), ("#C
 OTHERS = "others"
 ENGLISH = words("en")
 SMALLEST_SHARE = Decimal("0.005")
+# The look of bars without parts.
+_PLAIN: dict[str, Look] = {"": (NEUTRAL, "")}
+# Columns of money of `spend`, and of `versus`.
+SUMS, DIFFERENCES = ("currency", "entries", "amount"), ("currency", "this", "that", "difference", "percent")
 
 
 def plot_spend(
@@ -73,7 +77,7 @@ def plot_spend(
     ----------
     spend : DataFrame
         As `spend` returns it: a bar a group, the largest first. With the key "month" a bar a month, in parts by the
-        other keys: the four largest, and the rest.
+        other keys: the four largest, and the rest. Or as `versus` returns it: a bar a difference, the largest first.
     title : str, optional
         Month and company for the heading, such as "October 2026, Muster GmbH". Default: those of the entries.
     currency : str, optional
@@ -92,7 +96,7 @@ def plot_spend(
     ArgumentError
         When the first argument is not a frame.
     InputError
-        When the frame is not one that `spend` returned.
+        When the frame is not one that `spend` or `versus` returned.
 
     Examples
     --------
@@ -103,20 +107,26 @@ def plot_spend(
     ['CHF', 'EUR', 'JPY', 'SEK', 'USD']
     """
     frame = bars.checked(spend, "spend", pd.DataFrame, "spend").reset_index(drop=True)
-    missing = [name for name in ("currency", "entries", "amount") if name not in frame.columns]
+    needed = DIFFERENCES if "difference" in frame.columns else SUMS
+    missing = [name for name in needed if name not in frame.columns]
     if missing:
         raise InputError(f"the frame has no column {missing[0]!r}: give the frame that spend(entries, by=...) returns")
     keys = list(frame.columns[: list(frame.columns).index("currency")])
     by = " and ".join(key.removesuffix("_name").removesuffix("_id").replace("_", " ") for key in keys) or "currency"
     title = frame.attrs.get("bktools", {}).get("title", "") if title is None else title
+    if needed is DIFFERENCES:
+        frame = frame.assign(bar=_labels(frame, keys))
+        return _drawn(
+            _of_differences(frame, currency), bars.titled(title, f"differences by {by}"), _PLAIN, figure, ENGLISH
+        )
     frame = frame.dropna(subset="amount")
     if "month" in keys:
         parts = _labels(frame, [key for key in keys if key != "month"], nothing="")
         looks = _tinted(frame.assign(part=parts), _own(frame["currency"], currency))
         frame = frame.assign(bar=frame["month"], part=[part if part in looks else OTHERS for part in parts])
     else:
-        looks = {"": (NEUTRAL, "")}
-        frame = frame.assign(bar=_labels(frame, keys), part="")
+        looks = _PLAIN
+        frame = _largest_first(frame.assign(bar=_labels(frame, keys), part=""))
     order = _months if "month" in keys else _as_they_come
     charts = _charts(frame, looks, order, ENGLISH, first=currency, latest="month" in keys)
     return _drawn(charts, bars.titled(title, f"spend by {by}"), looks, figure, ENGLISH)
@@ -270,6 +280,7 @@ def _charts(
 ) -> dict[str, Chart]:
     """Return a chart of each currency, that of `first` before the others, from sums with the columns `bar` and `part`."""
     own = _own(sums["currency"], first)
+    sums = sums.assign(amount=to_arrow(sums[["amount", "currency"]], "the sums")["amount"].to_pylist())
     charts: dict[str, Chart] = {}
     for code in sorted(dict.fromkeys(sums["currency"]), key=lambda code: code != own):
         rows, money, is_large = sums[sums["currency"] == code], partial(texts.amount, currency=code), not charts
@@ -283,9 +294,36 @@ def _charts(
             figures = [" · ".join(filter(None, line)) for line in beside]
         named = {_name_of(texts, state) for state in STATES}
         parts: list[str] = list(table.columns) if is_large and set(table.columns) <= named else []
-        sums_of_parts = [f"{money(total(table[part]))} {part}" for part in parts] or [money(total(amounts))]
+        sums_of_parts = [f"{money(total(table[part]))} {part}" for part in parts] or [
+            _whole(amounts, money, texts) if is_large else money(total(amounts))
+        ]
         heading = f"{code} {', '.join(sums_of_parts)}"
         charts[code] = bars.chart(heading, table, figures, money, texts, is_large=is_large, latest=latest)
+    return charts
+
+
+def _whole(amounts: Sequence[Decimal], money: Callable[[Decimal], str], texts: Words) -> str:
+    """Return the sum of amounts, and where some have the other sign, of what the shares beside the bars are."""
+    whole = total(amount for amount, share in zip(amounts, shares_of(amounts), strict=True) if share is not None)
+    if len(amounts) == 1 or whole == total(amounts) or not whole:
+        return money(total(amounts))
+    return texts("report.picture.shares_of", total=money(total(amounts)), whole=money(whole))
+
+
+def _of_differences(frame: pd.DataFrame, first: str | None) -> dict[str, Chart]:
+    """Return a chart of the differences of each currency, that of `first` before the others."""
+    own = _own(frame["currency"], first)
+    exact = to_arrow(frame[["difference", "currency"]], "the differences")["difference"].to_pylist()
+    frame = frame.assign(difference=exact)
+    charts: dict[str, Chart] = {}
+    for code in sorted(dict.fromkeys(frame["currency"]), key=lambda code: code != own):
+        rows, money = frame[frame["currency"] == code], partial(ENGLISH.amount, currency=code)
+        table = pd.DataFrame({"": rows["difference"].to_list()}, rows["bar"], dtype="object")
+        percents = ["" if pd.isna(share) else f" · {share:+.1f}%" for share in rows["percent"]]
+        figures = [f"{money(amount)}{share}" for amount, share in zip(table[""], percents, strict=True)]
+        charts[code] = bars.chart(
+            f"{code} {money(total(table['']))}", table, figures, money, ENGLISH, is_large=not charts
+        )
     return charts
 
 
@@ -316,6 +354,14 @@ def _table(sums: pd.DataFrame, names: list[str], looks: Iterable[str]) -> pd.Dat
         cells[name, part].append(amount)
     parts = [look for look in looks if look in set(sums["part"])]
     return pd.DataFrame([[total(cells[name, part]) for part in parts] for name in names], names, parts, "object")
+
+
+def _largest_first(sums: pd.DataFrame) -> pd.DataFrame:
+    """Return sums by size within their currency, those of the sign of its total first."""
+    sides = sums.groupby("currency")["amount"].transform("sum").lt(0).map({True: 1, False: -1})
+    ranks = sums["currency"].map(list(dict.fromkeys(sums["currency"])).index)
+    sizes = pd.DataFrame({"currency": ranks, "size": sums["amount"].astype("float64") * sides})
+    return sums.loc[sizes.sort_values(["currency", "size"], kind="stable").index]
 
 
 def _as_they_come(names: pd.Series) -> list[str]:

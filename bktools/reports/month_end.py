@@ -59,7 +59,7 @@ def close_month(
         of the busiest month's entries does not count; the current month where none has ended. A month that has not
         begun is refused, also for a dry run, because nothing of it can be closed yet.
     company : str, optional
-        UUID of the company; the configured one by default.
+        UUID or short name of the company; the configured one by default.
     categories, employees : DataFrame, optional
         As `load_categories` and `load_employees` return them for the company with `refresh=True`; loaded so by default.
     ledger : DataFrame, optional
@@ -139,7 +139,7 @@ def close_month(
     target = target if apply else planned_beside(target)
     check_target(target, closing.service.settings.environment, closing.company_id)
     close = closing.run()
-    earlier = earlier_close(target)
+    earlier = earlier_close(target, applied=apply)
     try:
         written = write_folder(close, target, profile)
     except StorageError as error:

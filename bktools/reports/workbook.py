@@ -9,6 +9,7 @@ import io
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -21,7 +22,7 @@ from bktools.close.sentences import detail_of, label_of, name_of, said
 from bktools.frames.excel import too_large, width_of
 from bktools.frames.names import IDENTIFIERS
 from bktools.reports import grid
-from bktools.reports.grid import Book, Money, Share, Value
+from bktools.reports.grid import Book, Grid, Money, Share, Value
 from bktools.reports.pictures import MONEY
 from bktools.wording import Words
 from bktools.wording.numbers import capitalized, month, number
@@ -61,6 +62,8 @@ CODES = {"fate": "fate", "reason": "entry", "state": "state", "table": "change",
 SHOWN_ENTRIES = 20
 BOLD = {"bold": True}
 QUIET = {"font_color": "#777777"}
+# A table of a sheet: its title, its rows and its total.
+Block = tuple[str, list[list[Value]], list[Value]]
 
 
 def workbook_of(close: Close, pictures: Mapping[str, bytes] | None = None) -> bytes:
@@ -80,6 +83,8 @@ def workbook_of(close: Close, pictures: Mapping[str, bytes] | None = None) -> by
         book = Book(workbook, close.title, words("report.workbook.begun", moment=close.run.begun_at), words)
         _first(book, close, omitted, (pictures or {}).get(MONEY))
         _to_do(book, close, has_list=bool(labels))
+        if len(close.figures.largest):
+            _largest_and_new(book, close)
         for name, table in tables.items():
             if name not in omitted:
                 _listing(book, name, table, labels if name == CHART else [])
@@ -100,15 +105,7 @@ def _first(book: Book, close: Close, omitted: Mapping[str, str], picture: bytes 
     sheet.write([f"{close.name}{BETWEEN}{close.title_state}"], grid.HEADING)
     if close.is_sandbox:
         sheet.write([capitalized(close.place)], grid.NOTE)
-    for title, rows, total in _blocks(close):
-        if rows:
-            sheet.skip()
-            sheet.write([title], grid.HEADING)
-            # The amounts of two months have no number of entries.
-            counts = "" if all(row[1] is None for row in rows) else words("report.workbook.entries")
-            sheet.table(["", counts, *close.figures.currencies], rows)
-            if total:
-                sheet.write(total, grid.TOTAL)
+    _write(sheet, close, _blocks(close))
     sheet.skip()
     created = [
         f"{number(count, words.language)} {words.name('outcome', outcome.lower())}"
@@ -132,17 +129,10 @@ def _first(book: Book, close: Close, omitted: Mapping[str, str], picture: bytes 
     sheet.page(2 + min(len(close.figures.currencies), PRINTED_CURRENCIES))
 
 
-def _blocks(close: Close) -> Iterator[tuple[str, list[list[Value]], list[Value]]]:
+def _blocks(close: Close) -> Iterator[Block]:
     """Yield the title, the rows and the total of each table of the first sheet; one without rows is not written."""
     words, language = close.words, close.words.language
-
-    def row(label: str, entries: int | None, amounts: Mapping[str, Decimal]) -> list[Value]:
-        cells = (Money(amounts.get(name), name) for name in close.figures.currencies)
-        return [(capitalized(label), grid.WRAPPED), entries, *cells]
-
-    def rows(lines: Iterable[tuple[str, Any]]) -> list[list[Value]]:
-        return [row(label, line.entries, line.amounts) for label, line in lines]
-
+    row, rows = partial(_row, close), partial(_rows, close)
     fates = {line["fate"]: line for line in close.statement if not line["reason"]}
     total, held = fates.pop(ALL), fates.get(HELD)
     [whole] = rows([(label_of(words, total), total)])
@@ -171,10 +161,60 @@ def _blocks(close: Close) -> Iterator[tuple[str, list[list[Value]], list[Value]]
     yield words("report.jobs_of", month=close.period), jobs, []
 
 
+def _largest_and_new(book: Book, close: Close) -> None:
+    """Write the month's largest entries, and the suppliers and categories that no month before exported to."""
+    sheet = book.grid(
+        close.words("report.sheet.largest"), grid.NAVY, [LABEL, 10, *[AMOUNT] * len(close.figures.currencies)]
+    )
+    sheet.write([close.words("report.title", month=close.period)], grid.TITLE)
+    _write(sheet, close, _blocks_of_largest(close))
+    sheet.page(2 + min(len(close.figures.currencies), PRINTED_CURRENCIES), pages=0)
+
+
+def _blocks_of_largest(close: Close) -> Iterator[Block]:
+    words = close.words
+    largest = close.figures.largest.to_pylist()
+    yield (
+        words("report.largest"),
+        [_row(close, _entry(words, entry), None, {entry["currency"]: entry["amount"]}) for entry in largest],
+        [],
+    )
+    for what, sums in close.figures.new.items():
+        title = words("report.workbook.new", what=words(f"report.column.{what}"), month=close.period)
+        yield title, _rows(close, ((part["name"], part) for part in sums)), []
+
+
+def _write(sheet: Grid, close: Close, blocks: Iterable[Block]) -> None:
+    """Write the tables of a sheet, each with a column a currency; one without rows is not written."""
+    for title, rows, total in blocks:
+        if rows:
+            sheet.skip()
+            sheet.write([title], grid.HEADING)
+            # The amounts of two months have no number of entries.
+            counts = "" if all(row[1] is None for row in rows) else close.words("report.workbook.entries")
+            sheet.table(["", counts, *close.figures.currencies], rows)
+            if total:
+                sheet.write(total, grid.TOTAL)
+
+
+def _row(close: Close, label: str, entries: int | None, amounts: Mapping[str, Decimal]) -> list[Value]:
+    cells = (Money(amounts.get(name), name) for name in close.figures.currencies)
+    return [(capitalized(label), grid.WRAPPED), entries, *cells]
+
+
+def _rows(close: Close, lines: Iterable[tuple[str, Any]]) -> list[list[Value]]:
+    return [_row(close, label, line.entries, line.amounts) for label, line in lines]
+
+
 def _step(words: Words, action: Action) -> str:
     told = said(words, action)
     to_do = f"{told.to_do}: {told.about}" if told.about else told.to_do
     return words("report.workbook.step", to_do=to_do, who=words.name("role", action.role))
+
+
+def _entry(words: Words, row: Mapping[str, Any]) -> str:
+    day = words.day(row["date"]) if row["date"] else None
+    return BETWEEN.join(filter(None, (day, row["supplier"] or row["description"] or row["id"], row["category_name"])))
 
 
 def _job(words: Words, keys: Mapping[str, Any]) -> str:

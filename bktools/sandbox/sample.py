@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import csv
 import datetime as dt
 import io
@@ -18,6 +19,8 @@ CHART_FILE = "chart_of_accounts.csv"
 ENTRIES_FILE = "accounting_entries.csv"
 ACCOUNTS_FILE = "accounts.csv"
 LEDGER_FILE = "general_ledger.se"
+MONTHS_FILE = "six_months.csv"
+BUDGET_FILE = "budget.csv"
 
 _CHART_HEADINGS = ("Konto", "Bezeichnung", "Art", "Steuerschlüssel", "Aktiv")
 _ACCOUNT_HEADINGS = ("id", "external_id", "name", "code", "archived", "tax_code_external_id", "company_id")
@@ -36,6 +39,12 @@ _PAYABLES = "160000"
 _PLANTED = {"missing": 5, "booked_twice": 15, "another_amount": 25, "another_account": 35, "another_date": 45}
 _OTHER_ACCOUNT = "490000"
 _DAYS_LATER = 3
+
+# Of the sample of six months: the months before October 2026, the part of October's purchases that each has, in percent,
+# the suppliers that no month before has, and the one amount that is unusual: its month and its number in it.
+_MONTHS_BEFORE, _REPEATED = 5, 85
+_NEW_SUPPLIERS = {"Koelnmesse", "Studio Bergmann"}
+_UNUSUAL = ("2026-09", 68, "48211.00")
 
 
 def write_sample_data(folder: Path | str) -> tuple[Path, Path]:
@@ -100,6 +109,62 @@ def write_account_list(folder: Path | str) -> Path:
     return _write(folder, ACCOUNTS_FILE, _csv([_ACCOUNT_HEADINGS, *rows]))
 
 
+def write_sample_months(folder: Path | str) -> tuple[Path, Path]:
+    """Write `six_months.csv`, entries from May to October 2026, and `budget.csv`, a month's budget; return their paths.
+
+    They have the same bytes every time. The entries of October are those of `write_sample_data`, all of them approved.
+
+    Parameters
+    ----------
+    folder : Path
+        Created when it is missing.
+
+    Returns
+    -------
+    tuple of Path
+        The entries, as in `write_sample_data`. The budget: UTF-8, `,`, cost centre and amount in euros.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from bktools.sandbox import write_sample_months
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in write_sample_months(folder)]
+    ['six_months.csv', 'budget.csv']
+    """
+    world = World()
+    october = [entry | {"status": "approved"} for entry in _entries(world)[:-1]]
+    entries = [entry for before in range(_MONTHS_BEFORE, 0, -1) for entry in _earlier(world, october, before)] + october
+    budget: dict[str, Decimal] = {}
+    for entry in entries:
+        if entry["currency"] == "EUR" and entry["amount"] != _UNUSUAL[-1]:
+            budget[entry["cost_centre"]] = budget.get(entry["cost_centre"], Decimal(0)) + Decimal(entry["amount"])
+    rows = [(name, f"{round(amount / (_MONTHS_BEFORE + 1), -2):.2f}") for name, amount in sorted(budget.items())]
+    return (
+        _write(folder, MONTHS_FILE, _csv([entries[0], *(entry.values() for entry in entries)])),
+        _write(folder, BUDGET_FILE, _csv([("cost_centre", "amount"), *rows])),
+    )
+
+
+def _earlier(world: World, october: list[dict[str, str]], before: int) -> Iterable[dict[str, str]]:
+    """Yield the entries of a month so many months before October: most of its purchases, at other prices."""
+    month = dt.date(2026, 10 - before, 1)
+    last = calendar.monthrange(month.year, month.month)[1]
+    for number, entry in enumerate(october):
+        is_bought = world.number(100, "month", before, number, "bought") < _REPEATED
+        if is_bought and entry["supplier"] not in _NEW_SUPPLIERS:
+            percent = 80 + world.number(36, "month", before, number, "price") - 2 * before
+            amount = Decimal(entry["amount"]) * percent / 100
+            price = f"{amount:.0f}" if entry["currency"] == "JPY" else f"{amount:.2f}"
+            day = min(int(entry["date"][-2:]), last)
+            is_unusual = (f"{month:%Y-%m}", number) == _UNUSUAL[:2]
+            yield entry | {
+                "entry_id": world.id("entry", before, number),
+                "date": f"{month:%Y-%m}-{day:02}",
+                "amount": _UNUSUAL[-1] if is_unusual else price,
+            }
+
+
 def write_sample_ledger(exported: Any, folder: Path | str) -> Path:
     """Write `general_ledger.se`, what an ERP booked of exported entries, with five differences; return its path.
 
@@ -124,7 +189,7 @@ def write_sample_ledger(exported: Any, folder: Path | str) -> Path:
     vouchers = []
     for entry in entries:
         account, day = entry["account_code"], entry["date"]
-        amount = round(entry["amount"] / _RATES[entry["currency"]], 2)
+        amount = round(Decimal(str(entry["amount"])) / _RATES[entry["currency"]], 2)
         match planted.get(entry["entry_id"]):
             case "missing":
                 continue

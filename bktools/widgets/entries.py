@@ -207,7 +207,7 @@ def pick_entries(
     >>> import bktools
     >>> entries = bktools.read_entries("data/accounting_entries.csv")
     >>> picker = bktools.pick_entries(entries, selection=entries["amount"] > 2_400)
-    >>> len(picker.selection) == (entries["amount"] > 2_400).sum()
+    >>> len(picker.selection) == len(entries[entries["amount"] > 2_400])
     True
     >>> plan = bktools.compose_export_jobs(entries, selection=picker.selection)
     """

@@ -35,6 +35,7 @@ MAIN_PATHS = {
     "employees": ("", None),
     "guide": ("", None),
     "spend": ("{entries} --by supplier", None),
+    "versus": ("{entries} {entries} --by supplier", None),
     "compare": ("2026-09 2026-10", None),
     "balance": ("", None),
     "check": ("", None),
@@ -74,7 +75,7 @@ MAIN_PATHS = {
 }
 # Those whose result is a table, which JSON has as a list of rows.
 TABLES = {
-    "check", "guide", "ledger", "fixes", "spend", "categories", "employees", "compare", "config", "accounts list", "accounts create",
+    "check", "guide", "ledger", "fixes", "spend", "versus", "categories", "employees", "compare", "config", "accounts list", "accounts create",
     "export history", "mappings list", "periods", "sandbox faults", "snapshots list", "snapshots show",
 }  # fmt: skip
 IN_A_DATABASE = {"journal move", "journal rights", "journal waive"}
@@ -179,7 +180,7 @@ def test_the_main_path_is_read_by_a_program(command, world, request, monkeypatch
     text = served_until_it_answers(line) if command == "sandbox serve" else invoke(line, code).stdout
     found = json.loads(text, parse_constant=pytest.fail)
     assert isinstance(found, list if command in TABLES else dict)
-    assert found or command in {"fixes", "compare", "accounts create"}
+    assert found or command in {"fixes", "compare", "versus", "accounts create"}
 
 
 def served_until_it_answers(line: str) -> str:

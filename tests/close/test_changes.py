@@ -116,13 +116,14 @@ def _sums(close, keys):
     sums = defaultdict(lambda: (Decimal(0), 0))
     for row in close.entries[close.entries["fate"] == "exported"].to_dict("records"):
         key = (*(row[name] for name in keys), row["currency"]) if keys else row["currency"]
-        sums[key] = (sums[key][0] + row["amount"], sums[key][1] + 1)
+        sums[key] = (sums[key][0] + Decimal(repr(row["amount"])), sums[key][1] + 1)
     return sums
 
 
 def _figures(frame, *keys):
     columns = ["amount_before", "amount_after", "difference", "entries_before", "entries_after"]
-    rows = frame[[*keys, *columns]].itertuples(index=False, name=None)
+    exact = frame.assign(**{name: [Decimal(repr(amount)) for amount in frame[name].tolist()] for name in columns[:3]})
+    rows = exact[[*keys, *columns]].itertuples(index=False, name=None)
     return {(row[0] if len(keys) == 1 else row[: len(keys)]): row[len(keys) :] for row in rows}
 
 
@@ -232,7 +233,7 @@ def test_command(tmp_path, monkeypatch):
     done = runner.invoke(app, ["compare", "2026-09", "2026-10", "--sandbox"])
     assert done.exit_code == 0
     assert "not compared: nothing was exported in September 2026" in done.output
-    assert "exported\tmore\tEUR\t\tEUR\t0\t" in done.output
+    assert "exported\tmore\tEUR\t\tEUR\t0.00\t" in done.output
     assert "exported EUR 73,344.72, 73,344.72 more than in September 2026" in done.output
     written = runner.invoke(app, ["compare", "2026-09", "2026-10", "--sandbox", "--output", "changes.csv"])
     assert written.exit_code == 0

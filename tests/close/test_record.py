@@ -41,7 +41,7 @@ def sums(rows: list[dict[str, str]], ids: set[str]) -> dict[str, Decimal]:
 
 def amounts(record, name: str) -> dict[str, Decimal]:
     rows = record.totals[record.totals[name] > 0]
-    return dict(zip(rows["currency"], rows[f"{name}_amount"], strict=True))
+    return dict(zip(rows["currency"], map(Decimal, map(repr, rows[f"{name}_amount"].tolist())), strict=True))
 
 
 def test_october_is_the_same_in_december(samples, tmp_path):

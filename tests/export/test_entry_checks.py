@@ -196,7 +196,7 @@ LOOKS = {
     ),
     "unusual_amount": (
         {"amount": [Decimal(12500), *(Decimal(100 + number) for number in range(11))]}, {}, 1,
-        {"usual_low": 35.17, "usual_high": 316.5, "usual_entries": 12, "currency": "EUR"},
+        {"usual_of": "category", "usual_low": 35.17, "usual_high": 316.5, "usual_entries": 12, "currency": "EUR"},
     ),
     "no_tax_code": (
         {"tax_code": [" "]}, {"categories": categories(), "accounts": accounts(tax_code_external_id="V25")}, 1,
@@ -230,6 +230,43 @@ def test_each_warning_goes_out_with_the_plan(entries, name):
     assert set(found["severity"]) == {severity}
     assert (name in plan.needs_action["check"].to_list()) == (severity == "warning")
     assert (f"{len(found):,} {severity}" in repr(plan).splitlines()[0], plan.totals["entries"].sum()) == (True, count)
+
+
+# The kind of entries, their amounts, and the one that is unusual among them.
+UNUSUAL = {
+    "a rent that is ten times its supplier's": ("supplier", [Decimal(2000)] * 11, Decimal(20000)),
+    "a fee with its point in the wrong place": ("supplier", [Decimal("49.90")] * 10, Decimal("499.00")),
+    "a machine among tools": ("account", [Decimal(90 + number) for number in range(12)], Decimal(4100)),
+    "an invoice in another currency's amount": ("account", [Decimal(300 + 9 * number) for number in range(20)], Decimal(11000)),
+    "48,211 among a thousand below 4,000": (
+        "company", [Decimal(15 + number * 9973 % 3980) for number in range(1056)], Decimal(48211),
+    ),
+    "a credit of 60,000 among small ones": (
+        "company", [Decimal(20 + number * 613 % 1500) for number in range(150)], Decimal(-60000),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_an_amount_is_unusual_for_its_supplier_its_account_or_the_company(entries, name):
+    """One amount is told, by the narrowest kind of entries that has enough of them, and no other."""
+    level, usual, odd = UNUSUAL[name]
+    amounts = [*usual, odd]
+    ids = [f"6fa459ea-ee8a-4ca4-894e-{number:012x}" for number in range(len(amounts))]
+    suppliers = ["Same" if level == "supplier" else f"Supplier {number}" for number in range(len(amounts))]
+    every = pd.concat([categories(id=one) for one in ids], ignore_index=True)
+    options = {"categories": every, "accounts": accounts()} if level == "account" else {}
+    plan = compose_export_jobs(
+        entries(
+            len(amounts), category_id=ids, amount=amounts, supplier=suppliers, description=[f"{one}" for one in ids]
+        ),
+        **options,
+    )
+    found = plan.findings[plan.findings["check"] == "unusual_amount"]
+    assert found["line"].tolist() == [len(amounts)]
+    facts = json.loads(found["facts"].iloc[0])
+    assert (facts["usual_of"], facts["usual_entries"]) == (level, len(amounts))
+    assert facts["usual_low"] is None
 
 
 def test_every_check_has_a_case():

@@ -141,11 +141,8 @@ def test_amounts_have_the_decimals_of_their_currency(tmp_path: Path):
     for profile in PROFILES:
         _, *rows = _cells(bktools.to_csv(frame, tmp_path / "money.csv", profile), profile)
         written = [[cell.replace(PROFILES[profile].decimal, ".") for cell in row] for row in rows]
-        if PROFILES[profile].for_spreadsheet:
-            assert [row[0] for row in written] == ["3590", "-12.50", "100.000", "1.250", "0", "12.345", ""]
-            assert [row[2] for row in written] == ["3590", "-12.500", "100", "1.250", "0", "12.345", ""]
-        else:
-            assert [row[0] for row in written][:2] == ["3590.000", "-12.500"]
+        assert [row[0] for row in written] == ["3590", "-12.50", "100.000", "1.250", "0", "12.345", ""]
+        assert [row[2] for row in written] == ["3590", "-12.500", "100", "1.250", "0", "12.345", ""]
     plain = bktools.to_csv(frame[["amount"]], tmp_path / "plain.csv").read_text("utf-8-sig")
     assert plain.splitlines()[1] == "3590.000"
 

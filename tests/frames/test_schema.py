@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
@@ -38,11 +37,10 @@ def test_what_is_no_table_is_one_line(frame: object, said: str):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("amount", "said"), [("1,5", "is text: "), (1.5, "is double .whose sums are not exact")])
-def test_the_way_out_fits_the_column(amount: object, said: str):
-    """Amounts that are text have no sums; the advice is the same."""
-    with pytest.raises(InputError, match=f"column amount must be an exact number, {said}.*give decimals"):
-        amounts_of(pa.table({"amount": [amount]}))
+def test_the_way_out_fits_the_column():
+    """Amounts that are text have no sums."""
+    with pytest.raises(InputError, match="column amount must be an exact number, is text: make it numbers"):
+        amounts_of(pa.table({"amount": ["1,5"]}))
 
 
 TAKERS: dict[str, Callable[[pd.DataFrame, Path, bktools.Service], object]] = {
@@ -74,39 +72,6 @@ def test_days_are_told_from_times(unit: str):
     days = pd.to_datetime(["1969-12-31", None, "2026-10-31"]).as_unit(unit)
     table = to_arrow(pd.DataFrame({"day": days, "time": days + pd.Timedelta(seconds=1), "none": [pd.NaT] * 3}))
     assert [are_days(table.column(name)) for name in ("day", "time", "none")] == [True, False, True]
-
-
-MONEY = pa.table({"amount": pa.array([Decimal("12.50"), Decimal("-3.25"), None], pa.decimal128(38, 2))})
-
-
-def test_money_can_be_calculated_with():
-    """Sums, differences, multiples, halves and shares of amounts as they are read are exact; no operation overflows."""
-    amount = to_pandas(MONEY)["amount"]
-    other = amount.abs()
-    expected = {
-        "sum": (amount + other, ["25.00", "0.00"]),
-        "difference": (amount - other, ["0.00", "-6.50"]),
-        "multiple": (amount * 2, ["25.00", "-6.50"]),
-        "sum of a multiple": (amount + amount * 2, ["37.50", "-9.75"]),
-        "half": (amount / 2, ["6.25", "-1.625"]),
-        "with tax": (amount * Decimal("1.19"), ["14.875", "-3.8675"]),
-    }
-    for name, (result, values) in expected.items():
-        assert result.to_list() == [*map(Decimal, values), pd.NA], name
-    shares = (amount / amount.sum()).dropna()
-    assert float(sum(shares)) == pytest.approx(1, abs=1e-4)
-    assert to_arrow(to_pandas(MONEY)).schema == MONEY.schema
-
-
-@pytest.mark.parametrize("large", ["12345678901234.56", "-99999999999999999999.99"])
-def test_longer_amounts_keep_every_digit(large: str):
-    """A column with an amount of more than 15 digits has all of them, goes beside other frames, and sums up exactly."""
-    longer = to_pandas(pa.table({"amount": pa.array([Decimal(large)], pa.decimal128(38, 2))}))
-    assert longer["amount"].to_list() == [Decimal(large)]
-    both = pd.concat([to_pandas(MONEY), longer], ignore_index=True)
-    assert both["amount"].sum() == Decimal(large) + Decimal("9.25")
-    assert to_arrow(both).schema == MONEY.schema
-    assert to_pandas(to_arrow(both))["amount"].dropna().sum() == Decimal(large) + Decimal("9.25")
 
 
 TEXTS = pa.table(

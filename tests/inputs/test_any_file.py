@@ -193,6 +193,8 @@ def content(frame, field):
         return frame["date"].dt.strftime("%Y-%m-%d").tolist()
     if field == "archived":
         return frame["archived"].tolist()
+    if field == "amount":
+        return [f"{value:.2f}" for value in frame["amount"]]
     return ["" if pd.isna(value) else str(value) for value in frame[field]]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -26,7 +24,7 @@ def test_tiny_numbers_of_a_workbook_have_no_exponent(tmp_path):
         sheet.write_row(0, 0, ["id", "company_id", "amount"])
         sheet.write_row(1, 0, [ENTRY, COMPANY, 0.0000001])
         sheet.write_row(2, 0, [ENTRY, COMPANY, 0.25])
-    assert read_entries(path)["amount"].tolist() == [Decimal("0.0000001"), Decimal("0.25")]
+    assert read_entries(path)["amount"].tolist() == [1e-07, 0.25]
 
 
 def test_excel_s_line_of_the_delimiter_heads_nothing(write):
@@ -74,7 +72,7 @@ def test_an_empty_cell_makes_no_text_of_a_column_of_numbers(tmp_path):
         sheet.write_row(0, 0, ["id", "company_id", "amount"])
         sheet.write_row(1, 0, [ENTRY, COMPANY, 1.234])
         sheet.write_row(2, 0, [ENTRY, COMPANY])
-    assert read_entries(path)["amount"].tolist()[:1] == [Decimal("1.234")]
+    assert read_entries(path)["amount"].tolist()[:1] == [1.234]
 
 
 def test_tiny_and_missing_numbers_of_a_parquet_file(tmp_path):
@@ -83,7 +81,7 @@ def test_tiny_and_missing_numbers_of_a_parquet_file(tmp_path):
     pq.write_table(table, tmp_path / "entries.parquet")
     amounts = read_entries(tmp_path / "entries.parquet")["amount"]
     assert amounts.isna().tolist() == [False, True, False]
-    assert amounts.dropna().tolist() == [Decimal("0.0000001"), Decimal("2.5")]
+    assert amounts.dropna().tolist() == [1e-07, 2.5]
 
 
 @pytest.mark.parametrize("heading", [3, ["Konto"], b"Konto"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from decimal import Decimal
 
 import pandas as pd
 import pytest
@@ -36,7 +35,7 @@ def test_whole_entries(write):
     first = entries.iloc[0]
     assert (first["id"], first["company_id"], first["employee_id"]) == (ENTRY, COMPANY, CATEGORY)
     assert first["date"] == pd.Timestamp(2026, 10, 31)
-    assert (first["amount"], str(first["amount"])) == (Decimal("-12.50"), "-12.50")
+    assert first["amount"] == -12.5
     assert first["currency"] == "EUR"
     assert pd.isna(first["category_id"])
     assert (first["status"], first["description"]) == ("Approved", "a\nb")
@@ -99,7 +98,7 @@ def test_german_entries(write):
             encoding="cp1252",
         )
     )
-    assert entries["amount"].tolist() == [Decimal("1234.56")]
+    assert entries["amount"].tolist() == [1234.56]
     assert entries["date"].dt.date.tolist() == [dt.date(2026, 10, 31)]
     assert entries["description"].tolist() == ["Größe"]
     assert entries["approved"].tolist() == [True]
@@ -179,7 +178,7 @@ def test_supplier_cost_centre_and_tax_code(write, headings, found):
 def test_entries_without_ids(write):
     """A file without entry IDs is read, and its entries are not ready because of that."""
     entries = read_entries(write("Date,Amount\n2026-10-31,1.50\nTotal,1.50\n"), company=COMPANY)
-    assert entries["amount"].tolist() == [Decimal("1.50")]
+    assert entries["amount"].tolist() == [1.5]
     assert entries["id"].isna().all()
     assert "no entry IDs of the service" in "".join(entries.attrs["bktools"]["notes"])
     assert compose_export_jobs(entries).not_ready["reason"].tolist() == ["no_service_id"]
@@ -200,7 +199,7 @@ def test_entries_without_ids(write):
 )
 def test_amounts_get_their_sign(write, content, amounts):
     """A column beside the amounts, or one for debit and one for credit, gives one signed amount."""
-    assert [str(one) for one in read_entries(write(content))["amount"]] == amounts
+    assert [str(one) for one in read_entries(write(content), money="decimal")["amount"]] == amounts
 
 
 def test_signs_that_contradict_are_refused(write):
@@ -220,7 +219,7 @@ def test_all_problems_at_once(write):
         read_entries(path)
     assert "read it with date_format='%d/%m/%Y', decimal='.'" in str(caught.value)
     entries = read_entries(path, date_format="%d/%m/%Y", decimal=".")
-    assert entries["amount"].tolist() == [Decimal(1234)]
+    assert entries["amount"].tolist() == [1234.0]
 
 
 def test_a_column_is_proposed_by_the_names_in_it(write):
@@ -265,7 +264,7 @@ def test_columns_under_unknown_headings_are_proposed_by_their_values(write):
     chosen = {"date": "Dzień", "amount": "Ile"}
     entries = read_entries(path, columns=chosen, company=COMPANY, employees=EMPLOYEES)
     assert entries["date"].dt.day.tolist() == [1, 2, 3]
-    assert entries["amount"].tolist() == [Decimal("11.50"), Decimal(12), Decimal("-13.50")]
+    assert entries["amount"].tolist() == [11.5, 12.0, -13.5]
     assert {"Numer", "Wersja", "Kod", "Stawka", "Termin", "Kto"} <= set(entries.columns)
     note = "no column found for 'employee_id', 'Kto' looks like it: choose one with columns={'employee_id': 'Kto'}, or"
     note += " leave it out with columns={'employee_id': ''}"
@@ -337,3 +336,26 @@ def test_a_year_comes_from_the_title_of_a_workbook(tmp_path):
             sheet.write_row(line, 0, row)
     for reader in (read_entries, read_general_ledger):
         assert reader(tmp_path / "journal.xlsx")["date"].dt.date.tolist() == [dt.date(2026, 10, 31)]
+
+
+@pytest.mark.parametrize(
+    ("heading", "cells", "expected"),
+    [
+        ("Netto", ["1.000,00", "20,50"], [1000.0, 20.5]),
+        ("USt", ["190,00", ""], [190.0, None]),
+        ("MwSt-Satz", ["19", "7"], ["19", "7"]),
+        ("Steuer", ["19", "07"], ["19", "07"]),
+        ("Netto", ["1.000,00", "siehe Beleg"], ["1.000,00", "siehe Beleg"]),
+        ("Belegnummer", ["10,50", "11,50"], ["10,50", "11,50"]),
+    ],
+)
+def test_net_and_tax_are_amounts(tmp_path, heading, cells, expected):
+    """Columns of amounts beside the amount are amounts by their heading and all their cells; others stay text."""
+    path = tmp_path / "entries.csv"
+    path.write_text(
+        f"Datum;Betrag;{heading}\n01.10.2026;1.190,00;{cells[0]}\n02.10.2026;24,40;{cells[1]}\n", encoding="utf-8"
+    )
+    read = read_entries(path)
+    assert [None if pd.isna(value) else value for value in read[heading]] == expected
+    notes = [note for note in read.attrs["bktools"]["notes"] if heading in note]
+    assert bool(notes) == isinstance(expected[0], str)

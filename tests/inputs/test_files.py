@@ -96,7 +96,7 @@ def test_workbook_entries(workbook):
         [ENTRY, COMPANY, None, 1e15],
     ]
     entries = read_entries(workbook({"A": rows}))
-    assert entries["amount"].tolist() == [Decimal("1234.567"), Decimal("0.300"), Decimal("1000000000000000.000")]
+    assert entries["amount"].tolist() == [1234.567, 0.3, 1000000000000000.0]
     assert entries["date"].tolist()[:2] == [pd.Timestamp(2026, 10, 31), pd.Timestamp(2026, 3, 4)]
     assert entries["date"].isna().tolist() == [False, False, True]
 
@@ -137,7 +137,7 @@ def test_parquet_entries(tmp_path):
     )
     pq.write_table(table, tmp_path / "entries.parquet")
     entries = read_entries(tmp_path / "entries.parquet")
-    assert entries["amount"].tolist() == [Decimal("0E-10"), Decimal("-1234.0000000001")]
+    assert entries["amount"].tolist() == [Decimal("0E-10"), -1234.0000000001]
     assert entries["date"].iloc[0] == pd.Timestamp(2026, 10, 31)
     assert entries["date"].isna().tolist() == [False, True]
 

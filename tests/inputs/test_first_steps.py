@@ -30,18 +30,18 @@ def test_exact_amounts_are_added_grouped_and_compared(path: Path):
     """Sums, groups, comparisons, sorting and pivots work on decimals, and stay exact."""
     entries = read_entries(path)
     by_currency = entries.groupby("currency")["amount"].sum()
-    assert by_currency.to_dict() == {"CHF": Decimal("3088.05"), "EUR": Decimal("1192.20")}
-    assert entries["amount"].sum() == Decimal("4280.25")
-    assert entries.loc[entries["amount"] > 100, "amount"].tolist() == [Decimal("1204.50"), Decimal("3000.00")]
-    assert entries.sort_values("amount")["amount"].iloc[0] == Decimal("-12.30")
+    assert by_currency.to_dict() == {"CHF": 3088.05, "EUR": 1192.2}
+    assert entries["amount"].sum() == 4280.25
+    assert entries.loc[entries["amount"] > 100, "amount"].tolist() == [1204.5, 3000.0]
+    assert entries.sort_values("amount")["amount"].iloc[0] == -12.3
     pivot = entries.pivot_table(index="currency", values="amount", aggfunc="max")
-    assert pivot["amount"].tolist() == [Decimal("3000.00"), Decimal("1204.50")]
+    assert pivot["amount"].tolist() == [3000.0, 1204.5]
 
 
-def test_describe_nlargest_cumsum_hist_and_groups_on_floats(path: Path):
-    """With `money="float"` all five first steps work, on the series and on the frame."""
+def test_describe_nlargest_cumsum_hist_and_groups(path: Path):
+    """All five first steps work, on the series and on the frame."""
     mpl.use("agg")
-    entries = read_entries(path, money="float")
+    entries = read_entries(path)
     amounts = entries["amount"]
     assert amounts.describe()["max"] == 3000
     assert entries.describe().loc["mean", "amount"] == pytest.approx(4280.25 / 4)
@@ -52,22 +52,33 @@ def test_describe_nlargest_cumsum_hist_and_groups_on_floats(path: Path):
     assert entries.groupby("currency")["amount"].sum().to_dict() == pytest.approx({"CHF": 3088.05, "EUR": 1192.2})
 
 
-def test_floats_are_the_amounts_and_cannot_be_exported(path: Path):
-    """Only the amounts differ, each is the nearest float, the source is remembered, and a plan refuses them."""
-    exact, floats = read_entries(path), read_entries(path, money="float")
+def test_both_forms_of_amounts_are_the_same_amounts(path: Path):
+    """Only the type of the amounts differs, the source is remembered, and plans of both have the same entries."""
+    exact, floats = read_entries(path, money="decimal"), read_entries(path)
+    assert exact["amount"].tolist() == [Decimal(amount) for amount in PLAIN]
     assert floats["amount"].tolist() == [float(amount) for amount in PLAIN]
     assert floats.drop(columns="amount").equals(exact.drop(columns="amount"))
     assert floats.attrs["bktools"] == exact.attrs["bktools"]
-    with pytest.raises(InputError, match=r"must be an exact number, is double .whose sums are not exact"):
-        compose_export_jobs(floats)
-    with pytest.raises(ArgumentError, match="money must be 'exact' or 'float'"):
-        read_entries(path, money="decimal")
+    plans = [compose_export_jobs(entries) for entries in (exact, floats)]
+    assert plans[0].rows.equals(plans[1].rows)
+    assert plans[0].held.equals(plans[1].held)
+    with pytest.raises(ArgumentError, match="money must be 'float' or 'decimal'"):
+        read_entries(path, money="exact")
+
+
+def test_an_amount_that_a_float_does_not_keep(tmp_path: Path):
+    """An amount of more than 15 digits is refused with the way, and is exact as a decimal."""
+    path = tmp_path / "entries.csv"
+    path.write_text("date,amount\n2026-10-01,12345678901234.56\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r'12345678901234.56 has more than the 15 digits .*money="decimal"'):
+        read_entries(path)
+    assert read_entries(path, money="decimal")["amount"].tolist() == [Decimal("12345678901234.56")]
 
 
 def test_a_file_without_amounts(tmp_path: Path):
-    """Floats are asked for in vain where a file has no amounts, and nothing else changes."""
+    """The form of amounts changes nothing of a file without amounts."""
     path = tmp_path / "entries.csv"
     path.write_text(
         "id,company_id\n123e4567-e89b-42d3-a456-426614174000,9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d\n", encoding="utf-8"
     )
-    assert read_entries(path, money="float").equals(read_entries(path))
+    assert read_entries(path, money="decimal").equals(read_entries(path))

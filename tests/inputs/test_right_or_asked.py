@@ -23,6 +23,8 @@ def table(heading, *rows):
 def column(frame, field):
     if field == "date":
         return frame["date"].dt.strftime("%Y-%m-%d").tolist()
+    if field == "amount":
+        return frame["amount"].tolist()
     return [None if pd.isna(value) else value if field == "archived" else str(value) for value in frame[field]]
 
 
@@ -249,6 +251,7 @@ def test_right_or_asked(write, name):
     """Each file reads as it is right, unaided or with the options that its refusal proposes."""
     read, text, right = RIGHT[name]
     frame = settled(read, write(text))
+    right = {field: [*map(float, values)] if field == "amount" else values for field, values in right.items()}
     assert {field: column(frame, field) for field in right} == right
 
 
@@ -325,7 +328,7 @@ def test_errors_of_a_ledger_that_may_be_a_part_of_one(write):
     """A ledger on one side, or of which most vouchers do not balance, is read with a warning."""
     path = write(REFUSED["a ledger on one side"][1])
     with pytest.warns(UserWarning, match="on one side"):
-        assert ledger(path, verify="warn")["amount"].astype(str).tolist() == ["5", "6"]
+        assert ledger(path, verify="warn")["amount"].tolist() == [5.0, 6.0]
 
 
 def test_what_sums_in_binary_leave(write):
@@ -337,12 +340,12 @@ def test_what_sums_in_binary_leave(write):
         ledger(path)
     with pytest.warns(UserWarning, match=said):
         read = ledger(path, verify="warn")
-    assert column(read, "amount") == ["1699.4160000000", "-1699.4160000000", "-0.1234567800"]
+    assert column(read, "amount") == [1699.416, -1699.416, -0.12345678]
     with pytest.warns(UserWarning, match="such as 0.29999999999998"):
         below = ledger(
             write(table("account,date,amount", "10,2026-10-01,0.29999999999998", "20,2026-10-01,-0.3")), verify="warn"
         )
-    assert column(below, "amount") == ["0.3000000000", "-0.3000000000"]
+    assert column(below, "amount") == [0.3, -0.3]
     with pytest.raises(InputError, match="at most 28 digits, 10 of them decimals"):
         ledger(
             write(table("account,date,amount", "10,2026-10-01,0.12945678901234", "20,2026-10-01,-0.1")), verify="warn"

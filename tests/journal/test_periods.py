@@ -257,17 +257,17 @@ def test_each_month_shows_its_figures_by_currency(journal, service):
         for row in found[["period", "currency", "exported", "exported_amount", "in_doubt", "held_back", "held_back_amount", "open", "open_amount"]].itertuples(index=False)
     ]  # fmt: skip
     assert rows == [
-        ("2026-10", "EUR", 2, Decimal("10.105"), 0, 2, Decimal("8.25"), 1, Decimal("1.00")),
-        ("2026-10", "JPY", 1, Decimal(1500), 0, 0, None, 0, None),
-        ("2026-10", None, 0, None, 0, 1, Decimal("2.00"), 1, Decimal("2.00")),
-        ("2026-11", "EUR", 1, Decimal("7.30"), 1, 0, None, 0, None),
+        ("2026-10", "EUR", 2, 10.105, 0, 2, 8.25, 1, 1.0),
+        ("2026-10", "JPY", 1, 1500.0, 0, 0, None, 0, None),
+        ("2026-10", None, 0, None, 0, 1, 2.0, 1, 2.0),
+        ("2026-11", "EUR", 1, 7.3, 1, 0, None, 0, None),
     ]
     assert set(found.loc[found["period"] == "2026-10", "prepared_by"]) == {"Ada"}
     assert set(found.loc[found["period"] == "2026-10", "approved_by"]) == {"Grace"}
     record = bktools.record_of("2026-10", COMPANY, service=service)
     fixed = record.held_back.set_index("entry_id").loc[ENTRIES[3]]
     assert (fixed["outcome"], fixed["resolved_period"], fixed["resolved_job_id"]) == ("resolved", "2026-11", ENTRIES[3])
-    assert fixed["amount"] == Decimal("7.25")
+    assert fixed["amount"] == 7.25
     other = bktools.load_periods(ENTRIES[0], service=service)
     assert (len(other), list(other.columns)) == (0, list(found.columns))
 

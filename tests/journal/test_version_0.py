@@ -23,6 +23,7 @@ from postgres_server import PASSWORD
 
 import bktools
 from bktools.errors import JournalError
+from bktools.frames.schema import to_arrow
 from bktools.journal.backups import restore
 from bktools.journal.journal import Journal
 from bktools.journal.records import loaded
@@ -62,8 +63,10 @@ def old(tmp_path: Path) -> bktools.Service:
 
 
 def as_shown(frame) -> list[dict]:
-    """The rows of a frame as JSON has them."""
+    """The rows of a frame as JSON has them, with amounts as text."""
+    amounts = {name: to_arrow(frame)[name].to_pylist() for name in frame.columns if "amount" in name}
     rows = frame.astype(object).where(lambda column: column.notna(), None).to_dict("records")
+    rows = [row | {name: amounts[name][place] for name in amounts} for place, row in enumerate(rows)]
     # An event names the machine that sent as the row of its batch did.
     return json.loads(re.sub(r"#[0-9a-f]{8} process", " process", json.dumps(rows, default=str)))
 

@@ -142,7 +142,7 @@ def test_the_evidence_names_the_posting_of_the_sum():
     ledger["amount"] = pd.array(ledger["amount"], dtype=MONEY)
     match = match_ledger(entries.drop(columns="month"), ledger.assign(currency="EUR"))
     row = match.entries[match.entries["status"] == "in_a_sum"].iloc[0]
-    assert row["booked_amount"] == entries["amount"].iloc[12:].sum()
+    assert row["booked_amount"] == float(entries["amount"].iloc[12:].sum())
     assert row["booked_voucher_id"] == "A 2"
     assert row["matched_by"] == "sum_by_account_day"
     assert match.counts["in_a_sum"] == 12

@@ -1,6 +1,7 @@
 """Make the README's pictures from the real thing: `python tests/pictures/make_pictures.py`, with Chromium installed.
 
-Notebook 03 runs in a JupyterLab in a browser: its plan of all entries, and three entries selected by mouse.
+Notebook 03 runs in a JupyterLab in a browser: its plan of all entries, and three entries selected by mouse. The sample is
+closed, and its report is shown in both languages.
 """
 
 from __future__ import annotations
@@ -9,6 +10,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from PIL import Image
+
+import bktools
+from bktools.sandbox import write_sample_data
+
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "notebooks"))
 
@@ -16,10 +22,29 @@ from browser import browser_running, jupyterlab, page_of, run_all  # noqa: E402 
 
 PICKER = HERE / "picker.png"
 PLAN = HERE / "plan.png"
+REPORTS = {"en": HERE / "report.png", "de": HERE / "report-de.png"}
+# The head of a report, and colours enough for bars and letters.
+SIZE, COLOURS = {"width": 1000, "height": 720}, 32
+
+
+def reports() -> None:
+    """Write the picture of the sample's report in each language."""
+    with tempfile.TemporaryDirectory() as home, bktools.Sandbox(home) as service, browser_running() as browser:
+        chart_file, entries_file = write_sample_data(home)
+        chart = bktools.read_chart_of_accounts(chart_file, company=service.settings.company)
+        entries = bktools.read_entries(entries_file)
+        for language, picture in REPORTS.items():
+            folder = Path(home, f"close-{language}")
+            bktools.close_month(chart, entries, folder=folder, apply=True, language=language, by="Ada", service=service)
+            page = browser.new_page(viewport=SIZE)
+            page.goto((folder / "report.html").as_uri())
+            page.screenshot(path=picture)
+            Image.open(picture).convert("RGB").quantize(COLOURS).save(picture, optimize=True)
 
 
 def main() -> None:
-    """Write both pictures beside this file."""
+    """Write the pictures beside this file."""
+    reports()
     with tempfile.TemporaryDirectory() as home, jupyterlab(Path(home)) as address, browser_running() as browser:  # noqa: SIM117 - four in a row are hard to read
         with page_of(browser, address.format("03_export_jobs.ipynb"), height=2400) as page:
             run_all(page)
@@ -33,7 +58,7 @@ def main() -> None:
             page.locator(".bktools-picking .bktools-totals", has_text="3 of 320 entries selected").wait_for()
             page.mouse.move(0, 0)
             page.locator(".bktools-picking").screenshot(path=PICKER)
-    print(f"{PLAN}\n{PICKER}")
+    print(*REPORTS.values(), PLAN, PICKER, sep="\n")
 
 
 if __name__ == "__main__":

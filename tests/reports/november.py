@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
@@ -38,7 +37,7 @@ def entries_of_november(october: pd.DataFrame, exported: set[str]) -> pd.DataFra
     sent = october[october["id"].isin(exported)]
     again = sent.head(AGAIN).copy()
     # Three were changed since: an amount, a supplier, a date.
-    again.iloc[0, again.columns.get_loc("amount")] += Decimal("100.00")
+    again.iloc[0, again.columns.get_loc("amount")] += 100.0
     again.iloc[1, again.columns.get_loc("supplier")] = "Another supplier"
     again.iloc[2, again.columns.get_loc("date")] += pd.Timedelta(days=1)
     new = sent.iloc[AGAIN : AGAIN + 40].copy()
@@ -46,14 +45,14 @@ def entries_of_november(october: pd.DataFrame, exported: set[str]) -> pd.DataFra
     new["date"] += pd.DateOffset(months=1)
     # Two corrections of October's entries, and a credit note.
     for place in (0, 1, 2):
-        new.iloc[place, new.columns.get_loc("amount")] = -sent.iloc[AGAIN + 3 * place]["amount"].copy_abs()
+        new.iloc[place, new.columns.get_loc("amount")] = -abs(sent.iloc[AGAIN + 3 * place]["amount"])
     new.iloc[3:6, new.columns.get_loc("approved")] = False
     later = new.iloc[6:8].copy()
     later["id"] = [f"00000000-0000-4000-8000-{number:012}" for number in (900, 901)]
     later["date"] += pd.DateOffset(months=1)
     split = new.iloc[8:9].copy()
     whole = split["amount"].iloc[0]
-    parts = pd.concat([split.assign(amount=whole - Decimal("1.00")), split.assign(amount=Decimal("1.00"))])
+    parts = pd.concat([split.assign(amount=whole - 1), split.assign(amount=1.0)])
     parts["amount"] = parts["amount"].astype(new["amount"].dtype)
     parts = parts.assign(split_line=[1, 2], split_lines=2)
     new = pd.concat([new.drop(new.index[8]), new.iloc[9:10]])

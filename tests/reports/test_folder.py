@@ -165,6 +165,19 @@ def test_an_earlier_close_is_kept(close: Close, folder: Path, tmp_path: Path):
     assert _manifest(folder)["run"]["begun_at"] == begun.isoformat()
 
 
+def test_a_dry_run_takes_the_place_of_an_untouched_one(close: Close, tmp_path: Path):
+    """Dry runs leave one folder; one whose workbook somebody filled in, or that has a file more, is kept."""
+    planned = replace(close, run=replace(close.run, applied=False))
+    folder = tmp_path / "october"
+    for _ in range(2):
+        write_folder(planned, folder)
+    assert [path.name for path in tmp_path.iterdir()] == ["october"]
+    (folder / "notes.txt").write_text("asked Ada")
+    write_folder(planned, folder)
+    assert len([*tmp_path.iterdir()]) == 2
+    assert not (folder / "notes.txt").exists()
+
+
 def test_whole_or_none(close: Close, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A disk that is full in the middle leaves the earlier close as it was and nothing half-written."""
     folder = Path(shutil.copytree(folder, tmp_path / "october"))

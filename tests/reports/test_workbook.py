@@ -30,7 +30,7 @@ Rows = list[list[Any]]
 
 ENGLISH = words("en")
 
-SHEETS = ["close", "to do", "entries", "coverage", "chart", "lines"]
+SHEETS = ["close", "to do", "largest and new", "entries", "coverage", "chart", "lines"]
 MOST_PAGES = 15
 TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
@@ -81,7 +81,7 @@ def test_the_sheets_are_in_the_order_of_reading(book: Path):
     """Figures first, then what is to do; the sheet for bktools is hidden."""
     found = CalamineWorkbook.from_path(book)
     assert found.sheet_names == SHEETS
-    assert [str(one.visible).rpartition(".")[2] for one in found.sheets_metadata] == ["Visible"] * 5 + ["Hidden"]
+    assert [str(one.visible).rpartition(".")[2] for one in found.sheets_metadata] == ["Visible"] * 6 + ["Hidden"]
 
 
 def test_the_first_sheet_has_the_figures_of_the_month(book: Path, close: Close):
@@ -185,6 +185,18 @@ def test_each_action_and_its_things_have_rows(book: Path, close: Close):
     assert all(row["new account"] == row["note"] == "" for row in found)
 
 
+def test_the_largest_entries_have_a_sheet(book: Path, close: Close):
+    """The ten largest entries in the company's currency, by size, each with its day, supplier and category."""
+    largest = close.figures.largest.to_pylist()
+    rows = _rows(book, "largest and new")
+    place = next(number for number, row in enumerate(rows) if row[0] == "The largest entries") + 2
+    written = rows[place : place + len(largest)]
+    assert [row[2] for row in written] == [float(entry["amount"]) for entry in largest]
+    assert [row[0] for row in written] == [
+        " · ".join((f"{entry['date']:%Y-%m-%d}", entry["supplier"], entry["category_name"])) for entry in largest
+    ]
+
+
 def test_accounts_are_chosen_from_a_list(book: Path, close: Close):
     """Each line that asks for an account, and no other, offers the active accounts of the chart by code and name."""
     head, *rows = _rows(book, "to do")
@@ -215,7 +227,7 @@ def test_pages_are_for_people(book: Path, close: Close):
         assert 'fitToPage="1"' in sheet
         assert f"Month-end October 2026 · {close.name} · applied, not approved" in sheet.partition("<oddHeader>")[2]
         area = re.search(rf"Print_Area\" localSheetId=\"{number - 1}\">[^<]*\$([A-Z]+)\$\d+<", workbook)
-        if name != "close":
+        if name not in {"close", "largest and new"}:
             assert f'Print_Titles" localSheetId="{number - 1}"' in workbook
             printed = _rows(book, name)[0][: ord(area[1]) - ord("A") + 1]
             assert printed

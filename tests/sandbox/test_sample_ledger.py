@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bktools
-from bktools.sandbox import write_sample_ledger
+from bktools.sandbox import write_sample_ledger, write_sample_months
 
 
 def test_the_planted_differences_are_found(samples, service, tmp_path):
@@ -27,3 +27,16 @@ def test_the_planted_differences_are_found(samples, service, tmp_path):
     assert euros == planted | {"booked": (exported["currency"] == "EUR").sum() - 5}
     assert set(found.entries[found.entries["currency"] != "EUR"]["status"]) == {"booked"}
     assert len(found.findings) == 5
+
+
+def test_six_months_and_a_budget(tmp_path):
+    """The sample has entries of each month with one ID each, one unusual amount, and a budget of every cost centre."""
+    entries_file, budget_file = write_sample_months(tmp_path)
+    entries, budget = bktools.read_entries(entries_file), bktools.read_entries(budget_file, currency="EUR")
+    assert entries["id"].is_unique
+    assert sorted(entries["date"].dt.strftime("%Y-%m").unique()) == [f"2026-{month:02}" for month in range(5, 11)]
+    assert entries["amount"].max() == 48211
+    assert set(budget["cost_centre"]) == set(entries["cost_centre"])
+    assert [path.read_bytes() for path in write_sample_months(tmp_path)] == [
+        path.read_bytes() for path in (entries_file, budget_file)
+    ]

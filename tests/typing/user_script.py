@@ -32,7 +32,7 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         changes: pd.DataFrame = bktools.compare(dt.date(2026, 9, 30), service=service)
         print(changes, bktools.compare("2026-09", "2026-10", service=service))
 
-        entries: pd.DataFrame = bktools.read_entries(folder / "entries.xlsx", sheet=0, money="exact")
+        entries: pd.DataFrame = bktools.read_entries(folder / "entries.xlsx", sheet=0, money="decimal")
         ledger: pd.DataFrame = bktools.read_general_ledger(folder / "ledger.se", verify="warn")
         print(ledger["amount"].sum())
         history: pd.DataFrame = bktools.load_export_jobs(company, entries=True, service=service)
@@ -65,6 +65,7 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         bktools.plot_coverage(found, figure=Figure(), title="October")
         bktools.plot_money(plan, "month", title="October")
         spent: pd.DataFrame = bktools.spend(entries, ["month", "category"], categories=categories)
+        print(bktools.versus(entries, entries.head(10), by=["supplier"], threshold="5%"))
         charts = bktools.plot_spend(spent, title="October", currency="EUR") | bktools.plot_money(plan, "age", jobs=jobs)
         charts["EUR"].set_title("October")
         print(bktools.show(spent, rows=5))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 import pandas as pd
 import pytest
 
@@ -49,10 +47,10 @@ def test_cost_centres(tmp_path, name, content):
 
 def test_foreign_amounts(tmp_path):
     """A foreign amount has the sign of the amount beside it; where a file has none there is no column."""
-    dollars = [Decimal("100.00"), Decimal("-100.00"), None, None]
+    dollars = [100.0, -100.0, None, None]
     assert values(tmp_path / "FEC.txt", FEC, "foreign_amount") == dollars
     assert values(tmp_path / "FEC.txt", FEC, "foreign_currency") == ["USD", "USD", None, None]
-    assert values(tmp_path / "saft.xml", SAFT, "foreign_amount") == [Decimal("100.00"), None]
+    assert values(tmp_path / "saft.xml", SAFT, "foreign_amount") == [100.0, None]
     assert values(tmp_path / "a.csv", CSV, "foreign_amount") is None
 
 

@@ -40,7 +40,7 @@ def fec(rows=ROWS, delimiter="\t", sense=None):
 def test_every_form_of_the_norm(write, encoding, delimiter, sense):
     """Tabs and pipes, debit and credit or amount and sense, in the norm's encodings, are the same postings."""
     found = bktools.read_general_ledger(write(fec(delimiter=delimiter, sense=sense), "FEC.txt", encoding))
-    assert list(map(str, found["amount"])) == AMOUNTS
+    assert [f"{amount:.2f}" for amount in found["amount"]] == AMOUNTS
     assert found["voucher_id"].tolist() == ["AC 1"] * 3 + ["BQ 1"] * 2
     assert found["account_name"][0] == "Voyages et déplacements"
     assert found["document_number"].tolist() == ["F12"] * 3 + ["V1"] * 2
@@ -52,7 +52,7 @@ def test_every_form_of_the_norm(write, encoding, delimiter, sense):
 def test_points_in_amounts(write, comma, thousands):
     """A point stands between thousands where there are commas, and for the comma where there is none."""
     found = bktools.read_general_ledger(write(fec().replace(comma, thousands), "FEC.txt"))
-    assert list(map(str, found["amount"])) == AMOUNTS
+    assert [f"{amount:.2f}" for amount in found["amount"]] == AMOUNTS
 
 
 def test_accounts_repeat_and_are_one(write):
@@ -73,13 +73,13 @@ def test_empty_rows(write, quote):
     heading, rows = fec().split("\r\n", 1)
     text = "\t".join(f"{quote}{cell}{quote}" for cell in heading.split("\t"))
     path = write(f"{text}\r\n{rows}{heading.count(chr(9)) * chr(9)}\r\n\r\n", "FEC.txt")
-    assert list(map(str, bktools.read_general_ledger(path)["amount"])) == AMOUNTS
+    assert [f"{amount:.2f}" for amount in bktools.read_general_ledger(path)["amount"]] == AMOUNTS
 
 
 def test_points_where_there_is_no_comma(write):
     """A file of points alone has decimal points."""
     found = bktools.read_general_ledger(write(fec().replace(",", "."), "FEC.txt"))
-    assert list(map(str, found["amount"])) == AMOUNTS
+    assert [f"{amount:.2f}" for amount in found["amount"]] == AMOUNTS
 
 
 def test_words_of_windows(write):
@@ -95,7 +95,7 @@ def test_quotes_are_characters(write):
     found = bktools.read_general_ledger(write(fec(rows), "FEC.txt"))
     assert found["text"][4] == '"Le Bistro" SARL'
     quoted = "\r\n".join(";".join(f'"{cell}"' for cell in line.split("\t")) for line in fec().splitlines())
-    assert list(map(str, bktools.read_general_ledger(write(quoted, "FEC.txt"))["amount"])) == AMOUNTS
+    assert [f"{amount:.2f}" for amount in bktools.read_general_ledger(write(quoted, "FEC.txt"))["amount"]] == AMOUNTS
 
 
 def test_a_row_that_is_cut_off(write):

@@ -31,7 +31,7 @@ def postings(path, **options):
     """Return date, account and amount of each posting as text."""
     frame = bktools.read_general_ledger(path, **options)
     rows = frame[["date", "account_code", "amount"]].itertuples(index=False)
-    return [[f"{date:%Y-%m-%d}", code, str(amount)] for date, code, amount in rows]
+    return [[f"{date:%Y-%m-%d}", code, f"{amount:.2f}"] for date, code, amount in rows]
 
 
 @pytest.mark.parametrize("name", [name for name, said in EXPECTED.items() if "accounts" in said])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from decimal import Decimal
 
 import pytest
 
@@ -65,10 +64,10 @@ def test_splits_are_postings(write, packed):
     path = write(gzip.compress(data) if packed else data, "book.gnucash")
     found = bktools.read_general_ledger(path)
     assert found[["account_code", "account_name", "amount", "text"]].values.tolist() == [
-        ["5800", "Travel", Decimal("120.50"), "Train"],
-        ["Assets:Current account", "Current account", Decimal("-120.50"), "card"],
-        ["Assets:Shares", "Shares", Decimal("1000.00"), "Buy"],
-        ["Assets:Current account", "Current account", Decimal("-1000.00"), "Buy"],
+        ["5800", "Travel", 120.5, "Train"],
+        ["Assets:Current account", "Current account", -120.5, "card"],
+        ["Assets:Shares", "Shares", 1000.0, "Buy"],
+        ["Assets:Current account", "Current account", -1000.0, "Buy"],
     ]
     assert found["document_number"].fillna("").tolist() == ["7", "7", "", ""]
     assert set(found["date"].dt.strftime("%Y-%m-%d")) == {"2026-10-05"}

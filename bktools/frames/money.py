@@ -1,0 +1,175 @@
+"""Money at the edge of pandas: decimals inside, float64 in a frame, and each float is the decimal that was read.
+
+A float64 keeps 15 digits, so the shortest text of a float is the decimal that it was made of. An amount that comes back
+is the nearest whole number of its currency's units (such as cents) when it is less than a millionth of a unit off, so
+that 0.1 + 0.2 is 0.30. Any other amount keeps its digits, and has too many decimals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from decimal import Context, Decimal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.currencies import MINOR_UNITS, USUAL
+from bktools.errors import ArgumentError, InputError
+
+# The digits that a float64 keeps, and the digits of Arrow's decimals.
+FLOAT_DIGITS, DIGITS = 15, 38
+# Part of a unit that sums of floats may be off, and the decimals beyond the unit that are read of other amounts.
+TOLERANCE, BEYOND = 1e-6, 6
+# No amount is as large.
+LARGEST = 10.0**27
+# What a reader makes of amounts.
+FORMS = ("float", "decimal")
+
+# Columns of money whose name does not say "amount".
+_TEXT = pa.large_string()
+# No decimal of Arrow has more digits.
+_WIDE = Context(prec=76)
+_POWERS = 10.0 ** np.arange(max(MINOR_UNITS.values()) + 1)
+_NAMES = {
+    *("this", "that", "difference", "current", "available"),
+    *("exported", "ledger", "on_other_accounts", "not_from_export", "unexplained"),
+}
+
+
+def check_form(money: str) -> None:
+    """Refuse a form of amounts that is none of FORMS."""
+    if money not in FORMS:
+        raise ArgumentError("money", "must be 'float' or 'decimal'", money)
+
+
+def is_money(name: str) -> bool:
+    """Whether floats of a column with this name are amounts."""
+    return "amount" in name or name in _NAMES
+
+
+def currency_column(name: str, columns: Collection[str]) -> str | None:
+    """Return the column with the currencies of a column of amounts; None where there is none."""
+    own = name.replace("amount", "currency")
+    return next((column for column in (own, "currency") if column != name and column in columns), None)
+
+
+def units_of(currencies: pa.ChunkedArray | None, rows: int) -> npt.NDArray[np.int64]:
+    """Return the number of decimals of each row's currency, the usual two where it is unknown."""
+    try:
+        texts = pa.nulls(rows, _TEXT) if currencies is None else pc.cast(currencies, _TEXT)
+    except pa.ArrowException:  # no text, which the function that needs currencies refuses
+        texts = pa.nulls(rows, _TEXT)
+    codes = pa.chunked_array([texts] if isinstance(texts, pa.Array) else texts.chunks, _TEXT).combine_chunks()
+    codes = codes.dictionary_encode("encode")
+    units = [MINOR_UNITS.get(str(code).upper(), USUAL) for code in codes.dictionary.to_pylist()]
+    of_rows: npt.NDArray[np.int64] = np.array(units, np.int64)[codes.indices.to_numpy()]
+    return of_rows
+
+
+def floats(amounts: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Return decimals as float64, each exactly its decimal; None where one has more than 15 digits."""
+    if not _are_short(amounts):
+        # By their text: Arrow's own cast of a decimal is not always the nearest float.
+        return None if longest(amounts) is not None else pc.cast(pc.cast(amounts, pa.string()), pa.float64())
+    exact = pc.cast(amounts, pa.decimal128(DIGITS, amounts.type.scale))
+    return pa.chunked_array([_quotients(chunk) for chunk in exact.chunks], pa.float64())
+
+
+def longest(amounts: pa.ChunkedArray) -> Decimal | None:
+    """Return the first amount with more digits than a float64 keeps, None without one."""
+    if _are_short(amounts):
+        return None
+    known = (amount for amount in amounts.to_pylist() if amount is not None)
+    return next((amount for amount in known if _digits(amount) > FLOAT_DIGITS or abs(amount) >= LARGEST), None)
+
+
+def decimals(amounts: pa.ChunkedArray, currencies: pa.ChunkedArray | None, name: str = "amount") -> pa.ChunkedArray:
+    """Return floats as decimals by the digits of their currencies; the scale is that of the finest amount.
+
+    Raises
+    ------
+    InputError
+        When a number is infinite, or has more than 15 digits, which a float does not keep.
+    """
+    if amounts.type != pa.float64():
+        # The digits of a smaller float are those of its own text.
+        amounts = pc.cast(pc.cast(amounts, pa.float32()), pa.string()).cast(pa.float64())
+    values = np.asarray(pc.fill_null(amounts, np.nan).to_numpy())
+    units = units_of(currencies, len(values))
+    powers = np.take(_POWERS, units)
+    with np.errstate(invalid="ignore", over="ignore"):
+        whole = np.rint(values * powers)
+        # Whole numbers of this size are exact, so the quotient is the float nearest to the decimal.
+        is_small = np.abs(whole) < 10.0**FLOAT_DIGITS
+        is_whole = is_small & (np.abs(values - whole / powers) < TOLERANCE / powers)
+    is_odd = ~is_whole & ~np.isnan(values)
+    for value in values[~is_small & ~np.isnan(values)].tolist():
+        if abs(value) >= LARGEST or _digits(Decimal(repr(value))) > FLOAT_DIGITS:
+            raise InputError(
+                f"{name} {value!r} has more digits than the {FLOAT_DIGITS} that a float keeps: give decimals, such as"
+                ' read_entries(path, money="decimal") returns them'
+            )
+    digits = [
+        round(Decimal(repr(value)), int(places) + BEYOND).normalize()
+        for value, places in zip(values[is_odd].tolist(), units[is_odd], strict=True)
+    ]
+    used = np.unique(units[is_whole]).tolist() or ([] if digits else [USUAL])
+    scale = max([*used, *(-int(value.as_tuple().exponent) for value in digits)])
+    exact = pa.nulls(len(values), pa.decimal128(DIGITS, scale))
+    for places in used:
+        is_of_places = is_whole & (units == places)
+        exact = pc.if_else(pa.array(is_of_places), _of_units(whole, is_of_places, places).cast(exact.type), exact)
+    if digits:
+        exact = pc.replace_with_mask(exact, pa.array(is_odd), pa.array(digits, exact.type))
+    return pa.chunked_array([exact])
+
+
+def in_units(amounts: pa.ChunkedArray, currencies: pa.ChunkedArray | None) -> list[Decimal | None]:
+    """Return decimals as they are shown: with the decimals of their currency, or all that they have where these are more."""
+    shown: list[Decimal | None] = []
+    for amount, places in zip(amounts.to_pylist(), units_of(currencies, len(amounts)).tolist(), strict=True):
+        if amount is not None:
+            in_currency = amount.quantize(Decimal(1).scaleb(-places), context=_WIDE)
+            amount = in_currency if in_currency == amount else _WIDE.normalize(amount)  # noqa: PLW2901 - the same amount
+        shown.append(amount)
+    return shown
+
+
+def with_decimals(table: pa.Table) -> pa.Table:
+    """Return a table whose amounts are decimals; columns that are no money stay."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_floating(field.type) and is_money(field.name):
+            currency = currency_column(field.name, table.column_names)
+            exact = decimals(table.column(place), None if currency is None else table.column(currency), field.name)
+            table = table.set_column(place, field.name, exact)
+    return table
+
+
+def _are_short(amounts: pa.ChunkedArray) -> bool:
+    """Whether all amounts have at most 15 digits, zeros at their end included."""
+    ends = pc.min_max(amounts).as_py()
+    limit = Decimal(10) ** (FLOAT_DIGITS - amounts.type.scale)
+    return ends["max"] is None or bool(max(abs(ends["min"]), abs(ends["max"])) < limit)
+
+
+def _quotients(amounts: pa.Array) -> pa.Array:
+    """Return short decimals as floats: a quotient of two whole numbers that floats keep is the nearest float."""
+    if not len(amounts):
+        return pa.array([], pa.float64())
+    halves = np.frombuffer(amounts.buffers()[1], np.int64).reshape(-1, 2)
+    low = halves[amounts.offset : amounts.offset + len(amounts), 0]
+    is_null = amounts.is_null().to_numpy(zero_copy_only=False) if amounts.null_count else None
+    return pa.array(low / 10.0**amounts.type.scale, mask=is_null)
+
+
+def _of_units(whole: npt.NDArray[np.float64], is_used: npt.NDArray[np.bool_], places: int) -> pa.Array:
+    """Return whole numbers of units as decimals with so many places: the two halves of Arrow's 128 bits."""
+    low = np.where(is_used, whole, 0).astype(np.int64)
+    halves = np.stack([low, low >> 63], axis=1)
+    return pa.Array.from_buffers(pa.decimal128(DIGITS, places), len(low), [None, pa.py_buffer(halves)])
+
+
+def _digits(amount: Decimal) -> int:
+    return len(_WIDE.normalize(amount).as_tuple().digits)

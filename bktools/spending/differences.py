@@ -1,0 +1,225 @@
+"""`versus`: two months, or a month and a budget, by any key: the difference, and the entries that make it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.errors import InputError
+from bktools.frames.columns import amounts_of, days_of, in_one_scale, text_of, with_column
+from bktools.frames.incoming import in_memory, source_of
+from bktools.frames.schema import COUNT, TEXT, to_pandas
+from bktools.frames.sums import NO_CURRENCY, Money, change_of, currencies_of, threshold_of, total
+from bktools.spending.sums import KEYS, NAMING, Grouped, columns_of, grouped_by, keys_of
+from bktools.wording.numbers import shown
+
+SHOWN_DRIVERS = 3
+# The columns of the result beside the keys.
+FIGURES = ("currency", "this", "that", "difference", "percent", "drivers")
+
+Group = tuple[str, ...]
+Side = dict[Group, dict[str, Money]]
+
+
+def versus(
+    this: Any,
+    that: Any,
+    by: str | Sequence[str] = "category",
+    *,
+    categories: Any = None,
+    accounts: Any = None,
+    employees: Any = None,
+    threshold: str | float | Decimal | None = None,
+) -> pd.DataFrame:
+    """Return what differs between two months, or a month and a budget, by any key, the largest difference first.
+
+    Parameters
+    ----------
+    this, that : DataFrame
+        Each is entries, as `read_entries` returns them; sums, as `spend` returns them; or a budget: the columns of the
+        keys, such as `category_name` or `account_code`, `amount` and `currency`. Where `that` has no currency and
+        `this` has one, it is the same.
+    by : str or sequence of str
+        As in `spend`: "category", "account", "employee", "supplier", "month", "cost_centre", "company", or any other
+        column that both have. An empty sequence compares the totals.
+    categories, accounts, employees : DataFrame, optional
+        As `load_categories`, `load_accounts` and `load_employees` return them, for names.
+    threshold : str, float or Decimal, optional
+        The least difference that has a row: an amount such as 500, or a share of `that` such as "5%".
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a group and currency whose amounts differ: the keys, `currency`, `this`, `that`, `difference` (this less
+        that, exact), `percent` (of that; null where it is nothing), and `drivers`: the entries that make most of the
+        difference, without those that both have with the same supplier and amount. Groups are the same where their IDs
+        are, or their names where a side has no IDs. `frame.attrs["bktools"]` has `below_threshold`, the number of smaller
+        differences.
+
+    Raises
+    ------
+    ArgumentError
+        When `by` is no key, something is not a frame, or the threshold is none.
+    InputError
+        When a side has no amount, or lacks a key.
+
+    Notes
+    -----
+    Amounts of two currencies are never added. Nothing of the interface.
+
+    Examples
+    --------
+    >>> import bktools, pandas as pd
+    >>> october = pd.DataFrame({"supplier": ["Bahn", "Hotel"], "amount": [80.0, 120.0], "currency": ["EUR", "EUR"]})
+    >>> november = pd.DataFrame({"supplier": ["Bahn", "Bahn"], "amount": [80.0, 45.5], "currency": ["EUR", "EUR"]})
+    >>> changes = bktools.versus(november, october, by="supplier")
+    >>> changes[["supplier", "this", "that", "difference", "percent", "drivers"]].values.tolist()
+    [['Hotel', 0.0, 120.0, -120.0, -100.0, 'Hotel -120.00'], ['Bahn', 125.5, 80.0, 45.5, 56.9, 'Bahn +45.50']]
+    """
+    is_large = threshold_of(threshold)
+    by = keys_of(by, this, that)
+    columns = columns_of(by) | {"entries"}
+    this, that = in_memory(this, "this", columns), in_memory(that, "that", columns)
+    that = _in_currency_of(this, that)
+    frames = {"categories": categories, "accounts": accounts, "employees": employees}
+    sides = [grouped_by(rows, by, **frames) for rows in (this, that)]
+    joined = _joined_by(sides)
+    labels: dict[Group, dict[str, str | None]] = {}
+    now, before = (_sums(side, joined, labels) for side in sides)
+    rows: list[dict[str, Any]] = []
+    for group in {**now, **before}:
+        of_this, of_that = now.get(group, {}), before.get(group, {})
+        for currency in {**of_this, **of_that}:
+            old, new, difference, percent = change_of(of_that.get(currency, _NOTHING), of_this.get(currency, _NOTHING))
+            if difference:
+                rows.append(
+                    {"group": group, "currency": currency, "this": new, "that": old, "difference": difference}
+                    | {"share": percent, "percent": percent}
+                )
+    large = [row for row in rows if is_large(row)]
+    ranks = {currency: place for place, currency in enumerate(currencies_of([*now.values(), *before.values()], None))}
+    large.sort(key=lambda row: (ranks[row["currency"]], -abs(row["difference"]), row["group"]))
+    signs = [sign if "entries" not in rows.column_names else 0 for sign, rows in ((1, this), (-1, that))]
+    drivers = _drivers(sides, signs, joined)
+    for row in large:
+        entries = drivers.get((*row["group"], row["currency"]), ())
+        row.update(labels[row["group"]], drivers=_largest(entries, row["difference"], row["currency"]))
+    about = source_of(this) | {"below_threshold": len(rows) - len(large)}
+    return to_pandas(_table(large, sides[0]), about)
+
+
+_NOTHING = Money(0, None)
+
+
+def _in_currency_of(this: pa.Table, that: pa.Table) -> pa.Table:
+    """Return `that` with the one currency of `this` where it has no column for it."""
+    if "currency" in that.column_names or "currency" not in this.column_names:
+        return that
+    currencies = pc.drop_null(pc.unique(this["currency"])).to_pylist()
+    if len(currencies) != 1:
+        raise InputError(
+            f"has no column currency, and this has {', '.join(sorted(map(str, currencies))) or 'none'}: add one",
+            source="that",
+        )
+    return with_column(that, "currency", pa.repeat(pa.scalar(currencies[0], TEXT), len(that)))
+
+
+def _joined_by(sides: Sequence[Grouped]) -> list[str]:
+    """Return the columns whose values tell which groups are the same: of each key its IDs where both have them."""
+    names = {names[0]: identifier for names, identifier in KEYS.values()}
+    firsts = [name for name, text in sides[0].missing.items() if text]
+    ids = {name: names.get(name) for name in firsts}
+    return [ids[name] if all(ids[name] in side.keys for side in sides) else name for name in firsts]  # type: ignore[misc]
+
+
+def _sums(side: Grouped, joined: Sequence[str], labels: dict[Group, dict[str, str | None]]) -> Side:
+    """Return the money of each group by currency, and note the names of groups that have none yet."""
+    amounts: dict[Group, dict[str, list[Decimal]]] = defaultdict(lambda: defaultdict(list))
+    counts: dict[tuple[Group, str], int] = defaultdict(int)
+    for row in side.summed().to_pylist():
+        group, currency = (
+            tuple(_same(row[name], side.missing.get(name)) for name in joined),
+            row["currency"] or NO_CURRENCY,
+        )
+        labels.setdefault(group, {name: row[name] for name in side.keys})
+        counts[group, currency] += row["entries"]
+        amounts[group][currency] += [] if row["amount"] is None else [row["amount"]]
+    return {
+        group: {name: Money(counts[group, name], total(parts)) for name, parts in money.items()}
+        for group, money in amounts.items()
+    }
+
+
+def _same(text: str | None, missing: str | None) -> str:
+    """Return a text as groups are compared by: a missing value as `spend` shows it, capitals and spaces aside."""
+    return " ".join((missing or "" if text is None else text).casefold().split())
+
+
+def _drivers(
+    sides: Sequence[Grouped], signs: Sequence[int], joined: Sequence[str]
+) -> Mapping[Group, list[tuple[Decimal, str]]]:
+    """Return the entries that one side has alone, by group and currency: what each adds, and its name.
+
+    An entry that both sides have with the same supplier and amount adds nothing. A side of sums, whose sign is 0, has no
+    entries, nor has a budget, which lacks a date, a supplier and a description.
+    """
+    alike = [*(f"key {place}" for place in range(len(joined))), "currency", "supplier", "amount"]
+    tables = []
+    amounts = in_one_scale(*(amounts_of(side.rows) for side in sides))
+    for side, exact, sign in zip(sides, amounts, signs, strict=True):
+        rows = side.rows
+        if sign and {"date", *NAMING} & {*rows.column_names}:
+            keys = [_sames(side, name) for name in joined]
+            supplier = pc.coalesce(text_of(rows, "supplier"), text_of(rows, "description"))
+            columns = [*keys, pc.fill_null(text_of(rows, "currency"), NO_CURRENCY), supplier, exact]
+            columns += [pa.repeat(pa.scalar(sign, COUNT), len(rows)), pc.cast(days_of(rows), TEXT)]
+            tables.append(pa.table(columns, [*alike, "sign", "day"]))
+    drivers: dict[Group, list[tuple[Decimal, str]]] = defaultdict(list)
+    if tables:
+        left = pa.concat_tables(tables).group_by(alike, use_threads=False).aggregate([("sign", "sum"), ("day", "max")])
+        left = left.filter(pc.and_(pc.not_equal(left["sign_sum"], 0), pc.is_valid(left["amount"])))
+        for row in left.to_pylist():
+            name = " ".join(filter(None, (row["day_max"], row["supplier"]))) or "an entry"
+            amount = row["amount"] if row["sign_sum"] > 0 else row["amount"].copy_negate()
+            drivers[tuple(row[key] for key in alike[:-2])] += [(amount, name)] * abs(row["sign_sum"])
+    return drivers
+
+
+def _sames(side: Grouped, name: str) -> pa.Array:
+    """Return a column of a key as groups are compared by; each text is worked out once."""
+    codes = side.keys[name].combine_chunks().dictionary_encode("encode")
+    texts = pa.array([_same(text, side.missing.get(name)) for text in codes.dictionary.to_pylist()], TEXT)
+    return texts.take(codes.indices)
+
+
+def _largest(entries: Sequence[tuple[Decimal, str]], difference: Decimal, currency: str) -> str:
+    """Return the entries that add most to a difference, by name, with what each of them adds."""
+    same_way = [entry for entry in entries if entry[0] * difference > 0]
+    largest = sorted(same_way, key=lambda entry: (-abs(entry[0]), entry[1]))[:SHOWN_DRIVERS]
+    return "; ".join(f"{name} {'+' if amount > 0 else ''}{shown(amount, currency)}" for amount, name in largest)
+
+
+def _table(rows: Sequence[Mapping[str, Any]], side: Grouped) -> pa.Table:
+    """Return the differences as a table: keys as text, exact amounts in one scale, IDs last."""
+    names = list(side.missing)
+    texts = {name: [row[name] if row.get(name) is not None else side.missing[name] for row in rows] for name in names}
+    columns = {name: pa.array(values, TEXT) for name, values in texts.items()}
+    columns["currency"] = pa.array([row["currency"] for row in rows], TEXT)
+    money = [pa.chunked_array([pa.array([row[name] for row in rows], _kind(rows, name))]) for name in FIGURES[1:4]]
+    columns |= dict(zip(FIGURES[1:4], in_one_scale(*money), strict=True))
+    columns["percent"] = pa.array(
+        [None if row["percent"] is None else float(row["percent"]) for row in rows], pa.float64()
+    )
+    columns["drivers"] = pa.array([row["drivers"] for row in rows], TEXT)
+    columns |= {name: pa.array([row.get(name) for row in rows], TEXT) for name in side.keys if name not in names}
+    return pa.table(columns)
+
+
+def _kind(rows: Sequence[Mapping[str, Any]], name: str) -> pa.DataType | None:
+    return None if any(row[name] for row in rows) else pa.decimal128(38, 2)

@@ -1,0 +1,287 @@
+"""`spend`: what was spent, on what, by whom and when, exactly and by currency."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.caller import is_command, setting
+from bktools.contract.rules import flag
+from bktools.errors import ArgumentError, InputError
+from bktools.frames.columns import days_of, with_column
+from bktools.frames.incoming import in_memory, source_of
+from bktools.frames.names import month_and_company, with_names
+from bktools.frames.schema import COUNT, TEXT, TEXTS, dated, to_pandas, wall_times
+from bktools.frames.sums import NO_CURRENCY, shares_of, summed, total
+
+# A key of `by`: the columns that show it, and the identifier that tells two of the same name apart.
+KEYS: dict[str, tuple[tuple[str, ...], str | None]] = {
+    "category": (("category_name",), "category_id"),
+    "account": (("account_code", "account_name"), None),
+    "employee": (("employee_name",), "employee_id"),
+    "supplier": (("supplier",), None),
+    "cost_centre": (("cost_centre",), None),
+    "company": (("company_id",), None),
+    "month": (("month",), None),
+}
+# How to get a key that the entries lack.
+ADVICE = {
+    "account": "give categories and accounts, from which the account of each category is taken, or ",
+    "month": "give them a date, or ",
+}
+MONEY = ("amount", "currency")
+# Columns that name an entry for a person.
+NAMING = ("supplier", "description")
+# Columns of the result that are no key, in their order.
+RESULTS = ("currency", "entries", "amount", "share")
+
+Row = dict[str, Any]
+
+
+def spend(
+    entries: Any,
+    by: str | Sequence[str] = "category",
+    *,
+    categories: Any = None,
+    accounts: Any = None,
+    employees: Any = None,
+    shares: bool = False,
+    largest_first: bool = False,
+) -> pd.DataFrame:
+    """Return what was spent by category, account, employee, supplier, month or any column, exactly and by currency.
+
+    Parameters
+    ----------
+    entries : DataFrame
+        As `read_entries` returns it, with `amount` and `currency`; every frame may be of pandas, Polars, Arrow or
+        DuckDB, or the path of a Parquet file. What is counted is up to you: all entries, `plan.entries`,
+        `plan.not_ready`, or postings of `read_general_ledger`.
+    by : str or sequence of str
+        One or several of "category", "account", "employee", "supplier", "month", "cost_centre", "company", or any other
+        column, also by its heading in the file. An empty sequence gives the total of each currency.
+    categories, accounts, employees : DataFrame, optional
+        As `load_categories`, `load_accounts` and `load_employees` return them, for names. Without them categories and
+        employees have the names of the file, or are shown by ID.
+    shares : bool
+        Whether to add the column `share`.
+    largest_first : bool
+        Whether rows come by amount, those of the total's sign first, in place of the order of the keys.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a group and currency. First the keys as text: `category_name`, `account_code` and `account_name`,
+        `employee_name`, `supplier`, `month` (such as 2026-10), `cost_centre`, `company_id`, or the column; a missing value
+        has its own row, such as "no supplier". Then `currency`, `entries` (count), `amount` (exact sum), and `share`; last `category_id` and `employee_id`, which tell groups of one name apart.
+
+        `share` is a fraction of 1, rounded to four digits, within the first key where there are several, such as within
+        each month: the amount divided by the sum of all its rows of the currency that have the sign of their total. A row
+        of the other sign (such as a credit among expenses) has none, nor has any row where the total is zero; such shares
+        add up to 1, apart from rounding.
+
+        The currency with most entries comes first; within it the keys in their order: months, numbers, dates and ordered
+        categories by value, texts by the alphabet, and missing values last.
+
+    Raises
+    ------
+    ArgumentError
+        When `by` is not a key, or something is not a frame.
+    InputError
+        When the entries have no amount or currency, or lack a key (the error lists those that they have).
+
+    Notes
+    -----
+    Categories, accounts and employees: interface, sections 2.1, 2.4 and 2.6. Amounts of two currencies are never added.
+
+    Examples
+    --------
+    >>> import bktools, pandas as pd
+    >>> entries = pd.DataFrame({
+    ...     "supplier": ["Bahn", "Hotel", "Bahn", None],
+    ...     "amount": [10.5, 30.0, 9.5, 500.0],
+    ...     "currency": ["EUR", "EUR", "EUR", "JPY"],
+    ... })
+    >>> bktools.spend(entries, by="supplier", shares=True).drop(columns="entries").values.tolist()
+    [['Bahn', 'EUR', 20.0, 0.4], ['Hotel', 'EUR', 30.0, 0.6], ['no supplier', 'JPY', 500.0, 1.0]]
+    """
+    grouped = grouped_by(entries, by, categories=categories, accounts=accounts, employees=employees)
+    sums = _in_order(grouped.summed(), grouped, is_largest_first=flag("largest_first", largest_first))
+    for name, text in {**grouped.missing, "currency": NO_CURRENCY}.items():
+        sums = with_column(sums, name, pc.fill_null(sums.column(name), text))
+    names = [*grouped.missing, *RESULTS[: len(RESULTS) - (not flag("shares", shares))]]
+    ids = [name for name in grouped.keys if name not in grouped.missing]
+    source = source_of(entries) | {"title": month_and_company(grouped.rows)}
+    return to_pandas(sums.select([*names, *ids]), source)
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """Entries, and the keys that they are added up by, as text.
+
+    `keys` has the columns of all keys, with the identifiers; `missing` the text for a missing value of each column that is
+    shown; `first` the columns of the first key; `ranks` the order of the texts of columns whose order is not that of text.
+    """
+
+    rows: pa.Table
+    keys: Mapping[str, pa.ChunkedArray]
+    missing: Mapping[str, str]
+    first: tuple[str, ...]
+    ranks: Mapping[str, Mapping[str | None, int]]
+
+    def summed(self) -> pa.Table:
+        """Return number and exact amount by the keys and by currency; nulls where a key or the currency is missing."""
+        # A heading of the file may be a name that the sums have.
+        keys = {f"key {place}": column for place, column in enumerate(self.keys.values())}
+        of_entries = {
+            name: self.rows[name] for name in ("id", "split_line", "amount") if name in self.rows.column_names
+        }
+        sums = summed(pa.table(of_entries | keys | {"currency": _text(self.rows["currency"])}), *keys, "currency")
+        return sums.rename_columns([*self.keys, "currency", "entries", "amount"])
+
+
+def grouped_by(entries: Any, by: str | Sequence[str], **frames: Any) -> Grouped:
+    """Return entries with the columns of the keys, with the names of categories, accounts and employees."""
+    keys = keys_of(by, entries)
+    rows = in_memory(entries, "the entries", columns_of(keys))
+    for name in MONEY:
+        if name not in rows.column_names:
+            way = f"read the file with {setting('currency', 'EUR')}"
+            way = way if is_command() else 'add it: entries.assign(currency="EUR")'
+            advice = "" if name == "amount" else f"; if all are in one, {way}"
+            raise InputError(f"the entries have no column {name}, without which nothing can be added up{advice}")
+    rows = with_names(rows, **{name: frame for name, frame in frames.items() if frame is not None})
+    shown: dict[str, pa.ChunkedArray] = {}
+    missing: dict[str, str] = {}
+    ranks: dict[str, dict[str | None, int]] = {}
+    first: tuple[str, ...] = ()
+    for key in keys:
+        names, _ = KEYS.get(key, ((key,), None))
+        if not (of_key := _key(rows, key)):
+            raise InputError(f"the entries have no {key.replace('_', ' ')}: {ADVICE.get(key, '')}{_keys_of(entries)}")
+        shown |= of_key
+        missing |= {name: f"no {key.replace('_', ' ')}" if name == names[0] else "" for name in names}
+        first = first or tuple(of_key)
+        if key not in KEYS:
+            ranks[key] = _ranks(rows.column(key))
+    return Grouped(rows, shown, missing, first, ranks)
+
+
+def keys_of(by: str | Sequence[str], *entries: Any) -> list[str]:
+    """Return the keys of an argument `by`, where a heading of the entries' file is the field read from it.
+
+    Refuse what is no key.
+    """
+    keys = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
+    fields = {heading: field for frame in entries for field, heading in source_of(frame).get("columns", {}).items()}
+    named = {names[0]: key for key, (names, _) in KEYS.items()}
+    headed = {heading: named.get(field, field) for heading, field in fields.items() if heading not in KEYS}
+    keys = [headed.get(key, key) if isinstance(key, str) else key for key in keys]
+    if not all(isinstance(key, str) for key in keys) or len({*keys, *RESULTS}) < len(keys) + len(RESULTS):
+        raise ArgumentError("by", f"must be different names of columns or of {', '.join(KEYS)}", by)
+    return keys
+
+
+def columns_of(keys: Sequence[str]) -> set[str]:
+    """Return the columns that entries are added up with, and named with; others may hold anything."""
+    wanted = {*MONEY, *keys, "date", "category_id", "company_id", "id", "split_line", *NAMING}
+    for key in keys:
+        names, identifier = KEYS.get(key, ((), None))
+        wanted |= {*names, *([identifier] if identifier else [])}
+    return wanted
+
+
+def _key(rows: pa.Table, key: str) -> dict[str, pa.ChunkedArray]:
+    """Return the columns of a key as text; blank ones are null. Nothing where the rows have no such key."""
+    names, identifier = KEYS.get(key, ((key,), None))
+    if key == "month" and "date" in rows.column_names:
+        return {"month": pc.utf8_slice_codeunits(pc.cast(days_of(rows), TEXT), 0, len("2026-10"))}
+    if identifier is not None and identifier in rows.column_names:
+        ids = pc.ascii_lower(_text(rows.column(identifier)))
+        # A group without a name is shown by its ID.
+        named = _text(rows.column(names[0])) if names[0] in rows.column_names else pa.nulls(len(rows), TEXT)
+        return {names[0]: pc.coalesce(named, ids), identifier: ids}
+    if names[0] not in rows.column_names:
+        return {}
+    return {
+        name: _text(rows.column(name)) if name in rows.column_names else pa.nulls(len(rows), TEXT) for name in names
+    }
+
+
+def _keys_of(entries: Any) -> str:
+    """Return the keys that entries can be added up by, as an advice."""
+    # Columns that are not used may hold values of several types.
+    is_pandas = isinstance(entries, pd.DataFrame)
+    columns = [*map(str, entries.columns)] if is_pandas else in_memory(entries, "the entries").schema.names
+    keys = [key for key, (names, identifier) in KEYS.items() if {names[0], identifier} & {*columns}]
+    keys += ["month"] if "date" in columns else []
+    of_keys = {name for names, identifier in KEYS.values() for name in (*names, identifier)}
+    own = [name for name in columns if name not in {*of_keys, *MONEY, "id", "date"}]
+    return (
+        f"add them up by {', '.join(dict.fromkeys([*keys, *own])) or 'nothing (by=[]), for the total of each currency'}"
+    )
+
+
+def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    try:
+        text = pc.cast(wall_times(dated(column)), TEXT)
+    except pa.ArrowException:
+        raise InputError(
+            f"a column of the entries holds {column.type}, by which nothing can be grouped: make it text"
+        ) from None
+    return pc.if_else(pc.equal(pc.utf8_trim_whitespace(text), ""), pa.scalar(None, TEXT), text)
+
+
+def _ranks(column: pa.ChunkedArray) -> dict[str | None, int]:
+    """Return the place of each text of a column of numbers, dates or ordered categories; nothing of one of texts."""
+    if pa.types.is_dictionary(column.type) and column.type.ordered:
+        values = pa.chunked_array([column.unify_dictionaries().chunk(0).dictionary]) if column.num_chunks else column
+    elif column.type in TEXTS or pa.types.is_dictionary(column.type) or pa.types.is_null(column.type):
+        return {}
+    else:
+        unique = pc.unique(column)
+        values = pa.chunked_array([unique.take(pc.sort_indices(unique))])
+    return {text: place for place, text in enumerate(_text(values).to_pylist())}
+
+
+def _in_order(sums: pa.Table, grouped: Grouped, *, is_largest_first: bool) -> pa.Table:
+    """Return sums with their shares, the currency with most entries first, then by their keys or the largest first."""
+    rows = sums.to_pylist()
+    counts: dict[str | None, int] = defaultdict(int)
+    groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    firsts = grouped.first if len(grouped.keys) > len(grouped.first) else ()
+    for place, row in enumerate(rows):
+        row["place"] = place
+        counts[row["currency"]] += row["entries"]
+        groups[(row["currency"], *(row[name] for name in firsts))].append(row)
+    for group in groups.values():
+        for row, share in zip(group, shares_of([row["amount"] for row in group]), strict=True):
+            row["share"] = None if share is None else round(float(share), 4)
+    totals = {code: total(row["amount"] for row in rows if row["currency"] == code) for code in counts}
+
+    def by_keys(row: Row) -> tuple[Any, ...]:
+        return tuple(_place(row[name], grouped.ranks.get(name, {})) for name in grouped.keys)
+
+    def by_size(row: Row) -> tuple[Any, ...]:
+        amount = row["amount"] or Decimal(0)
+        return row["amount"] is None, amount if totals[row["currency"]] < 0 else amount.copy_negate()
+
+    def order(row: Row) -> tuple[Any, ...]:
+        currency = row["currency"]
+        sizes = by_size(row) if is_largest_first else ()
+        return -counts[currency], currency is None, currency or "", sizes, by_keys(row)
+
+    rows.sort(key=order)
+    sums = sums.take(pa.array([row["place"] for row in rows], COUNT))
+    return with_column(sums, "share", pa.array([row["share"] for row in rows], pa.float64()))
+
+
+def _place(text: str | None, ranks: Mapping[str | None, int]) -> tuple[Any, ...]:
+    """Return the key that sorts the texts of a column: a missing one last."""
+    return text is None, ranks.get(text, len(ranks)), (text or "").casefold(), text or ""

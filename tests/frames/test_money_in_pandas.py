@@ -1,0 +1,218 @@
+"""Money at the edge of pandas: float64 in frames, decimals inside, and each amount is the file's."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bktools
+from bktools import spend, to_csv, to_excel
+from bktools.currencies import MINOR_UNITS
+from bktools.errors import ArgumentError, InputError
+from bktools.frames.money import decimals, floats, longest
+from bktools.frames.schema import to_arrow, to_pandas
+from bktools.service import Service
+
+IDS = [f"00000000-0000-4000-8000-{number:012d}" for number in range(30)]
+COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
+
+
+def _amount(currency: str) -> st.SearchStrategy[tuple[str, Decimal]]:
+    units = MINOR_UNITS[currency]
+    return st.integers(-(10**15) + 1, 10**15 - 1).map(lambda whole: (currency, Decimal(whole).scaleb(-units)))
+
+
+AMOUNTS = st.lists(st.sampled_from(sorted(MINOR_UNITS)).flatmap(_amount), min_size=1, max_size=30)
+
+
+def _column(values: list, kind: pa.DataType | None = None) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.array(values, kind)])
+
+
+@given(AMOUNTS)
+def test_a_float_is_the_decimal_that_was_read(rows):
+    """Amounts of up to 15 digits, of any currency, go to floats and come back as the same decimals."""
+    currencies, amounts = map(list, zip(*rows, strict=True))
+    out = floats(_column(amounts, pa.decimal128(38, 4)))
+    assert [Decimal(repr(value)) for value in out.to_pylist()] == amounts
+    assert decimals(out, _column(currencies)).to_pylist() == amounts
+
+
+@given(AMOUNTS)
+def test_amounts_survive_the_way_through_pandas_and_a_plan(tmp_path_factory, rows):
+    """From a file through filter, sort, concat, merge and groupby to the plan and its CSV, amounts are the same decimals."""
+    folder = tmp_path_factory.mktemp("amounts")
+    file = folder / "entries.csv"
+    lines = [
+        f"{IDS[place]},{COMPANY},2026-10-01,{amount:f},{currency}" for place, (currency, amount) in enumerate(rows)
+    ]
+    file.write_text("\n".join(["id,company_id,date,amount,currency", *lines]), encoding="utf-8")
+    expected = {IDS[place]: amount for place, (_, amount) in enumerate(rows)}
+    entries = bktools.read_entries(file, decimal=".", spending="positive")
+    assert str(entries["amount"].dtype) == "float64"
+    about = entries.attrs
+    entries = entries.sort_values("amount", ascending=False)
+    half = entries["amount"] > entries["amount"].median()
+    entries = pd.concat([entries[half], entries[~half]], ignore_index=True)
+    entries = entries.merge(pd.DataFrame({"id": IDS, "number": range(len(IDS))}), on="id")
+    entries["amount"] = entries.groupby("id")["amount"].transform("sum")
+    entries.attrs = about
+    plan = bktools.compose_export_jobs(entries)
+    rows_of_plan = pa.concat_tables(
+        [table.select(["id", "amount"]) for table in (plan.rows, plan.held)], promote_options="permissive"
+    )
+    assert dict(zip(rows_of_plan["id"].to_pylist(), rows_of_plan["amount"].to_pylist(), strict=True)) == expected
+    buffer = io.StringIO()
+    to_csv(entries, buffer, "machine")
+    written = pd.read_csv(io.StringIO(buffer.getvalue()), dtype="str")
+    assert {row.id: Decimal(row.amount) for row in written.itertuples()} == expected
+    assert {row.id: -Decimal(row.amount).as_tuple().exponent for row in written.itertuples()} == {
+        IDS[place]: MINOR_UNITS[currency] for place, (currency, _) in enumerate(rows)
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "currency", "exact"),
+    [
+        (0.1 + 0.2, "EUR", "0.30"),
+        (0.1 + 0.2, None, "0.30"),
+        (1200.0, "JPY", "1200"),
+        (12.345, "KWD", "12.345"),
+        (12.345, "EUR", "12.345"),
+        (1 / 3, "EUR", "0.33333333"),
+        (0.5, "JPY", "0.5"),
+        (-0.000000001, "EUR", "0"),
+        (0.00000002, "EUR", "0.00000002"),
+    ],
+)
+def test_what_comes_back_from_a_calculation(value: float, currency: str | None, exact: str):
+    """Less than a millionth of a unit off is that unit; any other amount keeps its digits, beyond those of its currency."""
+    assert decimals(_column([value]), _column([currency], pa.string())).to_pylist() == [Decimal(exact)]
+
+
+def test_other_floats_and_gaps():
+    """A float32 has the digits of its own text, a gap is null, and a column that is no money stays."""
+    assert decimals(_column([1234.56, None], pa.float32()), None).to_pylist() == [Decimal("1234.56"), None]
+    table = to_arrow(pd.DataFrame({"amount": [1.5, np.nan], "score": [0.25, 1.0]}))
+    assert table.to_pydict() == {"amount": [Decimal("1.50"), None], "score": [0.25, 1.0]}
+    assert to_arrow(pl.DataFrame({"amount": [0.3]}).to_arrow())["amount"].to_pylist() == [Decimal("0.30")]
+
+
+@pytest.mark.parametrize("value", [12345678901234567.0, float("inf"), 1e300])
+def test_floats_that_are_no_amount(value: float):
+    """A float of more digits than it keeps is refused, with the way out."""
+    with pytest.raises(InputError, match=r"amount .* has more digits than the 15 that a float keeps.*money=.decimal"):
+        to_arrow(pd.DataFrame({"amount": [value], "currency": ["EUR"]}))
+
+
+def test_longer_amounts(tmp_path: Path):
+    """A file with an amount of more than 15 digits is read as decimals alone, and goes through whole."""
+    file = tmp_path / "entries.csv"
+    file.write_text(f"id,company_id,amount,currency\n{IDS[0]},{COMPANY},12345678901234.56,EUR\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r'amount 12345678901234.56 has more than the 15 digits.*money="decimal"'):
+        bktools.read_entries(file)
+    with pytest.raises(ArgumentError, match="money must be 'float' or 'decimal'"):
+        bktools.read_entries(file, money="exact")
+    entries = bktools.read_entries(file, money="decimal")
+    assert entries["amount"].to_list() == [Decimal("12345678901234.56")]
+    assert spend(entries, [])["amount"].to_list() == [Decimal("12345678901234.56")]
+    buffer = io.StringIO()
+    to_csv(bktools.compose_export_jobs(entries).entries, buffer, "machine")
+    assert "12345678901234.56" in buffer.getvalue()
+    assert longest(_column([Decimal("1234567890123.40")], pa.decimal128(38, 2))) is None
+
+
+OPERATIONS = {
+    "sum of two": lambda g: g["amount"] + g["amount"],
+    "difference": lambda g: g["amount"] - g["amount"].shift(),
+    "half": lambda g: g["amount"] / 2,
+    "double": lambda g: g["amount"] * 2,
+    "share": lambda g: g["amount"] / g["amount"].sum(),
+    "describe": lambda g: g["amount"].describe(),
+    "describe of the frame": lambda g: g.describe()["amount"],
+    "nlargest": lambda g: g.nlargest(3, "amount"),
+    "cumsum": lambda g: g["amount"].cumsum(),
+    "quantile by group": lambda g: g.groupby("currency")["amount"].quantile(0.9),
+    "pivot_table": lambda g: g.pivot_table(values="amount", index="currency", aggfunc="sum").diff(),
+    "groupby sum": lambda g: g.groupby("currency")["amount"].agg(["sum", "mean", "std"]),
+    "round": lambda g: g["amount"].round(1),
+    "pct_change": lambda g: g["amount"].pct_change(),
+    "rank": lambda g: g["amount"].rank(),
+    "rolling": lambda g: g["amount"].rolling(2).mean(),
+    "style": lambda g: g[["amount"]].style.format("{:,.2f}").to_html(),
+    "to_excel": lambda g: g[["amount"]].to_excel(io.BytesIO(), engine="xlsxwriter"),
+    "merge on amount": lambda g: g[["amount"]].drop_duplicates().merge(g, on="amount"),
+    "eval": lambda g: g.eval("amount * 2"),
+    "sort_values": lambda g: g.sort_values("amount"),
+    "plot": lambda g: g["amount"].plot.bar(),
+}
+
+
+def test_pandas_works_on_money(service: Service, samples: tuple[Path, Path]):
+    """What an analyst does with amounts in pandas works on each frame that has an amount."""
+    categories = bktools.load_categories(service=service)
+    entries = bktools.read_entries(samples[1], categories=categories)
+    plan = bktools.compose_export_jobs(entries, categories=categories)
+    bktools.submit_export_jobs(plan, apply=True, service=service)
+    sent = bktools.load_export_jobs(entries=True, service=service)
+    assert len(sent)
+    month, before = (entries[entries["date"].dt.month == month] for month in (10, 9))
+    frames = {
+        "entries": entries, "plan": plan.entries, "not ready": plan.not_ready, "findings": plan.findings, "sent": sent,
+        "spend": spend(entries, "supplier"),
+        "versus": bktools.versus(month, before, by="supplier").rename(columns={"difference": "amount"}),
+    }  # fmt: skip
+    failed = {}
+    for name, frame in frames.items():
+        assert str(frame["amount"].dtype) == "float64", name
+        for operation, calculate in OPERATIONS.items():
+            try:
+                calculate(frame)
+            except Exception as error:  # noqa: BLE001 - each failure is listed
+                failed[name, operation] = repr(error)
+    assert not failed
+
+
+def test_files_have_the_decimals_of_each_currency(tmp_path: Path):
+    """CSV, workbook and Arrow have the decimals of each currency; what has more keeps them."""
+    frame = pd.DataFrame({"amount": [12.5, 3590.0, 1.5, 1.005], "currency": ["EUR", "JPY", "KWD", "EUR"]})
+    for profile in ("machine", "excel"):
+        buffer = io.StringIO()
+        to_csv(frame, buffer, profile)
+        assert [line.split(",")[0].strip('="') for line in buffer.getvalue().split()[1:]] == [
+            "12.50",
+            "3590",
+            "1.500",
+            "1.005",
+        ]
+    assert bktools.to_arrow(frame)["amount"].type == pa.decimal128(38, 3)
+    assert bktools.to_arrow(frame[:2])["amount"].type == pa.decimal128(38, 2)
+    with zipfile.ZipFile(to_excel(frame, tmp_path / "amounts.xlsx")) as book:
+        sheet, styles = (book.read(f"xl/{name}.xml").decode() for name in ("worksheets/sheet1", "styles"))
+    used = re.findall(r'<xf numFmtId="(\d+)"', styles.partition("<cellXfs")[2])
+    formats = {"3": "#,##0", "4": "#,##0.00"} | dict(re.findall(r'numFmtId="(\d+)" formatCode="(.+?)"', styles))
+    cells = re.findall(r'<c r="A\d" s="(\d+)"><v>(.+?)</v>', sheet)
+    assert [(float(value), formats[used[int(style)]]) for style, value in cells] == [
+        (12.5, "#,##0.00"), (3590, "#,##0"), (1.5, "#,##0.000"), (1.005, "#,##0.000"),
+    ]  # fmt: skip
+
+
+def test_results_are_float_where_they_can_be():
+    """A result is float64; one with a longer amount keeps all of its digits as decimals."""
+    short, long = (
+        pa.table({"amount": pa.array([Decimal(text)], pa.decimal128(38, 2))}) for text in ("1.50", "12345678901234.56")
+    )
+    assert to_pandas(short)["amount"].to_list() == [1.5]
+    assert to_pandas(long)["amount"].to_list() == [Decimal("12345678901234.56")]
+    assert to_pandas(short, money="decimal")["amount"].to_list() == [Decimal("1.50")]

@@ -1,0 +1,135 @@
+"""`versus`: exact differences of two sides, by any key, with the entries that make them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from decimal import Decimal
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bktools
+from bktools import plot_spend, spend, versus
+from bktools.errors import ArgumentError, InputError
+
+ENTRIES = st.lists(
+    st.tuples(
+        st.sampled_from(["Bahn", "Hôtel", None]),
+        st.sampled_from(["EUR", "JPY", None]),
+        st.none() | st.integers(-(10**9), 10**9),
+    ),
+    max_size=20,
+)
+
+
+def _frame(rows) -> pd.DataFrame:
+    columns = pd.DataFrame(rows, columns=["supplier", "currency", "units"])
+    columns = columns.astype({"supplier": "str", "currency": "str"})
+    return columns.assign(amount=columns.pop("units").astype("float64") / 100)
+
+
+def _plainly(rows) -> dict[tuple[str, str], Decimal]:
+    sums = defaultdict(Decimal)
+    for supplier, currency, units in rows:
+        sums[supplier or "no supplier", currency or "no currency"] += Decimal(units or 0).scaleb(-2)
+    return sums
+
+
+@given(ENTRIES, ENTRIES)
+def test_differences_are_those_of_a_plain_loop(this, that):
+    """Each group whose sums differ has both sums and the exact difference, and the largest of a currency is first."""
+    now, before = _plainly(this), _plainly(that)
+    changes = versus(_frame(this), _frame(that), by="supplier")
+    expected = {
+        key: (now.get(key, 0), before.get(key, 0)) for key in {**now, **before} if now.get(key, 0) != before.get(key, 0)
+    }
+    got = {(row.supplier, row.currency): row for row in changes.itertuples()}
+    assert got.keys() == expected.keys()
+    for key, (new, old) in expected.items():
+        row = got[key]
+        assert [Decimal(repr(value)) for value in (row.this, row.that, row.difference)] == [new, old, new - old]
+    for _, group in changes.groupby("currency"):
+        assert group["difference"].abs().is_monotonic_decreasing
+
+
+OCTOBER = pd.DataFrame(
+    {
+        "date": pd.to_datetime(["2026-10-01", "2026-10-02", "2026-10-03"]),
+        "supplier": ["Rent AG", "Bahn", "Hotel"],
+        "category_id": ["c1", "c2", "c2"],
+        "category_name": ["Rent", "Travel", "Travel"],
+        "amount": [900.0, 80.0, 120.1],
+        "currency": ["EUR"] * 3,
+    }
+)
+NOVEMBER = pd.DataFrame(
+    {
+        "date": pd.to_datetime(["2026-11-01", "2026-11-02", "2026-11-03"]),
+        "supplier": ["Rent AG", "Bahn", "Fair"],
+        "category_id": ["c1", "c2", "c2"],
+        "category_name": ["Rent", "Trips", "Trips"],
+        "amount": [900.0, 80.0, 2000.2],
+        "currency": ["EUR"] * 3,
+    }
+)
+
+
+def test_drivers_are_the_entries_that_differ():
+    """A renamed category is one group; entries that both months have are no drivers, and equal groups have no row."""
+    (row,) = versus(NOVEMBER, OCTOBER).to_dict("records")
+    assert (row["category_name"], row["category_id"], row["difference"]) == ("Trips", "c2", 1880.1)
+    assert row["percent"] == 939.6
+    assert row["drivers"] == "2026-11-03 Fair +2,000.20"
+    assert versus(OCTOBER, NOVEMBER)["drivers"].to_list() == ["2026-11-03 Fair -2,000.20"]
+
+
+@pytest.mark.parametrize("sums_of", ["this", "that", "both"])
+def test_sums_of_spend_give_the_same_differences(sums_of: str):
+    """Frames of `spend` in place of entries have the same differences, and no entries to name."""
+    this = spend(NOVEMBER) if sums_of in {"this", "both"} else NOVEMBER
+    that = spend(OCTOBER) if sums_of in {"that", "both"} else OCTOBER
+    columns = ["category_name", "this", "that", "difference", "percent"]
+    pd.testing.assert_frame_equal(versus(this, that)[columns], versus(NOVEMBER, OCTOBER)[columns])
+    assert (versus(this, that)["drivers"].item() == "") == (sums_of != "that")
+
+
+def test_a_budget_is_compared_by_name(tmp_path: Path):
+    """A budget without IDs and currency is compared by name, whatever its capitals; its own groups have rows, too."""
+    file = tmp_path / "budget.csv"
+    file.write_text("Category;Amount\nrent;1.000,50\nTRIPS;2.080,20\nGifts;50,00\n", encoding="utf-8")
+    changes = versus(NOVEMBER, bktools.read_entries(file))
+    assert changes[["category_name", "difference", "percent"]].to_numpy().tolist() == [
+        ["Rent", -100.5, -10.0], ["Gifts", -50.0, -100.0],
+    ]  # fmt: skip
+    assert versus(NOVEMBER, bktools.read_entries(file), by=[])["that"].to_list() == [3130.7]
+
+
+def test_the_threshold_leaves_small_differences_out():
+    """From an amount or a share on, and the number of the others is told; a group that is new always counts."""
+    by_supplier = versus(NOVEMBER, OCTOBER, by="supplier", threshold=500)
+    assert by_supplier["supplier"].to_list() == ["Fair"]
+    assert by_supplier.attrs["bktools"]["below_threshold"] == 1
+    assert versus(NOVEMBER, OCTOBER, by="supplier", threshold="100%")["supplier"].to_list() == ["Fair", "Hotel"]
+    with pytest.raises(ArgumentError, match="threshold must be an amount such as 500, or a share such as 5%"):
+        versus(NOVEMBER, OCTOBER, threshold="much")
+
+
+def test_bad_input_is_one_line():
+    """A budget without a currency beside several currencies, or without the key, is refused with the way out."""
+    both = NOVEMBER.assign(currency=["EUR", "EUR", "USD"])
+    budget = pd.DataFrame({"category_name": ["Rent"], "amount": [1.0]})
+    with pytest.raises(InputError, match="that: has no column currency, and this has EUR, USD"):
+        versus(both, budget)
+    with pytest.raises(InputError, match="have no supplier"):
+        versus(NOVEMBER, budget, by="supplier")
+
+
+def test_the_picture_shows_differences():
+    """`plot_spend` draws a bar for each difference, to the left where there was less."""
+    charts = plot_spend(versus(NOVEMBER, OCTOBER, by="supplier"), title="November 2026")
+    assert [label.get_text() for label in charts["EUR"].get_yticklabels()] == ["Fair", "Hotel"]
+    assert [bar.get_width() for bar in charts["EUR"].patches] == [2000.2, -120.1]
+    assert "2,000.20" in " ".join(text.get_text() for text in charts["EUR"].texts)
