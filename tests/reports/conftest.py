@@ -13,7 +13,7 @@ from october import October, closes_of_october
 from bktools.close.close import Close
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Chromium, in which the report is used."""
     if chromium() is None:
