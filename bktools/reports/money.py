@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import bisect
-import datetime as dt
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pyarrow as pa
@@ -20,7 +18,7 @@ from bktools.export import ExportPlan
 from bktools.export.plan import as_exported
 from bktools.frames.columns import days_of
 from bktools.frames.names import month_and_company
-from bktools.frames.schema import TEXT, Moment, to_arrow
+from bktools.frames.schema import TEXT, to_arrow
 from bktools.frames.sums import shares_of, total
 from bktools.ledger import LedgerMatch
 from bktools.ledger.checks import ARRIVED as STATUSES_OF_ARRIVED
@@ -53,9 +51,6 @@ OF_OUTCOMES = {"ACCEPTED": EXPORTED, "SENDING": IN_DOUBT, "UNKNOWN": IN_DOUBT}
 OF_STATUSES = dict.fromkeys(STATUSES_OF_ARRIVED, ARRIVED) | dict.fromkeys(
     ("not_comparable", "not_decided"), NOT_COMPARED
 )
-
-# The ages of entries: the days since their date, at least and at most.
-AGES = ((0, 7), (8, 30), (31, 60), (61, 90))
 
 # Parts of spend have no meaning that other pictures share: the largest is the darkest.
 TINTS: tuple[Look, ...] = (("#2B3138", ""), (NEUTRAL, ""), ("#8E98A2", ""), ("#C3CAD1", ""))
@@ -137,7 +132,6 @@ def plot_money(
     by: str = "reason",
     *,
     jobs: pd.DataFrame | None = None,
-    as_of: Moment | None = None,
     title: str | None = None,
     currency: str | None = None,
     figure: Figure | None = None,
@@ -153,12 +147,9 @@ def plot_money(
         close, where entries that an earlier month exported are left out.
     by : str
         "reason": a bar for what is exported, ready or arrived, and one for each reason why the rest is not, most money
-        first. "age": what is held back, by the age of the entries. "month": a bar a month of the entries' dates, in
-        parts by what is exported, ready and held back.
+        first. "month": a bar a month of the entries' dates, in parts by what is exported, ready and held back.
     jobs : DataFrame, optional
         As `submit_export_jobs` returns it: the entries of a plan in its accepted batches are exported, not just ready.
-    as_of : date, datetime or Period, optional
-        The day that ages are counted to; today (UTC) by default.
     title : str, optional
         Month and company for the heading, such as "October 2026, Muster GmbH". Default: those of the entries.
     currency : str, optional
@@ -177,7 +168,7 @@ def plot_money(
     Raises
     ------
     ArgumentError
-        When the entries are none or have no amounts, `by` is unknown, or `as_of` is not a date.
+        When the entries are none or have no amounts, or `by` is unknown.
 
     Notes
     -----
@@ -191,8 +182,8 @@ def plot_money(
     >>> [label.get_text() for label in charts["EUR"].get_yticklabels()]
     ['ready', 'not approved', 'no category']
     """
-    if by not in {"reason", "age", "month"}:
-        raise ArgumentError("by", "must be 'reason', 'age' or 'month'", by)
+    if by not in {"reason", "month"}:
+        raise ArgumentError("by", "must be 'reason' or 'month'", by)
     texts = bars.words_of(language)
     rows = _with_states(entries, jobs, texts)
     title = month_and_company(rows, language) if title is None else title
@@ -201,14 +192,6 @@ def plot_money(
     states = list(looks)
     about = _in_words(texts, states)
     order: Callable[[pd.Series], list[str]] = _months
-    if by == "age":
-        day = _day_of(as_of)
-        names = {_name_of(texts, state): STATES[state] for state in (HELD, MISSING)}
-        rows = rows.filter(pc.is_in(rows.column("state"), pa.array(names, TEXT)))
-        rows = rows.append_column("age", _ages(rows.column("date"), day, texts))
-        waiting = next((state for state in states if state in names), next(iter(names)))
-        about, looks = texts("report.picture.by_age", states=waiting, day=day), {waiting: names[waiting]}
-        order = partial(_in_order_of_age, ages=_names_of_ages(texts))
     sums = spend(rows, [by, "state"]).dropna(subset="amount")
     sums = sums.assign(bar=sums[by], part=sums["state"])
     if by == "reason":
@@ -368,17 +351,6 @@ def _as_they_come(names: pd.Series) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _in_order_of_age(present: pd.Series, ages: Sequence[str]) -> list[str]:
-    return [name for name in ages if name in set(present)]
-
-
-def _names_of_ages(texts: Words) -> list[str]:
-    """Return the names of the ages: dated later, those of AGES, older, and without a date."""
-    between = [texts("report.picture.up_to", first=first, last=last) for first, last in AGES]
-    older = texts("report.picture.older", last=AGES[-1][1])
-    return [texts("report.picture.later"), *between, older, texts("report.picture.no_date")]
-
-
 def _months(months: pd.Series) -> list[str]:
     """Return months in their order, with those between them, where they are few; last what is no month."""
     names = sorted(set(months))
@@ -407,27 +379,6 @@ def _tinted(frame: pd.DataFrame, own: str) -> dict[str, Look]:
     sizes = amounts.groupby(frame["part"], sort=False).sum().sort_values(ascending=False, kind="stable")
     largest = list(sizes.index[: len(TINTS)])
     return dict(zip(largest, TINTS, strict=False)) | ({OTHERS: (INK, STRIPES)} if len(sizes) > len(largest) else {})
-
-
-def _day_of(moment: Moment | None) -> dt.date:
-    """Return the day that ages are counted to: today (UTC) by default."""
-    try:
-        # A period of pandas means its last day.
-        last: Any = getattr(moment, "end_time", moment)
-        return pd.Timestamp(dt.datetime.now(dt.UTC) if last is None else last).date()
-    except (TypeError, ValueError):
-        raise ArgumentError("as_of", "must be a date, such as datetime.date(2026, 10, 31)", moment) from None
-
-
-def _ages(dates: pa.ChunkedArray, day: dt.date, texts: Words) -> pa.Array:
-    later, *others, undated = _names_of_ages(texts)
-    limits = [last for _, last in AGES]
-    counts = pc.days_between(dates, pa.scalar(day, dates.type)).to_pylist()
-    ages = [
-        undated if count is None else later if count < 0 else others[bisect.bisect_left(limits, count)]
-        for count in counts
-    ]
-    return pa.array(ages, TEXT)
 
 
 def _drawn(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -139,7 +138,9 @@ def test_parts_are_chosen_in_the_own_currency():
 def test_nothing_to_draw_is_a_sentence(close: Close):
     """Without amounts there is a sentence in place of a chart."""
     empty = bktools.plot_spend(_spent(("a", None, "EUR", "1")).iloc[:0])
-    held = bktools.plot_money(replace(close.run.plan, held=close.run.plan.held.slice(0, 0)), "age")
+    held = bktools.plot_money(
+        replace(close.run.plan, held=close.run.plan.held.slice(0, 0), rows=close.run.plan.rows.slice(0, 0))
+    )
     for charts in (empty, held):
         assert "There are no entries with an amount." in _written(charts[""])
 
@@ -216,27 +217,6 @@ def test_money_that_arrived():
     assert to_hex(axes.patches[0].get_facecolor()).upper() == DONE
 
 
-def test_ages_are_counted_to_the_day(close: Close, entries: pd.DataFrame):
-    """Each entry that is held back is in the group of its age, once, with its value; the day is in the title."""
-    for day in (dt.date(2026, 10, 31), dt.date(2026, 11, 12), dt.datetime(2026, 10, 31, 8, tzinfo=dt.UTC)):
-        date = day.date() if isinstance(day, dt.datetime) else day
-        axes = bktools.plot_money(close.run.plan, "age", as_of=day, currency="EUR")["EUR"]
-        held = _waiting(close.run.plan, "EUR")
-        days = (pd.Timestamp(date) - held["date"]).dt.days
-        ages = pd.cut(days, [-1, 7, 30, 60], labels=["0 to 7 days", "8 to 30 days", "31 to 60 days"]).astype("str")
-        sums = held.groupby(ages)["amount"].sum()
-        assert _ends(axes) == {age: pytest.approx(float(amount)) for age, amount in sums.items()}
-        counts = ages.value_counts()
-        assert [text.split(" · ")[-1] for text in _figures(axes)] == [f"{counts[age]} entries" for age in _labels(axes)]
-        assert _written(axes)[0].endswith(f": held back, by age on {date}")
-    undated = replace(close.run.plan, held=close.run.plan.held.drop_columns("date"))
-    assert _labels(bktools.plot_money(undated, "age")["EUR"]) == ["no date"]
-    late = pd.Timestamp("2026-10-31 23:30").tz_localize("America/New_York")
-    plan = bktools.compose_export_jobs(entries.assign(date=late))
-    axes = bktools.plot_money(plan, "age", as_of=dt.date(2026, 10, 31))["EUR"]
-    assert _labels(axes) == ["0 to 7 days"]
-
-
 def test_months_have_what_was_exported_and_held_back(close: Close, entries: pd.DataFrame):
     """Each month of the entries has a bar of their value, in parts that add up to what is ready and held back."""
     entries = entries[entries["company_id"] == close.company].drop_duplicates("id")
@@ -275,9 +255,7 @@ def test_wrong_things_are_refused(close: Close):
         bktools.plot_spend([])
     with pytest.raises(ArgumentError, match="entries must be an ExportPlan, a LedgerMatch"):
         bktools.plot_money(spent)
-    with pytest.raises(ArgumentError, match="as_of must be a date"):
-        bktools.plot_money(close.run.plan, "age", as_of="yesterday evening")
-    with pytest.raises(ArgumentError, match="by must be 'reason', 'age' or 'month'"):
+    with pytest.raises(ArgumentError, match="by must be 'reason' or 'month'"):
         bktools.plot_money(close.run.plan, "size")
     rows, held = (table.drop_columns("amount") for table in (close.run.plan.rows, close.run.plan.held))
     bare = replace(close.run.plan, rows=rows, held=held)
