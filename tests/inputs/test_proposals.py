@@ -247,7 +247,7 @@ def settled(read, path):
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_right_or_asked(write, name):
+def test_proposals(write, name):
     """Each file reads as it is right, unaided or with the options that its refusal proposes."""
     read, text, right = RIGHT[name]
     frame = settled(read, write(text))
