@@ -27,11 +27,11 @@ LARGEST = 10.0**27
 # What a reader makes of amounts.
 FORMS = ("float", "decimal")
 
-# Columns of money whose name does not say "amount".
 _TEXT = pa.large_string()
 # No decimal of Arrow has more digits.
 _WIDE = Context(prec=76)
 _POWERS = 10.0 ** np.arange(max(MINOR_UNITS.values()) + 1)
+# Columns of money whose name does not say "amount".
 _NAMES = {
     *("this", "that", "difference", "current", "available"),
     *("exported", "ledger", "on_other_accounts", "not_from_export", "unexplained"),
