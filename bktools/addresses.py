@@ -33,7 +33,7 @@ def normalised_host(host: str) -> str:
     if _NAME.fullmatch(host) and not host.replace(".", "").isdigit():
         return host.rstrip(".")
     number = ipaddress.ip_address(host)
-    return f"[{number}]" if number.version == 6 else str(number)  # noqa: PLR2004 - IPv6
+    return f"[{number}]" if number.version == 6 else str(number)
 
 
 def normalised(address: str) -> str:

@@ -279,7 +279,7 @@ class StatusError(ServiceError):
         *,
         status: int,
         body: bytes = b"",
-        type: str = "",  # noqa: A002 - the interface's own name
+        type: str = "",
         detail: str = "",
         retry_after: float | None = None,
         is_service: bool = False,

@@ -85,12 +85,12 @@ def _with(group: Callable[..., _Output], command: Callable[..., Exit | None]) ->
     return expanded(run, output_options=Group(group))
 
 
-def _for_text(format: TextFormat = _FORMAT) -> _Output:  # noqa: A002 - the option
+def _for_text(format: TextFormat = _FORMAT) -> _Output:
     return _Output(format)
 
 
 def _for_lists(
-    format: TextFormat = _FORMAT,  # noqa: A002 - the option
+    format: TextFormat = _FORMAT,
     limit: int | None = _LIMIT,
     summary: bool = _SUMMARY,
 ) -> _Output:
@@ -98,7 +98,7 @@ def _for_lists(
 
 
 def _for_table(
-    format: TableFormat | None = option(  # noqa: A002 - the option
+    format: TableFormat | None = option(
         "--format FORMAT",
         f"On standard output: {', '.join(TableFormat)}. In JSON, amounts are text and times UTC.",
         section=OUTPUT,

@@ -51,7 +51,7 @@ def is_duplicate(status: int, detail: str) -> bool:
     ASSUMED: 409 with any body, or 400 with one of these words in its body. Any other 400 is another error.
     """
     words = ("exist", "duplicate", "already", "conflict")
-    return status == 409 or (status == 400 and any(word in detail.lower() for word in words))  # noqa: PLR2004
+    return status == 409 or (status == 400 and any(word in detail.lower() for word in words))
 
 
 def create_body(**account: object) -> dict[str, Any]:

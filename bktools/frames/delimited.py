@@ -22,7 +22,7 @@ from bktools.progress import progress as progress_bar
 
 # A spreadsheet reads a cell that begins with one of these signs as a formula, or hides the sign. The full-width signs come
 # from East Asian keyboards. Text that begins with apostrophes and a sign gets one more, so that removing one restores it.
-SIGNS = r"[=+\-@\t\r\n＝＋－＠]"  # noqa: RUF001 - the full-width signs themselves
+SIGNS = r"[=+\-@\t\r\n＝＋－＠]"
 FORMULA = f"^'*{SIGNS}"
 
 # Text that a spreadsheet would read as a number, a date or a flag, and change: 0400, 12345678901234567, 1E5, 1.10, 5%,

@@ -43,7 +43,7 @@ _WITH_CURRENCY = (
 # Ends of bank and ledger reports: where a debit is positive, a credit is negative.
 _SIDES = ((r"(?i)^(\d.*\d)\s*CR\.?$", r"-\1"), (r"(?i)^(\d)\s*CR\.?$", r"-\1"), (r"(?i)^(.*\d)\s*DR\.?$", r"\1"))
 # What accountants write for nothing.
-_NIL = r"^[-–—]$"  # noqa: RUF001 - dashes of typographers are meant
+_NIL = r"^[-–—]$"
 # Amounts without anything but digits, marks, and perhaps a minus in front.
 _PLAIN = r"^-?[\d.,]+$"
 

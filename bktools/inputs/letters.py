@@ -28,10 +28,10 @@ _FIRST_IDEOGRAPHIC = 0x2E80
 
 # What a character that is no letter costs where it may stand, and where it hardly does.
 _WHERE_USUAL, _USUAL, _ODD, _IN_WORD, _IMPOSSIBLE = 3.0, 6.0, 14.0, 20.0, 25.0
-_APOSTROPHE = "’"  # noqa: RUF001 - this very mark is meant
-_OPENING, _CLOSING = "‘“„‚«‹¿¡", "”»›"  # noqa: RUF001 - as above
+_APOSTROPHE = "’"
+_OPENING, _CLOSING = "‘“„‚«‹¿¡", "”»›"
 _ORDINALS = "ªº"
-_BESIDE_FIGURES = f"…–—€£¥°§•·№™®©±×²³½¼¾¹´{_ORDINALS}"  # noqa: RUF001 - as above
+_BESIDE_FIGURES = f"…–—€£¥°§•·№™®©±×²³½¼¾¹´{_ORDINALS}"
 _CONTROL = {"Cc", "Cn", "Co", "Cs"}
 
 _COMMON, _KNOWN, _RARE, _STRANGE = 5.5, 8.5, 12.0, 15.0

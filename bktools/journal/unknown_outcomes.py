@@ -54,7 +54,7 @@ def lasts_seconds(job: str | None) -> int:
 def sendings_in_doubt(company: str, *, service: Service) -> dict[str, tuple[dt.datetime | None, str]]:
     """Return for each batch of a company whose outcome is unknown when its job has ended at the latest, and why an answer
     may exist that the journal does not have ("" for none).
-    """  # noqa: D205 - the sentence takes two lines
+    """
     with open_for_reading(service.settings) as journal:
         jobs = journal.rows("SELECT job FROM batches WHERE company_id = ?", company)
         longest = dt.timedelta(seconds=max([lasts_seconds(row["job"]) for row in jobs] + [JOB_SECONDS]))

@@ -302,7 +302,7 @@ def _shared(pairs: pl.DataFrame, rates: tuple[Rate, ...]) -> tuple[pl.DataFrame,
 
 def _best(pairs: pl.DataFrame, extent: float) -> tuple[pl.DataFrame | None, float]:
     """Return the pairs of most groups that share a rate, and how likely it is that chance brings them together."""
-    if pairs.height < 2:  # noqa: PLR2004 - one shares nothing
+    if pairs.height < 2:
         return None, 1.0
     rate, width = pairs["rate"].to_numpy(), pairs["width"].to_numpy()
     low, high = rate * (1 - width / 2), rate * (1 + width / 2)
@@ -314,7 +314,7 @@ def _best(pairs: pl.DataFrame, extent: float) -> tuple[pl.DataFrame | None, floa
     at = (low <= point) & (point <= high)
     best = pairs.filter(pl.Series(at)).sort("width").unique("x", keep="first", maintain_order=True)
     best = best.unique("y", keep="none", maintain_order=True)
-    if best.height < 2:  # noqa: PLR2004
+    if best.height < 2:
         return None, 1.0
     # The first one sets the rate, the others meet it.
     widths = best["width"].to_numpy()[:-1] if best.height > 1 else np.ones(1)
@@ -363,12 +363,12 @@ def _alone(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
             low, high = min(known) * (1 - DAILY / 4), max(known) * (1 + DAILY / 4)
         else:
             plain = own.filter(pl.col("at_home") == 0).unique("x", keep="none").unique("y", keep="none")
-            if plain.height < 3:  # noqa: PLR2004 - fewer show no rate
+            if plain.height < 3:
                 continue
             middle = float(plain["rate"].median())  # type: ignore[arg-type]
             low, high = middle * (1 - DAILY), middle * (1 + DAILY)
             near = plain.filter(pl.col("rate").is_between(low, high)).height
-            if near < 3 or 2 * near < plain.height:  # noqa: PLR2004
+            if near < 3 or 2 * near < plain.height:
                 continue
         is_near = pl.col("rate").is_between(low, high)
         leaves = pl.col("foreign").abs() * (high - low) + pl.col("slack")

@@ -146,7 +146,7 @@ def _named(state: Explained, sides: Sides) -> Explained:
     for key in (["id", "key", "total"], ["id", "key"], ["id"]) if named.height else ():
         left = named.join(state.postings.select("p"), on="p", how="semi").with_columns(total="gross", y="p")
         entries = state.entries.with_columns(total="gross", x="e")
-        if len(key) < 3:  # noqa: PLR2004 - the amount may differ
+        if len(key) < 3:
             # Of the lines of a split entry, and of a reversal, the first one.
             left = left.unique("id", keep="first", maintain_order=True)
             entries = entries.unique("id", keep="first", maintain_order=True)
@@ -238,7 +238,7 @@ def _entries(state: Explained, how: How, key: list[str], *, is_near: bool = Fals
         )
         ours, theirs = (side.filter(pl.all_horizontal(pl.col(key).is_not_null())) for side in (ours, theirs))
         if said:
-            ours, theirs = (side.filter(pl.col("said").str.len_chars() > 4) for side in (ours, theirs))  # noqa: PLR2004
+            ours, theirs = (side.filter(pl.col("said").str.len_chars() > 4) for side in (ours, theirs))
         found = paired(ours, theirs, key, surplus=surplus).rename({"x": "e", "y": "p"})
         if is_near:
             found = _near(found, state)

@@ -131,10 +131,10 @@ def _roles(postings: pl.DataFrame) -> tuple[list[int], list[int]]:
     # A seldom account balances costs alone, and is no cost itself, as one of wrong bookings that were corrected is.
     with_contra = postings.filter(pl.col("account").is_in(contra), pl.col("amount") < 0).select("voucher")
     as_cost = postings.filter(pl.col("amount") > 0).join(with_contra, on="voucher", how="semi")["account"].unique()
-    seldom = away.filter(pl.col("is_all") > 0.5, ~pl.col("account").is_in(as_cost.implode()))  # noqa: PLR2004 - most
+    seldom = away.filter(pl.col("is_all") > 0.5, ~pl.col("account").is_in(as_cost.implode()))
     contra = [*{*contra, *seldom["account"].to_list()}]
     is_constant = pl.col("same_rate") >= pl.max_horizontal(2, pl.col("count") / 2)
-    tax = accounts.filter(pl.col("lean") > LEANS, pl.col("is_small") > 0.7, is_often | is_constant)  # noqa: PLR2004
+    tax = accounts.filter(pl.col("lean") > LEANS, pl.col("is_small") > 0.7, is_often | is_constant)
     return contra, tax["account"].to_list()
 
 

@@ -86,7 +86,7 @@ class LedgerMatch(Result):
     def postings(self) -> pd.DataFrame:
         """One row per posting of the ledger, with `entry_id` (the entry that it books) and `status`: that of the entry,
         "not from an export" on the entries' accounts in their months, or null.
-        """  # noqa: D205 - the sentence takes two lines
+        """
         return self._listed["postings"]()
 
     @functools.cached_property

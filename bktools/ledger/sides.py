@@ -256,7 +256,7 @@ def _home(
     """
     if is_compared or currencies[0].null_count() == len(currencies[0]):
         return _most(currencies[1]) or ""
-    if currencies[0].drop_nulls().n_unique() < 2:  # noqa: PLR2004 - one currency or none
+    if currencies[0].drop_nulls().n_unique() < 2:
         return _most(currencies[0])
     ours, theirs = (
         pl.DataFrame({"account": account, "day": day, "size": amount})
@@ -265,7 +265,7 @@ def _home(
     keys = [pl.col("account"), pl.col("day"), pl.col("size").abs()]
     met = ours.with_columns(currency=currencies[0]).join(theirs.select(keys).unique(), on=keys, how="semi")
     counts = met["currency"].drop_nulls().value_counts(sort=True)
-    if not counts.height or counts["count"][0] < 2 or (counts["count"].head(2) == counts["count"][0]).sum() > 1:  # noqa: PLR2004
+    if not counts.height or counts["count"][0] < 2 or (counts["count"].head(2) == counts["count"][0]).sum() > 1:
         return None
     return str(counts["currency"][0])
 

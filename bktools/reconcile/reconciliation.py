@@ -83,14 +83,14 @@ class Reconciliation(Result):
         """One row per finding, most severe first: check, severity (error, warning, info), action, company_id, external_id,
         account_id, category_id, field, erp_value, service_value, message (the fact, then what is to be done), about (the
         name of the account or category), to_do, who, facts (what the message says, as JSON).
-        """  # noqa: D205 - the columns take three lines
+        """
         return to_pandas(self.table("findings", words("en")))
 
     @functools.cached_property
     def coverage(self) -> pd.DataFrame:
         """One row per category: category_id, company_id, name, archived, account_id, external_id, account_name,
         tax_code_id, state (covered, no_account, unknown_account, archived_account, to_be_archived_account).
-        """  # noqa: D205 - the columns take two lines
+        """
         return to_pandas(self.table("coverage"))
 
     @functools.cached_property
@@ -99,7 +99,7 @@ class Reconciliation(Result):
         why, name, code, archived, tax_code_external_id as the chart has them, reason (the code of why), facts (JSON).
 
         Computed on first use, because it is as long as the chart.
-        """  # noqa: D205 - the columns take two lines
+        """
         return to_pandas(self.table("actions", words("en")))
 
     @functools.cached_property

@@ -11,10 +11,10 @@ from starlette.responses import Response
 JSON_TYPE = "application/json;charset=UTF-8"
 
 
-class Refusal(Exception):  # noqa: N818 - it is an answer of the service, not an error of the program
+class Refusal(Exception):
     """A refused request: the status, `type` and `message` of its answer, and further headers."""
 
-    def __init__(self, status: int, type: str, message: str, headers: Mapping[str, str] | None = None) -> None:  # noqa: A002 - the interface's name
+    def __init__(self, status: int, type: str, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
         self.status = status
         self.headers = headers

@@ -236,7 +236,7 @@ def _entries(world: World) -> list[dict[str, str]]:
         least, most, bought = expense["least"], expense["most"], expense["bought"]
         currency, supplier, text = bought[world.number(len(bought), "entry", number, "bought")]
         cents = 100 * least + world.number(100 * (most - least), "entry", number, "amount")
-        is_credit = number % 13 == 5  # noqa: PLR2004 - now and then
+        is_credit = number % 13 == 5
         amount = _RATES[currency] * cents / (-100 if is_credit else 100)
         usual = {
             "entry_id": world.id("entry", number),

@@ -154,7 +154,7 @@ class Store:
         }
         many("INSERT INTO settings VALUES (?, ?)", settings.items())
         columns = ", ".join(Company._fields)
-        many(f"INSERT INTO companies ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", world.all_companies)  # noqa: S608 - own names
+        many(f"INSERT INTO companies ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", world.all_companies)
         for number in range(world.companies):
             many("INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", world.accounts(number))
 
@@ -223,14 +223,11 @@ class Store:
     ) -> list[tuple[Any, ...]]:
         columns = ", ".join(["body", *(term.sql for term in order)])
         terms = ", ".join(f"{term.sql} {'DESC' if term.descending else 'ASC'}" for term in order)
-        sql = (
-            f"SELECT {columns} FROM {table} WHERE {matching.sql} "  # noqa: S608 - own names, values are bound
-            f"ORDER BY {terms} LIMIT ? OFFSET ?"
-        )
+        sql = f"SELECT {columns} FROM {table} WHERE {matching.sql} ORDER BY {terms} LIMIT ? OFFSET ?"
         return self._execute(sql, (*matching.parameters, count, offset)).fetchall()
 
     def _total(self, table: str, matching: Condition, version: object) -> int:  # noqa: ARG002 - totals are kept for each
-        sql = f"SELECT count(*) FROM {table} WHERE {matching.sql}"  # noqa: S608 - own names, values are bound
+        sql = f"SELECT count(*) FROM {table} WHERE {matching.sql}"
         return int(self._execute(sql, matching.parameters).fetchone()[0])
 
     # Companies
@@ -271,7 +268,7 @@ class Store:
         options: dict[str, Any] = {"has_integration": has_integration, "has_contra_accounts": has_contra_accounts}
         options |= {"job_outcome": job_outcome, "job_expires_in": job_expires_in}
         changes = ", ".join(f"{name} = ifnull(?, {name})" for name in options)
-        sql = f"UPDATE companies SET {changes} WHERE id = ?"  # noqa: S608 - own names
+        sql = f"UPDATE companies SET {changes} WHERE id = ?"
         if not self._execute(sql, (*options.values(), company_id)).rowcount:
             raise ArgumentError("company_id", "must be a company of this sandbox", company_id)
 
@@ -354,7 +351,7 @@ class Store:
 
     def _all(self, record: type[_Record], source: str, *parameters: str) -> list[_Record]:
         columns = ", ".join(record.__annotations__)
-        return [record(*row) for row in self._execute(f"SELECT {columns} FROM {source}", parameters)]  # noqa: S608 - own names
+        return [record(*row) for row in self._execute(f"SELECT {columns} FROM {source}", parameters)]
 
 
 @dataclass(frozen=True)

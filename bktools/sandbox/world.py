@@ -131,7 +131,7 @@ class World:
             name=f"{name} {again + 1}" if again else name,
             country=country,
             currency=currency,
-            has_integration=index != 2,  # noqa: PLR2004 - the third company
+            has_integration=index != 2,
             has_contra_accounts=index != 1,
             current=f"{whole}{cents}",
             available=f"{whole - 1_250}{cents}",
@@ -210,8 +210,8 @@ class World:
                 "firstName": first,
                 "lastName": last,
                 "avatar": {"url": f"https://images.{domain}/{number}.png"} if number % 3 == 0 else None,
-                "code": None if number % 6 == 4 else f"{number + 1:04}",  # noqa: PLR2004 - every sixth
-                "jobTitle": None if number % 5 == 3 else _named("job_titles", number),  # noqa: PLR2004
+                "code": None if number % 6 == 4 else f"{number + 1:04}",
+                "jobTitle": None if number % 5 == 3 else _named("job_titles", number),
                 "phone": f"+49 221 {number + 100:03} {number}" if number % 4 else None,
                 "role": _named("roles", number) if number % 7 else None,
             }

@@ -73,7 +73,7 @@ def record_of(answer: Answer, kind: type[Record], endpoint: Endpoint) -> Record:
     Half of a surrogate pair, which JSON allows and no text holds, becomes \ufffd; a warning names the records.
     """
     status, headers, body = answer
-    if not 200 <= status < 300:  # noqa: PLR2004 - the class of success
+    if not 200 <= status < 300:
         raise _error_of(answer, endpoint)
     try:
         try:

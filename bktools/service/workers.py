@@ -30,7 +30,7 @@ _here = threading.local()
 _Task = tuple[Callable[[], Result], "Future[Result]"]
 
 
-class Stopped(Exception):  # noqa: N818 - not an error: the result is no longer needed
+class Stopped(Exception):
     """Raised inside a worker that must stop; never outside of one."""
 
 

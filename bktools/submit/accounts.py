@@ -213,7 +213,7 @@ def _sent(account: Mapping[str, Any], service: Service, budget: Budget) -> dict[
         return _memory(account, "EXISTS", {"said": str(error)})
     except ServiceError as error:
         # Only an answer of the class 4xx says that the service itself refuses the account.
-        is_4xx = isinstance(error, StatusError) and 400 <= error.status < 500  # noqa: PLR2004
+        is_4xx = isinstance(error, StatusError) and 400 <= error.status < 500
         return _memory(account, "REJECTED" if is_4xx and not is_repeatable(error) else "UNKNOWN", {"said": str(error)})
     if (answer.company_id.lower(), answer.external_id) != key_of(account):
         return _memory(account, "UNKNOWN", {"said": f"the service answered with another account: {answer.id}"})

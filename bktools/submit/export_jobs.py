@@ -240,7 +240,7 @@ class Submission:
         return []
 
 
-class _RunStopped(Exception):  # noqa: N818 - not an error: another company met what stops all
+class _RunStopped(Exception):
     """Raised in a wait before a request; never outside of this module."""
 
 

@@ -87,7 +87,7 @@ def of_error(error: BaseException, *, doubt: str, rate_limit_type: str) -> Outco
         case RateLimitedError() if error.type and error.type == rate_limit_type:
             # ASSUMED: the service counts requests before it takes one up, so nothing was created.
             outcome = Outcome("PLANNED", RATE_LIMITED, facts, is_rate_limited=True, retry_after=error.retry_after)
-        case StatusError() if 400 <= error.status < 500 and error.status not in UNCERTAIN:  # noqa: PLR2004
+        case StatusError() if 400 <= error.status < 500 and error.status not in UNCERTAIN:
             # Only what has the service's own form is its refusal; a gateway may have passed the request on.
             state, code = ("REJECTED", "refused") if error.is_service else ("UNKNOWN", "foreign_answer")
             outcome = Outcome(state, code, facts, stops_all=isinstance(error, AuthenticationError))

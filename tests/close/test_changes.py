@@ -53,7 +53,7 @@ def test_a_month_is_compared_with_a_month(service):
 def test_two_months(sandbox, service, samples, tmp_path):
     """Counts and amounts by currency, category and employee agree with both closes to the cent; what changed in the
     service between them is named.
-    """  # noqa: D205 - the sentence takes two lines
+    """
     chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
     october = bktools.read_entries(samples[1])
 

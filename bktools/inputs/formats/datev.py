@@ -132,7 +132,7 @@ def _read(file: File, category: str, lacking: str) -> tuple[_Header, Table]:
     """Return the header and the rows; a file of another category is an `InputError` that says what it lacks."""
     head = [cell.strip() for cell in first_cells(file)] + [""] * _CURRENCY
     begins, length = parsed(head[_YEAR_BEGINS], _DATE), head[_LENGTH]
-    if begins is None or not (length.isdecimal() and 4 <= int(length) <= 9):  # noqa: PLR2004 - DATEV's lengths
+    if begins is None or not (length.isdecimal() and 4 <= int(length) <= 9):
         raise file.error(
             "the DATEV header does not say when the fiscal year begins (cell 13) and how long accounts are (cell 14):"
             " export the file again",
@@ -175,7 +175,7 @@ def _days(table: Table, year_begins: dt.date) -> pa.ChunkedArray:
 
 
 def _date(text: str, begins: dt.date) -> dt.date | None:
-    if not (text.isdecimal() and 3 <= len(text) <= 4):  # noqa: PLR2004 - DDMM, whose first zero a spreadsheet drops
+    if not (text.isdecimal() and 3 <= len(text) <= 4):
         return None
     day, month = divmod(int(text), 100)
     try:

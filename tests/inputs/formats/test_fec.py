@@ -1,7 +1,5 @@
 """FEC by the French norm (article A. 47 A-1): 18 columns, tabs or pipes, debit and credit or amount and sense."""
 
-# ruff: noqa: RUF001 - what Windows' encoding has and ISO 8859-15 has not is the point
-
 from __future__ import annotations
 
 import pytest
