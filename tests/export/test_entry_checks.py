@@ -280,6 +280,7 @@ def test_every_check_has_a_case():
         "exported_elsewhere",
         "already_booked",
         "maybe_booked",
+        "sent_under_another_id",
     }
     ranks = [("error", "warning", "info").index(check.severity) for check in CHECKS]
     assert ranks == sorted(ranks)
