@@ -66,7 +66,7 @@ CHECKS = (
         facts=("category_id", "category_name", "known_since", "none_imported"),
     ),
     Check("archived_account", c.account_archived, facts=("category_id", "category_name")),
-    Check("unknown_employee", c.employee_id.is_not_null() & c.employee_found.is_null()),
+    Check("unknown_employee", c.employee_id.is_not_null() & c.employee_found.is_null(), facts=("employee_name",)),
     Check("already_booked", c.in_books == HELD, who=PREPARER, facts=("voucher",)),
     Check("maybe_booked", (c.in_books == MAY_BE_HELD) & ~c.is_cleared, who=PREPARER, facts=("voucher",)),
     Check("sent_under_another_id", c.sent_in_file & ~c.is_cleared, who=PREPARER, facts=OF_TWIN),

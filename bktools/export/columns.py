@@ -52,6 +52,7 @@ _TEXTS = (
     "category_id",
     "category_name",
     "employee_id",
+    "employee_name",
     "tax_code",
     "supplier",
     "description",
@@ -150,7 +151,8 @@ def _read(entries: pa.Table) -> pl.DataFrame:
     rows = rows.with_columns(line=polars_of(entries.select(["line"]))["line"])
     if "category_id" in rows.columns:
         rows = rows.with_columns(category_key=_lower("category_id"))
-    return rows if "category_name" in rows.columns else rows.with_columns(category_name=pl.lit(None, pl.String))
+    missing = [name for name in ("category_name", "employee_name") if name not in rows.columns]
+    return rows.with_columns(pl.lit(None, pl.String).alias(name) for name in missing)
 
 
 def _with_repeats(rows: pl.DataFrame, entries: pa.Table) -> pl.DataFrame:

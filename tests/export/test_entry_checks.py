@@ -153,8 +153,8 @@ ERRORS = {
         {"category_id": CATEGORY, "category_name": None},
     ),
     "unknown_employee": (
-        {"employee_id": [OTHER]}, NOBODY,
-        {},
+        {"employee_id": [OTHER], "employee_name": ["?ukasz"]}, NOBODY,
+        {"employee_name": "?ukasz"},
     ),
 }  # fmt: skip
 
