@@ -6,6 +6,7 @@ import ast
 import functools
 import graphlib
 import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -65,6 +66,14 @@ def _imports(tree: ast.Module) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_the_guide_has_the_floors():
+    """The table of the page "changing" has every room on its floor."""
+    page = (ROOT / "guide" / "changing.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| (.+) \|$", page, re.MULTILINE)
+    # The last floor is the package itself, whose files are no rooms.
+    assert {int(floor): {*re.findall(r"`(\w+)`", rooms)} for floor, rooms in rows} == dict(enumerate(FLOORS[:-1]))
 
 
 def test_floors():

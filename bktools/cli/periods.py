@@ -7,6 +7,7 @@ import typer
 import bktools
 from bktools.cli import options, results
 from bktools.cli.options import REQUIRED, argument, option
+from bktools.progress import note
 
 app = typer.Typer(help="Months: what was exported and held back, open or closed.", invoke_without_command=True)
 
@@ -29,16 +30,17 @@ def show(context: typer.Context, connection: options.ConnectsToCompany) -> None:
 
     periods = bktools.load_periods(connection.company, service=connection.service)
     if results.is_for_people():
-        amounts = zip(periods["exported_amount"], periods["currency"], strict=True)
-        periods["exported_amount"] = [
-            None if pd.isna(amount) else shown(amount, currency) for amount, currency in amounts
-        ]
+        for column in AMOUNTS:
+            amounts = zip(periods[column], periods["currency"], strict=True)
+            periods[column] = [None if pd.isna(amount) else shown(amount, currency) for amount, currency in amounts]
+        note("exported, held_back, open and in_doubt are numbers of entries; open: held back, and not exported since")
     results.hand_over(periods, list(COLUMNS))
 
 
+AMOUNTS = ("exported_amount", "held_back_amount", "open_amount")
 COLUMNS = (
-    "period", "state", "currency", "exported_amount", "exported", "held_back", "open", "in_doubt", "prepared_by",
-    "approved_by", "applied_at", "changed_by", "changed_at", "reason", "verified_by", "verified_at", "verified_against",
+    "period", "state", "currency", "exported", "exported_amount", "held_back", "held_back_amount", "open", "open_amount",
+    "in_doubt", "prepared_by", "approved_by", "applied_at", "changed_by", "changed_at", "reason", "verified_by", "verified_at", "verified_against",
     "company_id",
 )  # fmt: skip
 

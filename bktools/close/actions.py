@@ -327,7 +327,9 @@ class Actions:
                 continue
             person = (row.get("employee_name") or "") if row["who"] == EMPLOYEE else ""
             of_category = check in OF_A_CATEGORY
-            section, thing = (OF_STEPS, self._category(row)) if of_category else (OF_ENTRIES, _entry(row))
+            section = OF_STEPS if of_category else OF_ENTRIES
+            # A person finds an entry, and no category by an ID alone.
+            thing = self._category(row) if of_category and self._category_name(row) else _entry(row)
             facts = {} if of_category else json.loads(row["facts"])
             yield _Case(section, check, row["severity"], row["who"], facts, thing, (_key(row),), person=person)
 
@@ -372,8 +374,10 @@ class Actions:
     def _category(self, row: Mapping[str, Any]) -> Thing:
         """Return the category of a finding; one that the service does not have is named as the file names it."""
         category = row["category_id"]
-        name = self._category_names.get(category) or row.get("category_name") or category
-        return Thing(CATEGORY, {"name": name}, {"category_id": category})
+        return Thing(CATEGORY, {"name": self._category_name(row) or category}, {"category_id": category})
+
+    def _category_name(self, row: Mapping[str, Any]) -> str | None:
+        return self._category_names.get(row["category_id"]) or row.get("category_name")
 
     def _account(self, row: Mapping[str, Any]) -> Thing:
         ids = {name: row[name] for name in ("external_id", "account_id") if row[name]}

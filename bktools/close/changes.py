@@ -86,7 +86,7 @@ def compare(
     Returns
     -------
     DataFrame
-        One row per difference: table, change (added, removed, more, less, or the code for the field), about (by name),
+        One row per difference, of each table and currency the largest first: table, change (added, removed, more, less, or the code for the field), about (by name),
         field, before, after (texts; null for none); of months also currency, amount_before, amount_after, difference
         (exact), share (percent of the amount before), entries_before, entries_after, and drivers: the entries that make
         most of the difference, without those that come each month; company_id, id. `frame.attrs["bktools"]` has the
@@ -160,6 +160,7 @@ def months_between(
     ]
     rows = [row for name in SUMS for row in _exported(name, old, new, words)]
     rows += _held_back(before, after, words)
+    rows = _largest_first(rows)
     large = [row for row in rows if row["table"] == EXPORTED or is_large(row)]
     moments = [pc.max(rows["sent_at"]).as_py() for rows in (old, new)]
     changes = []
@@ -265,6 +266,16 @@ def _largest(entries: Sequence[tuple[Decimal, str]], difference: Decimal, curren
     same_way = [entry for entry in entries if entry[0] * difference > 0]
     largest = sorted(same_way, key=lambda entry: (-abs(entry[0]), entry[1]))[:SHOWN_DRIVERS]
     return "; ".join(f"{name} {'+' if amount > 0 else ''}{words.amount(amount, currency)}" for amount, name in largest)
+
+
+def _largest_first(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of each table by currency, the one of most entries first, then by the size of their difference."""
+    tables = {name: place for place, name in enumerate((*SUMS, HELD_BACK))}
+    entries: Counter[str] = Counter()
+    for row in rows:
+        entries[row["currency"]] += row["entries_before"] + row["entries_after"]
+    ranks = {currency: place for place, (currency, _) in enumerate(entries.most_common())}
+    return sorted(rows, key=lambda row: (tables[row["table"]], ranks[row["currency"]], -abs(row["difference"])))
 
 
 def _held_back(before: PeriodRecord, after: PeriodRecord, words: Words) -> Iterator[dict[str, Any]]:

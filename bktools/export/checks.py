@@ -24,6 +24,9 @@ def _is_empty(column: pl.Expr) -> pl.Expr:
 # The reason of a line that waits for another line of its entry: it follows from the reasons of the others.
 HELD_TOGETHER = "other_line_not_ready"
 
+# What is told of an entry that was sent with the same data.
+OF_TWIN = ("party_kind", "sent_day", "sent_party", "sent_period", "sent_batch")
+
 # All of them, the most severe first. The order decides which error is told first.
 CHECKS = (
     Check("no_service_id", c.id.is_null(), who=PREPARER, ends=True),
@@ -63,17 +66,18 @@ CHECKS = (
         facts=("category_id", "category_name", "known_since", "none_imported"),
     ),
     Check("archived_account", c.account_archived, facts=("category_id", "category_name")),
-    Check("unknown_employee", c.employee_id.is_not_null() & c.employee_found.is_null()),
+    Check("unknown_employee", c.employee_id.is_not_null() & c.employee_found.is_null(), facts=("employee_name",)),
     Check("already_booked", c.in_books == HELD, who=PREPARER, facts=("voucher",)),
-    Check("maybe_booked", c.in_books == MAY_BE_HELD, who=PREPARER, facts=("voucher",)),
+    Check("maybe_booked", (c.in_books == MAY_BE_HELD) & ~c.is_cleared, who=PREPARER, facts=("voucher",)),
+    Check("sent_under_another_id", c.sent_in_file & ~c.is_cleared, who=PREPARER, facts=OF_TWIN),
     Check(HELD_TOGETHER, c.is_held_together, who=PREPARER),
     Check("earlier_period", c.day < c.first_day, WARNING, ERP, facts=("day", "period")),
     Check("suspected_duplicate", c.same_count > 0, WARNING, EMPLOYEE, facts=("party_kind", "same_lines", "same_count")),
     Check(
         "suspected_second_export",
-        c.sent_batch.is_not_null(),
+        c.sent_batch.is_not_null() & (~c.sent_in_file | c.is_cleared),
         WARNING,
-        facts=("party_kind", "sent_day", "sent_party", "sent_period", "sent_batch"),
+        facts=OF_TWIN,
     ),
     Check(
         "unusual_amount",

@@ -52,6 +52,7 @@ _TEXTS = (
     "category_id",
     "category_name",
     "employee_id",
+    "employee_name",
     "tax_code",
     "supplier",
     "description",
@@ -113,6 +114,9 @@ def columns_of(entries: pa.Table, frames: Mapping[str, pl.DataFrame], arguments:
     rows = rows.with_columns(**{name: pl.lit(value) for name, value in vars(arguments).items() if value is not None})
     rows = _with_repeats(rows, entries)
     rows = _with_elsewhere(rows, frames.get("elsewhere"))
+    rows = rows.with_columns(
+        is_cleared=c.id.is_in(frames["not_booked"]["id"].implode()) if "not_booked" in frames else pl.lit(value=False)
+    )
     if "currency" in rows.columns:
         rows = rows.join(CURRENCIES, on="currency", how="left", maintain_order="left")
     if "categories" in frames and "category_key" in rows.columns:
@@ -124,13 +128,13 @@ def columns_of(entries: pa.Table, frames: Mapping[str, pl.DataFrame], arguments:
         rows = _joined(rows.with_columns(employee_key=_lower("employee_id")), ids, "employee_key")
     if "history" in frames:
         rows = _with_history(rows, frames["history"], frames.get("categories"))
+        rows = _with_sent_twins(_with_party(rows), frames["history"])
     return rows
 
 
 def further_columns(rows: pl.DataFrame, frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Return the rows of `columns_of` with the columns that only warnings and infos need."""
-    rows = _with_usual(_with_twins(_with_party(rows)))
-    return _with_sent_twins(rows, frames["history"]) if "history" in frames else rows
+    return _with_usual(_with_twins(rows if "history" in frames else _with_party(rows)))
 
 
 def _read(entries: pa.Table) -> pl.DataFrame:
@@ -147,7 +151,8 @@ def _read(entries: pa.Table) -> pl.DataFrame:
     rows = rows.with_columns(line=polars_of(entries.select(["line"]))["line"])
     if "category_id" in rows.columns:
         rows = rows.with_columns(category_key=_lower("category_id"))
-    return rows if "category_name" in rows.columns else rows.with_columns(category_name=pl.lit(None, pl.String))
+    missing = [name for name in ("category_name", "employee_name") if name not in rows.columns]
+    return rows.with_columns(pl.lit(None, pl.String).alias(name) for name in missing)
 
 
 def _with_repeats(rows: pl.DataFrame, entries: pa.Table) -> pl.DataFrame:
@@ -428,32 +433,34 @@ def _rounded(value: pl.Expr) -> pl.Expr:
     return pl.coalesce(*cases, value.round(2))
 
 
+_OF_TWIN = ("sent_day", "sent_party", "sent_period", "sent_batch", "sent_in_file")
+
+
 def _with_sent_twins(rows: pl.DataFrame, history: pl.DataFrame) -> pl.DataFrame:
-    """Add the entry that was sent, or may have been, with the data of an entry, and that the file lacks."""
+    """Add to an entry that was not sent the one with its data that was, or may have been; one in the same file first."""
     if not {"party", "day", "amount", "currency"} <= {*rows.columns}:
         return rows
     # A column that the entries lack is not compared.
     party = c.supplier.str.strip_chars() if "supplier" in rows.columns else pl.lit(None, pl.String)
-    sent = history.filter(
-        c.state.is_in(MAYBE_SENT) & ~_lower("entry_id").is_in(rows["id"].drop_nulls().implode())
-    ).select(
+    sent = history.filter(c.state.is_in(MAYBE_SENT)).select(
         "company_id", "currency", day=c.date,
         party=pl.coalesce(pl.when(party != "").then(party), "employee_id").str.to_lowercase(), number=_plain(c.amount),
         sent_party=pl.coalesce(party, "employee_id"), sent_period="period", sent_batch="batch_id",
+        sent_in_file=_lower("entry_id").is_in(rows["id"].drop_nulls().implode()),
     ).with_columns(sent_day="day")  # fmt: skip
     keys = ["company_id", "day", "currency", "party", "number"]
     sent = (
         sent.drop_nulls(keys)
         .with_columns(c.sent_batch.fill_null(""))
-        .sort("sent_day", "sent_party", "sent_batch", "sent_period")
+        .sort(~c.sent_in_file, "sent_day", "sent_party", "sent_batch", "sent_period")
         .unique(keys, keep="first", maintain_order=True)
     )
     if sent.is_empty():
-        columns = {name: pl.lit(None, kind) for name, kind in sent.schema.items() if name.startswith("sent_")}
-        return rows.with_columns(**columns)
-    sized = rows.filter((c.amount != 0) & ~c.is_copy & ~c.is_conflict).join(sent, on=keys[:-1], how="semi")
+        return rows.with_columns(**{name: pl.lit(None, sent.schema[name]) for name in _OF_TWIN})
+    is_new = c.sent_state.is_null() & (c.amount != 0) & ~c.is_copy & ~c.is_conflict
+    sized = rows.filter(is_new).join(sent, on=keys[:-1], how="semi")
     twins = sized.select("row", *keys[:-1], number=_plain(c.amount)).join(sent, on=keys, how="inner")
-    return _joined(rows, twins.select("row", "sent_day", "sent_party", "sent_period", "sent_batch"), "row")
+    return _joined(rows, twins.select("row", *_OF_TWIN), "row")
 
 
 def _plain(amount: pl.Expr) -> pl.Expr:

@@ -70,7 +70,8 @@ def compose_export_jobs(
     exported_elsewhere : iterable of str
         IDs of entries that are known to be exported outside of this journal; they are held back.
     not_booked : iterable of str
-        IDs of entries that a person found not to be booked: what a posting of the ledger may be of is sent all the same.
+        IDs of entries that a person found not to be booked: what a posting of the ledger may be of, or what has the data of
+        a sent entry of the file, is sent all the same.
     company : str, optional
         UUID of the only company to export. Default: all companies of the entries.
     period : str, Period, date or datetime, optional
@@ -128,9 +129,11 @@ def compose_export_jobs(
     arguments = arguments_of(company=company, period=period, currency=currency)
     beside = {"categories": categories, "accounts": accounts, "employees": employees, "history": history}
     frames = {name: typed(frame, name) for name, frame in beside.items() if frame is not None}
-    if elsewhere := [*rules.unique_uuids("exported_elsewhere", exported_elsewhere)]:
-        frames["elsewhere"] = pa.table({"id": pa.array(elsewhere, TEXT)})
-    cleared = rules.unique_uuids("not_booked", not_booked)
+    said = {
+        "elsewhere": rules.unique_uuids("exported_elsewhere", exported_elsewhere),
+        "not_booked": rules.unique_uuids("not_booked", not_booked),
+    }
+    frames |= {name: pa.table({"id": pa.array([*ids], TEXT)}) for name, ids in said.items() if ids}
     checker = Checker(frames, arguments)
     checked: Checked | None = None
     if is_spark(entries):
@@ -147,7 +150,7 @@ def compose_export_jobs(
     named = with_names(rows, **{name: frame for name, frame in frames.items() if name in NAMING})
     unchecked = checker.unchecked(rows)
     if checked is not None and ledger is not None:
-        asked = checked.asked(named, ledger, history, cleared)
+        asked = checked.asked(named, ledger, history)
         unchecked += () if asked else ("ledger_style",)
         order, find = (asked or checked).order, (asked or checked).find
     ready, held = _composed(named, order, size, options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import calendar
 import datetime as dt
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,7 +22,7 @@ from bktools.export.columns import Arguments, columns_of, further_columns, polar
 from bktools.findings.check import applicable, facts_of, find, first_error
 from bktools.frames.names import FIRST, IDENTIFIERS
 from bktools.frames.schema import TEXT, Month
-from bktools.ledger.holdings import MAY_BE_HELD, holdings
+from bktools.ledger.holdings import holdings
 
 c = pl.col
 
@@ -54,7 +54,8 @@ class Checker:
     ----------
     frames : mapping
         Those given of categories, accounts, employees and history by name, as `frames.typed` returns them; `elsewhere` has
-        the IDs of entries of which the journal knows that they were exported elsewhere.
+        the IDs of entries of which the journal knows that they were exported elsewhere, `not_booked` of those of which a
+        person said that they are not booked.
     arguments : Arguments
         As `arguments_of` returns them.
     """
@@ -108,7 +109,7 @@ class Checked:
         """Row, reason and facts of each entry in the order of sending."""
         return in_order_of_sending(self.rows)
 
-    def asked(self, entries: pa.Table, ledger: Any, sent: Any, not_booked: Collection[str]) -> Checked | None:
+    def asked(self, entries: pa.Table, ledger: Any, sent: Any) -> Checked | None:
         """Return the entries with what the books hold of those that are ready; None where the ledger does not show how it books.
 
         Parameters
@@ -119,8 +120,6 @@ class Checked:
             As `read_general_ledger` returns it.
         sent : frame, optional
             Entries that were sent before, as `load_export_jobs(entries=True)` returns them.
-        not_booked : collection of str
-            Entries of which a person said that they are not booked.
         """
         ready = self.rows.filter(c.reason.is_null())["row"]
         if self.rows.filter(c.reason.is_null())["company_id"].n_unique() > 1:
@@ -132,8 +131,7 @@ class Checked:
         rows = self.rows.drop("reason", "facts", "is_held_together").join(
             held, on="row", how="left", maintain_order="left"
         )
-        said = c.id.is_in([*not_booked]) & (c.in_books == MAY_BE_HELD)
-        return _checked(rows.with_columns(in_books=pl.when(~said).then("in_books")), self.frames)
+        return _checked(rows, self.frames)
 
     def find(self, entries: pa.Table) -> pa.Table:
         """Return all findings, most severe first, then in the order of sending.

@@ -69,7 +69,10 @@ def test_a_closed_month_is_shown_and_not_sent_again(command, samples, sandbox):
     assert "bktools periods reopen 2026-10 comes first" in shown
 
     listed = [line.split("\t") for line in command("periods")[1].splitlines()[1:]]
-    assert [f"{line[2]} {line[3]}" for line in listed] == exported
+    assert [f"{line[2]} {line[4]}" for line in listed] == exported
+    held = bktools.record_of("2026-10").held_back
+    counts = held[held["currency"] == "EUR"]
+    assert [line[5:7] for line in listed if line[2] == "EUR"] == [[str(len(counts)), f"{counts['amount'].sum():,.2f}"]]
     assert {(line[0], line[1]) for line in listed} == {("2026-10", "CLOSED")}
     assert command('periods reopen 2026-10 --by Grace --reason "a late invoice"') == (
         Exit.DONE,

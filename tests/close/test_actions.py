@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import bktools
-from bktools.close.actions import CATEGORY, Actions, key_of
+from bktools.close.actions import CATEGORY, ENTRY, Actions, key_of
 from bktools.close.entries import COLUMNS
 from bktools.close.sentences import detail_of, name_of, said, table_of
 from bktools.findings.check import EMPLOYEE, ERP, PREPARER, SERVICE
@@ -89,15 +89,15 @@ def test_what_no_entry_waits_for_stands_apart_and_last():
 
 
 def test_an_unknown_category_is_named_as_the_file_names_it():
-    """A value that the service does not know is shown as it stands in the file, an identifier by its first letters."""
+    """A value that the service does not know is shown as it stands in the file; an ID alone names no category, so its entry is."""
     identifier = "11aeb92f-966b-43f9-8823-f626c74dbe68"
     findings = [
         found("unknown_category", 0, category_id="Reisekosten Inlnd", category_name="Reisekosten Inlnd"),
-        found("unknown_category", 1, category_id=identifier, category_name=None),
+        found("unknown_category", 1, category_id=identifier, category_name=None, supplier="ACME"),
     ]
     [action] = made(entries_of({}, {}), findings=findings).all()
-    assert [name_of(ENGLISH, thing) for thing in action.things] == ["Reisekosten Inlnd", "ID 11aeb92f…"]
-    assert {thing.kind for thing in action.things} == {CATEGORY}
+    assert [name_of(ENGLISH, thing) for thing in action.things] == ["Reisekosten Inlnd", "ACME"]
+    assert [thing.kind for thing in action.things] == [CATEGORY, ENTRY]
     assert said(ENGLISH, action).to_do == "Choose other categories for 2 entries in the service"
 
 

@@ -86,6 +86,8 @@ def test_two_months(sandbox, service, samples, tmp_path):
         for old, new in [(named[0][key], named[1][key])]
         if old != new
     }
+    for _, rows in found[found["currency"].notna()].groupby(["table", "currency"], sort=False):
+        assert rows["difference"].abs().is_monotonic_decreasing, "the largest first"
     categories = found[found["table"] == "categories"]
     assert categories[["change", "about", "id"]].to_numpy().tolist() == [["added", "Drones", added]]
     held = found[found["table"] == "held_back"]

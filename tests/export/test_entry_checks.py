@@ -153,8 +153,8 @@ ERRORS = {
         {"category_id": CATEGORY, "category_name": None},
     ),
     "unknown_employee": (
-        {"employee_id": [OTHER]}, NOBODY,
-        {},
+        {"employee_id": [OTHER], "employee_name": ["?ukasz"]}, NOBODY,
+        {"employee_name": "?ukasz"},
     ),
 }  # fmt: skip
 
@@ -280,6 +280,7 @@ def test_every_check_has_a_case():
         "exported_elsewhere",
         "already_booked",
         "maybe_booked",
+        "sent_under_another_id",
     }
     ranks = [("error", "warning", "info").index(check.severity) for check in CHECKS]
     assert ranks == sorted(ranks)

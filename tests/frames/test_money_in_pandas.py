@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import itertools
 import re
+import uuid
 import zipfile
 from decimal import Decimal
 from pathlib import Path
@@ -13,7 +15,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import bktools
@@ -40,6 +42,17 @@ def _column(values: list, kind: pa.DataType | None = None) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(values, kind)])
 
 
+def _entries_of(folder: Path, ids: list[str], company: str, rows: list[tuple[str, Decimal]]) -> pd.DataFrame:
+    """Return approved entries of October with these amounts, as they are read from a file."""
+    lines = [
+        f"{one},{company},2026-10-01,{amount:f},{currency},approved,{amount:f} {currency}"
+        for one, (currency, amount) in zip(ids, rows, strict=True)
+    ]
+    file = folder / "entries.csv"
+    file.write_text("\n".join(["id,company_id,date,amount,currency,status,supplier", *lines]), encoding="utf-8")
+    return bktools.read_entries(file, decimal=".", spending="positive")
+
+
 @given(AMOUNTS)
 def test_a_float_is_the_decimal_that_was_read(rows):
     """Amounts of up to 15 digits, of any currency, go to floats and come back as the same decimals."""
@@ -53,13 +66,8 @@ def test_a_float_is_the_decimal_that_was_read(rows):
 def test_amounts_survive_the_way_through_pandas_and_a_plan(tmp_path_factory, rows):
     """From a file through filter, sort, concat, merge and groupby to the plan and its CSV, amounts are the same decimals."""
     folder = tmp_path_factory.mktemp("amounts")
-    file = folder / "entries.csv"
-    lines = [
-        f"{IDS[place]},{COMPANY},2026-10-01,{amount:f},{currency}" for place, (currency, amount) in enumerate(rows)
-    ]
-    file.write_text("\n".join(["id,company_id,date,amount,currency", *lines]), encoding="utf-8")
+    entries = _entries_of(folder, IDS[: len(rows)], COMPANY, rows)
     expected = {IDS[place]: amount for place, (_, amount) in enumerate(rows)}
-    entries = bktools.read_entries(file, decimal=".", spending="positive")
     assert str(entries["amount"].dtype) == "float64"
     about = entries.attrs
     entries = entries.sort_values("amount", ascending=False)
@@ -80,6 +88,28 @@ def test_amounts_survive_the_way_through_pandas_and_a_plan(tmp_path_factory, row
     assert {row.id: -Decimal(row.amount).as_tuple().exponent for row in written.itertuples()} == {
         IDS[place]: MINOR_UNITS[currency] for place, (currency, _) in enumerate(rows)
     }
+
+
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(AMOUNTS)
+def test_amounts_survive_the_request_and_the_journal(sandbox, service, tmp_path_factory, rows):
+    """Each entry that is sent once is in the journal, and in its CSV, with the decimals of the file."""
+    company = sandbox.server.company_id
+    ids = [str(uuid.uuid4()) for _ in rows]
+    folder = tmp_path_factory.mktemp("sent")
+    plan = bktools.compose_export_jobs(_entries_of(folder, ids, company, rows))
+    expected = {one: amount for one, (_, amount) in zip(ids, rows, strict=True) if amount}
+    outcomes = bktools.submit_export_jobs(plan, apply=True, service=service)
+    assert set(outcomes["outcome"]) <= {"ACCEPTED"}
+    requested = sandbox.server.accepted_entries()
+    assert {one: requested[one] for one in ids if one in requested} == dict.fromkeys(expected, 1)
+    sent = bktools.load_export_jobs(entries=True, service=service)
+    own = sent[sent["entry_id"].isin(ids)]
+    kept = to_arrow(own)
+    assert dict(zip(kept["entry_id"].to_pylist(), kept["amount"].to_pylist(), strict=True)) == expected
+    to_csv(own, folder / "sent.csv", "machine")
+    written = pd.read_csv(folder / "sent.csv", dtype="str")
+    assert {row.entry_id: Decimal(row.amount) for row in written.itertuples()} == expected
 
 
 @pytest.mark.parametrize(
@@ -133,6 +163,10 @@ def test_longer_amounts(tmp_path: Path):
     assert longest(_column([Decimal("1234567890123.40")], pa.decimal128(38, 2))) is None
 
 
+MONEY = (
+    "amount", "this", "that", "difference", "amount_before", "amount_after", "exported_amount", "held_back_amount",
+    "open_amount", "booked_amount", "ledger", "unexplained",
+)  # fmt: skip
 OPERATIONS = {
     "sum of two": lambda g: g["amount"] + g["amount"],
     "difference": lambda g: g["amount"] - g["amount"].shift(),
@@ -159,8 +193,8 @@ OPERATIONS = {
 }
 
 
-def test_pandas_works_on_money(service: Service, samples: tuple[Path, Path]):
-    """What an analyst does with amounts in pandas works on each frame that has an amount."""
+def test_pandas_works_on_money(service: Service, samples: tuple[Path, Path], tmp_path: Path):
+    """What an analyst does with amounts in pandas works on each column of money of each frame that has one."""
     categories = bktools.load_categories(service=service)
     entries = bktools.read_entries(samples[1], categories=categories)
     plan = bktools.compose_export_jobs(entries, categories=categories)
@@ -168,19 +202,33 @@ def test_pandas_works_on_money(service: Service, samples: tuple[Path, Path]):
     sent = bktools.load_export_jobs(entries=True, service=service)
     assert len(sent)
     month, before = (entries[entries["date"].dt.month == month] for month in (10, 9))
+    chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
+    close = bktools.close_month(chart, entries, apply=True, folder=tmp_path / "close", service=service)
+    record = bktools.record_of(close.period, service=service)
+    ledger = (
+        close.entries.query("fate == 'exported'").iloc[3:].assign(account_code="4900", voucher_id=lambda g: g["id"])
+    )
+    match = bktools.match_ledger(sent, ledger[["account_code", "voucher_id", "date", "amount", "currency"]])
     frames = {
+        "match": match.entries, "findings of a match": match.findings, "accounts of a match": match.totals,
+        "close": close.entries, "record": record.exported, "held back": record.held_back,
+        "periods": bktools.load_periods(service=service), "compare": bktools.compare("2026-09", "2026-10", service=service),
         "entries": entries, "plan": plan.entries, "not ready": plan.not_ready, "findings": plan.findings, "sent": sent,
         "spend": spend(entries, "supplier"),
-        "versus": bktools.versus(month, before, by="supplier").rename(columns={"difference": "amount"}),
+        "versus": bktools.versus(month, before, by="supplier"),
     }  # fmt: skip
     failed = {}
-    for name, frame in frames.items():
-        assert str(frame["amount"].dtype) == "float64", name
+    for (name, frame), column in itertools.product(frames.items(), MONEY):
+        if column not in frame.columns:
+            continue
+        renamed = frame.drop(columns="amount", errors="ignore") if column != "amount" else frame
+        renamed = renamed.rename(columns={column: "amount"})
+        assert str(renamed["amount"].dtype) == "float64", (name, column)
         for operation, calculate in OPERATIONS.items():
             try:
-                calculate(frame)
+                calculate(renamed.head(50))
             except Exception as error:  # noqa: BLE001 - each failure is listed
-                failed[name, operation] = repr(error)
+                failed[name, column, operation] = repr(error)
     assert not failed
 
 

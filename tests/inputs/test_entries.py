@@ -139,6 +139,17 @@ def test_unknown_and_ambiguous_names_are_listed(write):
     assert "'Employee' holds unknown or ambiguous names: 'Bo'" in "".join(entries.attrs["bktools"]["notes"])
 
 
+@pytest.mark.parametrize("lost", ["?ukasz W?jcik", "\ufffdukasz W\ufffdjcik"])
+def test_a_name_that_lost_letters_is_told(write, lost):
+    """A question mark in place of a letter is told with the name that it may be, and with what to do."""
+    people = pd.concat([EMPLOYEES, EMPLOYEES.assign(id=ENTRY, first_name="Łukasz", last_name="Wójcik")])
+    path = write(f"id,Employee\n{ENTRY},{lost}\n{CATEGORY},Anna Ek\n")
+    entries = read_entries(path, company=COMPANY, employees=people)
+    notes = "".join(entries.attrs["bktools"]["notes"])
+    assert "has lost letters ('Łukasz Wójcik'?)" in notes
+    assert entries["employee_id"][0] == lost
+
+
 def test_other_columns_pass_through(write):
     """Columns that are no field are text under their own headings in the frame and in the plan."""
     entries = read_entries(write(f"id,company_id,Receipt,Message\n{ENTRY},{COMPANY},R-1,hi\n"))

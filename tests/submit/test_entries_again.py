@@ -55,7 +55,7 @@ CHANGES = [
 
 
 def test_a_changed_entry_is_an_error_with_before_and_after(sandbox, service):
-    """What was exported is compared with what comes again; the error names both, and how to book the difference."""
+    """What was exported is compared with what comes again; the error names both."""
     sent = [bought(sandbox.server.company_id, first=2 * number) for number in range(len(CHANGES))]
     changed = [entries.assign(**change) for entries, (change, _) in zip(sent, CHANGES, strict=True)]
     plan = again(pd.concat(sent), pd.concat(changed), service)
@@ -148,6 +148,28 @@ def test_the_same_facts_under_another_id_are_a_warning(sandbox, service, in_doub
     assert found["severity"] == "warning"
     assert all(text in found["message"] for text in ("2026-10-05", "ACME", "2026-10", batch))
     assert len(plan.entries) == 2
+
+
+@pytest.mark.parametrize("in_doubt", [False, True])
+def test_the_same_facts_under_another_id_in_one_file_are_held_back(sandbox, service, in_doubt):
+    """Of a sent entry and another one with its facts in one file none is sent, until a person says that both were bought."""
+    company = sandbox.server.company_id
+    if in_doubt:
+        sandbox.server.inject(Fault("drop", "create_export_job", times=1))
+    copies = bought(company, first=10).assign(supplier=["acme ", "Schmidt"])
+    file = pd.concat([bought(company), copies], ignore_index=True)
+    plan = again(bought(company), file, service)
+    held = plan.not_ready.set_index("id")
+    assert held.loc[copies["id"][0], "reason"] == "sent_under_another_id"
+    assert len(held) == 3
+    assert list(plan.entries["id"]) == [copies["id"][1]]
+    history = bktools.load_export_jobs(entries=True, service=service)
+    said = bktools.compose_export_jobs(file, history=history, not_booked=[copies["id"][0]])
+    assert set(said.entries["id"]) == set(copies["id"])
+    assert set(said.findings.query("severity == 'warning'")["check"]) == {
+        "suspected_second_export",
+        "suspected_duplicate",
+    }
 
 
 def test_other_facts_under_another_id_are_no_warning(sandbox, service):
