@@ -40,6 +40,13 @@ OPTIONS: dict[str, tuple[Any, Any, str, str]] = {
     "report_rows": (str | None, None, "--report-rows skip|keep", "Rows of a word such as Total, a date and an amount alone."),
     "split_account": (bool, False, "--split-account", "A column holds the code and the name of an account in one cell."),
     "split_lines": (bool, False, "--split-lines", "Lines with equal ID, company, date and currency are one entry."),
+    "style": (
+        str | None, None, "--style STYLE",
+        "What has one posting, where the ledger does not show it: entry, supplier_day, account_day, document, batch or month.",
+    ),
+    "reverse_sign": (
+        bool | None, None, "--reverse-sign/--keep-sign", "Credits of the ledger are costs. By default the ledger shows it.",
+    ),
     "verify": (
         str, "strict", "--verify strict|warn", "strict: the ledger must agree with its own totals. warn: a warning.",
     ),
@@ -53,7 +60,10 @@ _OF_ROWS = (*_OF_TABLES, "decimal", "date_format")
 KINDS = {
     "chart": (CHART, (*_OF_TABLES, "split_account")),
     "accounts": (ACCOUNT_LIST, _OF_TABLES),
-    "ledger": (LEDGER, (*_OF_ROWS, "currency", "split_account", "fill_down", "report_rows", "verify")),
+    "ledger": (
+        LEDGER,
+        (*_OF_ROWS, "currency", "split_account", "fill_down", "report_rows", "style", "reverse_sign", "verify"),
+    ),
     "entries": (
         ENTRIES,
         (*_OF_ROWS, "currency", "spending", "approved_values", "fill_down", "report_rows", "split_lines"),
@@ -61,7 +71,10 @@ KINDS = {
 }
 # In the help of a command that reads several files, one line names those of these options that have a prefix; a refusal
 # names the one that helps.
-_IN_ONE_LINE = ("delimiter", "encoding", "sheet", "decimal", "date_format", "fill_down", "report_rows", "split_account")
+_IN_ONE_LINE = (
+    *("delimiter", "encoding", "sheet", "decimal", "date_format", "fill_down", "report_rows", "split_account"),
+    *("style", "reverse_sign"),
+)
 # Options that only one of the files of a command has keep their names.
 _UNPREFIXED = ("currency", "spending", "approved_values", "fill_down", "report_rows", "split_lines", "split_account")
 
@@ -153,7 +166,8 @@ def reads(
     for name in (*arguments, "save_mapping"):
         begin, shown = "--save-" if name == "save_mapping" else "--", OPTIONS[name][2]
         flags[name] = shown if name in own_names else shown.replace(begin, begin + prefix)
-        names[name] = flags[name].split()[0]
+        # Of a flag with an opposite, the first.
+        names[name] = flags[name].split()[0].partition("/")[0]
     hidden = [name for name in flags if prefix and name in _IN_ONE_LINE and name not in own_names]
     rest = ", ".join(names[name].removeprefix(f"--{prefix}") for name in hidden)
     seldom = f" More options begin with --{prefix}: {rest} (bktools guide files)." if hidden else ""

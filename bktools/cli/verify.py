@@ -48,14 +48,6 @@ def verify(
     out: Path | None = option(
         "--out FOLDER", "Write everything as CSV to this folder; see --profile.", section=options.OUTPUT
     ),
-    style: str | None = option(
-        "--style STYLE",
-        "What has one posting in the ledger, where it does not show it: entry, supplier_day, account_day, document, batch"
-        " or month.",
-    ),
-    reverse_sign: bool | None = option(
-        "--reverse-sign/--keep-sign", "Credits of the ledger are costs. By default the ledger shows it."
-    ),
     exported_at: dt.datetime | None = option(
         "--exported-at DATE",
         "The day on which the ledger was exported, by default today: later postings are planned, and prove nothing.",
@@ -107,7 +99,7 @@ def verify(
     english = words("en")
     of_months, left_out = entries_of_months(exported, postings, english, month)
     looked_up = explained or ()
-    match = bktools.match_ledger(of_months, postings, style=style, reverse_sign=reverse_sign, explained=looked_up)
+    match = bktools.match_ledger(of_months, postings, explained=looked_up)
     # Every exported entry is needed: a sum in the ledger has all entries of its group.
     sendings = {
         batch: Sending(*sending)

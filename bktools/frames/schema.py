@@ -129,6 +129,9 @@ ENTRIES = _schema(
     "tax_code text, split_line count, split_lines count, line count",
 )
 
+# What has one posting in a general ledger.
+STYLES = ("entry", "supplier_day", "account_day", "document", "batch", "month")
+
 # Postings of a general ledger as read from a file: debit is positive.
 LEDGER = _schema(
     "account_code text, date date, amount money",

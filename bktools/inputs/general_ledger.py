@@ -56,6 +56,8 @@ def read_general_ledger(
     split_account: bool = False,
     fill_down: str | None = None,
     report_rows: str | None = None,
+    style: str | None = None,
+    reverse_sign: bool | None = None,
     verify: str = "strict",
     money: str = "float",
 ) -> pd.DataFrame:
@@ -91,6 +93,11 @@ def read_general_ledger(
     report_rows : str, optional
         `"skip"` or `"keep"`: what is done with rows that hold nothing but a word such as Total or Opening balance, a date
         and an amount, where their amounts do not show whether they are lines of a report.
+    style : str, optional
+        What has one posting, where the postings do not show it to `match_ledger` or `compose_export_jobs`: `"entry"`,
+        `"supplier_day"`, `"account_day"`, `"document"`, `"batch"` or `"month"`. The frame keeps it in `attrs`.
+    reverse_sign : bool, optional
+        Whether credits are costs, where the postings do not show it. The frame keeps it in `attrs`; amounts stay as they are.
     verify : str
         `"strict"`: an error when a voucher does not balance or a total of the file is not that of its postings.
         `"warn"`: a warning.
@@ -138,6 +145,8 @@ def read_general_ledger(
     """
     if verify not in ("strict", "warn"):
         raise ArgumentError(name_of("verify"), 'must be "strict" or "warn"', verify)
+    if style is not None and style not in schema.STYLES:
+        raise ArgumentError(name_of("style"), f"must be one of {', '.join(schema.STYLES)}", style)
     check_form(money)
     of_format = recognised(
         path,
@@ -174,6 +183,7 @@ def read_general_ledger(
     # As text: pandas keeps what JSON can hold when a frame is copied or written.
     provenance |= {"format": of_format[1].name if of_format else None}
     provenance |= {side: str(total) for side, total in sums.items()}
+    provenance |= {"style": style, "reverse_sign": reverse_sign}
     return schema.to_pandas(postings, provenance, money=money)
 
 

@@ -26,6 +26,8 @@ from bktools.settings import config_path
 
 KINDS = ("chart", "entries", "accounts", "ledger")
 _FLAGS = ("split_lines", "split_account")
+# A flag whose False is an answer, too.
+_EITHER = "reverse_sign"
 OPTIONS = (
     *(
         "delimiter",
@@ -37,8 +39,11 @@ OPTIONS = (
         "spending",
         "approved_values",
         "fill_down",
+        "report_rows",
+        "style",
     ),
-    *("report_rows", *_FLAGS),
+    *_FLAGS,
+    _EITHER,
 )
 
 _NAME = re.compile(r"\w[\w -]{0,62}", re.ASCII)
@@ -146,8 +151,8 @@ def arguments(path: str | PathLike[str], mapping: FileMapping, reader_options: M
     own: dict[str, Any] = {
         name: value for name, value in mapping.options.items() if name not in unknown and name in reader_options
     }
-    own |= {flag: own[flag] == str(True) for flag in _FLAGS if flag in own}
-    chosen = {name: value for name, value in reader_options.items() if value not in (None, False)}
+    own |= {flag: own[flag] == str(True) for flag in (*_FLAGS, _EITHER) if flag in own}
+    chosen = _answers(reader_options)
     columns = {**mapping.columns, **(chosen.get("columns") or {})}
     return {**reader_options, **own, **chosen, "columns": columns or None}
 
@@ -159,10 +164,18 @@ def made_from(path: str | PathLike[str], name: str, kind: str, reader_options: M
     headings = _headings(path, vocabulary.score, reader_options, vocabulary.sheet_names)
     if headings == made_headings(len(headings)):
         return None
-    options = {
-        option: str(reader_options[option]) for option in OPTIONS if reader_options.get(option) not in (None, False)
-    }
+    answers = _answers(reader_options)
+    options = {option: str(answers[option]) for option in OPTIONS if option in answers}
     return FileMapping(name, kind, tuple(filter(str.strip, headings)), columns, options)
+
+
+def _answers(reader_options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that a person gave."""
+    return {
+        name: value
+        for name, value in reader_options.items()
+        if value is not None and (value is not False or name == _EITHER)
+    }
 
 
 def _fits(path: str | PathLike[str], mapping: FileMapping, reader_options: Mapping[str, Any]) -> bool:

@@ -38,9 +38,12 @@ def judge_by_text(judgement: Judgement, rest: Open) -> None:
             by_word[word].add(posting)
     best: dict[int, Candidate] = {}
     near: Counter[int] = Counter()
+    sharing: Counter[tuple[int, frozenset[str]]] = Counter()
+    words_of = judgement.state.texts.entry_words
     for entry, row in entries.items():
         candidates = [*_candidates(judgement, rest, entry, by_word)]
         near.update(one.posting for one in candidates if not one.has_other_account and one.delay <= judgement.style.lag)
+        sharing.update((one.posting, words_of(entry)) for one in candidates if not one.has_other_account)
         candidates = [one for one in candidates if _is_possible(rest, one, row)]
         first = min(candidates, default=None)
         if first and sum(one[:3] == first[:3] for one in candidates) == 1:
@@ -48,6 +51,9 @@ def judge_by_text(judgement: Judgement, rest: Open) -> None:
     # A posting that several entries claim, such as one with the supplier's name, may be their sum.
     claims = Counter(candidate.posting for candidate in best.values())
     for entry, candidate in best.items():
+        if candidate.has_other_amount and sharing[candidate.posting, words_of(entry)] > 1:
+            # A text that several open entries of the account have, such as the supplier alone, names none of them.
+            continue
         if claims[candidate.posting] == 1 and near[candidate.posting] <= 1:
             judgement.say(entry, _status(judgement, rest, entry, candidate), How.TEXT, candidate.posting)
             rest.use(candidate.posting)

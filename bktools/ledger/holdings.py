@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from bktools.frames.schema import COUNT, TEXT
 from bktools.ledger.habits import COST
-from bktools.ledger.inputs import Inputs, read
+from bktools.ledger.inputs import Inputs, read, said_of
 from bktools.ledger.sides import sides_of
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain
@@ -70,16 +70,19 @@ def holdings(entries: Any, ledger: Any, *, exported: Any = None) -> Holdings:
     """
     own = read(entries, ledger, are_sent=False)
     sides = sides_of(own)
-    before = verdict_of(sides_of(read(exported, ledger))) if exported is not None else None
+    said = said_of(ledger)
+    before = verdict_of(sides_of(read(exported, ledger)), **said._asdict()) if exported is not None else None
     # Postings of what was sent before are of no other entry.
     taken = _taken(before) if before is not None else []
-    first = verdict_of(sides, explained=taken)
-    grain = before.style.grain if before is not None and before.style.is_known else _grain_shown(first, taken)
+    first = verdict_of(sides, **said._asdict(), explained=taken)
+    grain = said.grain
+    if grain is None:
+        grain = before.style.grain if before is not None and before.style.is_known else _grain_shown(first, taken)
     is_known = first.style.is_known or grain is not None
     verdict = (
         first
         if first.style.is_known or not is_known
-        else verdict_of(sides, explained=taken, grain=grain, is_known=True)
+        else verdict_of(sides, explained=taken, grain=grain, sign=said.sign, is_known=True)
     )
     held = np.full(len(own.exported), NOT_THERE, dtype=object)
     postings = np.full(len(held), -1, dtype=np.int64)

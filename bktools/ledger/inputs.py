@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,7 +19,8 @@ from bktools.frames.columns import (
     tables_in_one_scale,
     with_column,
 )
-from bktools.frames.incoming import in_memory
+from bktools.frames.incoming import in_memory, source_of
+from bktools.ledger.steps import Grain
 
 # What each column that is used must be, by frame, in the words of `frames.columns.KINDS`.
 TEXTS = ("entry_id", "batch_id", "company_id", "state", "account_code", "currency", "supplier", "description")
@@ -84,6 +85,25 @@ def read(exported: Any, ledger: Any, *, are_sent: bool = True) -> Inputs:
         name for name in postings.column_names if has_values(entries, name) and has_values(postings, name)
     )
     return Inputs(entries, postings, (*_not_compared(entries, postings), *left_out), compared)
+
+
+class Said(NamedTuple):
+    """How a ledger books, as a person says."""
+
+    grain: Grain | None
+    # -1 where credits are costs.
+    sign: int | None
+
+
+def said_of(ledger: Any, style: str | None = None, reverse_sign: bool | None = None) -> Said:  # noqa: FBT001 - as a caller gave it
+    """Return how a person says that a ledger books: by these arguments, else by those with which the ledger was read."""
+    about = source_of(ledger)
+    style = about.get("style") if style is None else style
+    is_reversed = about.get("reverse_sign") if reverse_sign is None else reverse_sign
+    if style is not None and style not in schema.STYLES:
+        raise ArgumentError(name_of("style"), f"must be one of {', '.join(schema.STYLES)}", style)
+    grain = None if style is None else Grain(schema.STYLES.index(style))
+    return Said(grain, None if is_reversed is None else (-1 if is_reversed else 1))
 
 
 def _table(frame: Any, name: str) -> pa.Table:

@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bktools.caller import name_of
-from bktools.errors import ArgumentError
-from bktools.ledger.inputs import explained_rows, read
+from bktools.ledger.inputs import explained_rows, read, said_of
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.sides import refuse_repeated, sides_of
-from bktools.ledger.steps import Grain
 from bktools.ledger.tables import result
 from bktools.ledger.verdict import verdict_of
 from bktools.wording import words
-
-STYLES = tuple(grain.code for grain in Grain)
 
 
 def match_ledger(
@@ -48,9 +43,10 @@ def match_ledger(
         cost_centre, line.
     style : str, optional
         What has one posting, where the ledger does not show it: "entry", "supplier_day", "account_day", "document",
-        "batch" or "month".
+        "batch" or "month". By default as it was said to `read_general_ledger`.
     reverse_sign : bool, optional
-        Whether credits of the ledger are costs. By default the side on which the entries' accounts have most.
+        Whether credits of the ledger are costs. By default as it was said to `read_general_ledger`, else the side on which
+        the entries' accounts have most.
     explained : sequence of str
         Vouchers, or documents, that a person has looked up: they hold none of the entries that are not found.
     language : str
@@ -90,15 +86,9 @@ def match_ledger(
     >>> match.entries[["entry_id", "status", "booked_voucher_id"]].fillna("").values.tolist()
     [['e1', 'booked', 'A 1'], ['e2', 'missing', '']]
     """
-    if style is not None and style not in STYLES:
-        raise ArgumentError(name_of("style"), f"must be one of {', '.join(STYLES)}", style)
+    said = said_of(ledger, style, reverse_sign)
     inputs = read(exported, ledger)
     refuse_repeated(inputs.exported)
     sides = sides_of(inputs)
-    verdict = verdict_of(
-        sides,
-        grain=None if style is None else Grain[style.upper()],
-        sign=None if reverse_sign is None else (-1 if reverse_sign else 1),
-        explained=explained_rows(inputs, explained),
-    )
+    verdict = verdict_of(sides, grain=said.grain, sign=said.sign, explained=explained_rows(inputs, explained))
     return result(inputs, sides, verdict, words(language))

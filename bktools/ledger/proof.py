@@ -74,7 +74,10 @@ def judge_missing(judgement: Judgement, rest: Open) -> None:
             judgement.undecided([entry], Reason.MAY_BE_IN, holds)
         elif near := [cell for cell in unexplained.cells if _may_hold(judgement, unexplained, row, cell)]:
             judgement.undecided([entry], Reason.OPEN_GROUP, [posting for cell in near for posting in cell.postings])
-        elif claimed := [*_claimed(judgement, unexplained, entry, row)]:
+        elif claimed := [
+            *_claimed(judgement, unexplained, entry, row),
+            *_with_text(judgement, unexplained, entry, row),
+        ]:
             judgement.undecided([entry], Reason.SEVERAL_FIT, claimed)
         elif any(
             -EARLIER <= day - row["day"] <= LATER for day in unexplained.other_days.get((row["key"], row["gross"]), ())
@@ -130,6 +133,14 @@ def _claimed(judgement: Judgement, unexplained: Unexplained, entry: int, row: Ma
     agree = judgement.state.texts.agree
     for other, posting in unexplained.alike.get(row["gross"], ()):
         if agree(entry, posting) and agree(other, posting) is False:
+            yield posting
+
+
+def _with_text(judgement: Judgement, unexplained: Unexplained, entry: int, row: Mapping[str, Any]) -> Iterator[int]:
+    """Yield the free postings on an entry's account that have its text, some weeks around it, whatever their amount and side."""
+    for posting in unexplained.by_key.get(row["home"], ()):
+        is_near = abs(unexplained.rows[posting]["day"] - row["day"]) <= LATER
+        if is_near and judgement.state.texts.agree(entry, posting):
             yield posting
 
 

@@ -19,7 +19,7 @@ import polars as pl
 
 from bktools.frames.schema import IN_DOUBT
 from bktools.ledger.findings import account_of, place_of, places_of
-from bktools.ledger.inputs import Inputs, explained_rows, read
+from bktools.ledger.inputs import Inputs, explained_rows, read, said_of
 from bktools.ledger.sides import Sides, sides_of
 from bktools.ledger.statuses import Status
 from bktools.ledger.steps import Grain
@@ -209,7 +209,10 @@ class _Evidence:
         inputs = read(self._exported[wanted], self._ledger)
         sides = sides_of(inputs)
         explained = sorted({*self._explained_rows, *others})
-        return _Judged(inputs, sides, verdict_of(sides, grain=grain, is_known=is_known, explained=explained))
+        said = said_of(self._ledger)
+        grain = said.grain if grain is None else grain
+        verdict = verdict_of(sides, grain=grain, sign=said.sign, is_known=is_known, explained=explained)
+        return _Judged(inputs, sides, verdict)
 
     # ---- whether the ledger is whole for the question
 

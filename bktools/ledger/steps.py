@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from bktools.frames.schema import STYLES
+
 
 class Grain(enum.IntEnum):
     """What has one posting in the ledger."""
@@ -19,7 +21,7 @@ class Grain(enum.IntEnum):
     @property
     def code(self) -> str:
         """The name that people see."""
-        return self.name.lower()
+        return STYLES[self]
 
     @property
     def group(self) -> tuple[str, ...]:

@@ -424,6 +424,21 @@ def test_hostile_texts_are_shown_as_text(run, sandbox, entries, tmp_path):
     assert "'=cmd()" in (tmp_path / "proof" / "ledger_entries.csv").read_text(encoding="utf-8-sig")
 
 
+def test_a_mapping_keeps_how_the_ledger_books(run, sandbox, entries, tmp_path):
+    """--style and --reverse-sign are remembered with the headings; an option of the next command goes before them."""
+    export(run, sandbox)
+    write_ledger(
+        tmp_path / "ledger.csv",
+        {number: (day, f"-{amount}", text) for number, (day, amount, text) in enumerate(entries, 1)},
+    )
+    run("verify --ledger ledger.csv --style document --reverse-sign --save-mapping erp")
+    assert 'reverse_sign = "True"' in run("mappings show erp")[1]
+    remembered = result(run("verify --ledger ledger.csv --format json")[1])["habits"]
+    assert (remembered["style"], remembered["sign"]) == ("document", -1)
+    other = result(run("verify --ledger ledger.csv --keep-sign --style entry --format json")[1])["habits"]
+    assert (other["style"], other["sign"]) == ("entry", 1)
+
+
 def test_a_verification_is_remembered(run, sandbox, entries, tmp_path):
     """A month that was verified is in the journal with who did it, and the next verification says what moved since."""
     export(run, sandbox)

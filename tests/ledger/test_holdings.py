@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import erps
+import pandas as pd
 import pytest
 from erps import STYLES, world
 
@@ -50,6 +51,15 @@ def test_where_to_look_is_said():
         assert (row["held"] == "held") == booked
         if row["held"] == "held":
             assert ledger["voucher_id"][row["posting"]].as_py() == row["voucher"]
+
+
+def test_what_a_person_says_of_a_ledger_is_used():
+    """The style and the sign that a ledger was read with are its habits, when the books are asked."""
+    entries, _, ledger, before = partly_booked("month", 0, has_history=True)
+    frame = ledger.to_pandas(types_mapper=pd.ArrowDtype)
+    frame.attrs["bktools"] = {"style": "account_day", "reverse_sign": True}
+    found = holdings(entries, frame, exported=before)
+    assert (found.habits["style"], found.habits["sign"]) == ("account_day", -1)
 
 
 def test_a_ledger_of_unknown_style_holds_nothing():
