@@ -50,7 +50,7 @@ def verify(
     ),
     exported_at: dt.datetime | None = option(
         "--exported-at DATE",
-        "The day on which the ledger was exported, by default today: later postings are planned, and prove nothing.",
+        "The day on which the ledger was exported, by default the one that the file says, else today: later postings are planned, and prove nothing.",
         formats=["%Y-%m-%d"],
     ),
     explained: list[str] | None = option(

@@ -178,8 +178,11 @@ def read_general_ledger(
     failed = [*_failed_checks(reading, ledger, postings, sums)]
     if failed:
         _tell(failed, reading, ledger, verify)
-    provenance = reading.provenance(postings.num_rows, reading.places, *(failed or _verified(ledger)))
+    provenance = reading.provenance(
+        postings.num_rows, reading.places, *(failed or _verified(ledger)), *_exported(ledger)
+    )
     reading.warn_of_notes()
+    provenance |= {"exported_at": f"{ledger.exported_at:%Y-%m-%d}" if ledger.exported_at else None}
     # As text: pandas keeps what JSON can hold when a frame is copied or written.
     provenance |= {"format": of_format[1].name if of_format else None}
     provenance |= {side: str(total) for side, total in sums.items()}
@@ -414,6 +417,11 @@ def _verified(ledger: Ledger) -> list[str]:
     if ledger.movements:
         figures.append(f"the balances of {len(ledger.movements)} account{'s' * (len(ledger.movements) != 1)}")
     return [f"the file's own figures agree with its postings: {', '.join(figures)}"] * bool(figures)
+
+
+def _exported(ledger: Ledger) -> list[str]:
+    """Return a note of the day on which the file was exported, where it says it."""
+    return [f"exported on {ledger.exported_at:%Y-%m-%d}, as the file says"] if ledger.exported_at else []
 
 
 def _unbalanced(postings: pa.Table, by: str = "voucher_id") -> list[tuple[str, int, Decimal, Decimal]]:

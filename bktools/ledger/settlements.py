@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 import polars as pl
 
+from bktools.frames.incoming import source_of
 from bktools.frames.schema import IN_DOUBT
 from bktools.ledger.findings import account_of, place_of, places_of
 from bktools.ledger.inputs import Inputs, explained_rows, read, said_of
@@ -75,11 +76,13 @@ def settlements(
 
     `exported` has every exported entry of the company; `explained` names vouchers, or documents, that a person has
     looked up: they hold no entry of a batch in doubt. `exported_at` is the day on which the ledger was exported, by
-    default today: postings of later days are planned, and show nothing.
+    default the one that its file says, else today: postings of later days are planned, and show nothing.
     """
     batches = sorted(set(sendings) & set(exported["batch_id"]))
     if not batches:
         return []
+    if exported_at is None and (said := source_of(ledger).get("exported_at")):
+        exported_at = dt.date.fromisoformat(said)
     evidence = _Evidence(exported, ledger, explained, exported_at, words(language))
     return [evidence.settlement(batch, sendings[batch]) for batch in batches]
 

@@ -10,6 +10,7 @@ import pytest
 from settlement_worlds import attack
 from worlds import booking, exported, ledger
 
+import bktools
 from bktools.errors import ArgumentError
 from bktools.ledger.settlements import Sending, settlements
 
@@ -150,3 +151,17 @@ def test_what_a_person_explained_is_evidence():
     assert found.text.endswith("explained by hand: A 80")
     with pytest.raises(ArgumentError, match="explained must name a voucher"):
         of_batch1(entries, postings, explained=["A 99"])
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("a.se", ["#FLAGGA 0", "#GEN 20261103", "#SIETYP 4", '#VER A 1 20261003 "x"', "{", "#TRANS 5800 {} 8.00", "#TRANS 1930 {} -8.00", "}"]),
+        ("b.se", ["#FLAGGA 0", "#GEN someday", "#SIETYP 4", '#VER A 1 20261003 "x"', "{", "#TRANS 5800 {} 8.00", "#TRANS 1930 {} -8.00", "}"]),
+    ],
+)  # fmt: skip
+def test_a_file_says_when_it_was_exported(tmp_path, name, lines):
+    """The date in the head of a ledger is kept and noted; one that is no date is none."""
+    (tmp_path / name).write_text("\n".join(lines))
+    about = bktools.read_general_ledger(tmp_path / name).attrs["bktools"]
+    assert about["exported_at"] == ("2026-11-03" if name == "a.se" else None)

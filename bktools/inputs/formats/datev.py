@@ -20,7 +20,7 @@ from bktools.inputs import cells
 from bktools.inputs.dates import parsed
 from bktools.inputs.encoding import utf8_error
 from bktools.inputs.formats.delimited_text import Column, accounts_of, chosen, first_cells, place_of, required, table_of
-from bktools.inputs.formats.format import File, Format, Ledger, company_in_file
+from bktools.inputs.formats.format import File, Format, Ledger, company_in_file, day_of
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal
 
@@ -30,7 +30,9 @@ _DATE = "%Y%m%d"
 # Some of the headings, which are on the second line.
 _HEADINGS = ("Konto", "Kontobeschriftung", "Kontenbeschriftung", "WKZ Umsatz", "Belegdatum", "Buchungstext")
 # Places in the header, and in a row of a Buchungsstapel, which DATEV reads by place whatever the headings say.
-_CATEGORY, _NAME, _ADVISER, _CLIENT, _YEAR_BEGINS, _LENGTH, _FROM, _TO, _CURRENCY = 2, 3, 10, 11, 12, 13, 14, 15, 21
+_CATEGORY, _NAME, _CREATED, _ADVISER, _CLIENT, _YEAR_BEGINS, _LENGTH, _FROM, _TO, _CURRENCY = (
+    2, 3, 5, 10, 11, 12, 13, 14, 15, 21,
+)  # fmt: skip
 _AMOUNT, _SIDE, _WKZ, _BASE, _WKZ_BASE, _ACCOUNT, _CONTRA, _KEY, _DAY, _DOCUMENT, _DISCOUNT, _TEXT = (
     0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 12, 13,
 )  # fmt: skip
@@ -86,7 +88,7 @@ def ledger(file: File) -> Ledger:
     notes += cells.counted(table, rows)
     fields = _both_sides(table, account, contra, days, header.cells[_CURRENCY] or "EUR")
     twice = replace(table, lines=np.repeat(table.lines, 2))
-    return Ledger(chosen(twice, fields, *notes), decimal=",", doubts=doubts)
+    return Ledger(chosen(twice, fields, *notes), decimal=",", doubts=doubts, exported_at=day_of(header.cells[_CREATED]))
 
 
 def _both_sides(

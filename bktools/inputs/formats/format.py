@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import datetime as dt
 import gzip
 import hashlib
 import io
@@ -187,8 +188,18 @@ class Ledger:
     movements: Mapping[str, Decimal] = field(default_factory=dict)
     # What the reader could read in two ways, and read in one.
     doubts: Sequence[str] = ()
+    # The day on which the file was exported, as it says.
+    exported_at: dt.date | None = None
     # Whether every voucher must balance. False for a table, which may be a part of a ledger.
     is_whole: bool = True
+
+
+def day_of(text: str | None) -> dt.date | None:
+    """Return the day with which a time of a header begins, such as 20261003 or 2026-10-03T08:00; None where there is none."""
+    try:
+        return dt.datetime.strptime((text or "").strip().replace("-", "")[:8], "%Y%m%d").date()  # noqa: DTZ007 - a day alone
+    except ValueError:
+        return None
 
 
 class Format(NamedTuple):

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 import pyarrow.compute as pc
 
-from bktools.inputs.formats.format import POSTING, File, Format, Ledger, Record, Total, company_in_file
+from bktools.inputs.formats.format import POSTING, File, Format, Ledger, Record, Total, company_in_file, day_of
 from bktools.inputs.formats.xml_records import from_first_element, records
 from bktools.inputs.table import Rows, Table
 
@@ -60,7 +60,7 @@ def ledger(file: File) -> Ledger:
     movements: dict[str, Decimal] = {}
     rows = Rows(*POSTING, "debit", "credit")
     transactions = in_another_month = 0
-    currency, note = "", "read as SAF-T"
+    currency, note, exported_at = "", "read as SAF-T", None
     totals: list[Total] = []
     for record in records(file, _RECORDS, skipped=_SKIPPED):
         if record.name in _LINES:
@@ -69,6 +69,7 @@ def ledger(file: File) -> Ledger:
             transactions += 1
             in_another_month += _is_in_another_month(record)
         elif record.name == "Header":
+            exported_at = day_of(record.text("AuditFileDateCreated"))
             currency, note = record.text("DefaultCurrencyCode", "CurrencyCode"), _note(record)
         elif record.name == "GeneralLedgerEntries":
             # Some systems count the lines of the transactions.
@@ -88,7 +89,7 @@ def ledger(file: File) -> Ledger:
     # An account that sums up others, as Portugal has them, has no postings of its own.
     sums = {code for code in movements.keys() - posted if any(one != code and one.startswith(code) for one in names)}
     movements = {code: moved for code, moved in movements.items() if code not in sums}
-    return Ledger(table, currency=currency or None, totals=totals, movements=movements)
+    return Ledger(table, currency=currency or None, totals=totals, movements=movements, exported_at=exported_at)
 
 
 def _note(header: Record) -> str:

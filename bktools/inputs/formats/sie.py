@@ -23,7 +23,7 @@ from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.encoding import to_utf8, utf8_error
-from bktools.inputs.formats.format import NUMBER, File, Format, Ledger, company_in_file, is_number
+from bktools.inputs.formats.format import NUMBER, File, Format, Ledger, company_in_file, day_of, is_number
 from bktools.inputs.table import Rows, Table
 
 _FIRST = re.compile(r"\s*#(?:FLAGGA|PROGRAM|FORMAT|GEN|SIETYP)\s", re.IGNORECASE)
@@ -36,7 +36,10 @@ _UNVERIFIED = ("KSUMMA", "OIB", "OUB")
 _POSTED = ("TRANS", "RTRANS")
 # Records that are read. Others, such as where the program keeps its files, may be in another encoding.
 _READ = frozenset(
-    ("KONTO", "KTYP", "VER", *_POSTED, "IB", "UB", "RES", "SIETYP", "VALUTA", "ORGNR", "FNAMN", *_UNVERIFIED, "{", "}")
+    (
+        *("KONTO", "KTYP", "VER", "IB", "UB", "RES", "SIETYP", "VALUTA", "ORGNR", "FNAMN", "GEN", "{", "}"),
+        *(*_POSTED, *_UNVERIFIED),
+    )
 )
 _LABEL = re.compile(rb'#([^\s"{}]+)|([{}])\Z')
 _LONGEST_LABEL = 10
@@ -143,7 +146,13 @@ def ledger(file: File) -> Ledger:
     # The sum that the postings of an account must have is its closing less its opening balance, or its result.
     movements = {code: amount - opening.get(code, Decimal()) for code, amount in closing.items()}
     currency = records.value("VALUTA") or "SEK"
-    return Ledger(table, date_format="%Y%m%d", currency=currency, movements=movements | results)
+    return Ledger(
+        table,
+        date_format="%Y%m%d",
+        currency=currency,
+        movements=movements | results,
+        exported_at=day_of(records.value("GEN")),
+    )
 
 
 def _postings(records: _Records) -> tuple[list[int], list[int]]:
