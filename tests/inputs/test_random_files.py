@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import io
+import os
 import re
 import tempfile
 import tomllib
@@ -147,7 +148,7 @@ def shaped(draw, kind, columns, right):
         dates = next(at for at in range(len(rows[0])) if all(DATE.fullmatch(row[at]) for row in rows[1:]))
         for later in rows[2::2]:
             later[dates] = ""
-    elif shape == "sections" and right.get("account_code", [""])[0] in rows[1]:
+    elif shape == "sections" and "account_code" in right and right["account_code"][0] in rows[1]:
         at = rows[1].index(right["account_code"][0])
         accounts = [row[at] for row in rows[1:]]
         rows = [rows[0]]
@@ -202,7 +203,8 @@ def test_any_file_reads_back_or_is_refused():
     """No account, date or amount is changed, lost or added, whatever words, order, encoding and layout; most are read."""
     seen: Counter[str] = Counter()
 
-    @settings(suppress_health_check=list(HealthCheck))
+    # The same files in each run of the suite; others by BKTOOLS_TEST_RUNS, which looks for new ones.
+    @settings(suppress_health_check=list(HealthCheck), derandomize="BKTOOLS_TEST_RUNS" not in os.environ)
     @given(tables(), st.data())
     def check(table, data):
         kind, columns, right, is_distinct = table
@@ -224,6 +226,10 @@ def test_any_file_reads_back_or_is_refused():
                     frame = READERS[kind](path, **options)
                 except InputError:
                     return
+        if options.get("report_rows") == "keep":
+            # Nothing in such a file tells a line of a report from an entry of a supplier called Total: a person answers.
+            seen[f"{kind} with a row that is asked about"] += 1
+            return
         seen[f"{kind} {'read by the command' if options else 'read'}"] += 1
         wanted = {field: values for field, values in right.items() if field in frame}
         if options.get("spending") == "negative":
