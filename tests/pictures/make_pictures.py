@@ -50,7 +50,7 @@ def main() -> None:
             run_all(page)
             plan = page.locator(".jp-CodeCell", has_text="everything = bktools.compose_export_jobs")
             plan.scroll_into_view_if_needed()
-            plan.locator(".jp-OutputArea-output").screenshot(path=PLAN)
+            plan.locator(".jp-OutputArea-output").last.screenshot(path=PLAN)
             rows = page.locator(".bktools-picking tbody tr")
             rows.first.scroll_into_view_if_needed()
             for place in (0, 2, 5):
