@@ -181,7 +181,7 @@ OPERATIONS = {
     "pivot_table": lambda g: g.pivot_table(values="amount", index="currency", aggfunc="sum").diff(),
     "groupby sum": lambda g: g.groupby("currency")["amount"].agg(["sum", "mean", "std"]),
     "round": lambda g: g["amount"].round(1),
-    "pct_change": lambda g: g["amount"].pct_change(),
+    "pct_change": lambda g: g["amount"].pct_change(fill_method=None),
     "rank": lambda g: g["amount"].rank(),
     "rolling": lambda g: g["amount"].rolling(2).mean(),
     "style": lambda g: g[["amount"]].style.format("{:,.2f}").to_html(),
