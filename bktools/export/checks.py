@@ -11,6 +11,7 @@ from __future__ import annotations
 import polars as pl
 
 from bktools.contract.rules import UUID_REGEX
+from bktools.export.columns import TWIN
 from bktools.findings.check import EMPLOYEE, ERP, INFO, PREPARER, WARNING, Check
 from bktools.ledger.holdings import HELD, MAY_BE_HELD
 
@@ -24,8 +25,8 @@ def _is_empty(column: pl.Expr) -> pl.Expr:
 # The reason of a line that waits for another line of its entry: it follows from the reasons of the others.
 HELD_TOGETHER = "other_line_not_ready"
 
-# What is told of an entry that was sent with the same data.
-OF_TWIN = ("party_kind", "sent_day", "sent_party", "sent_period", "sent_batch")
+# What a finding tells of an entry that was sent with the same data.
+OF_TWIN = ("party_kind", *TWIN)
 
 # All of them, the most severe first. The order decides which error is told first.
 CHECKS = (

@@ -433,7 +433,9 @@ def _rounded(value: pl.Expr) -> pl.Expr:
     return pl.coalesce(*cases, value.round(2))
 
 
-_OF_TWIN = ("sent_day", "sent_party", "sent_period", "sent_batch", "sent_in_file")
+# What is known of a sent entry with the same data.
+TWIN = ("sent_day", "sent_party", "sent_period", "sent_batch")
+_OF_TWIN = (*TWIN, "sent_in_file")
 
 
 def _with_sent_twins(rows: pl.DataFrame, history: pl.DataFrame) -> pl.DataFrame:

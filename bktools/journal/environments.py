@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 from bktools import disk
 from bktools.contract import rules
 from bktools.errors import ConfigurationError, JournalError
-from bktools.journal.folders import FILE
+from bktools.journal.folders import FILE, renamed
 from bktools.journal.journal import Journal
 from bktools.journal.records import this_user
 from bktools.journal.sent_log import ABOUT, FOLDER, read_about
@@ -96,9 +95,4 @@ def _rename(old: Path, new: Path) -> None:
             is_empty = not any(new.rglob("*.sqlite")) and not any(new.rglob("about.json"))
             if not is_empty:
                 raise JournalError(f"both {old} and {new} hold a journal or its sent log: nothing was changed")
-            for child in new.iterdir():
-                if not (old / child.name).exists():
-                    child.rename(old / child.name)
-            shutil.rmtree(new)
-        old.rename(new)
-        disk.folder_to_disk(new.parent)
+        renamed(old, new)

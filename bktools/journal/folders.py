@@ -113,14 +113,20 @@ def take_folder_of_version_0(settings: Settings) -> None:
         if (own / FILE).exists() or not source.exists():
             return
         with disk.storage_errors(own):
-            if own.exists():
-                # A folder never replaces another one; nothing of the journal is in the new one yet.
-                for child in own.iterdir():
-                    if not (source / child.name).exists():
-                        child.rename(source / child.name)
-                shutil.rmtree(own)
-            source.rename(own)
-            disk.folder_to_disk(own.parent)
+            # Nothing of the journal is in the new folder yet.
+            renamed(source, own)
+
+
+def renamed(old: Path, new: Path) -> None:
+    """Rename a folder. Of one that has the new name, and that holds no journal, what the other lacks is kept."""
+    if new.exists():
+        # A folder never replaces another one.
+        for child in new.iterdir():
+            if not (old / child.name).exists():
+                child.rename(old / child.name)
+        shutil.rmtree(new)
+    old.rename(new)
+    disk.folder_to_disk(new.parent)
 
 
 def _pointed_to(first: Path) -> Path:
