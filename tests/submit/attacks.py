@@ -306,6 +306,7 @@ def attacked(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
             attack(world, count)
             figures.update(world.figures)
             steps |= world.steps
+            print(f"{attack.__name__}: {json.dumps(world.figures)}", file=sys.stderr, flush=True)
         if arguments.kills:
             os.environ |= {"BKTOOLS_DATA_DIR": str(folder / "k"), "BKTOOLS_SENT_LOG_DIR": str(folder / "m")}
             figures["kills"] = next(killed(address, arguments.kills, arguments.seed))["kills"]
