@@ -74,13 +74,17 @@ def setting(argument: str, value: object = None) -> str:
 def settings_text(settings: Sequence[tuple[str, Any]]) -> str:
     """Return the text that sets several arguments, ready to be copied; of two values of one field the last one counts."""
     columns = {
-        field: heading for name, value in settings if name == "columns" for field, heading in dict(value).items()
+        field: heading
+        for name, value in settings
+        if name == "columns"
+        for field, heading in dict(value).items()
     }
     ways = [setting("columns", {field: heading}) for field, heading in columns.items()]
     if columns and not ways[0].startswith("-"):
         ways = [setting("columns", columns)]
     ways += [
-        setting(name, value) for name, value in {name: value for name, value in settings if name != "columns"}.items()
+        setting(name, value)
+        for name, value in {name: value for name, value in settings if name != "columns"}.items()
     ]
     return " ".join(ways) if ways[0].startswith("-") else ", ".join(ways)
 

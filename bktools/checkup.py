@@ -22,7 +22,14 @@ from bktools.connection import company_named, open_service
 from bktools.contract.categories import CATEGORIES
 from bktools.contract.employees import EMPLOYEES
 from bktools.contract.endpoint import Endpoint
-from bktools.errors import BktoolsError, ConfigurationError, JournalError, ScopeError, ServiceError, StorageError
+from bktools.errors import (
+    BktoolsError,
+    ConfigurationError,
+    JournalError,
+    ScopeError,
+    ServiceError,
+    StorageError,
+)
 from bktools.journal.environments import changed_address
 from bktools.journal.journal import Journal, command_of, has_none_yet, identity_of
 from bktools.service.answers import record_of
@@ -99,7 +106,9 @@ def check(environment: str | None = None, *, company: str | None = None) -> pd.D
 def checks(environment: str | None = None, *, company: str | None = None) -> Iterator[Checked]:
     """Yield each check as it is done."""
     yield Checked(
-        "version", OK, f"bktools {bktools.__version__}, Python {platform.python_version()}, {platform.system()}"
+        "version",
+        OK,
+        f"bktools {bktools.__version__}, Python {platform.python_version()}, {platform.system()}",
     )
     try:
         settings = load_settings(environment, company=company)
@@ -154,13 +163,17 @@ def _of_service(settings: Settings) -> Iterator[Checked]:
     yield _clock(answer[1])
 
 
-def _company(answer: Answer, endpoint: Endpoint, company: str | None, settings: Settings) -> Iterator[Checked]:
+def _company(
+    answer: Answer, endpoint: Endpoint, company: str | None, settings: Settings
+) -> Iterator[Checked]:
     try:
         rows = record_of(answer, Page, endpoint).data
     except ServiceError as error:
         if isinstance(error, ScopeError):
             yield _failed(
-                "company", error, "ask for access to the company, or choose another one (--company, BKTOOLS_COMPANY)"
+                "company",
+                error,
+                "ask for access to the company, or choose another one (--company, BKTOOLS_COMPANY)",
             )
         else:
             yield _failed("access", error, LOOK)
@@ -178,7 +191,9 @@ def _company(answer: Answer, endpoint: Endpoint, company: str | None, settings: 
     if rows:
         yield Checked("company", OK, f"{shown} can be read")
     else:
-        yield Checked("company", WARNING, f"{shown} has no categories, or is unknown", "is it the right company?")
+        yield Checked(
+            "company", WARNING, f"{shown} has no categories, or is unknown", "is it the right company?"
+        )
 
 
 def _clock(headers: Mapping[str, str]) -> Checked:
@@ -204,7 +219,9 @@ def _address(settings: Settings) -> Iterator[Checked]:
         return
     if changed:
         before, after = changed
-        error = JournalError(f"the address of {settings.environment} was {before} and is {after} now: nothing is sent")
+        error = JournalError(
+            f"the address of {settings.environment} was {before} and is {after} now: nothing is sent"
+        )
         accept = command_of(settings, "check --accept-address")
         yield _failed("address", error, f"if that is the same service, say so once: {accept}")
 
@@ -215,12 +232,16 @@ def _journal(settings: Settings) -> Checked:
             return Checked("journal", OK, identity_of(settings))
         with Journal(settings) as journal:
             problems = journal.problems()
-            waiting = journal.rows("SELECT count(*) AS batches FROM batches WHERE state IN ('UNKNOWN', 'SENDING')")
+            waiting = journal.rows(
+                "SELECT count(*) AS batches FROM batches WHERE state IN ('UNKNOWN', 'SENDING')"
+            )
             place, events = journal.location, journal.last_event()["event_id"]
     except BktoolsError as error:
         return _failed("journal", error)
     if problems:
-        return _failed("journal", StorageError(f"{place}: {problems[0]}"), "bktools journal verify lists the problems")
+        return _failed(
+            "journal", StorageError(f"{place}: {problems[0]}"), "bktools journal verify lists the problems"
+        )
     if waiting[0]["batches"]:
         text = f"{waiting[0]['batches']} batches are being sent, or have an unknown outcome"
         return Checked("journal", WARNING, text, "bktools export status says how to settle each")

@@ -154,7 +154,9 @@ class Sandbox:
         known = SandboxOptions.__annotations__
         unknown = sorted(options.keys() - known.keys())
         if unknown:
-            raise ArgumentError(unknown[0], f"is not an option of the sandbox: choose from {', '.join(known)}")
+            raise ArgumentError(
+                unknown[0], f"is not an option of the sandbox: choose from {', '.join(known)}"
+            )
         if folder is not None and not isinstance(folder, str | Path):
             raise ArgumentError("folder", "must be a path", folder)
         self._folder = folder
@@ -165,9 +167,15 @@ class Sandbox:
         from bktools.sandbox import Server
 
         with ExitStack() as stack:
-            folder = Path(stack.enter_context(disk.temporary_folder()) if self._folder is None else self._folder)
+            folder = Path(
+                stack.enter_context(disk.temporary_folder()) if self._folder is None else self._folder
+            )
             settings = load_settings(
-                SANDBOX, env={}, data_dir=folder / "data", cache_dir=folder / "cache", sent_log_dir=folder / "sent_log"
+                SANDBOX,
+                env={},
+                data_dir=folder / "data",
+                cache_dir=folder / "cache",
+                sent_log_dir=folder / "sent_log",
             )
             self.server = Server(settings.state_dir, **self._options).start()
             stack.callback(self.server.stop)
@@ -195,7 +203,9 @@ def service_or_default(service: Service | None = None) -> Service:
 def forget_sandbox(settings: Settings) -> None:
     """Remove the sandbox's saved state and its journal; refuse for any other environment."""
     if not settings.is_sandbox:
-        raise ConfigurationError(f"only the sandbox's state can be removed, not that of {settings.environment}")
+        raise ConfigurationError(
+            f"only the sandbox's state can be removed, not that of {settings.environment}"
+        )
     from bktools.sandbox.server import DATABASE
     from bktools.sandbox.store import is_open
 
@@ -209,7 +219,9 @@ def forget_sandbox(settings: Settings) -> None:
     except FileNotFoundError:
         pass
     except OSError as error:
-        raise StorageError(f"the sandbox's state in {settings.state_dir} cannot be removed: {error}") from error
+        raise StorageError(
+            f"the sandbox's state in {settings.state_dir} cannot be removed: {error}"
+        ) from error
 
 
 def _at(server: Server, settings: Settings) -> Settings:

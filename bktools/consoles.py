@@ -116,9 +116,12 @@ def _drawn(lines: Iterable[Sequence[str]], widths: Sequence[int], to_the_right: 
     for line in lines:
         table.add_row(*map(Text, line))
     console = Console(
-        width=sum(widths) + len(GAP) * len(widths), file=io.StringIO(),
-        color_system=None, force_terminal=False, legacy_windows=False,
-    )  # fmt: skip
+        width=sum(widths) + len(GAP) * len(widths),
+        file=io.StringIO(),
+        color_system=None,
+        force_terminal=False,
+        legacy_windows=False,
+    )
     with console.capture() as capture:
         console.print(table)
     return [line.rstrip() for line in capture.get().removesuffix("\n").split("\n")]

@@ -158,7 +158,9 @@ def replace(source: Path, target: Path, *, patience: float | None = None) -> Non
 
     A folder never replaces another one.
     """
-    repeated(lambda: source.replace(target), OSError, PATIENCE if patience is None else patience, may_pass=is_held)
+    repeated(
+        lambda: source.replace(target), OSError, PATIENCE if patience is None else patience, may_pass=is_held
+    )
 
 
 def remove(path: Path) -> bool:
@@ -195,7 +197,9 @@ def require_file_name(path: Path) -> None:
     """Raise `StorageError` on Windows for a file name that it reads as a device or changes."""
     name = path.name
     if ON_WINDOWS and (file_name(name) != name):
-        raise StorageError(f"{path} cannot be a file on Windows: choose another name, such as {file_name(name)}")
+        raise StorageError(
+            f"{path} cannot be a file on Windows: choose another name, such as {file_name(name)}"
+        )
 
 
 def replace_content(path: Path, content: bytes) -> None:
@@ -323,9 +327,7 @@ def _reason(path: Path, error: OSError) -> str:
         return f"it is open in another program, or you may not change it; {CLOSE_IT}"
     length = len(str(path.absolute()))
     if ON_WINDOWS and error.errno == errno.ENOENT and length >= _LONGEST_PATH:
-        return (
-            f"its path has {length} characters, more than Windows allows; use a shorter folder, or turn on long paths"
-        )
+        return f"its path has {length} characters, more than Windows allows; use a shorter folder, or turn on long paths"
     return reason_of(error)
 
 

@@ -39,7 +39,9 @@ SILENT = Bar()
 
 
 @contextmanager
-def progress(label: str, *, total: int | None = None, unit: str = "row", shown: bool | None = None) -> Iterator[Bar]:
+def progress(
+    label: str, *, total: int | None = None, unit: str = "row", shown: bool | None = None
+) -> Iterator[Bar]:
     """Show a bar while a step runs.
 
     Parameters

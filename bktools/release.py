@@ -25,7 +25,9 @@ def commit() -> str | None:
     command = ["git", "describe", "--always", "--dirty", "--abbrev=10", "--exclude=*"]
     try:
         # The words are those of the line above.
-        asked = subprocess.run(command, cwd=HERE, capture_output=True, encoding="utf-8", check=True, timeout=10)  # noqa: S603
+        asked = subprocess.run(  # noqa: S603
+            command, cwd=HERE, capture_output=True, encoding="utf-8", check=True, timeout=10
+        )
     except (OSError, subprocess.SubprocessError):
         # Without git, or where git refuses the folder, the version is still worth showing.
         return None

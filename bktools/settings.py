@@ -118,7 +118,9 @@ def _secret(name: str, value: object) -> Secret:
         raise ConfigurationError(f"{name} must be text that is not empty")
     text = value.strip()
     if not text.isascii() or not text.isprintable() or " " in text:
-        raise ConfigurationError(f"{name} holds white space or characters that no header takes: was it copied whole?")
+        raise ConfigurationError(
+            f"{name} holds white space or characters that no header takes: was it copied whole?"
+        )
     return Secret(text)
 
 
@@ -146,7 +148,9 @@ def _url(name: str, value: object) -> str:
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ConfigurationError(f"{name} must be an address without user name, query or fragment")
     if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
-        raise ConfigurationError(f"{name} must begin with https:// (plain http is for loopback only), got {text!r}")
+        raise ConfigurationError(
+            f"{name} must begin with https:// (plain http is for loopback only), got {text!r}"
+        )
     return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}"
 
 
@@ -172,7 +176,9 @@ def _path(name: str, value: object) -> Path:
     try:
         return Path(value).expanduser().absolute()
     except RuntimeError as error:
-        raise ConfigurationError(f"{name} names the folder of a user that is not known here, got {value!r}") from error
+        raise ConfigurationError(
+            f"{name} names the folder of a user that is not known here, got {value!r}"
+        ) from error
 
 
 def _count(zero: str) -> Callable[[str, object], int]:
@@ -197,7 +203,9 @@ def _seconds(name: str, value: object) -> float:
     except ValueError:
         number = 0.0
     if not 0 < number <= LONGEST_TIMEOUT:
-        raise ConfigurationError(f"{name} must be seconds, more than 0 and up to {LONGEST_TIMEOUT}, got {value!r}")
+        raise ConfigurationError(
+            f"{name} must be seconds, more than 0 and up to {LONGEST_TIMEOUT}, got {value!r}"
+        )
     return number
 
 
@@ -309,7 +317,9 @@ class Settings:
         return [*rows, *((f"companies.{name}", company_id, source) for name, company_id in self.companies)]
 
     def __repr__(self) -> str:
-        rows = [(name, "  ".join(filter(None, [value, f"({source})"]))) for name, value, source in self.rows()]
+        rows = [
+            (name, "  ".join(filter(None, [value, f"({source})"]))) for name, value, source in self.rows()
+        ]
         return readable("\n".join(["Settings", *listed(rows, indent="  ")]))
 
     def _repr_html_(self) -> str:
@@ -417,7 +427,11 @@ def load_settings(
     name = named[0]
     own = _values_of(named, file, file_name)
     is_owner = owner is not None and owner[0] == name
-    foreign = {} if is_owner else {setting: variables.pop(setting) for setting in CONNECTION if setting in variables}
+    foreign = (
+        {}
+        if is_owner
+        else {setting: variables.pop(setting) for setting in CONNECTION if setting in variables}
+    )
     if owner is None and foreign and name != SANDBOX:
         raise ConfigurationError(
             f"{next(iter(foreign.values()))[1]} does not say which environment it is for: set BKTOOLS_ENVIRONMENT or "
@@ -428,7 +442,9 @@ def load_settings(
         arguments,
         variables,
         own,
-        _values({setting: file.get(setting) for setting in SETTINGS if setting not in CONNECTION}, str(file_name)),
+        _values(
+            {setting: file.get(setting) for setting in SETTINGS if setting not in CONNECTION}, str(file_name)
+        ),
     )
     addresses = {setting: _one_address(setting, name, layers) for setting in ADDRESSES}
     if name != SANDBOX and addresses["base_url"] is None:
@@ -464,12 +480,18 @@ def load_settings(
 def config_path(env: Mapping[str, str] | None = None) -> Path:
     """Return the path of the config file, which need not exist: `BKTOOLS_CONFIG`, or in the user's config folder."""
     named = (os.environ if env is None else env).get("BKTOOLS_CONFIG")
-    return _path("BKTOOLS_CONFIG", named) if named else platformdirs.user_config_path("bktools") / "config.toml"
+    return (
+        _path("BKTOOLS_CONFIG", named) if named else platformdirs.user_config_path("bktools") / "config.toml"
+    )
 
 
 def _values(values: Mapping[str, Any], source: str = "") -> Values:
     """Return values with their source; by default the environment variable of each."""
-    return {name: (value, source or f"BKTOOLS_{name.upper()}") for name, value in values.items() if value is not None}
+    return {
+        name: (value, source or f"BKTOOLS_{name.upper()}")
+        for name, value in values.items()
+        if value is not None
+    }
 
 
 def _first(*candidates: Sourced) -> Sourced | None:
@@ -495,7 +517,11 @@ def _values_of(named: Sourced, file: Mapping[str, Any], file_name: Path) -> Valu
 
 
 def _with_company(
-    environment: str, file: Mapping[str, Any], file_name: Path, values: dict[str, Any], sources: dict[str, str]
+    environment: str,
+    file: Mapping[str, Any],
+    file_name: Path,
+    values: dict[str, Any],
+    sources: dict[str, str],
 ) -> dict[str, str]:
     """Put the UUID of the company, and its own credential in place of the environment's; return the named companies."""
     companies, credentials = _companies(environment, file, file_name)
@@ -508,7 +534,9 @@ def _with_company(
     return companies
 
 
-def _companies(environment: str, file: Mapping[str, Any], file_name: Path) -> tuple[dict[str, str], dict[str, Values]]:
+def _companies(
+    environment: str, file: Mapping[str, Any], file_name: Path
+) -> tuple[dict[str, str], dict[str, Values]]:
     """Return the UUID of each company in the table of an environment, by its short name, and its own credential by its UUID."""
     table = file.get(environment, {}).get(COMPANIES, {})
     where = f"[{environment}.{COMPANIES}] in {file_name}"
@@ -517,7 +545,9 @@ def _companies(environment: str, file: Mapping[str, Any], file_name: Path) -> tu
     companies, credentials = dict[str, str](), dict[str, Values]()
     for name, value in table.items():
         if name == "all" or _uuid(name):
-            raise ConfigurationError(f"{name} ({where}) is a UUID, or means every company: choose another name")
+            raise ConfigurationError(
+                f"{name} ({where}) is a UUID, or means every company: choose another name"
+            )
         own = dict(value) if isinstance(value, dict) else {"id": value}
         company_id = _uuid(str(own.pop("id", "")))
         if company_id is None:
@@ -589,7 +619,9 @@ def _one_address(name: str, environment: str, layers: Iterable[Values]) -> Sourc
                 "one address, so remove one of them, or connect to the address itself, with its own token"
             )
         if environment == SANDBOX and not is_loopback(urlsplit(address).hostname or ""):
-            raise ConfigurationError(f"{name} of the sandbox must be on this machine, got {address} ({source})")
+            raise ConfigurationError(
+                f"{name} of the sandbox must be on this machine, got {address} ({source})"
+            )
     return addresses[0] if addresses else None
 
 
@@ -620,7 +652,9 @@ def _read_config(env: Mapping[str, str]) -> tuple[dict[str, Any], Path]:
 
 def _refuse_unknown(table: Mapping[str, Any], where: str, *others: str) -> None:
     if unknown := sorted(set(table) - {*SETTINGS, *others}):
-        raise ConfigurationError(f"{where} has no setting {unknown[0]!r}; there are {', '.join((*others, *SETTINGS))}")
+        raise ConfigurationError(
+            f"{where} has no setting {unknown[0]!r}; there are {', '.join((*others, *SETTINGS))}"
+        )
 
 
 def _refuse_misspelt(env: Mapping[str, str]) -> None:

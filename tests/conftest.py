@@ -74,7 +74,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mix the files, so that tests which wait meet tests which compute; leave the long tests out without `--long`."""
-    items.sort(key=lambda item: hashlib.sha256(item.path.relative_to(config.rootpath).as_posix().encode()).digest())
+    items.sort(
+        key=lambda item: hashlib.sha256(item.path.relative_to(config.rootpath).as_posix().encode()).digest()
+    )
     if not config.getoption("long"):
         long = [item for item in items if item.get_closest_marker("long")]
         config.hook.pytest_deselected(items=long)
@@ -157,7 +159,9 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def awkward() -> pd.DataFrame:
     """A frame with every type of column that bktools hands on, and text that is easily spoilt."""
     rows = len(AWKWARD)
-    amounts = [Decimal(text) if text else None for text in ["-12.50", "0.00", "", "99999999999999999.99"] * 6][:rows]
+    amounts = [
+        Decimal(text) if text else None for text in ["-12.50", "0.00", "", "99999999999999999.99"] * 6
+    ][:rows]
     return pd.DataFrame(
         {
             "code": pd.Series(AWKWARD, dtype="str"),

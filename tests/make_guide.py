@@ -66,7 +66,13 @@ def _checks(section: str, items: Iterable[Item], severities: Collection[str] = S
             severity = min((item[1] for item in alike), key=SEVERITIES.index)
             who = ", ".join(dict.fromkeys(ENGLISH.name("role", item[2]) for item in alike))
             if severity in severities:
-                yield f"`{code}`", severity, _fact(f"{section}.{code}.many"), _step(f"{section}.{code}.do"), who
+                yield (
+                    f"`{code}`",
+                    severity,
+                    _fact(f"{section}.{code}.many"),
+                    _step(f"{section}.{code}.do"),
+                    who,
+                )
 
     return table("code, severity, what is the case, what to do, who", rows())
 
@@ -97,7 +103,10 @@ def _ledger() -> str:
 
 
 def _outcomes(meanings: dict[str, tuple[str, str | None]], states: Iterable[str]) -> str:
-    released = ("a person found that nothing was booked, or a later plan replaced it", "export the entries again")
+    released = (
+        "a person found that nothing was booked, or a later plan replaced it",
+        "export the entries again",
+    )
     return table(
         "outcome, what it means, what to do",
         ((f"`{state}`", *(text or "nothing" for text in meanings.get(state, released))) for state in states),
@@ -117,7 +126,9 @@ BLOCKS: dict[str, Callable[[], str]] = {
         "file, what it is",
         ((f"`{name}`", ENGLISH(f"report.readme.{name.replace('.', '_')}")) for name in TABLES),
     ),
-    "exit codes": lambda: table("code, meaning, what to do", ((f"{code:d}", code.text, code.to_do) for code in Exit)),
+    "exit codes": lambda: table(
+        "code, meaning, what to do", ((f"{code:d}", code.text, code.to_do) for code in Exit)
+    ),
 }
 
 

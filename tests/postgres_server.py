@@ -22,7 +22,10 @@ OWNER, PASSWORD = "keeper", "hunter2-never-shown"
 def programs() -> Path | None:
     """Return the folder of the server's programs, None where it is not installed."""
     found = shutil.which("initdb")
-    known = [*sorted(Path("/usr/lib/postgresql").glob("*/bin")), *([Path(found).resolve().parent] if found else [])]
+    known = [
+        *sorted(Path("/usr/lib/postgresql").glob("*/bin")),
+        *([Path(found).resolve().parent] if found else []),
+    ]
     return known[0] if known else None
 
 
@@ -124,13 +127,15 @@ class Server:
     def _done(self, program: str, *options: str, given: bytes = b"") -> bytes:
         found = programs()
         assert found is not None
-        return subprocess.run([found / program, *options], input=given, capture_output=True, check=True).stdout
+        return subprocess.run(
+            [found / program, *options], input=given, capture_output=True, check=True
+        ).stdout
 
     def cut(self, database: str) -> int:
         """Cut every connection to a database; return their number."""
         return len(
             self.sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'")
-        )  # fmt: skip
+        )
 
 
 def _rows(cursor: psycopg.Cursor) -> list[tuple]:
@@ -144,7 +149,9 @@ def server() -> Iterator[Server]:
     assert found is not None
     # In memory where that is possible: a sync of the file system is quick there.
     memory = Path("/dev/shm")
-    folder = Path(tempfile.mkdtemp(prefix="bktools-postgres-", dir=memory if os.access(memory, os.W_OK) else None))
+    folder = Path(
+        tempfile.mkdtemp(prefix="bktools-postgres-", dir=memory if os.access(memory, os.W_OK) else None)
+    )
     (folder / "password").write_text(PASSWORD)
     plain = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
     if plain:
@@ -153,17 +160,22 @@ def server() -> Iterator[Server]:
     log = (folder / "log").open("wb")
 
     def run(program: str, options: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([found / program, *options.split()], stdout=log, stderr=log, cwd=folder, **plain)
+        return subprocess.Popen(
+            [found / program, *options.split()], stdout=log, stderr=log, cwd=folder, **plain
+        )
 
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     made = run(
-        "initdb", f"-D {folder}/data -U {OWNER} -A scram-sha-256 --pwfile {folder}/password -E UTF8 --locale=C -N"
+        "initdb",
+        f"-D {folder}/data -U {OWNER} -A scram-sha-256 --pwfile {folder}/password -E UTF8 --locale=C -N",
     )
     running = Server(folder, port, run)
     try:
         assert made.wait(60) == 0, (folder / "log").read_text()
-        settings = f"listen_addresses = '127.0.0.1'\nunix_socket_directories = '{folder}'\nmax_connections = 60\n"
+        settings = (
+            f"listen_addresses = '127.0.0.1'\nunix_socket_directories = '{folder}'\nmax_connections = 60\n"
+        )
         with (folder / "data" / "postgresql.conf").open("a") as file:
             file.write(settings)
         running.start()

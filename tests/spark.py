@@ -39,13 +39,17 @@ SETTINGS = {
 }
 
 NEEDS_SPARK = (
-    pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pyspark comes with bktools[spark]"),
+    pytest.mark.skipif(
+        importlib.util.find_spec("pyspark") is None, reason="pyspark comes with bktools[spark]"
+    ),
     pytest.mark.skipif(shutil.which("java") is None, reason="PySpark needs Java 17 or newer on the path"),
     # pyspark says so of itself when it is handed Arrow tables.
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
     # PySpark 4.0 leaves the sockets that it collects rows through to the garbage collector.
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
-    pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings(
+        "ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"
+    ),
     # Java and the workers start in it.
     pytest.mark.timeout(300),
 )

@@ -24,7 +24,9 @@ def test_spellings_of_the_same_service(spelling: str) -> None:
     assert normalised(spelling) == "https://api.example.com/books"
 
 
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST.", "127.0.0.1", "127.0.1.1", "[::1]", "[::ffff:127.0.0.1]"])
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST.", "127.0.0.1", "127.0.1.1", "[::1]", "[::ffff:127.0.0.1]"]
+)
 def test_loopback_has_one_name(host: str) -> None:
     """Every name of this machine is the same host."""
     assert is_loopback(host)

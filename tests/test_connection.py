@@ -46,7 +46,9 @@ def test_a_sandbox_for_tests_leaves_nothing_behind():
 
 def test_a_misspelt_option_is_refused_at_once():
     """An unknown option of a sandbox or a connection is refused, and the known ones are listed."""
-    with pytest.raises(ArgumentError, match=r"latencey is not an option of the sandbox: choose from seed, .*latency"):
+    with pytest.raises(
+        ArgumentError, match=r"latencey is not an option of the sandbox: choose from seed, .*latency"
+    ):
         bktools.Sandbox(latencey=1)
     with pytest.raises(ConfigurationError, match=r"no such setting: tokn \(there are base_url, token"):
         bktools.connect("sandbox", tokn="t")
@@ -60,7 +62,10 @@ def test_a_sandbox_with_faults_as_text():
         with Service(service.settings, retry=once) as other, pytest.raises(ServerError) as caught:
             other.get_employee("9b48711b-7e43-4f5c-8a36-341a5037711f")
         assert caught.value.status == 503
-    with pytest.raises(ArgumentError, match="fault must be one of latency"), bktools.Sandbox(faults=["storm"]):
+    with (
+        pytest.raises(ArgumentError, match="fault must be one of latency"),
+        bktools.Sandbox(faults=["storm"]),
+    ):
         pass
     with pytest.raises(ArgumentError, match="folder must be a path, got 5"):
         bktools.Sandbox(5)
@@ -109,7 +114,8 @@ def test_threads_share_a_service(service):
     """Several threads use one connection at the same time."""
     found: list[int] = []
     threads = [
-        threading.Thread(target=lambda: found.append(len(service.search_employees(limit=5).data))) for _ in range(8)
+        threading.Thread(target=lambda: found.append(len(service.search_employees(limit=5).data)))
+        for _ in range(8)
     ]
     for thread in threads:
         thread.start()
@@ -155,5 +161,7 @@ def test_a_short_name_is_a_company_everywhere(tmp_path, monkeypatch, service):
             lambda: bktools.read_entries(file, company="other"),
             lambda: bktools.compose_export_jobs(entries, company="other"),
         ):
-            with pytest.raises(ArgumentError, match=r"company must be a UUID or a company of the config file \(acme\)"):
+            with pytest.raises(
+                ArgumentError, match=r"company must be a UUID or a company of the config file \(acme\)"
+            ):
                 act()

@@ -36,7 +36,10 @@ def _mode(path: Path) -> int:
 
 def test_a_file_that_is_not_private_is_what_the_user_makes_files(umask: int, tmp_path: Path):
     """The umask decides who may read it; a private one is its owner's in any case."""
-    assert _mode(disk.write_whole(tmp_path / "shared", lambda file: file.write(b"x"), private=False)) == 0o666 & ~umask
+    assert (
+        _mode(disk.write_whole(tmp_path / "shared", lambda file: file.write(b"x"), private=False))
+        == 0o666 & ~umask
+    )
     assert _mode(disk.write_whole(tmp_path / "private", lambda file: file.write(b"x"))) == 0o600
 
 
@@ -75,7 +78,9 @@ WRITERS: dict[str, Callable[[Path, bktools.Service], object]] = {
     "to_csv": lambda folder, _: bktools.to_csv(CHART, folder / "chart.csv"),
     "to_excel": lambda folder, _: bktools.to_excel(CHART, folder / "chart.xlsx"),
     "plan": lambda folder, _: bktools.compose_export_jobs(CATEGORIES[["id", "company_id"]]).to_csv(folder),
-    "reconciliation": lambda folder, _: bktools.reconcile_accounts(CHART, ACCOUNTS, CATEGORIES).to_csv(folder),
+    "reconciliation": lambda folder, _: bktools.reconcile_accounts(CHART, ACCOUNTS, CATEGORIES).to_csv(
+        folder
+    ),
     "parquet": lambda folder, _: formats.write_table(CHART, folder / "chart.parquet", ".parquet", "machine"),
 }
 
@@ -145,7 +150,9 @@ def test_standard_output_is_written_to(redirected: str, tmp_path: Path):
         "import bktools, pandas, sys; print('before'); "
         "bktools.to_csv(pandas.DataFrame({'code': [1]}), 'table.csv', 'machine'); print('after')"
     )
-    subprocess.run(["sh", "-c", f'"$0" -c "$1" {redirected}', sys.executable, program], cwd=tmp_path, check=True)
+    subprocess.run(
+        ["sh", "-c", f'"$0" -c "$1" {redirected}', sys.executable, program], cwd=tmp_path, check=True
+    )
     assert (tmp_path / "out").read_bytes() == b"before\ncode\n1\nafter\n"
 
 
@@ -174,10 +181,17 @@ def test_the_advice_fits_the_disk(service: Service, small_disk: Path):
         with Service(replace(service.settings, cache_dir=small_disk / "cache")) as own:
             bktools.load_categories(service=own)
 
-    writes = [lambda: bktools.to_csv(CHART, small_disk / "chart.csv"), lambda: Server(small_disk / "new").start(), load]
+    writes = [
+        lambda: bktools.to_csv(CHART, small_disk / "chart.csv"),
+        lambda: Server(small_disk / "new").start(),
+        load,
+    ]
     with contextlib.suppress(OSError):
         (small_disk / "filled").write_bytes(bytes(2**17))
-    for way_out, others in (("free some space on its drive", "on another one"), ("on another one", "free some space")):
+    for way_out, others in (
+        ("free some space on its drive", "on another one"),
+        ("on another one", "free some space"),
+    ):
         for write in writes:
             with pytest.raises(StorageError, match=way_out) as caught:
                 write()
@@ -185,7 +199,9 @@ def test_the_advice_fits_the_disk(service: Service, small_disk: Path):
         subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give a link to another user")
+@pytest.mark.skipif(
+    os.name != "posix" or os.geteuid() != 0, reason="only root can give a link to another user"
+)
 def test_a_link_of_another_user_in_a_shared_folder_is_not_followed(tmp_path):
     """In a folder with the sticky bit anybody may lay a link that leads to a file of the one who writes."""
     target, link = tmp_path / "target", tmp_path / "shared" / "report.csv"

@@ -56,4 +56,8 @@ def test_the_tree_is_drawn():
 
 
 def _picture() -> list[str]:
-    return [line for line in errors.__doc__.split("::\n")[1].split("\nA message")[0].splitlines() if "Error" in line]
+    return [
+        line
+        for line in errors.__doc__.split("::\n")[1].split("\nA message")[0].splitlines()
+        if "Error" in line
+    ]

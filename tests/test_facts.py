@@ -42,13 +42,17 @@ NOT_OURS = ("journal/version_0.py", "service/transport.py", "inputs/delimited.py
 @cache
 def _sources() -> tuple[tuple[str, ast.Module], ...]:
     paths = sorted(ROOT.rglob("*.py"))
-    return tuple((path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))) for path in paths)
+    return tuple(
+        (path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))) for path in paths
+    )
 
 
 def _is_for_people(node: ast.expr) -> bool:
     """Whether an expression is named as a sentence: `row.message`, `row["to_do"]`, `str(why)`."""
     match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str(name))):
+        case (
+            ast.Name(id=name) | ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str(name)))
+        ):
             return name.strip("_").rpartition("_")[2] in FOR_PEOPLE or name in FOR_PEOPLE
         case ast.Call(args=[inner, *_]):
             return _is_for_people(inner)
@@ -68,7 +72,9 @@ def _reads(tree: ast.Module) -> Iterator[int]:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr in READS and _is_for_people(node.func.value):
                 yield node.lineno
-            is_pattern = node.func.attr in PATTERNS and "re" in ast.unparse(node.func.value).lower().split(".")[:1]
+            is_pattern = (
+                node.func.attr in PATTERNS and "re" in ast.unparse(node.func.value).lower().split(".")[:1]
+            )
             if is_pattern and any(map(_is_for_people, node.args)):
                 yield node.lineno
         # A sentence that is looked for within another.
@@ -103,7 +109,9 @@ def test_sentences_of_findings_stand_in_wording_alone():
     whole = {one for text in texts for one in ([text] if isinstance(text, str) else text.values())}
     parts = {part.strip(" .,;:") for text in whole for part in text.replace("{", "}").split("}")[::2]}
     # A command may stand in many messages.
-    telling = sorted(part for part in parts if len(part) >= TELLING and " " in part and "bktools " not in part)
+    telling = sorted(
+        part for part in parts if len(part) >= TELLING and " " in part and "bktools " not in part
+    )
     assert len(telling) > 100
     held = []
     for place, tree in _sources():

@@ -54,7 +54,8 @@ ONLY_IN = {
 @functools.cache
 def _files() -> list[tuple[str, str, ast.Module]]:
     places = [
-        (path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))
+        (path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
+        for path in sorted(ROOT.rglob("*.py"))
     ]
     return [(place, place.split("/")[0].removesuffix(".py"), ast.parse(text)) for place, text in places]
 
@@ -73,7 +74,9 @@ def test_the_guide_has_the_floors():
     page = (ROOT / "guide" / "changing.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\d+) \| (.+) \|$", page, re.MULTILINE)
     # The last floor is the package itself, whose files are no rooms.
-    assert {int(floor): {*re.findall(r"`(\w+)`", rooms)} for floor, rooms in rows} == dict(enumerate(FLOORS[:-1]))
+    assert {int(floor): {*re.findall(r"`(\w+)`", rooms)} for floor, rooms in rows} == dict(
+        enumerate(FLOORS[:-1])
+    )
 
 
 def test_floors():
@@ -133,7 +136,9 @@ def test_the_sandbox_takes_no_rules_from_the_client():
         for name in _imports(tree)
         if "bktools.contract" in name
     }
-    assert not {name for name in taken if name.startswith(("bktools.contract.rules", "bktools.contract.paging"))}
+    assert not {
+        name for name in taken if name.startswith(("bktools.contract.rules", "bktools.contract.paging"))
+    }
 
 
 def test_public_names_are_all_there():
@@ -196,7 +201,9 @@ def test_the_design_s_names_are_public():
 def test_three_lists_of_endpoints_are_one():
     """Contract, client and sandbox have the same operations; the sandbox takes methods and paths from the contract."""
     operations = {endpoint.operation for endpoint in ENDPOINTS}
-    methods = {name for name, member in inspect.getmembers(Service, inspect.isfunction) if not name.startswith("_")}
+    methods = {
+        name for name, member in inspect.getmembers(Service, inspect.isfunction) if not name.startswith("_")
+    }
     assert methods == operations | {"pages", "close"}
     assert SERVED.keys() == operations, "described in sandbox/nouns.py, or an operation in sandbox/routes.py"
 

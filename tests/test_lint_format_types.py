@@ -22,7 +22,9 @@ CHECKS = {
 @pytest.mark.parametrize("check", CHECKS)
 def test_check(check: str):
     """The tool finds nothing."""
-    done = subprocess.run([sys.executable, "-m", *CHECKS[check]], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", *CHECKS[check]], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert (done.stdout + done.stderr).strip() == ""
     assert done.returncode == 0
 

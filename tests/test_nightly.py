@@ -35,7 +35,9 @@ def test_the_line_for_cron_runs(tmp_path):
 
     def run(environment):
         variables = os.environ | {"BKTOOLS_ENVIRONMENT": environment, "HOME": str(tmp_path)}
-        return subprocess.run(["sh", "-c", schedule[1]], env=variables, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            ["sh", "-c", schedule[1]], env=variables, capture_output=True, text=True, check=False
+        )
 
     done = run("sandbox")
     assert (done.stdout, done.stderr) == ("", "")

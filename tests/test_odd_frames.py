@@ -26,9 +26,33 @@ ODD = ["", " ", "0", "-0.00", "1E5", "NaN", "=1+1", "Total", "é\u202e", "x" * 3
 
 # Names that tables of bktools have, and that a file may have for something else.
 NAMES = [
-    "about", "action", "amount_sum", "bar", "batch_id", "bookings", "check", "company", "digest", "entries", "fate", "id",
-    "line", "message", "month", "name", "part", "reason", "row", "severity", "side", "size", "state", "status", "to_do", "who",
-]  # fmt: skip
+    "about",
+    "action",
+    "amount_sum",
+    "bar",
+    "batch_id",
+    "bookings",
+    "check",
+    "company",
+    "digest",
+    "entries",
+    "fate",
+    "id",
+    "line",
+    "message",
+    "month",
+    "name",
+    "part",
+    "reason",
+    "row",
+    "severity",
+    "side",
+    "size",
+    "state",
+    "status",
+    "to_do",
+    "who",
+]
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +82,9 @@ def odd(chance: random.Random, frame: pd.DataFrame) -> Any:
             case 1:
                 frame = frame.assign(**{name: None})
             case 2:
-                frame = frame.assign(**{name: [chance.choice([value, *ODD]) for value in frame[name].astype("object")]})
+                frame = frame.assign(
+                    **{name: [chance.choice([value, *ODD]) for value in frame[name].astype("object")]}
+                )
             case 3:
                 frame = frame.rename(columns={name: name.upper()})
     for name in chance.sample(NAMES, chance.choice([0, 0, 1, 3])):
@@ -105,10 +131,16 @@ def test_a_result_or_one_line(frames, tmp_path, world):
             refusals.append(str(error))
 
     for _ in range(4):
-        given = {name: odd(chance, frame) if chance.random() < 0.6 else frame for name, frame in frames.items()}
-        beside = {name: given[name] for name in ("categories", "accounts", "employees") if chance.random() < 0.8}
+        given = {
+            name: odd(chance, frame) if chance.random() < 0.6 else frame for name, frame in frames.items()
+        }
+        beside = {
+            name: given[name] for name in ("categories", "accounts", "employees") if chance.random() < 0.8
+        }
         asked = chance.choice([{}, {"period": "2026-10", "currency": "EUR"}])
-        by = chance.choice(["category", "account", "employee", "supplier", "month", "currency", "approved", "reason"])
+        by = chance.choice(
+            ["category", "account", "employee", "supplier", "month", "currency", "approved", "reason"]
+        )
         tried(bktools.compose_export_jobs, given["entries"], **beside, **asked)
         tried(bktools.match_ledger, given["entries"], given["ledger"])
         tried(bktools.reconcile_accounts, given["chart"], given["accounts"], given["categories"])

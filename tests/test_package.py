@@ -64,7 +64,9 @@ def test_the_story_of_a_wheel(tmp_path):
     with zipfile.ZipFile(wheel) as files:
         packed = {name for name in files.namelist() if ".dist-info/" not in name}
         [page] = [files.read(name).decode() for name in files.namelist() if name.endswith("/METADATA")]
-    wanted = run("git", "ls-files", "--cached", "--others", "--exclude-standard", "bktools", folder=ROOT).split()
+    wanted = run(
+        "git", "ls-files", "--cached", "--others", "--exclude-standard", "bktools", folder=ROOT
+    ).split()
     assert packed == {*(name for name in wanted if (ROOT / name).exists()), "bktools/commit.txt"}
     # A page of an index has no files of the repository.
     assert re.findall(r"\]\((?!https?://|#).*?\)", page) == []
@@ -107,7 +109,9 @@ def test_the_story_of_a_wheel(tmp_path):
     assert "nothing to send" in second
     assert "exported: 225 entries" in second
     assert rows.endswith("240\n")
-    assert not [text for text in told if re.search(rf"checkout|clone|pip install -e|{re.escape(str(ROOT))}/", text)]
+    assert not [
+        text for text in told if re.search(rf"checkout|clone|pip install -e|{re.escape(str(ROOT))}/", text)
+    ]
     # The command of the message works, although no index has bktools.
     assert "Would install" in run(
         "sh", "-c", f"{missing.splitlines()[0].rpartition(': ')[2].strip()} --dry-run", folder=empty
@@ -125,7 +129,8 @@ def test_the_command_for_an_extra(monkeypatch):
     )
     monkeypatch.setattr(caller, "find_spec", lambda _: "pip")
     assert (
-        caller.install_command("postgres") == r"& 'C:\Program Files\Python\python.exe' -m pip install bktools[postgres]"
+        caller.install_command("postgres")
+        == r"& 'C:\Program Files\Python\python.exe' -m pip install bktools[postgres]"
     )
     monkeypatch.setattr(caller, "ON_WINDOWS", False)
     monkeypatch.setattr(sys, "executable", "/opt/venv/bin/python")
@@ -138,7 +143,9 @@ def test_a_commit_is_no_condition(monkeypatch, tmp_path):
     with monkeypatch.context() as patch:
         patch.setenv("PATH", str(tmp_path))
         patch.setattr(release, "release", release.release.__wrapped__)
-        assert release.version_line().startswith(f"bktools {bktools.__version__} (commit not known), Python 3.")
+        assert release.version_line().startswith(
+            f"bktools {bktools.__version__} (commit not known), Python 3."
+        )
     monkeypatch.setattr(release, "HERE", tmp_path / "bktools")
     assert release.commit() is None
     (tmp_path / ".git").mkdir()

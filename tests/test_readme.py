@@ -36,7 +36,9 @@ def test_a_plan_is_made_as_shown(tmp_path):
     assert len([line for line in code.splitlines() if line]) <= 14
     shutil.copytree(ROOT / "data", tmp_path / "data")
     program = f"{code}\nprint(len(plan.batches), len(created), len(categories), not plan.unchecked)\nservice.close()\n"
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.stderr == ""
     *figures, is_checked = done.stdout.split()
     assert all(int(figure) > 0 for figure in figures)
@@ -53,7 +55,9 @@ def test_commands_and_files_that_are_named_exist():
     """A command of the README or the changelog exists; so does each file that README and CONTRIBUTING name."""
     commands = {word for _, word in re.findall(r"(`|    )bktools ([a-z][a-z-]+)", README + CHANGELOG)}
     assert commands <= {*get_command(app).commands}
-    files = re.findall(r"\]\(((?!http)[^)]+)\)", README) + re.findall(r"(?:tests|bktools)/[\w./-]+\w", CONTRIBUTING)
+    files = re.findall(r"\]\(((?!http)[^)]+)\)", README) + re.findall(
+        r"(?:tests|bktools)/[\w./-]+\w", CONTRIBUTING
+    )
     assert [file for file in [*files, ".ci/run", "CHANGELOG.md"] if not (ROOT / file).exists()] == []
 
 

@@ -40,7 +40,10 @@ NOT_A_MONTH = [
 
 END_OF_OCTOBER = dt.datetime(2026, 10, 31, 23, 59, 59, 999999, dt.UTC)
 MOMENTS = [
-    *[(value, END_OF_OCTOBER) for value in ("2026-10-31", "2026-10", pd.Period("2026-10"), dt.date(2026, 10, 31))],
+    *[
+        (value, END_OF_OCTOBER)
+        for value in ("2026-10-31", "2026-10", pd.Period("2026-10"), dt.date(2026, 10, 31))
+    ],
     *[(value, END_OF_OCTOBER) for value in (pd.Period("2026-10-31", "D"), np.datetime64("2026-10-31"))],
     (pd.Timestamp("2026-10-31 09:00", tz="Europe/Berlin"), dt.datetime(2026, 10, 31, 8, tzinfo=dt.UTC)),
     (np.datetime64("2026-10-31T08:00", "ns"), dt.datetime(2026, 10, 31, 8, tzinfo=dt.UTC)),
@@ -89,11 +92,26 @@ def test_ids_flags_and_numbers_of_frames(service: Service, samples: tuple[Path, 
             company,
             [pd.Series([company] * 3), np.array([company]), pd.Index([company]), np.str_(company)],
         ),
-        (load, "ids", list(ids), [twice, twice.to_numpy(), pd.Index(twice), (one for one in twice), pa.array(twice)]),
-        (load, "ids", list(ids), [twice.astype("category"), twice.astype(pd.ArrowDtype(pa.string())), set(ids)]),
+        (
+            load,
+            "ids",
+            list(ids),
+            [twice, twice.to_numpy(), pd.Index(twice), (one for one in twice), pa.array(twice)],
+        ),
+        (
+            load,
+            "ids",
+            list(ids),
+            [twice.astype("category"), twice.astype(pd.ArrowDtype(pa.string())), set(ids)],
+        ),
         (load, "archived", True, [np.bool_(True), pa.scalar(True)]),
         (load, "refresh", False, [np.bool_(False)]),
-        (load, "as_of", dt.datetime.now(dt.UTC), [pd.Timestamp.now("UTC"), pd.Period.now("D"), np.datetime64("today")]),
+        (
+            load,
+            "as_of",
+            dt.datetime.now(dt.UTC),
+            [pd.Timestamp.now("UTC"), pd.Period.now("D"), np.datetime64("today")],
+        ),
         (compose, "max_entries", 3, [np.int64(3), np.uint8(3)]),
         (compose, "period", "2026-10", OCTOBER),
         (submit, "apply", False, [np.bool_(False)]),
@@ -114,7 +132,9 @@ def test_ids_flags_and_numbers_of_frames(service: Service, samples: tuple[Path, 
         for other in others:
             assert _told(function(**{argument: other})) == meant, (function, argument, other)
     close = partial(bktools.close_period, by="Ada", company=company, service=service)
-    reopen = partial(bktools.reopen_period, by="Ada", reason="a late invoice", company=company, service=service)
+    reopen = partial(
+        bktools.reopen_period, by="Ada", reason="a late invoice", company=company, service=service
+    )
     for month in OCTOBER:
         close(month)
         reopen(month)

@@ -35,7 +35,9 @@ def config(tmp_path):
 
 def test_nothing_configured():
     """With nothing configured, the error says how to configure and how to try the sandbox."""
-    with pytest.raises(ConfigurationError, match=r"no environment is configured.*BKTOOLS_ENVIRONMENT.*--sandbox"):
+    with pytest.raises(
+        ConfigurationError, match=r"no environment is configured.*BKTOOLS_ENVIRONMENT.*--sandbox"
+    ):
         bktools.load_categories()
     with pytest.raises(ConfigurationError, match="no environment is configured"):
         service_or_default()
@@ -51,8 +53,13 @@ def test_argument_before_variable_before_file(config):
         "BKTOOLS_REQUESTS_PER_MINUTE",
     )
     assert load_settings(env={"BKTOOLS_CONFIG": str(config)}).requests_per_minute == 100
-    assert load_settings(env=env | {"BKTOOLS_CONFIG": str(config)}, requests_per_minute=300).requests_per_minute == 300
-    assert load_settings("production", env={"BKTOOLS_CONFIG": str(config)}).token == Secret("production-token")
+    assert (
+        load_settings(env=env | {"BKTOOLS_CONFIG": str(config)}, requests_per_minute=300).requests_per_minute
+        == 300
+    )
+    assert load_settings("production", env={"BKTOOLS_CONFIG": str(config)}).token == Secret(
+        "production-token"
+    )
 
 
 def test_variables_alone_are_enough(tmp_path):
@@ -124,8 +131,18 @@ def test_variables_apply_under_any_spelling(asked, env, config):
             {"BKTOOLS_ENVIRONMENT": "production", "BKTOOLS_BASE_URL": URL},
             ("BKTOOLS_BASE_URL", "[production]"),
         ),
-        (None, {}, {"BKTOOLS_ENVIRONMENT": PRODUCTION, "BKTOOLS_BASE_URL": URL}, ("BKTOOLS_BASE_URL", "[production]")),
-        (URL, {}, {"BKTOOLS_ENVIRONMENT": "production", "BKTOOLS_BASE_URL": URL}, ("BKTOOLS_BASE_URL", "[production]")),
+        (
+            None,
+            {},
+            {"BKTOOLS_ENVIRONMENT": PRODUCTION, "BKTOOLS_BASE_URL": URL},
+            ("BKTOOLS_BASE_URL", "[production]"),
+        ),
+        (
+            URL,
+            {},
+            {"BKTOOLS_ENVIRONMENT": "production", "BKTOOLS_BASE_URL": URL},
+            ("BKTOOLS_BASE_URL", "[production]"),
+        ),
         (
             None,
             {},
@@ -136,7 +153,9 @@ def test_variables_apply_under_any_spelling(asked, env, config):
 )
 def test_two_addresses_of_one_environment_are_refused(asked, given, env, sources, config):
     """An environment with two addresses is an error that names both and where they stand."""
-    config.write_text(config.read_text().replace("[staging]", 'balance_url = "https://balance.example"\n[staging]'))
+    config.write_text(
+        config.read_text().replace("[staging]", 'balance_url = "https://balance.example"\n[staging]')
+    )
     with pytest.raises(ConfigurationError, match=f"{sources[0]}.*{sources[1]}.*one address") as caught:
         load_settings(asked, env=LONE | env | {"BKTOOLS_CONFIG": str(config)}, **given)
     assert URL in str(caught.value)
@@ -153,7 +172,13 @@ def test_two_addresses_of_one_environment_are_refused(asked, given, env, sources
             'token = "t"',
             r"token \(\[live\] in .* for https://books.example/api \(argument",
         ),
-        ("live", {"base_url": URL}, {}, 'company = "c"', r"company \(\[live\] in .*write base_url beside company"),
+        (
+            "live",
+            {"base_url": URL},
+            {},
+            'company = "c"',
+            r"company \(\[live\] in .*write base_url beside company",
+        ),
         (
             "live",
             {"base_url": URL},
@@ -161,9 +186,27 @@ def test_two_addresses_of_one_environment_are_refused(asked, given, env, sources
             "",
             r"token \(BKTOOLS_TOKEN\) does not say",
         ),
-        (None, {}, {"BKTOOLS_ENVIRONMENT": "live", "BKTOOLS_BASE_URL": URL}, 'api_key = "k"', r"api_key \(\[live\]"),
-        (URL, {"balance_url": URL}, {"BKTOOLS_BASE_URL": URL, "BKTOOLS_BALANCE_TOKEN": "b"}, "", "write balance_url"),
-        ("live", {"balance_url": URL}, {}, 'base_url = "https://l.example"\nbalance_token = "b"', "write balance_url"),
+        (
+            None,
+            {},
+            {"BKTOOLS_ENVIRONMENT": "live", "BKTOOLS_BASE_URL": URL},
+            'api_key = "k"',
+            r"api_key \(\[live\]",
+        ),
+        (
+            URL,
+            {"balance_url": URL},
+            {"BKTOOLS_BASE_URL": URL, "BKTOOLS_BALANCE_TOKEN": "b"},
+            "",
+            "write balance_url",
+        ),
+        (
+            "live",
+            {"balance_url": URL},
+            {},
+            'base_url = "https://l.example"\nbalance_token = "b"',
+            "write balance_url",
+        ),
         (URL, {}, LONE, "", "BKTOOLS_TOKEN does not say which environment it is for"),
     ],
 )
@@ -189,12 +232,17 @@ def test_a_keyring_s_secret_stays_at_its_address(config, monkeypatch):
     """A secret kept under a name goes to the address in the table of that name; elsewhere the address is its name."""
     asked = []
     fake = types.ModuleType("keyring")
-    fake.get_password = lambda service, name: asked.append((service, name)) or ("kept" if "live" in service else None)
+    fake.get_password = lambda service, name: (
+        asked.append((service, name)) or ("kept" if "live" in service else None)
+    )
     errors = types.ModuleType("keyring.errors")
     errors.KeyringError = RuntimeError
     monkeypatch.setitem(sys.modules, "keyring", fake)
     monkeypatch.setitem(sys.modules, "keyring.errors", errors)
-    assert load_settings("live", env={"BKTOOLS_CONFIG": str(config)}, base_url="https://H.example:443/").token is None
+    assert (
+        load_settings("live", env={"BKTOOLS_CONFIG": str(config)}, base_url="https://H.example:443/").token
+        is None
+    )
     assert asked == [("bktools:https://h.example", "token"), ("bktools:https://h.example", "api_key")]
     config.write_text('[live]\nbase_url = "https://live.example"\n')
     kept = load_settings("live", env={"BKTOOLS_CONFIG": str(config)}, balance_url="https://other.example")
@@ -206,7 +254,8 @@ def test_a_keyring_s_secret_stays_at_its_address(config, monkeypatch):
 def test_a_name_without_an_address_is_refused(config):
     """Variables that name an address are not taken for a name that nothing connects with it."""
     with pytest.raises(
-        ConfigurationError, match=r"'test' has no base_url: write it into \[test\] of .*BKTOOLS_ENVIRONMENT=test"
+        ConfigurationError,
+        match=r"'test' has no base_url: write it into \[test\] of .*BKTOOLS_ENVIRONMENT=test",
     ):
         load_settings("test", env=LONE | {"BKTOOLS_BASE_URL": URL} | {"BKTOOLS_CONFIG": str(config)})
 
@@ -257,7 +306,10 @@ def test_connection_settings_stand_in_a_table(line, tmp_path):
         ({"base_url": "https://127.0.0.18080"}, "must be an address"),
         ({"base_url": "https://books.exa mple"}, "must be an address"),
         ({"base_url": "https://user:pass@books.example:abc"}, "must be an address"),
-        ({"proxy": "user:pass@proxy:8080"}, r"proxy \(argument\) must be the address of an HTTP proxy such as http://"),
+        (
+            {"proxy": "user:pass@proxy:8080"},
+            r"proxy \(argument\) must be the address of an HTTP proxy such as http://",
+        ),
         ({"proxy": "proxy:8080"}, "must be the address of an HTTP proxy"),
         ({"proxy": "socks5://proxy:1080"}, "must be the address of an HTTP proxy"),
         ({"proxy": "http://proxy:port"}, "must be the address of an HTTP proxy"),
@@ -289,14 +341,27 @@ def test_bad_setting(settings, message):
 def test_a_misspelt_variable_is_refused(name, meant):
     """It would be passed over, and the journal of a team with it; empty ones and those of other programs are."""
     connection = {"BKTOOLS_BASE_URL": URL, "BKTOOLS_TOKEN": "t"}
-    with pytest.raises(ConfigurationError, match=f"^BKTOOLS_{name} is no setting: rename it to BKTOOLS_{meant} if"):
+    with pytest.raises(
+        ConfigurationError, match=f"^BKTOOLS_{name} is no setting: rename it to BKTOOLS_{meant} if"
+    ):
         load_settings(env=connection | {f"BKTOOLS_{name}": "postgresql://db/journal"})
-    others = {f"BKTOOLS_{name}": "", "BKTOOLS_VERSION": "1", "BKTOOLS_TEST_RUNS": "5", "_BKTOOLS_COMPLETE": "x"}
+    others = {
+        f"BKTOOLS_{name}": "",
+        "BKTOOLS_VERSION": "1",
+        "BKTOOLS_TEST_RUNS": "5",
+        "_BKTOOLS_COMPLETE": "x",
+    }
     assert load_settings(env=connection | others).journal is None
 
 
 @pytest.mark.parametrize(
-    "url", ["https://books.example.:8443/api", "https://xn--bcher-kva.example", "http://[::1]:80", "https://10.0.0.1"]
+    "url",
+    [
+        "https://books.example.:8443/api",
+        "https://xn--bcher-kva.example",
+        "http://[::1]:80",
+        "https://10.0.0.1",
+    ],
 )
 def test_addresses_that_are_taken(url):
     """What the settings take as an address, the client can be made with."""
@@ -328,7 +393,9 @@ def test_unknown_names_in_the_file(tmp_path):
     with pytest.raises(ConfigurationError, match="no setting 'base_uri'"):
         load_settings("production", env={"BKTOOLS_CONFIG": str(path)})
     path.write_text('environment = "sandbox"\n', encoding="utf-8-sig")
-    assert load_settings(env={"BKTOOLS_CONFIG": str(path)}).is_sandbox, "a mark at the beginning is none of the content"
+    assert load_settings(env={"BKTOOLS_CONFIG": str(path)}).is_sandbox, (
+        "a mark at the beginning is none of the content"
+    )
     path.write_text('[production]\nenvironment = "staging"\n')
     with pytest.raises(ConfigurationError, match="no setting 'environment'"):
         load_settings("production", env={"BKTOOLS_CONFIG": str(path)})
@@ -350,7 +417,14 @@ def test_secrets_do_not_show():
     )
     service = bktools.connect(URL, token="very-secret")
     request = request_of(CATEGORIES.search, settings)
-    texts = (repr(settings), str(settings), settings._repr_html_(), repr(service), f"{settings.token}", repr(request))
+    texts = (
+        repr(settings),
+        str(settings),
+        settings._repr_html_(),
+        repr(service),
+        f"{settings.token}",
+        repr(request),
+    )
     for shown in (*texts, repr(vars(service))):
         for secret in ("very-secret", "also-secret", "hunter2"):
             assert secret not in shown
@@ -366,7 +440,9 @@ def test_a_bare_address_is_the_environment_that_has_it(config):
     assert (found.environment, found.token) == ("live", Secret("t"))
     from_file = load_settings(PRODUCTION.replace("books", "BOOKS"), env={"BKTOOLS_CONFIG": str(config)})
     assert from_file.environment == "production"
-    alone = [load_settings(spelling).state_dir for spelling in ("https://a.example", "HTTPS://A.example:443/")]
+    alone = [
+        load_settings(spelling).state_dir for spelling in ("https://a.example", "HTTPS://A.example:443/")
+    ]
     assert alone[0] == alone[1] != load_settings("https://a.example/b").state_dir
     assert load_settings("production", base_url=URL).state_dir.name == "production"
 
@@ -374,7 +450,9 @@ def test_a_bare_address_is_the_environment_that_has_it(config):
 def test_two_environments_with_one_address_are_refused(tmp_path):
     """Each would have a journal that does not know what the other one sends: both are named, and the way."""
     path = tmp_path / "config.toml"
-    path.write_text('[a]\nbase_url = "https://x.example"\n[b]\nbase_url = "https://X.example/"\ntoken = "hidden"\n')
+    path.write_text(
+        '[a]\nbase_url = "https://x.example"\n[b]\nbase_url = "https://X.example/"\ntoken = "hidden"\n'
+    )
     for name in ("a", "b", "https://x.example"):
         with pytest.raises(ConfigurationError, match=r"have one address, .*bktools journal rename") as caught:
             load_settings(name, env={"BKTOOLS_CONFIG": str(path)})
@@ -416,7 +494,13 @@ def test_a_misspelt_name_above_the_tables_is_refused(tmp_path):
 
 @pytest.mark.parametrize(
     "address",
-    [f"{URL}?key=1", f"{URL}#part", "https://user@books.example", "https://:pass@books.example", f"{URL}?key=1#part"],
+    [
+        f"{URL}?key=1",
+        f"{URL}#part",
+        "https://user@books.example",
+        "https://:pass@books.example",
+        f"{URL}?key=1#part",
+    ],
 )
 def test_an_address_alone(address):
     """A user, a password, a query or a fragment is no part of the address, each by itself."""
@@ -477,7 +561,10 @@ def test_companies_have_names(tmp_path):
             r"acme \(.*production.companies.*must be the UUID of the company, got '1'",
         ),
         (f'[production.companies]\nall = "{COMPANY}"', r"all \(.*means every company: choose another name"),
-        (f'[production.companies]\n{OTHER} = "{COMPANY}"', "is a UUID, or means every company: choose another name"),
+        (
+            f'[production.companies]\n{OTHER} = "{COMPANY}"',
+            "is a UUID, or means every company: choose another name",
+        ),
     ],
 )
 def test_companies_that_contradict_themselves(tmp_path, text, said):

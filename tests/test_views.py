@@ -117,7 +117,8 @@ def test_an_account_may_be_created_again_and_a_job_may_not():
 
 
 @pytest.mark.parametrize(
-    ("function", "column"), [(bktools.create_accounts, "external_id"), (bktools.submit_export_jobs, "batch_id")]
+    ("function", "column"),
+    [(bktools.create_accounts, "external_id"), (bktools.submit_export_jobs, "batch_id")],
 )
 def test_every_outcome_that_is_documented_has_a_meaning(function: object, column: str):
     """Each outcome that a docstring names is told in words, and SENDING among those of jobs."""

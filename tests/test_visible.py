@@ -13,7 +13,10 @@ from bktools.visible import visible, visible_line
     ("text", "shown"),
     [
         ("\x1b]0;title\x07\x1b[31mred\x9b0m", r"\x1b]0;title\x07\x1b[31mred\x9b0m"),
-        ("invoice\u202efdp.exe\u2066\u2069\u200f\u200e\u061c", r"invoice\u202efdp.exe\u2066\u2069\u200f\u200e\u061c"),
+        (
+            "invoice\u202efdp.exe\u2066\u2069\u200f\u200e\u061c",
+            r"invoice\u202efdp.exe\u2066\u2069\u200f\u200e\u061c",
+        ),
         ("over\rwritten\x08\x7f\x00", r"over\rwritten\x08\x7f\x00"),
         ("a\u2028b\u2029c\ud800", r"a\u2028b\u2029c\ud800"),
         ("Größe, 東京, שלום, سلام, می\u200cشود, 👨\u200d👩\u200d👧, e\u0301, a\u00a0b", None),

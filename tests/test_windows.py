@@ -38,7 +38,10 @@ def on_windows(monkeypatch):
 def _with_mount(mount, *command, **variables):
     """Run a command in a namespace of its own with something mounted; skip where the system allows none."""
     unshare = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
-    if shutil.which("unshare") is None or subprocess.run([*unshare, f"mount {mount}"], check=False).returncode:
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*unshare, f"mount {mount}"], check=False).returncode
+    ):
         pytest.skip("this system gives no namespaces to mount in")
     return subprocess.run(
         [*unshare, f'mount {mount} && exec "$@"', "sh", *map(str, command)],
@@ -52,9 +55,13 @@ def _with_mount(mount, *command, **variables):
 def test_two_months_are_closed_under_all_of_it_at_once(tmp_path):
     """Two closes, a ledger and sums, without zones, POSIX modules or UTF-8: all folders are whole."""
     done = _with_mount(
-        f"-t tmpfs none {ZONES}", sys.executable, windows.__file__, tmp_path,
-        PYTHONIOENCODING="cp1252", PYTHONWARNDEFAULTENCODING="1",
-    )  # fmt: skip
+        f"-t tmpfs none {ZONES}",
+        sys.executable,
+        windows.__file__,
+        tmp_path,
+        PYTHONIOENCODING="cp1252",
+        PYTHONWARNDEFAULTENCODING="1",
+    )
     assert done.returncode == 0, done.stderr.decode()
     told = done.stdout.decode("cp1252")
     assert told.count("  exported: ") == 2
@@ -93,7 +100,9 @@ def test_a_month_whose_file_is_open_is_never_half_closed(sandbox, service, given
             if step == "jobs":
                 excel.enter_context((folder / WORKBOOK).open("rb"))
 
-        with pytest.raises(StorageError, match="1 export job was sent and is recorded in the journal") as raised:
+        with pytest.raises(
+            StorageError, match="1 export job was sent and is recorded in the journal"
+        ) as raised:
             bktools.close_month(*given, folder=folder, apply=True, seen=opens, service=service)
     assert not json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["run"]["applied"]
     (beside,) = (path for path in tmp_path.iterdir() if path != folder)
@@ -106,7 +115,10 @@ def test_a_file_that_is_open_elsewhere_is_waited_for(tmp_path, on_windows, monke
     """A virus scanner that lets go is no error; Excel that does not is one line, and the file is as it was."""
     path = bktools.to_csv(CODES, tmp_path / "codes.csv")
     before = path.read_bytes()
-    with path.open("rb"), pytest.raises(StorageError, match=r"it is open in another program.*close it there") as raised:
+    with (
+        path.open("rb"),
+        pytest.raises(StorageError, match=r"it is open in another program.*close it there") as raised,
+    ):
         bktools.to_csv(CODES, path, "machine")
     assert "\n" not in str(raised.value)
     assert path.read_bytes() == before
@@ -139,11 +151,19 @@ def test_snapshots_that_are_being_read_stay_until_later(service, on_windows):
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("CON", "_CON"), ("aux.csv", "_aux.csv"), ("com1", "_com1"), ("Nul.tar.gz", "_Nul.tar.gz"),
-        ("Müller & Co. KG.", "Müller & Co. KG"), ("a/b\\c:d*?", "a_b_c_d__"), (" .. ", "_"), ("", "_"),
-        ("console", "console"), ("com10", "com10"), ("東京支店", "東京支店"),
+        ("CON", "_CON"),
+        ("aux.csv", "_aux.csv"),
+        ("com1", "_com1"),
+        ("Nul.tar.gz", "_Nul.tar.gz"),
+        ("Müller & Co. KG.", "Müller & Co. KG"),
+        ("a/b\\c:d*?", "a_b_c_d__"),
+        (" .. ", "_"),
+        ("", "_"),
+        ("console", "console"),
+        ("com10", "com10"),
+        ("東京支店", "東京支店"),
     ],
-)  # fmt: skip
+)
 def test_a_name_of_a_file_works_on_every_system(text, name):
     """Names of devices, characters that Windows reserves, and dots and spaces at the end are replaced."""
     assert disk.file_name(text) == name
@@ -153,7 +173,9 @@ def test_a_name_of_a_file_works_on_every_system(text, name):
 @pytest.mark.parametrize("name", ["NUL.csv", "con", "codes.csv.", "totals: October.csv"])
 def test_a_table_is_never_written_to_a_device(name, tmp_path, on_windows):
     """Windows would send the table to a device, or change the name: it is refused with a name that works."""
-    with pytest.raises(StorageError, match=f"on Windows: choose another name, such as {disk.file_name(name)}$"):
+    with pytest.raises(
+        StorageError, match=f"on Windows: choose another name, such as {disk.file_name(name)}$"
+    ):
         bktools.to_csv(CODES, tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
@@ -194,9 +216,14 @@ def test_a_day_is_that_of_its_zone():
 def test_a_full_disk_is_no_reason_to_reset_the_sandbox(tmp_path):
     """The advice is that for the error."""
     done = _with_mount(
-        f"-t tmpfs -o size=200k none {tmp_path}", sys.executable, "-m", "bktools", "categories", "--sandbox",
+        f"-t tmpfs -o size=200k none {tmp_path}",
+        sys.executable,
+        "-m",
+        "bktools",
+        "categories",
+        "--sandbox",
         BKTOOLS_DATA_DIR=str(tmp_path),
-    )  # fmt: skip
+    )
     told = done.stderr.decode().splitlines()[-1]
     assert "free some space on its drive" in told
     assert "reset" not in told
@@ -228,7 +255,11 @@ def test_no_call_of_posix_stands_alone():
         (path.name, name)
         for path, text, module, name in uses
         if (module == "pc" and name in ZONED)
-        or (module == "os" and name in windows.CALLS and not ("ON_WINDOWS" in text or f'hasattr(os, "{name}")' in text))
+        or (
+            module == "os"
+            and name in windows.CALLS
+            and not ("ON_WINDOWS" in text or f'hasattr(os, "{name}")' in text)
+        )
         or (module == "import" and name in windows.MODULES and "except ImportError" not in text)
         or (module == "signal" and name not in {"SIGINT", "SIGTERM"})
     ]

@@ -18,7 +18,12 @@ _CONTEXT: Any = multiprocessing.get_context("forkserver" if hasattr(os, "fork") 
 if hasattr(os, "fork"):
     _CONTEXT.set_forkserver_preload(
         [
-            *("bktools.connection", "bktools.export.compose", "bktools.journal.journal", "bktools.reconcile.reconcile"),
+            *(
+                "bktools.connection",
+                "bktools.export.compose",
+                "bktools.journal.journal",
+                "bktools.reconcile.reconcile",
+            ),
             *(
                 "bktools.sandbox.server",
                 "bktools.snapshots.tables",

@@ -19,18 +19,47 @@ from typing import Any
 
 MODULES = ("fcntl", "grp", "pwd", "resource", "termios")
 CALLS = (
-    "O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "chown", "fchmod", "fchown", "fork", "getegid", "geteuid", "getgid",
-    "getloadavg", "getpgid", "getuid", "killpg", "link", "mkfifo", "pread", "pwrite", "register_at_fork",
-    "sched_getaffinity", "setsid", "statvfs", "sysconf", "uname",
-)  # fmt: skip
+    "O_DIRECTORY",
+    "O_NOFOLLOW",
+    "O_NONBLOCK",
+    "chown",
+    "fchmod",
+    "fchown",
+    "fork",
+    "getegid",
+    "geteuid",
+    "getgid",
+    "getloadavg",
+    "getpgid",
+    "getuid",
+    "killpg",
+    "link",
+    "mkfifo",
+    "pread",
+    "pwrite",
+    "register_at_fork",
+    "sched_getaffinity",
+    "setsid",
+    "statvfs",
+    "sysconf",
+    "uname",
+)
 
 ACCESS_DENIED, HELD, EXISTS, BAD_NAME = 5, 32, 183, 123
 
 
 LIBRARIES = (
-    "apsw.sqlite_extra", "polars", "filelock", "matplotlib.pyplot", "python_calamine", "tqdm", "truststore",
-    "uvicorn.protocols.http.h11_impl", "uvicorn.server", "xlsxwriter",
-)  # fmt: skip
+    "apsw.sqlite_extra",
+    "polars",
+    "filelock",
+    "matplotlib.pyplot",
+    "python_calamine",
+    "tqdm",
+    "truststore",
+    "uvicorn.protocols.http.h11_impl",
+    "uvicorn.server",
+    "xlsxwriter",
+)
 
 
 def refuse(patch: Any) -> None:
@@ -59,7 +88,9 @@ def refuse(patch: Any) -> None:
     reduced = types.ModuleType("os")
     vars(reduced).update({name: value for name, value in vars(os).items() if name not in CALLS})
     for name in [
-        item.name for item in pkgutil.walk_packages(bktools.__path__, "bktools.") if "__main__" not in item.name
+        item.name
+        for item in pkgutil.walk_packages(bktools.__path__, "bktools.")
+        if "__main__" not in item.name
     ]:
         module = importlib.import_module(name)
         if hasattr(module, "os"):
@@ -102,7 +133,9 @@ def _make(_name: str, path: Any, *_: Any) -> None:
 
 
 def _flush(_name: str, handle: int) -> None:
-    flags = int(Path(f"/proc/self/fdinfo/{handle}").read_text(encoding="ascii").split("flags:")[1].split()[0], 8)
+    flags = int(
+        Path(f"/proc/self/fdinfo/{handle}").read_text(encoding="ascii").split("flags:")[1].split()[0], 8
+    )
     if flags & os.O_ACCMODE == os.O_RDONLY:
         raise OSError(9, "Bad file descriptor")
 
@@ -144,7 +177,10 @@ def main(folder: Path) -> None:
     import bktools
     from bktools.sandbox.sample import write_sample_data, write_sample_ledger
 
-    with pytest.MonkeyPatch.context() as patch, bktools.Sandbox(folder / "sandbox", job_seconds=0.05) as service:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        bktools.Sandbox(folder / "sandbox", job_seconds=0.05) as service,
+    ):
         refuse(patch)
         chart_file, entries_file = write_sample_data(folder)
         chart = bktools.read_chart_of_accounts(chart_file, company=service.settings.company)

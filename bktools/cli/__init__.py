@@ -26,7 +26,10 @@ def main() -> None:
         except SystemExit as end:
             # Typer exits with this code after Ctrl-C and prints nothing.
             if end.code == Exit.INTERRUPTED:
-                print("bktools: interrupted; completed steps are in the journal, run again to resume", file=sys.stderr)
+                print(
+                    "bktools: interrupted; completed steps are in the journal, run again to resume",
+                    file=sys.stderr,
+                )
             raise
         except Abort:
             sys.exit(Exit.FAILED)

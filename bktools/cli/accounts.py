@@ -69,7 +69,9 @@ def create(
     from bktools.cli.reconcile import reconciled
 
     reconciliation = reconciled(connection, chart)
-    accounts = bktools.create_accounts(reconciliation, apply=apply, new_chart=new_chart, service=connection.service)
+    accounts = bktools.create_accounts(
+        reconciliation, apply=apply, new_chart=new_chart, service=connection.service
+    )
     results.hand_over(in_order(accounts, "outcome", NEXT), ["external_id", "name", "outcome", "message"])
     for line in filter(None, [reconciliation.another_chart, *reconciliation.not_created]):
         tell(line)
@@ -115,7 +117,9 @@ def import_list(
     retired = about["retired"]
     results.report(
         files.recognised(about["imported"]),
-        f"{len(retired):,} no longer known, because the list lacks them (--format json names them)" if retired else "",
+        f"{len(retired):,} no longer known, because the list lacks them (--format json names them)"
+        if retired
+        else "",
         f"{count} accounts are known now",
         imported=about["imported"]["rows"],
         known=count,

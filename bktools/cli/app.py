@@ -35,9 +35,20 @@ from bktools.contract import NOUNS
 
 # In the order of the help.
 COMMANDS = (
-    month_end.month_end, reconcile.reconcile, ledger.ledger, fixes.fixes, verify.verify, spend.spend, versus.versus,
-    *map(loader, NOUNS), compare.compare, balance.balance, check.check, config.config, guide.guide,
-)  # fmt: skip
+    month_end.month_end,
+    reconcile.reconcile,
+    ledger.ledger,
+    fixes.fixes,
+    verify.verify,
+    spend.spend,
+    versus.versus,
+    *map(loader, NOUNS),
+    compare.compare,
+    balance.balance,
+    check.check,
+    config.config,
+    guide.guide,
+)
 GROUPS = (accounts, export, journal, mappings, periods, sandbox, snapshots)
 
 app = typer.Typer(

@@ -16,7 +16,9 @@ def compare(
     before: str = argument(
         "BEFORE", "A month, such as 2026-10, or a moment, such as 2026-10-31 or 2026-10-31T18:00Z.", REQUIRED
     ),
-    after: str | None = argument("AFTER", "A later month or moment; by default now, where BEFORE is a moment."),
+    after: str | None = argument(
+        "AFTER", "A later month or moment; by default now, where BEFORE is a moment."
+    ),
     threshold: str | None = options.CHANGES_FROM,
 ) -> None:
     """Show what changed between two months or two moments.
@@ -36,5 +38,7 @@ def compare(
     smaller = about["below_threshold"]
     left = f", {counted(smaller, 'smaller one', 'smaller ones')} left out" if smaller else ""
     note(f"{counted(len(changes), 'difference')} between {about['before']} and {about['after']}{left}")
-    shown = [name for name in changes.columns if name not in ("company_id", "id") and changes[name].notna().any()]
+    shown = [
+        name for name in changes.columns if name not in ("company_id", "id") and changes[name].notna().any()
+    ]
     results.hand_over(changes, shown)

@@ -24,18 +24,32 @@ class Exit(IntEnum):
     FAILED = 1, "failed", "report it with the output of --verbose and of bktools --version"
     # The parser's own.
     USAGE = 2, "wrong option", "correct the command; --help lists its options"
-    CONFIGURATION = 3, "configuration", "correct the setting; bktools config shows all values and their sources"
+    CONFIGURATION = (
+        3,
+        "configuration",
+        "correct the setting; bktools config shows all values and their sources",
+    )
     INPUT = 4, "a file or an argument cannot be used", "correct the file or the argument that is named"
-    UNREACHABLE = 5, "no connection to the service", "run the command again later; bktools check tests the connection"
+    UNREACHABLE = (
+        5,
+        "no connection to the service",
+        "run the command again later; bktools check tests the connection",
+    )
     REFUSED = 6, "credentials refused", "renew the token or ask for its permission, then bktools check"
     SERVICE = 7, "the service failed", "run the command again later"
     STORAGE = 8, "a file or the storage failed", "free or repair the disk, then run the command again"
     JOURNAL = 9, "the journal refuses", "a person decides: the message names the step"
-    INCOMPLETE = 10, "part of the work was not done, as listed", "a person reads the list, unknown outcomes first"
+    INCOMPLETE = (
+        10,
+        "part of the work was not done, as listed",
+        "a person reads the list, unknown outcomes first",
+    )
     FINDINGS = 11, "findings, as --fail-on asks", "a person works on the findings"
     SOME_COMPANIES = (
-        12, "some companies failed, the others are done", "run the command again: it asks only for those that failed",
-    )  # fmt: skip
+        12,
+        "some companies failed, the others are done",
+        "run the command again: it asks only for those that failed",
+    )
     INTERRUPTED = 130, "interrupted", "run the command again: completed steps are skipped"
 
 

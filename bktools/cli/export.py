@@ -45,7 +45,9 @@ app = typer.Typer(help="Export jobs: compose, submit once, show and settle them.
 class Arguments:
     """The options that `compose_export_jobs` takes as its arguments."""
 
-    selection: Path | None = option("--select FILE", "File with the IDs of the entries to export; by default all.")
+    selection: Path | None = option(
+        "--select FILE", "File with the IDs of the entries to export; by default all."
+    )
     max_entries: int = options.MAX_ENTRIES
     period: str | None = options.month_option(
         "The month to export, such as 2026-10: later entries wait, earlier ones get a warning."
@@ -69,7 +71,9 @@ def compose(
     arguments: Annotated[Arguments, options.Group(Arguments)],
     background: bool = option("--background", "The jobs need no user interaction.", False),
     out: Path | None = option(
-        "--out FILE", "File of the plan; - is standard output. By default export-PLAN_ID.plan.", section=options.OUTPUT
+        "--out FILE",
+        "File of the plan; - is standard output. By default export-PLAN_ID.plan.",
+        section=options.OUTPUT,
     ),
     csv: Path | None = option(
         "--csv FOLDER", "Also write the plan as CSV to this folder; see --profile.", section=options.OUTPUT
@@ -158,7 +162,9 @@ def submit(
         results.say(f"outcome unknown: {question}\n")
     results.say(f"Composed by {read.made_by}, {read.made_at}")
     _say_plan(read.plan)
-    sent = bktools.submit_export_jobs(read.plan, apply=apply, wait=wait, others_export=others_export, service=service)
+    sent = bktools.submit_export_jobs(
+        read.plan, apply=apply, wait=wait, others_export=others_export, service=service
+    )
     questions = _unknown_outcomes(read.plan, service)
     results.say("")
     _say_outcomes(sent, applied=apply)
@@ -186,7 +192,8 @@ def status(connection: options.ConnectsToCompany) -> Exit:
     to_all = answer_to_all(company, service=service)
     by_state = dict(list(jobs.groupby("state")))
     states = {
-        str(state): {"batches": len(rows), "entries": int(rows["entries"].sum())} for state, rows in by_state.items()
+        str(state): {"batches": len(rows), "entries": int(rows["entries"].sum())}
+        for state, rows in by_state.items()
     }
     results.report(
         *(_batches(rows, state) for state, rows in by_state.items()),
@@ -227,7 +234,9 @@ def history(
 @results.text
 def resolve(
     connection: options.ConnectsToCompany,
-    outcome: str = option("--outcome accepted|released", "accepted: it was booked. released: it was not.", REQUIRED),
+    outcome: str = option(
+        "--outcome accepted|released", "accepted: it was booked. released: it was not.", REQUIRED
+    ),
     evidence: str = option("--evidence TEXT", "What you checked and found; kept permanently.", REQUIRED),
     by: str = option("--by NAME", "Name of the person who checked.", REQUIRED),
     batches: list[str] = argument("BATCH...", "IDs of the batches; several can only be accepted.", REQUIRED),
@@ -284,7 +293,8 @@ def import_elsewhere(
     known = [name for name in ("date", "amount", "currency", "supplier") if name in rows.columns]
     rows = rows.drop_duplicates("id")[["id", *known]].rename(columns={"id": "entry_id"})
     listed: list[dict[str, Any]] = [
-        {str(name): str(value) for name, value in row.items() if not pd.isna(value)} for row in rows.to_dict("records")
+        {str(name): str(value) for name, value in row.items() if not pd.isna(value)}
+        for row in rows.to_dict("records")
     ]
     with open_for_writing(service.settings) as journal:
         event = record_exported_elsewhere(

@@ -31,29 +31,73 @@ OPTIONS: dict[str, tuple[Any, Any, str, str]] = {
     "sheet": (str | None, None, "--sheet NAME", "Sheet of a workbook."),
     "decimal": (str | None, None, "--decimal MARK", "Decimal mark of the amounts: . or ,"),
     "date_format": (str | None, None, "--date-format FORMAT", "Format of the dates, such as %d/%m/%Y."),
-    "currency": (str | None, None, "--currency CODE", "Currency of the amounts where no column says it, such as EUR."),
-    "spending": (str | None, None, "--spending positive|negative", "Sign of spending in the column of amounts."),
-    "approved_values": (
-        str | None, None, "--approved-values VALUES", "Values of the approval column that count, such as OK,NOT_REQUIRED.",
+    "currency": (
+        str | None,
+        None,
+        "--currency CODE",
+        "Currency of the amounts where no column says it, such as EUR.",
     ),
-    "fill_down": (str | None, None, "--fill-down FIELDS", "Fields that stand only in the first of their rows, such as date."),
-    "report_rows": (str | None, None, "--report-rows skip|keep", "Rows of a word such as Total, a date and an amount alone."),
-    "split_account": (bool, False, "--split-account", "A column holds the code and the name of an account in one cell."),
-    "split_lines": (bool, False, "--split-lines", "Lines with equal ID, company, date and currency are one entry."),
+    "spending": (
+        str | None,
+        None,
+        "--spending positive|negative",
+        "Sign of spending in the column of amounts.",
+    ),
+    "approved_values": (
+        str | None,
+        None,
+        "--approved-values VALUES",
+        "Values of the approval column that count, such as OK,NOT_REQUIRED.",
+    ),
+    "fill_down": (
+        str | None,
+        None,
+        "--fill-down FIELDS",
+        "Fields that stand only in the first of their rows, such as date.",
+    ),
+    "report_rows": (
+        str | None,
+        None,
+        "--report-rows skip|keep",
+        "Rows of a word such as Total, a date and an amount alone.",
+    ),
+    "split_account": (
+        bool,
+        False,
+        "--split-account",
+        "A column holds the code and the name of an account in one cell.",
+    ),
+    "split_lines": (
+        bool,
+        False,
+        "--split-lines",
+        "Lines with equal ID, company, date and currency are one entry.",
+    ),
     "style": (
-        str | None, None, "--style STYLE",
+        str | None,
+        None,
+        "--style STYLE",
         "What has one posting, where the ledger does not show it: entry, supplier_day, account_day, document, batch or month.",
     ),
     "reverse_sign": (
-        bool | None, None, "--reverse-sign/--keep-sign", "Credits of the ledger are costs. By default the ledger shows it.",
+        bool | None,
+        None,
+        "--reverse-sign/--keep-sign",
+        "Credits of the ledger are costs. By default the ledger shows it.",
     ),
     "verify": (
-        str, "strict", "--verify strict|warn", "strict: the ledger must agree with its own totals. warn: a warning.",
+        str,
+        "strict",
+        "--verify strict|warn",
+        "strict: the ledger must agree with its own totals. warn: a warning.",
     ),
     "save_mapping": (
-        str | None, None, "--save-mapping NAME", "Remember these options for files with the same headings.",
+        str | None,
+        None,
+        "--save-mapping NAME",
+        "Remember these options for files with the same headings.",
     ),
-}  # fmt: skip
+}
 _OF_TABLES = ("columns", "delimiter", "encoding", "sheet")
 _OF_ROWS = (*_OF_TABLES, "decimal", "date_format")
 # By kind of file: its section in the help, and the arguments of its reader.
@@ -62,7 +106,16 @@ KINDS = {
     "accounts": (ACCOUNT_LIST, _OF_TABLES),
     "ledger": (
         LEDGER,
-        (*_OF_ROWS, "currency", "split_account", "fill_down", "report_rows", "style", "reverse_sign", "verify"),
+        (
+            *_OF_ROWS,
+            "currency",
+            "split_account",
+            "fill_down",
+            "report_rows",
+            "style",
+            "reverse_sign",
+            "verify",
+        ),
     ),
     "entries": (
         ENTRIES,
@@ -72,11 +125,28 @@ KINDS = {
 # In the help of a command that reads several files, one line names those of these options that have a prefix; a refusal
 # names the one that helps.
 _IN_ONE_LINE = (
-    *("delimiter", "encoding", "sheet", "decimal", "date_format", "fill_down", "report_rows", "split_account"),
+    *(
+        "delimiter",
+        "encoding",
+        "sheet",
+        "decimal",
+        "date_format",
+        "fill_down",
+        "report_rows",
+        "split_account",
+    ),
     *("style", "reverse_sign"),
 )
 # Options that only one of the files of a command has keep their names.
-_UNPREFIXED = ("currency", "spending", "approved_values", "fill_down", "report_rows", "split_lines", "split_account")
+_UNPREFIXED = (
+    "currency",
+    "spending",
+    "approved_values",
+    "fill_down",
+    "report_rows",
+    "split_lines",
+    "split_account",
+)
 
 
 @dataclass(frozen=True)
@@ -121,7 +191,9 @@ class FileOptions:
         if self.path is not None:
             return self
         if not service.settings.is_sandbox:
-            raise ArgumentError(missing or self.names["path"], "must be given: sample files are for the sandbox alone")
+            raise ArgumentError(
+                missing or self.names["path"], "must be given: sample files are for the sandbox alone"
+            )
         chart, entries = write_sample_data(service.settings.state_dir / "sample-data")
         return replace(self, path=chart if self.kind == "chart" else entries)
 
@@ -149,7 +221,13 @@ def _by_field(settings: list[str] | None, option_name: str) -> dict[str, str] | 
 
 
 def reads(
-    kind: str, path: str, text: str, *, prefix: str = "", beside: str | tuple[str, ...] = (), is_required: bool = False
+    kind: str,
+    path: str,
+    text: str,
+    *,
+    prefix: str = "",
+    beside: str | tuple[str, ...] = (),
+    is_required: bool = False,
 ) -> Group:
     """Return the options of a file of one of KINDS.
 
@@ -182,7 +260,9 @@ def reads(
     def build(**values: Any) -> FileOptions:
         own = {name.removeprefix(f"{kind}_"): value for name, value in values.items()}
         own["columns"] = _by_field(own["columns"], names["columns"])
-        return FileOptions(kind, own.pop("path"), save_mapping=own.pop("save_mapping"), arguments=own, names=names)
+        return FileOptions(
+            kind, own.pop("path"), save_mapping=own.pop("save_mapping"), arguments=own, names=names
+        )
 
     return Group(build, declarations)
 
@@ -196,7 +276,9 @@ Chart = Annotated[FileOptions, reads("chart", "--chart FILE", f"The ERP's chart:
 EntriesBesideChart = Annotated[
     FileOptions, reads("entries", "--entries FILE", f"The entries: {_TABLE}", prefix="entry-", beside="chart")
 ]
-Entries = Annotated[FileOptions, reads("entries", "FILE", f"{_TABLE} With --sandbox, by default the sample file.")]
+Entries = Annotated[
+    FileOptions, reads("entries", "FILE", f"{_TABLE} With --sandbox, by default the sample file.")
+]
 
 
 def tables_of(service: bktools.Service, company: str | list[str], **age: Any) -> dict[str, pd.DataFrame]:
@@ -227,7 +309,9 @@ def refuse_in_question(file: FileOptions, entries: pd.DataFrame) -> None:
             for column in (file.names["columns"],)
             for field, heading in about["in_question"].items()
         )
-        alike = ", ".join(f"{heading!r} looks like {field}" for field, heading in about["in_question"].items())
+        alike = ", ".join(
+            f"{heading!r} looks like {field}" for field, heading in about["in_question"].items()
+        )
         raise InputError(
             f"nothing was written, because a check would be skipped: {alike}: {ways}", source=about["source"]
         )
@@ -240,7 +324,9 @@ def readable(path: Path) -> Iterator[Path]:
         yield path
         return
     if sys.stdin.isatty():
-        raise InputError("standard input is a terminal: write to it with a pipe, such as cat FILE | bktools …")
+        raise InputError(
+            "standard input is a terminal: write to it with a pipe, such as cat FILE | bktools …"
+        )
     with disk.temporary_folder() as folder:
         # A suffix of text: the readers recognise other kinds by the bytes.
         copy = Path(folder) / "standard-input.txt"

@@ -20,7 +20,9 @@ COLUMNS = ("outcome", "about", "account_now", "new_account", "note", "message", 
 @results.table
 def fixes(
     connection: options.ConnectsToCompany,
-    file: Path | None = argument("FILE", "The workbook of a close (month-end.xlsx) with its sheet 'to do' filled in."),
+    file: Path | None = argument(
+        "FILE", "The workbook of a close (month-end.xlsx) with its sheet 'to do' filled in."
+    ),
     period: str | None = month_option("Only of this month, such as 2026-10; a file must be of it."),
 ) -> Exit:
     """Check and keep what people filled in on the sheet "to do".
@@ -48,10 +50,13 @@ def fixes(
     for row in checked[~valid].to_dict("records"):
         tell(f"line {row['line']}, {row['about']}: {row['message']}")
     results.hand_over(
-        in_order(checked[valid], "outcome", (sheet.OPEN, sheet.DIFFERENT, sheet.NOTED, sheet.DONE)), list(COLUMNS)
+        in_order(checked[valid], "outcome", (sheet.OPEN, sheet.DIFFERENT, sheet.NOTED, sheet.DONE)),
+        list(COLUMNS),
     )
     names = words("en")
-    note(counts(names.name("fix_outcome", outcome) for outcome in checked["outcome"]) or "nothing is filled in")
+    note(
+        counts(names.name("fix_outcome", outcome) for outcome in checked["outcome"]) or "nothing is filled in"
+    )
     if kept is not None:
         note(f"Kept in {kept}. Change the open ones in the service, then run: bktools fixes")
     return Exit.DONE if valid.all() else Exit.INCOMPLETE

@@ -46,7 +46,9 @@ def _rows(frame: pd.DataFrame) -> Iterator[dict[str, Any]]:
     from bktools.frames.schema import to_arrow
 
     def is_plain(kind: pa.DataType) -> bool:
-        return any(is_kind(kind) for is_kind in (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating))
+        return any(
+            is_kind(kind) for is_kind in (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating)
+        )
 
     table = to_arrow(frame)
     columns = {
@@ -76,7 +78,9 @@ def _markdown(frame: pd.DataFrame, file: IO[bytes]) -> None:
     marks = ["---:" if is_number(frame[name]) else "---" for name in frame.columns]
     exact = with_units(frame)
     cells = [[_cell(text) for text in texts_of(exact[name], ",")] for name in frame.columns]
-    file.writelines(f"| {' | '.join(row)} |\n".encode() for row in (headings, marks, *zip(*cells, strict=True)))
+    file.writelines(
+        f"| {' | '.join(row)} |\n".encode() for row in (headings, marks, *zip(*cells, strict=True))
+    )
 
 
 def _cell(text: str) -> str:
@@ -93,8 +97,11 @@ def _parquet(frame: pd.DataFrame, file: IO[bytes]) -> None:
 
 # By the suffix of the file. The writers of .csv and .xlsx are public.
 WRITERS: dict[str, Callable[[pd.DataFrame, IO[bytes]], object]] = {
-    ".json": _json, ".jsonl": _json_lines, ".md": _markdown, ".parquet": _parquet,
-}  # fmt: skip
+    ".json": _json,
+    ".jsonl": _json_lines,
+    ".md": _markdown,
+    ".parquet": _parquet,
+}
 SUFFIXES = (".csv", ".xlsx", *WRITERS)
 
 
@@ -131,7 +138,9 @@ def texts_of(column: pd.Series, thousands: str) -> list[str]:
     """Return the cells of a column as people read them; a column of midnights without a zone has days."""
     values = [None if none else value for value, none in zip(column, column.isna(), strict=True)]
     are_days = all(
-        value.tzinfo is None and value.time() == dt.time.min for value in values if isinstance(value, dt.datetime)
+        value.tzinfo is None and value.time() == dt.time.min
+        for value in values
+        if isinstance(value, dt.datetime)
     )
     return ["" if value is None else _text(value, thousands, are_days=are_days) for value in values]
 

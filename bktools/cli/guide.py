@@ -14,9 +14,19 @@ from bktools.errors import ArgumentError
 
 # In the order in which a newcomer needs them.
 TOPICS = (
-    "first-month", "files", "accounts", "reasons", "after-export", "team", "notebooks", "settings", "promises", "automation",
-    "sandbox", "changing",
-)  # fmt: skip
+    "first-month",
+    "files",
+    "accounts",
+    "reasons",
+    "after-export",
+    "team",
+    "notebooks",
+    "settings",
+    "promises",
+    "automation",
+    "sandbox",
+    "changing",
+)
 
 MORE = "--open shows a page in the browser; any other word lists the lines of all pages that have it."
 
@@ -55,7 +65,9 @@ def guide(
     if topic is not None and topic not in TOPICS:
         lines_with = lines_of(topic)
         if open_it or not lines_with:
-            raise ArgumentError("TOPIC", f"must be one of {', '.join(TOPICS)}, or a word that is on a page", topic)
+            raise ArgumentError(
+                "TOPIC", f"must be one of {', '.join(TOPICS)}, or a word that is on a page", topic
+            )
         results.hand_over_rows(lines_with, ["topic", "line"])
         return
     if open_it:

@@ -17,7 +17,9 @@ from bktools.errors import ArgumentError, ConfigurationError
 if TYPE_CHECKING:
     from bktools.journal.journal import Journal
 
-app = typer.Typer(help="The journal: the only record of everything that was sent.", invoke_without_command=True)
+app = typer.Typer(
+    help="The journal: the only record of everything that was sent.", invoke_without_command=True
+)
 
 BY = option("--by NAME", "Your name; kept permanently.", "")
 
@@ -43,10 +45,14 @@ def show(context: typer.Context, connection: options.Connects) -> None:
             *((row["state"], row["batches"]) for row in states),
         ]
         results.report(
-            *listed(rows), journal=journal.id, place=journal.location,
-            sent_log=journal.sent_log.folders, **origin, events=events,
+            *listed(rows),
+            journal=journal.id,
+            place=journal.location,
+            sent_log=journal.sent_log.folders,
+            **origin,
+            events=events,
             batches={row["state"]: row["batches"] for row in states},
-        )  # fmt: skip
+        )
 
 
 @app.command("backup")
@@ -96,23 +102,33 @@ def restore(
         *done.booked_twice,
         f"The earlier file is kept as {done.set_aside}" if done.set_aside else "",
         f"ACCEPTED again: {counted(len(done.accepted), 'batch', 'batches')} sent since, whose job the sent log holds"
-        if done.accepted else "",
+        if done.accepted
+        else "",
         f"Outcome unknown: {counted(len(done.in_doubt), 'batch', 'batches')}; {status} says how to settle this"
-        if done.in_doubt else "",
+        if done.in_doubt
+        else "",
         f"Nothing is sent before these machines have confirmed it, too: {others}" if others else "",
-        journal=done.location, earlier_file=done.set_aside, accepted=done.accepted, outcome_unknown=done.in_doubt,
-        booked_twice=done.booked_twice, unconfirmed=done.unconfirmed,
-    )  # fmt: skip
+        journal=done.location,
+        earlier_file=done.set_aside,
+        accepted=done.accepted,
+        outcome_unknown=done.in_doubt,
+        booked_twice=done.booked_twice,
+        unconfirmed=done.unconfirmed,
+    )
 
 
 @app.command("waive")
 @results.text
 def waive(
     connection: options.ConnectsToCompany,
-    machines: list[str] = argument("MACHINE...", "Machines that cannot confirm a restored database.", REQUIRED),
+    machines: list[str] = argument(
+        "MACHINE...", "Machines that cannot confirm a restored database.", REQUIRED
+    ),
     begins: str = option("--from DATE", "The first day that you looked up.", REQUIRED),
     ends: str = option("--to DATE", "The last day that you looked up.", REQUIRED),
-    evidence: str = option("--evidence TEXT", "Where you saw that none of these entries is booked.", REQUIRED),
+    evidence: str = option(
+        "--evidence TEXT", "Where you saw that none of these entries is booked.", REQUIRED
+    ),
     by: str = BY,
 ) -> None:
     """Waive the confirmation of a machine that is gone.
@@ -125,12 +141,20 @@ def waive(
     company_id = options.the_company(settings)
     with _journal(connection) as journal:
         if journal.restores is None:
-            raise ConfigurationError("the journal is a file, which no other machine uses: nothing was recorded")
-        done = journal.restores.waive(machines, company_id, begins=begins, ends=ends, evidence=evidence, by=by)
+            raise ConfigurationError(
+                "the journal is a file, which no other machine uses: nothing was recorded"
+            )
+        done = journal.restores.waive(
+            machines, company_id, begins=begins, ends=ends, evidence=evidence, by=by
+        )
     results.report(
         f"Company {company_id} does not wait for {', '.join(done)} with entries dated {begins} to {ends}",
-        company=company_id, waived=done, begins=begins, ends=ends, evidence=evidence.strip(),
-    )  # fmt: skip
+        company=company_id,
+        waived=done,
+        begins=begins,
+        ends=ends,
+        evidence=evidence.strip(),
+    )
 
 
 @app.command("verify")
@@ -165,7 +189,9 @@ def rename(
 
     settings = connection.settings if connection.selected else load_settings(new)
     if connection.selected not in {None, new}:
-        raise ArgumentError("NEW", f"must be the environment of the command, which is {connection.selected}", new)
+        raise ArgumentError(
+            "NEW", f"must be the environment of the command, which is {connection.selected}", new
+        )
     location = give_name(settings, old, by=by)
     results.report(f"{location} is the journal of {new} now", journal=location, environment=new, before=old)
 
@@ -175,7 +201,9 @@ def rename(
 def move(
     connection: options.Connects,
     by: str = BY,
-    evidence: str | None = option("--evidence TEXT", "How you corrected entries that both journals had sent."),
+    evidence: str | None = option(
+        "--evidence TEXT", "How you corrected entries that both journals had sent."
+    ),
 ) -> None:
     """Move the journal to the database of BKTOOLS_JOURNAL.
 
@@ -191,12 +219,16 @@ def move(
     assert settings.journal is not None
     place = location_of(settings.journal)
     events = last["event_id"]
-    results.report(f"{events} events are in {place}; the file is closed and kept", journal=place, events=events)
+    results.report(
+        f"{events} events are in {place}; the file is closed and kept", journal=place, events=events
+    )
 
 
 @app.command("rights")
 @results.text
-def rights(connection: options.Connects, role: str = argument("ROLE", "A role of the database.", REQUIRED)) -> None:
+def rights(
+    connection: options.Connects, role: str = argument("ROLE", "A role of the database.", REQUIRED)
+) -> None:
     """Print the SQL that grants a role the least rights.
 
     It is for the database of BKTOOLS_JOURNAL.
@@ -207,7 +239,9 @@ def rights(connection: options.Connects, role: str = argument("ROLE", "A role of
 
     settings = connection.settings
     if settings.journal is None:
-        raise ConfigurationError("the journal is a file, which has no roles: set BKTOOLS_JOURNAL to a database")
+        raise ConfigurationError(
+            "the journal is a file, which has no roles: set BKTOOLS_JOURNAL to a database"
+        )
     sql = grants(settings.journal, role)
     results.report(sql.rstrip("\n"), role=role, sql=sql)
 

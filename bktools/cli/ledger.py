@@ -39,4 +39,8 @@ def _summary(postings: pd.DataFrame) -> str:
 
 def _by_account(postings: pd.DataFrame) -> pd.DataFrame:
     names = [name for name in ("account_code", "account_name", "currency") if name in postings]
-    return postings.groupby(names, dropna=False, sort=True)["amount"].agg(postings="size", amount="sum").reset_index()
+    return (
+        postings.groupby(names, dropna=False, sort=True)["amount"]
+        .agg(postings="size", amount="sum")
+        .reset_index()
+    )

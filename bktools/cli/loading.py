@@ -85,9 +85,14 @@ def loader(noun: Noun[Any]) -> Callable[..., None]:
             "--as-of YYYY-MM-DD", "The newest snapshot at the end of this day (UTC).", section=CACHE
         ),
         max_age: str = option(
-            "--max-age AGE", "Use the cached copy if it is younger than this: 90s, 30m, 12h, 7d.", "1h", section=CACHE
+            "--max-age AGE",
+            "Use the cached copy if it is younger than this: 90s, 30m, 12h, 7d.",
+            "1h",
+            section=CACHE,
         ),
-        refresh: bool = option("--refresh", "Always ask the service and ignore the cache.", False, section=CACHE),
+        refresh: bool = option(
+            "--refresh", "Always ask the service and ignore the cache.", False, section=CACHE
+        ),
         verify: str = option(
             "--verify strict|warn",
             "strict: rows that fail a check are an error. warn: only a warning, for services that estimate their totals.",

@@ -42,7 +42,12 @@ def show(name: str = argument("NAME", "Name of the mapping.", REQUIRED)) -> None
     path = path_of(name)
     mapping = read_mapping(path)
     results.report(
-        mapping.toml().rstrip("\n"), name=mapping.name, kind=mapping.kind, headings=mapping.headings, columns=mapping.columns,
-        options=mapping.options, file=path,
-    )  # fmt: skip
+        mapping.toml().rstrip("\n"),
+        name=mapping.name,
+        kind=mapping.kind,
+        headings=mapping.headings,
+        columns=mapping.columns,
+        options=mapping.options,
+        file=path,
+    )
     tell(str(path))

@@ -36,12 +36,18 @@ class Arguments:
     """The options that `close_month` takes as its arguments."""
 
     apply: bool = options.APPLY
-    month: str | None = options.month_option("The month, such as 2026-10; by default the last full one with entries.")
+    month: str | None = options.month_option(
+        "The month, such as 2026-10; by default the last full one with entries."
+    )
     max_entries: int = options.MAX_ENTRIES
     wait: float = options.WAIT
     others_export: bool = options.OTHERS_EXPORT
-    by: str | None = option("--by NAME", "Who prepares the close; kept permanently. By default the system's user.")
-    approved_by: str | None = option("--approved-by NAME", "Who approves it; with --apply this closes the period.")
+    by: str | None = option(
+        "--by NAME", "Who prepares the close; kept permanently. By default the system's user."
+    )
+    approved_by: str | None = option(
+        "--approved-by NAME", "Who approves it; with --apply this closes the period."
+    )
     before_month_end: bool = option(
         "--before-month-end", "With --approved-by: approve a month that has not ended.", False
     )
@@ -58,12 +64,15 @@ def month_end(
     entries: files.EntriesBesideChart,
     ledger: Annotated[
         files.FileOptions,
-        files.reads("ledger", "--ledger FILE", files.ASKED_LEDGER, prefix="ledger-", beside=("chart", "entries")),
+        files.reads(
+            "ledger", "--ledger FILE", files.ASKED_LEDGER, prefix="ledger-", beside=("chart", "entries")
+        ),
     ],
     connection: options.ConnectsToCompany,
     arguments: Annotated[Arguments, options.Group(Arguments)],
     fail_on: str | None = options.fail_on_option(
-        "Exit 11 when entries are held back (held), or something is to be done (error, or warning and worse).", FAIL_ON
+        "Exit 11 when entries are held back (held), or something is to be done (error, or warning and worse).",
+        FAIL_ON,
     ),
 ) -> Exit:
     """Close a month: reconcile, create accounts, export, report.
@@ -94,15 +103,24 @@ def month_end(
         files.refuse_in_question(entries, rows)
     postings = None if ledger.path is None else ledger.read(bktools.read_general_ledger)
     close = bktools.close_month(
-        accounts, rows, ledger=postings, company=company, categories=tables["categories"], employees=tables["employees"],
-        **vars(arguments), seen=partial(_say_step, texts), service=service,
-    )  # fmt: skip
+        accounts,
+        rows,
+        ledger=postings,
+        company=company,
+        categories=tables["categories"],
+        employees=tables["employees"],
+        **vars(arguments),
+        seen=partial(_say_step, texts),
+        service=service,
+    )
     _say_to_do(close)
     _say_persons(close, is_named=arguments.by is not None)
     # The config file has a table of companies for each environment that has a name.
     if not close.company_name and not close.is_sandbox and close.environment != service.settings.base_url:
         results.say(
-            texts("report.terminal.no_name", environment=close.environment, company=company, path=config_path())
+            texts(
+                "report.terminal.no_name", environment=close.environment, company=company, path=config_path()
+            )
         )
     questions = [
         f"{told.about}: {told.to_do}: {action.command}"
@@ -201,7 +219,9 @@ def _say_to_do(close: Close) -> None:
         lines.append(f"  {doubt_in_words(close.before.doubts, texts)}")
     own = [pair for pair in zip(close.actions, close.told, strict=True) if not pair[0].is_apart]
     for action, told in own[:SHOWN_ACTIONS]:
-        lines.append(f"  {texts('report.terminal.action', who=told.who, to_do=told.to_do)} ({valued(texts, action)})")
+        lines.append(
+            f"  {texts('report.terminal.action', who=told.who, to_do=told.to_do)} ({valued(texts, action)})"
+        )
         lines += [f"      {text}" for text in (told.about, told.why, action.command) if text]
     more, apart = len(own) - SHOWN_ACTIONS, len(close.actions) - len(own)
     lines += [f"  {texts('report.terminal.more', count=more, file=report)}"] if more > 0 else []
@@ -210,7 +230,9 @@ def _say_to_do(close: Close) -> None:
     if len(lines) > 1:
         results.say("\n".join(lines))
     if close.changed:
-        not_compared = [texts("report.terminal.not_compared", phrase=one) for one in close.changed["not_compared"]]
+        not_compared = [
+            texts("report.terminal.not_compared", phrase=one) for one in close.changed["not_compared"]
+        ]
         lines = [*close.changed["headline"], *not_compared] or [texts("report.terminal.nothing_changed")]
         head = texts("report.terminal.since", month=close.last_month)
         results.say("\n".join([f"\n{head}", *(f"  {line}" for line in lines)]))

@@ -23,9 +23,16 @@ if TYPE_CHECKING:
 
 # Sections of the help, in their order. An option that names none stands in the first.
 OWN, FILTERS, SERVICE, CHART, ACCOUNT_LIST, LEDGER, ENTRIES, CACHE, OUTPUT = SECTIONS = (
-    "Options", "Filters", "Service", "Reading the chart", "Reading the account list", "Reading the ledger",
-    "Reading the entries", "Cache and checks", "Output",
-)  # fmt: skip
+    "Options",
+    "Filters",
+    "Service",
+    "Reading the chart",
+    "Reading the account list",
+    "Reading the ledger",
+    "Reading the entries",
+    "Cache and checks",
+    "Output",
+)
 
 
 # The default of an option that must be given.
@@ -93,8 +100,12 @@ class Group:
 def expanded(run: Callable[..., None], **added: Group) -> Callable[..., None]:
     """Return a command that has the options of its groups, and of the added ones, in place of the groups."""
     signature = inspect.signature(run, eval_str=True)
-    metadata = {name: getattr(own.annotation, "__metadata__", ()) for name, own in signature.parameters.items()}
-    groups = {name: extra for name, extras in metadata.items() for extra in extras if isinstance(extra, Group)} | added
+    metadata = {
+        name: getattr(own.annotation, "__metadata__", ()) for name, own in signature.parameters.items()
+    }
+    groups = {
+        name: extra for name, extras in metadata.items() for extra in extras if isinstance(extra, Group)
+    } | added
     parameters: list[inspect.Parameter] = []
     for name in (*signature.parameters, *added):
         shown = groups[name].parameters() if name in groups else [signature.parameters[name]]
@@ -135,7 +146,9 @@ def _check_threshold(flag: str, value: str) -> None:
 def profile_option(default: str | None, *, show_default: str | bool = True) -> Any:
     """Return the declaration of --profile."""
     text = "How CSV is written: excel, excel-eu or machine."
-    return option("--profile PROFILE", text, default, section=OUTPUT, check=_check_profile, show_default=show_default)
+    return option(
+        "--profile PROFILE", text, default, section=OUTPUT, check=_check_profile, show_default=show_default
+    )
 
 
 def month_option(text: str) -> Any:
@@ -169,7 +182,9 @@ CHANGES_FROM = option(
     "The least change to show: an amount such as 500, or a share such as 5%.",
     check=_check_threshold,
 )
-OTHERS_EXPORT = option("--others-export", "People also export by hand: wait for jobs that may be theirs.", False)
+OTHERS_EXPORT = option(
+    "--others-export", "People also export by hand: wait for jobs that may be theirs.", False
+)
 WAIT = option("--wait SECONDS", "Wait so long for an export job in progress.", 300.0, min=0)
 MAX_ENTRIES = option("--max-entries COUNT", "The most entries of one export job.", 500, min=1)
 
@@ -179,9 +194,13 @@ class Connection:
     """The settings and the service that the options select; the service is opened at its first use."""
 
     environment: str | None = option(
-        "--environment -e NAME", "production, staging, a table of the config file, or a base URL.", section=SERVICE
+        "--environment -e NAME",
+        "production, staging, a table of the config file, or a base URL.",
+        section=SERVICE,
     )
-    sandbox: bool = option("--sandbox", "Use the embedded sandbox service: no real books.", False, section=SERVICE)
+    sandbox: bool = option(
+        "--sandbox", "Use the embedded sandbox service: no real books.", False, section=SERVICE
+    )
     _opened: ExitStack = field(init=False, default_factory=ExitStack)
 
     def __enter__(self) -> Self:
@@ -223,7 +242,9 @@ class CompanyConnection(Connection):
     """The service and the company that the options select."""
 
     company: str | None = option(
-        "--company COMPANY", "UUID or short name of the company; by default the configured one.", section=SERVICE
+        "--company COMPANY",
+        "UUID or short name of the company; by default the configured one.",
+        section=SERVICE,
     )
 
     @property

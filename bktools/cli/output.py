@@ -71,6 +71,9 @@ def guard_output() -> None:
     # A terminal is never full, and on some systems it is not a plain file.
     target: Any = out.buffer if out.isatty() else _Told(out.fileno())
     sys.stdout = _Visible(
-        target, out.encoding, "backslashreplace",
-        line_buffering=out.line_buffering, write_through=out.write_through,
-    )  # fmt: skip
+        target,
+        out.encoding,
+        "backslashreplace",
+        line_buffering=out.line_buffering,
+        write_through=out.write_through,
+    )

@@ -9,7 +9,9 @@ from bktools.cli import options, results
 from bktools.cli.options import REQUIRED, argument, option
 from bktools.progress import note
 
-app = typer.Typer(help="Months: what was exported and held back, open or closed.", invoke_without_command=True)
+app = typer.Typer(
+    help="Months: what was exported and held back, open or closed.", invoke_without_command=True
+)
 
 MONTH = argument("MONTH", "The month, such as 2026-10.", REQUIRED)
 BY = option("--by NAME", "Your name; kept permanently.", REQUIRED)
@@ -32,17 +34,38 @@ def show(context: typer.Context, connection: options.ConnectsToCompany) -> None:
     if results.is_for_people():
         for column in AMOUNTS:
             amounts = zip(periods[column], periods["currency"], strict=True)
-            periods[column] = [None if pd.isna(amount) else shown(amount, currency) for amount, currency in amounts]
-        note("exported, held_back, open and in_doubt are numbers of entries; open: held back, and not exported since")
+            periods[column] = [
+                None if pd.isna(amount) else shown(amount, currency) for amount, currency in amounts
+            ]
+        note(
+            "exported, held_back, open and in_doubt are numbers of entries; open: held back, and not exported since"
+        )
     results.hand_over(periods, list(COLUMNS))
 
 
 AMOUNTS = ("exported_amount", "held_back_amount", "open_amount")
 COLUMNS = (
-    "period", "state", "currency", "exported", "exported_amount", "held_back", "held_back_amount", "open", "open_amount",
-    "in_doubt", "prepared_by", "approved_by", "applied_at", "changed_by", "changed_at", "reason", "verified_by", "verified_at", "verified_against",
+    "period",
+    "state",
+    "currency",
+    "exported",
+    "exported_amount",
+    "held_back",
+    "held_back_amount",
+    "open",
+    "open_amount",
+    "in_doubt",
+    "prepared_by",
+    "approved_by",
+    "applied_at",
+    "changed_by",
+    "changed_at",
+    "reason",
+    "verified_by",
+    "verified_at",
+    "verified_against",
     "company_id",
-)  # fmt: skip
+)
 
 
 @app.command("close")
@@ -59,7 +82,9 @@ def close(
     """
     company = connection.company_id
     bktools.close_period(month, by=by, reason=reason, company=company, service=connection.service)
-    results.report(f"The period {month} was closed by {by.strip()}", period=month, state="CLOSED", by=by.strip())
+    results.report(
+        f"The period {month} was closed by {by.strip()}", period=month, state="CLOSED", by=by.strip()
+    )
 
 
 @app.command("reopen")
@@ -76,4 +101,6 @@ def reopen(
     """
     company = connection.company_id
     bktools.reopen_period(month, by=by, reason=reason, company=company, service=connection.service)
-    results.report(f"The period {month} was opened again by {by.strip()}", period=month, state="OPEN", by=by.strip())
+    results.report(
+        f"The period {month} was opened again by {by.strip()}", period=month, state="OPEN", by=by.strip()
+    )

@@ -20,7 +20,9 @@ FAIL_ON = {"error": ("error",), "warning": ("error", "warning")}
 def reconcile(
     chart: files.Chart,
     connection: options.ConnectsToCompany,
-    out: Path | None = option("--out FOLDER", "Folder for the findings as CSV; see --profile.", section=options.OUTPUT),
+    out: Path | None = option(
+        "--out FOLDER", "Folder for the findings as CSV; see --profile.", section=options.OUTPUT
+    ),
     profile: str = options.PROFILE,
     fail_on: str | None = fail_on_option(
         "error or warning: exit 11 when there are findings of this severity or worse.", FAIL_ON

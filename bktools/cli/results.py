@@ -45,9 +45,14 @@ class TableFormat(StrEnum):
 SUFFIX_OF = {"csv": ".csv", "json": ".json", "jsonl": ".jsonl", "markdown": ".md"}
 
 _LIMIT = option("--limit COUNT", "Only the first COUNT rows of each list.", section=OUTPUT, min=1)
-_SUMMARY = option("--summary", "Counts and sums instead of rows, by each column of few values.", False, section=OUTPUT)
+_SUMMARY = option(
+    "--summary", "Counts and sums instead of rows, by each column of few values.", False, section=OUTPUT
+)
 _FORMAT = option(
-    "--format FORMAT", "text, or json: one object, amounts as text, times in UTC.", TextFormat.TEXT, section=OUTPUT
+    "--format FORMAT",
+    "text, or json: one object, amounts as text, times in UTC.",
+    TextFormat.TEXT,
+    section=OUTPUT,
 )
 
 
@@ -117,7 +122,9 @@ def _for_table(
     if output not in {None, STREAM}:
         of_file = Path(str(output)).suffix.lower()
         if of_file not in SUFFIXES:
-            raise ArgumentError("--output", f"must end in {', '.join(SUFFIXES)}, or be - for standard output", output)
+            raise ArgumentError(
+                "--output", f"must end in {', '.join(SUFFIXES)}, or be - for standard output", output
+            )
         if format and of_file != suffix:
             raise ArgumentError(
                 "--format", f"cannot be {format} with --output {output}, whose suffix decides: leave it out"
@@ -135,7 +142,9 @@ text = partial(_with, _for_text)
 def reserve_output() -> None:
     """Keep standard output for data that the command writes itself: `say` goes to standard error."""
     if _output.get().format != TextFormat.TEXT:
-        raise ArgumentError("--format", "cannot be combined with - for standard output: both would be written there")
+        raise ArgumentError(
+            "--format", "cannot be combined with - for standard output: both would be written there"
+        )
     _output.set(replace(_output.get(), format=TableFormat.JSONL))
 
 
@@ -177,7 +186,11 @@ def show_list(title: str, rows: Any, *, most: int | None = None, whole: str = "-
     if not is_for_people() or not len(rows):
         return
     part = _frame(_part(rows) if is_part() else rows[:most])
-    first = "" if _output.get().summary or len(part) == len(rows) else f" (the first {len(part):,} of {len(rows):,})"
+    first = (
+        ""
+        if _output.get().summary or len(part) == len(rows)
+        else f" (the first {len(part):,} of {len(rows):,})"
+    )
     typer.echo(f"\n{title}{first}:")
     show(part.dropna(axis="columns", how="all"), whole=whole)
 

@@ -19,9 +19,13 @@ app = typer.Typer(help="The embedded service: serve, reset, sample files, faults
 
 # What a client needs, by its name in JSON, with the attribute of the server.
 ATTRIBUTES = {
-    "address": "base_url", "token": "token", "api_key": "api_key", "company": "company_id", "balance": "balance_url",
+    "address": "base_url",
+    "token": "token",
+    "api_key": "api_key",
+    "company": "company_id",
+    "balance": "balance_url",
     "balance_token": "balance_token",
-}  # fmt: skip
+}
 
 HOW_TO_CONNECT = """\
 address  {address}
@@ -51,12 +55,16 @@ class World:
     balance_port: int = option(
         "--balance-port PORT", "Port of the balance host; 0 is any free port.", 0, min=0, max=65535
     )
-    db: Path | None = option("--db FILE", "File of the state; by default one in the data folder.", dir_okay=False)
+    db: Path | None = option(
+        "--db FILE", "File of the state; by default one in the data folder.", dir_okay=False
+    )
     seed: int = option("--seed NUMBER", "Seed of a new world.", 1)
     companies: int = option("--companies COUNT", "Companies of a new world.", 3, min=1)
     categories: int = option("--categories COUNT", "Categories of its first company.", 240, min=0)
     employees: int = option("--employees COUNT", "Employees of its first company.", 27, min=0)
-    requests_per_minute: int | None = option("--requests-per-minute COUNT", "Further requests are answered 429.", min=1)
+    requests_per_minute: int | None = option(
+        "--requests-per-minute COUNT", "Further requests are answered 429.", min=1
+    )
     max_limit: int = option("--max-limit COUNT", "The most rows of a page.", 100, min=1)
 
 
@@ -90,10 +98,12 @@ def serve(
                 for name, attribute in ATTRIBUTES.items()
             }
             text = HOW_TO_CONNECT.format(
-                **values, file=server.file, variables=caller.set_variables(variables),
+                **values,
+                file=server.file,
+                variables=caller.set_variables(variables),
                 # The line is for sh.
                 curl="" if caller.ON_WINDOWS else CURL,
-            )  # fmt: skip
+            )
             results.report(text if results.is_for_people() else "", state=server.file, **values)
             server.wait()
         except KeyboardInterrupt:
@@ -102,7 +112,10 @@ def serve(
 
 def _on_request(method: str, path: str, status: int | None, seconds: float) -> None:
     # The threads of the server are outside of the command.
-    note(f"{method} {visible_line(path)} {status or 'no answer'} {seconds * 1000:.0f} ms", shown=not hushed.is_set())
+    note(
+        f"{method} {visible_line(path)} {status or 'no answer'} {seconds * 1000:.0f} ms",
+        shown=not hushed.is_set(),
+    )
 
 
 @app.command("reset")

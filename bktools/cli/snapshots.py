@@ -50,7 +50,8 @@ def list_snapshots(connection: options.Connects) -> None:
 @app.command("show")
 @results.table
 def show(
-    connection: options.Connects, key: str = argument("KEY", "Beginning of the key that `list` shows.", REQUIRED)
+    connection: options.Connects,
+    key: str = argument("KEY", "Beginning of the key that `list` shows.", REQUIRED),
 ) -> None:
     """Show all cached versions of one query, oldest first.
 
@@ -91,7 +92,8 @@ def prune(
 def path(
     connection: options.ConnectsToCompany,
     table: str | None = argument(
-        "TABLE|KEY", "categories or employees, loaded without filters; or the beginning of a key. By default all."
+        "TABLE|KEY",
+        "categories or employees, loaded without filters; or the beginning of a key. By default all.",
     ),
 ) -> None:
     """Print the newest Parquet file of a table or cached query.
@@ -153,6 +155,12 @@ def _filters(query: Query) -> str:
     texts = []
     for name, value in query.filters.items():
         # An e-mail is private, and others may see the screen.
-        text = "…" if name in PRIVATE else f"{len(value)} of them" if isinstance(value, list) else str(value).lower()
+        text = (
+            "…"
+            if name in PRIVATE
+            else f"{len(value)} of them"
+            if isinstance(value, list)
+            else str(value).lower()
+        )
         texts.append(f"{name}={text}")
     return " ".join(texts) or "everything"

@@ -41,6 +41,8 @@ def _counted(name: str, values: pd.Series, frame: pd.DataFrame, money: list[str]
     groups = table.groupby(["value", *money[:1]], dropna=False, sort=False)
     sums = {"amount": ("amount", "sum")} if money else {}
     counts = (
-        groups.agg(rows=("value", "size"), **sums).reset_index().sort_values("rows", ascending=False, kind="stable")
+        groups.agg(rows=("value", "size"), **sums)
+        .reset_index()
+        .sort_values("rows", ascending=False, kind="stable")
     )
     return counts.assign(column=name)[["column", "value", "rows", *money]]

@@ -80,7 +80,9 @@ def unattended(arguments: Sequence[str]) -> Iterator[None]:
             yield
         except SystemExit as end:
             code, seconds = int(end.code or 0), round(time.monotonic() - started, 1)
-            log.info("ended after %s s, exit code %d", seconds, code, extra={"exit_code": code, "seconds": seconds})
+            log.info(
+                "ended after %s s, exit code %d", seconds, code, extra={"exit_code": code, "seconds": seconds}
+            )
             raise
 
 
@@ -150,13 +152,20 @@ class _Logged(io.TextIOBase):
 class _TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         text = f"{_time(record)} {record.levelname} {visible_line(record.getMessage())}"
-        return text if record.exc_info is None else f"{text}\n{visible(self.formatException(record.exc_info))}"
+        return (
+            text if record.exc_info is None else f"{text}\n{visible(self.formatException(record.exc_info))}"
+        )
 
 
 class _JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         trace = record.exc_info and self.formatException(record.exc_info)
-        line = {"time": _time(record), "level": record.levelname, "message": record.getMessage(), "traceback": trace}
+        line = {
+            "time": _time(record),
+            "level": record.levelname,
+            "message": record.getMessage(),
+            "traceback": trace,
+        }
         line |= {name: getattr(record, name, None) for name in FIELDS}
         return json.dumps({name: value for name, value in line.items() if value is not None})
 

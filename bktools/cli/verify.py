@@ -30,7 +30,9 @@ MOST_POSTINGS = 10
 
 @results.lists
 def verify(
-    ledger: Annotated[files.FileOptions, files.reads("ledger", "--ledger FILE", files.LEDGER_HELP, is_required=True)],
+    ledger: Annotated[
+        files.FileOptions, files.reads("ledger", "--ledger FILE", files.LEDGER_HELP, is_required=True)
+    ],
     entries: Annotated[
         files.FileOptions,
         files.reads(
@@ -61,7 +63,9 @@ def verify(
         "--record", "Keep in the journal that the month was verified; needs --month and --by.", False
     ),
     by: str | None = option("--by NAME", "With --record: name of the person who verified it."),
-    reason: str | None = option("--reason TEXT", "With --record: why the differences that are left are known."),
+    reason: str | None = option(
+        "--reason TEXT", "With --record: why the differences that are left are known."
+    ),
     profile: str = options.PROFILE,
 ) -> Exit:
     """Check that exported entries arrived in the general ledger.
@@ -128,10 +132,18 @@ def verify(
         _record(service, company, month, match, postings, by, reason)
         results.say(f"\nRecorded: {month} was verified by {by}")
     results.report(
-        has_arrived=has_arrived, entries=match.counts, habits=match.habits, remarks=match.remarks, findings=match.findings,
-        open_accounts=match.open_accounts, not_compared=match.unchecked, settlements=settled, moved=since,
-        recorded=record, written_to=out,
-    )  # fmt: skip
+        has_arrived=has_arrived,
+        entries=match.counts,
+        habits=match.habits,
+        remarks=match.remarks,
+        findings=match.findings,
+        open_accounts=match.open_accounts,
+        not_compared=match.unchecked,
+        settlements=settled,
+        moved=since,
+        recorded=record,
+        written_to=out,
+    )
     return Exit.DONE if has_arrived else Exit.INCOMPLETE
 
 
@@ -181,13 +193,20 @@ def _record(
     days = postings["date"].dropna()
     span = {"begins": f"{days.min():%Y-%m-%d}", "ends": f"{days.max():%Y-%m-%d}"} if len(days) else {}
     differences = [
-        {"check": row["check"], "about": row["about"], "reason": reason} for row in match.findings.to_dict("records")
+        {"check": row["check"], "about": row["about"], "reason": reason}
+        for row in match.findings.to_dict("records")
     ]
     with open_for_writing(service.settings) as journal:
         record_verification(
-            journal, company, month, by=by, ledger={"name": Path(str(about["source"])).name, "sha256": about["sha256"], **span},
-            result=match.counts, entries=remembered(postings, month), differences=differences,
-        )  # fmt: skip
+            journal,
+            company,
+            month,
+            by=by,
+            ledger={"name": Path(str(about["source"])).name, "sha256": about["sha256"], **span},
+            result=match.counts,
+            entries=remembered(postings, month),
+            differences=differences,
+        )
 
 
 def _say(settlement: Settlement, same: str) -> None:

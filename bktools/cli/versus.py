@@ -18,7 +18,9 @@ from bktools.wording.numbers import counted
 def versus(
     entries: files.Entries,
     connection: options.ConnectsToCompany,
-    that: Path = argument("THAT", "The other month, or a budget: the columns of the keys, and an amount.", REQUIRED),
+    that: Path = argument(
+        "THAT", "The other month, or a budget: the columns of the keys, and an amount.", REQUIRED
+    ),
     by: list[str] | None = option("--by KEY", "As in bktools spend; may be repeated. By default category."),
     threshold: str | None = options.CHANGES_FROM,
 ) -> None:
@@ -41,4 +43,6 @@ def versus(
     smaller = changes.attrs["bktools"]["below_threshold"]
     left = f", {counted(smaller, 'smaller one', 'smaller ones')} left out" if smaller else ""
     note(f"{counted(len(changes), 'difference')}{left}")
-    results.hand_over(changes, [name for name in changes.columns if name not in ("category_id", "employee_id")])
+    results.hand_over(
+        changes, [name for name in changes.columns if name not in ("category_id", "employee_id")]
+    )

@@ -36,14 +36,20 @@ SOLVED_BY_OTHERS = (*MAPPINGS, UNKNOWN, "exported", "in_doubt")
 OF_UNKNOWN = ("category_on_unknown_account", "account_id_unknown")
 UPDATES = ("name_differs", "code_differs", "tax_code_differs")
 TOLD_ELSEWHERE = (
-    *OF_UNKNOWN, "category_without_account", "category_on_archived_account", "category_on_account_to_be_archived",
+    *OF_UNKNOWN,
+    "category_without_account",
+    "category_on_archived_account",
+    "category_on_account_to_be_archived",
     "missing_in_service",
-)  # fmt: skip
+)
 
 # The outcomes of the export jobs and accounts of a run that ask for a step: its code, and who does it.
 OF_JOB_OUTCOMES = {
-    "REJECTED": "job_refused", "BLOCKED": "job_blocked", "PLANNED": "job_not_sent", "SENDING": "job_being_sent",
-}  # fmt: skip
+    "REJECTED": "job_refused",
+    "BLOCKED": "job_blocked",
+    "PLANNED": "job_not_sent",
+    "SENDING": "job_being_sent",
+}
 OF_ACCOUNT_OUTCOMES = {"REJECTED": ("account_refused", ERP), "UNKNOWN": ("account_in_doubt", PREPARER)}
 
 IDS = ("category_id", "account_id", "external_id", "entry_id", "batch_id")
@@ -163,7 +169,13 @@ def key_of(company: str, period: str, code: str, facts: str, ids: Mapping[str, s
     `facts` are as `facts_text` returns them.
     """
     # Spreadsheet programs keep the letters of a text, and not always its spaces.
-    known = [company, period, code, "".join(facts.split()), *sorted((name, one) for name, one in ids.items() if one)]
+    known = [
+        company,
+        period,
+        code,
+        "".join(facts.split()),
+        *sorted((name, one) for name, one in ids.items() if one),
+    ]
     return hashlib.sha256(json.dumps(known).encode()).hexdigest()[:12]
 
 
@@ -237,7 +249,12 @@ class Actions:
     def _urgency(self, action: Action) -> tuple[Any, ...]:
         # First what may be booked, then what is booked otherwise than the service says.
         first = FIRST.index(action.code) if action.code in FIRST else len(FIRST)
-        return first, action.is_apart, SEVERITIES.index(action.severity), *largest_first(action.money, self.own)
+        return (
+            first,
+            action.is_apart,
+            SEVERITIES.index(action.severity),
+            *largest_first(action.money, self.own),
+        )
 
     def _grouped(self, cases: Iterable[_Case]) -> Iterator[Action]:
         """Yield an action for all cases that have one step and the same facts in its sentence."""
@@ -331,7 +348,9 @@ class Actions:
             # A person finds an entry, and no category by an ID alone.
             thing = self._category(row) if of_category and self._category_name(row) else _entry(row)
             facts = {} if of_category else json.loads(row["facts"])
-            yield _Case(section, check, row["severity"], row["who"], facts, thing, (_key(row),), person=person)
+            yield _Case(
+                section, check, row["severity"], row["who"], facts, thing, (_key(row),), person=person
+            )
 
     def _of_accounts(self) -> Iterator[_Case]:
         planned = [row for row in self.created if row["outcome"] == "PLANNED"]
@@ -342,8 +361,12 @@ class Actions:
             yield _Case(OF_STEPS, "planned_accounts", ERROR, PREPARER, facts, None, keys)
         elif unknown:
             entries = [row for row in self.findings if row["check"] == UNKNOWN]
-            things: list[tuple[Thing, tuple[Any, ...]]] = [(self._category(row), (_key(row),)) for row in entries]
-            things += [(self._category(row) if row["category_id"] else self._account(row), ()) for row in unknown]
+            things: list[tuple[Thing, tuple[Any, ...]]] = [
+                (self._category(row), (_key(row),)) for row in entries
+            ]
+            things += [
+                (self._category(row) if row["category_id"] else self._account(row), ()) for row in unknown
+            ]
             is_error = any(thing.kind == CATEGORY for thing, _ in things)
             for thing, keys in things:
                 severity = ERROR if is_error else WARNING
@@ -364,7 +387,9 @@ class Actions:
             elif row["check"] not in TOLD_ELSEWHERE:
                 of_category, of_account = row["category_id"], row["external_id"] or row["account_id"]
                 thing = self._category(row) if of_category else self._account(row) if of_account else None
-                yield _Case(OF_ACCOUNTS, row["check"], row["severity"], row["who"], json.loads(row["facts"]), thing)
+                yield _Case(
+                    OF_ACCOUNTS, row["check"], row["severity"], row["who"], json.loads(row["facts"]), thing
+                )
         for rows in differences.values():
             severity = min((row["severity"] for row in rows), key=SEVERITIES.index)
             changes = [_change(row) for row in rows]
@@ -386,9 +411,12 @@ class Actions:
 
 def _entry(row: Mapping[str, Any]) -> Thing:
     name = {
-        "day": row.get("date"), "party": row.get("supplier") or row.get("description"), "amount": row.get("amount"),
-        "currency": row.get("currency"), "line": row.get("line"),
-    }  # fmt: skip
+        "day": row.get("date"),
+        "party": row.get("supplier") or row.get("description"),
+        "amount": row.get("amount"),
+        "currency": row.get("currency"),
+        "line": row.get("line"),
+    }
     return Thing(ENTRY, name, {"entry_id": row["id"]} if row["id"] else {})
 
 

@@ -30,7 +30,15 @@ from bktools.wording import Words
 
 # The columns of a comparison: names first, then texts or figures before and after, then the identifiers.
 COLUMNS = pa.schema(
-    {"table": TEXT, "change": TEXT, "about": TEXT, "field": TEXT, "before": TEXT, "after": TEXT, "currency": TEXT}
+    {
+        "table": TEXT,
+        "change": TEXT,
+        "about": TEXT,
+        "field": TEXT,
+        "before": TEXT,
+        "after": TEXT,
+        "currency": TEXT,
+    }
     | {"amount_before": MONEY, "amount_after": MONEY, "difference": MONEY, "share": pa.decimal128(38, 1)}
     | {"entries_before": COUNT, "entries_after": COUNT, "drivers": TEXT, "company_id": TEXT, "id": TEXT}
 )
@@ -48,12 +56,21 @@ SHOWN_DRIVERS = 3
 
 # The fields of a table that are compared, and the code of a change of each.
 CATEGORIES = {
-    "name": "renamed", "archived": "archived", "account_id": "mapped", "tax_code_id": "tax_code",
-    "category_group_id": "regrouped", "metadata": "metadata",
-}  # fmt: skip
+    "name": "renamed",
+    "archived": "archived",
+    "account_id": "mapped",
+    "tax_code_id": "tax_code",
+    "category_group_id": "regrouped",
+    "metadata": "metadata",
+}
 EMPLOYEES = {
-    "name": "renamed", "email": "email", "code": "code", "job_title": "job_title", "role": "role", "phone": "phone",
-}  # fmt: skip
+    "name": "renamed",
+    "email": "email",
+    "code": "code",
+    "job_title": "job_title",
+    "role": "role",
+    "phone": "phone",
+}
 
 
 def compare(
@@ -118,10 +135,13 @@ def compare(
     company = None if company is None else company_named(company, service.settings)
     # A period of pandas is a month or a day.
     before, after = (
-        value if isinstance(value, dt.date) else rules.calendar_text(value) or value for value in (before, after)
+        value if isinstance(value, dt.date) else rules.calendar_text(value) or value
+        for value in (before, after)
     )
     environment = service.settings.environment
-    are_months = [isinstance(value, str) and bool(rules.MONTH_PATTERN.match(value)) for value in (before, after)]
+    are_months = [
+        isinstance(value, str) and bool(rules.MONTH_PATTERN.match(value)) for value in (before, after)
+    ]
     if any(are_months) and not all(are_months):
         raise ArgumentError(name_of("after"), f"must be a month such as 2026-11, as {before} is", after)
     about: dict[str, Any] = {"environment": environment, "before": str(before), "after": str(after or "now")}
@@ -129,7 +149,9 @@ def compare(
     if all(are_months):
         company = required_company(company, service.settings)
         with open_for_reading(service.settings) as journal:
-            old, new = (record_in(journal, rules.month("month", one), company, environment) for one in (before, after))
+            old, new = (
+                record_in(journal, rules.month("month", one), company, environment) for one in (before, after)
+            )
             accounts = accounts_in(journal, company)
         changes = months_between(old, new, accounts, service, is_large, words)
     else:
@@ -180,19 +202,27 @@ def headline_of(table: pa.Table, before: str, words: Words) -> list[str]:
     rows = table.to_pylist()
     lines = [
         words(
-            f"change.headline_{row['change']}", currency=row["currency"], now=row["amount_after"],
-            by=abs(row["difference"]), before=before, share=row["share"],
+            f"change.headline_{row['change']}",
+            currency=row["currency"],
+            now=row["amount_after"],
+            by=abs(row["difference"]),
+            before=before,
+            share=row["share"],
         )
         for row in rows
         if row["table"] == EXPORTED and row["difference"]
-    ]  # fmt: skip
+    ]
     for name in (HELD_BACK, "categories", "employees"):
         counts: Counter[str] = Counter()
         for row in rows:
             if row["table"] == name:
-                counts[row["change"]] += (row["entries_before"] or row["entries_after"]) if name == HELD_BACK else 1
+                counts[row["change"]] += (
+                    (row["entries_before"] or row["entries_after"]) if name == HELD_BACK else 1
+                )
         if counts:
-            parts = [words("change.count", count=count, change=change) for change, count in counts.most_common()]
+            parts = [
+                words("change.count", count=count, change=change) for change, count in counts.most_common()
+            ]
             lines.append(words("change.headline", table=name, counts=", ".join(parts)))
     return lines
 
@@ -206,7 +236,9 @@ def as_entries(sent: pa.Table) -> pa.Table:
 def _exported(table: str, old: pa.Table, new: pa.Table, words: Words) -> Iterator[dict[str, Any]]:
     """Yield a row for each group and currency whose number or amount of entries differs, with what drives it."""
     keys, names = SUMS[table]
-    was, now = ({tuple(part.keys.values()): part.money for part in sums_of(rows, *keys)} for rows in (old, new))
+    was, now = (
+        {tuple(part.keys.values()): part.money for part in sums_of(rows, *keys)} for rows in (old, new)
+    )
     labels = {}
     for row in (row for rows in (old, new) for row in rows.select([*{*keys, *names}]).to_pylist()):
         labels[tuple(row[key] for key in keys)] = " ".join(row[name] for name in names if row[name])
@@ -221,17 +253,23 @@ def _exported(table: str, old: pa.Table, new: pa.Table, words: Words) -> Iterato
                 yield row | {
                     "table": table,
                     "change": "less" if difference < 0 else "more" if difference else "other_entries",
-                    "about": about, "currency": currency, "id": next(iter(group), None) or None,
+                    "about": about,
+                    "currency": currency,
+                    "id": next(iter(group), None) or None,
                     "drivers": _largest(drivers[*group, currency], difference, currency, words),
-                }  # fmt: skip
+                }
 
 
 def _figures(was: Money, now: Money) -> dict[str, Any]:
     old, new, difference, share = change_of(was, now)
     return {
-        "amount_before": old, "amount_after": new, "difference": difference, "share": share,
-        "entries_before": was.entries, "entries_after": now.entries,
-    }  # fmt: skip
+        "amount_before": old,
+        "amount_after": new,
+        "difference": difference,
+        "share": share,
+        "entries_before": was.entries,
+        "entries_after": now.entries,
+    }
 
 
 def _drivers(
@@ -265,7 +303,9 @@ def _largest(entries: Sequence[tuple[Decimal, str]], difference: Decimal, curren
     """Return the entries that add most to a difference, by name, with what each of them adds."""
     same_way = [entry for entry in entries if entry[0] * difference > 0]
     largest = sorted(same_way, key=lambda entry: (-abs(entry[0]), entry[1]))[:SHOWN_DRIVERS]
-    return "; ".join(f"{name} {'+' if amount > 0 else ''}{words.amount(amount, currency)}" for amount, name in largest)
+    return "; ".join(
+        f"{name} {'+' if amount > 0 else ''}{words.amount(amount, currency)}" for amount, name in largest
+    )
 
 
 def _largest_first(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -275,7 +315,9 @@ def _largest_first(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     for row in rows:
         entries[row["currency"]] += row["entries_before"] + row["entries_after"]
     ranks = {currency: place for place, (currency, _) in enumerate(entries.most_common())}
-    return sorted(rows, key=lambda row: (tables[row["table"]], ranks[row["currency"]], -abs(row["difference"])))
+    return sorted(
+        rows, key=lambda row: (tables[row["table"]], ranks[row["currency"]], -abs(row["difference"]))
+    )
 
 
 def _held_back(before: PeriodRecord, after: PeriodRecord, words: Words) -> Iterator[dict[str, Any]]:
@@ -285,9 +327,12 @@ def _held_back(before: PeriodRecord, after: PeriodRecord, words: Words) -> Itera
             became = "resolved" if part["outcome"] == "resolved" else "still_open"
             for currency, money in part.money.items():
                 yield _figures(*((money, NOTHING) if is_earlier else (NOTHING, money))) | {
-                    "table": HELD_BACK, "change": became if is_earlier else "new", "field": part["reason"], "currency": currency,
+                    "table": HELD_BACK,
+                    "change": became if is_earlier else "new",
+                    "field": part["reason"],
+                    "currency": currency,
                     "about": words.name("entry", part["reason"]),
-                }  # fmt: skip
+                }
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
@@ -301,14 +346,20 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 
 def between_moments(
-    before: str | dt.date, after: str | dt.date | None, company: str | None, accounts: pa.Table, service: Service
+    before: str | dt.date,
+    after: str | dt.date | None,
+    company: str | None,
+    accounts: pa.Table,
+    service: Service,
 ) -> Iterator[dict[str, Any]]:
     """Yield the changes of categories and employees between two moments; their accounts are named by code and name."""
     named = {
         row["id"]: " ".join(filter(None, (row["code"] or row["external_id"], row["name"])))
         for row in accounts.select(["id", "code", "external_id", "name"]).to_pylist()
     }
-    old, new = (to_arrow(load_categories(company, as_of=moment, service=service)) for moment in (before, after))
+    old, new = (
+        to_arrow(load_categories(company, as_of=moment, service=service)) for moment in (before, after)
+    )
     for row in differences(old, new, CATEGORIES):
         change = {"table": "categories", **row}
         if row["field"] == "account_id":
@@ -339,7 +390,9 @@ def differences(old: pa.Table, new: pa.Table, words: Mapping[str, str]) -> Itera
             before, after = was[one][field], row[field]
             if before != after:
                 change = "unarchived" if field == "archived" and after is False else word
-                before, after = (str(value).lower() if isinstance(value, bool) else value for value in (before, after))
+                before, after = (
+                    str(value).lower() if isinstance(value, bool) else value for value in (before, after)
+                )
                 yield {"change": change, "field": field, "before": before, "after": after, **about}
 
 

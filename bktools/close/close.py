@@ -211,7 +211,9 @@ class Close:
             "against": {
                 "month": self.last_month or None,
                 "currencies": {
-                    change.currency: {name: f"{getattr(change, name):f}" for name in ("before", "now", "change")}
+                    change.currency: {
+                        name: f"{getattr(change, name):f}" for name in ("before", "now", "change")
+                    }
                     for change in self.figures.against
                 },
             },
@@ -220,7 +222,9 @@ class Close:
     @property
     def severities(self) -> dict[str, int]:
         """Number of actions by severity."""
-        return {name: sum(action.severity == name for action in self.actions) for name in ("error", "warning")}
+        return {
+            name: sum(action.severity == name for action in self.actions) for name in ("error", "warning")
+        }
 
     @property
     def lines(self) -> list[str]:
@@ -245,7 +249,9 @@ class Close:
         last = [self.words("report.written_to", folder=self.folder)] if self.folder else []
         # The title names the sandbox alone.
         head = self.title if self.is_sandbox else f"{self.title} · {self.place}"
-        return readable("\n  ".join([head, *self.lines, self.words("report.to_do_counts", counts=to_do), *last]))
+        return readable(
+            "\n  ".join([head, *self.lines, self.words("report.to_do_counts", counts=to_do), *last])
+        )
 
     def _repr_html_(self) -> str:
         return self.html

@@ -20,8 +20,13 @@ from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, INSTANT, MONEY, TEXT,
 from bktools.wording import Words
 
 EXPORTED, BEFORE, IN_DOUBT, READY, HELD, LEFT_OUT = FATES = (
-    "exported", "exported_before", "in_doubt", "ready", "held_back", "left_out",
-)  # fmt: skip
+    "exported",
+    "exported_before",
+    "in_doubt",
+    "ready",
+    "held_back",
+    "left_out",
+)
 
 # Why an entry is ready and not sent.
 PLANNED, PLANNED_ACCOUNT, REFUSED, BLOCKED = "planned", "planned_account", "refused", "blocked"
@@ -29,9 +34,17 @@ CHANGED = "changed_since_export"
 
 # The fate of an entry that the journal does not have, by the reason of the plan; of any other reason it is held back.
 OF_REASON = {
-    "exported": BEFORE, CHANGED: BEFORE, "in_doubt": IN_DOUBT, "duplicate": LEFT_OUT, "other_company": LEFT_OUT,
-    "later_period": LEFT_OUT, PLANNED: READY, PLANNED_ACCOUNT: READY, REFUSED: READY, BLOCKED: READY,
-}  # fmt: skip
+    "exported": BEFORE,
+    CHANGED: BEFORE,
+    "in_doubt": IN_DOUBT,
+    "duplicate": LEFT_OUT,
+    "other_company": LEFT_OUT,
+    "later_period": LEFT_OUT,
+    PLANNED: READY,
+    PLANNED_ACCOUNT: READY,
+    REFUSED: READY,
+    BLOCKED: READY,
+}
 OF_OUTCOME = {"REJECTED": REFUSED, "BLOCKED": BLOCKED}
 # Reasons whose entries have nothing to say before the close is applied.
 SILENT = (PLANNED, PLANNED_ACCOUNT)
@@ -41,10 +54,20 @@ COLUMNS = pa.schema(
     dict.fromkeys(("fate", "reason", "message", "to_do", "id"), TEXT)
     | {"split_line": COUNT, "line": COUNT}
     | ENTRY_DATA
-    | {"cost_centre": TEXT, "batch_id": TEXT, "job_id": TEXT, "sent_at": INSTANT, "sent_by": TEXT, "sent_in": TEXT}
-    | {f"file_{name}": ENTRY_DATA[name] for name in ("date", "amount", "currency", "category_name", "supplier", "tax_code")}
+    | {
+        "cost_centre": TEXT,
+        "batch_id": TEXT,
+        "job_id": TEXT,
+        "sent_at": INSTANT,
+        "sent_by": TEXT,
+        "sent_in": TEXT,
+    }
+    | {
+        f"file_{name}": ENTRY_DATA[name]
+        for name in ("date", "amount", "currency", "category_name", "supplier", "tax_code")
+    }
     | {"facts": TEXT}
-)  # fmt: skip
+)
 
 
 def entries_of(
@@ -65,12 +88,20 @@ def entries_of(
     rows = _of_file(plan, jobs, assumed)
     ids = pc.if_else(pc.equal(rows["reason"], "duplicate"), pa.scalar(None, TEXT), rows["id"])
     is_repeated = pc.is_in(sent["entry_id"], pc.drop_null(ids).combine_chunks())
-    journal = _of_journal(sent.filter(pc.or_kleene(pc.equal(sent["period"], month), is_repeated)), rows, ids, month)
-    rest = rows.filter(pc.invert(pc.is_in(ids, pc.drop_null(journal["id"]).combine_chunks(), skip_nulls=True)))
+    journal = _of_journal(
+        sent.filter(pc.or_kleene(pc.equal(sent["period"], month), is_repeated)), rows, ids, month
+    )
+    rest = rows.filter(
+        pc.invert(pc.is_in(ids, pc.drop_null(journal["id"]).combine_chunks(), skip_nulls=True))
+    )
     parts = tables_in_one_scale(*tables_in_one_scale(journal, rest), column="file_amount")
     table = pa.concat_tables(parts, promote_options="permissive")
     table = _with_sentences(table, words)
-    order = ["fate", *in_reading_order(name for name in table.column_names if name not in {"fate", "facts"}), "facts"]
+    order = [
+        "fate",
+        *in_reading_order(name for name in table.column_names if name not in {"fate", "facts"}),
+        "facts",
+    ]
     table = table.append_column("fate_order", pc.index_in(table["fate"], pa.array(FATES, TEXT)))
     keys = [(name, "ascending") for name in ("fate_order", "date", "id", "split_line", "line")]
     return table.sort_by(keys).select(order)
@@ -82,7 +113,9 @@ def _of_file(plan: ExportPlan, jobs: Sequence[Mapping[str, Any]], assumed: froze
     waiting = waiting.drop_columns([name for name in waiting.column_names if name.startswith("exported_")])
     outcome = {job["batch_id"]: job for job in jobs}
     reasons, known = [], []
-    for batch, category in zip(*(ready[name].to_pylist() for name in ("batch_id", "category_id")), strict=True):
+    for batch, category in zip(
+        *(ready[name].to_pylist() for name in ("batch_id", "category_id")), strict=True
+    ):
         job = outcome[batch]
         reasons.append(OF_OUTCOME.get(job["outcome"], PLANNED_ACCOUNT if category in assumed else PLANNED))
         known.append(_facts_of(reasons[-1], job))
@@ -116,7 +149,9 @@ def _of_journal(sent: pa.Table, rows: pa.Table, ids: pa.ChunkedArray, month: str
 
     `ids` are those of the file's rows, null for a row that is not looked up.
     """
-    places = pc.index_in(_line_keys(sent["entry_id"], sent), _line_keys(ids, rows).combine_chunks(), skip_nulls=True)
+    places = pc.index_in(
+        _line_keys(sent["entry_id"], sent), _line_keys(ids, rows).combine_chunks(), skip_nulls=True
+    )
     file = rows.take(places)
     is_accepted = pc.equal(sent["state"], "ACCEPTED")
     of_month = pc.fill_null(pc.equal(sent["period"], month), False)
@@ -129,9 +164,11 @@ def _of_journal(sent: pa.Table, rows: pa.Table, ids: pa.ChunkedArray, month: str
         "fate": pc.if_else(is_accepted, fates, IN_DOUBT),
         "reason": pc.if_else(is_accepted, reasons, "in_doubt"),
         "facts": pc.if_else(is_accepted, pc.if_else(is_changed, file["facts"], pa.scalar(None, TEXT)), "{}"),
-        "id": sent["entry_id"], "split_line": sent["split_line"], "sent_in": sent["period"],
+        "id": sent["entry_id"],
+        "split_line": sent["split_line"],
+        "sent_in": sent["period"],
         **{name: sent[name] for name in ("batch_id", "job_id", "sent_at", "sent_by")},
-    }  # fmt: skip
+    }
     for name in ENTRY_DATA:
         before, after = _one_type(sent[name], file[name])
         columns[name] = pc.coalesce(before, after)

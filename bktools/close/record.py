@@ -110,11 +110,14 @@ class PeriodRecord:
             first, last = days.min(), days.max()
             lines.append(
                 TEXTS(
-                    "record.exported" if first == last else "record.exported_on_days", count=count["exported"],
-                    jobs=sent["job_id"].nunique(), first=first, last=last,
+                    "record.exported" if first == last else "record.exported_on_days",
+                    count=count["exported"],
+                    jobs=sent["job_id"].nunique(),
+                    first=first,
+                    last=last,
                     by=", ".join(map(str, sorted(sent["sent_by"].dropna().unique()))),
                 )
-            )  # fmt: skip
+            )
             lines += self._amounts("exported")
         if count["in_doubt"]:
             lines += [TEXTS("record.in_doubt", count=count["in_doubt"]), *self._amounts("in_doubt")]
@@ -139,14 +142,18 @@ class PeriodRecord:
         return TEXTS(key, month=self.period, company=self.company, environment=self.environment)
 
     def __repr__(self) -> str:
-        return readable("\n".join([self._head, *(f"  {line}" for line in self.lines or [TEXTS("record.nothing")])]))
+        return readable(
+            "\n".join([self._head, *(f"  {line}" for line in self.lines or [TEXTS("record.nothing")])])
+        )
 
     def _repr_html_(self) -> str:
         shown_totals = self.totals.astype("object").where(self.totals.notna(), None)
         return "".join(
             [
                 views.heading(self._head),
-                views.table(list(shown_totals.columns), shown_totals.itertuples(index=False), total=len(shown_totals)),
+                views.table(
+                    list(shown_totals.columns), shown_totals.itertuples(index=False), total=len(shown_totals)
+                ),
                 views.table([""], [[line] for line in self.lines], total=len(self.lines)),
             ]
         )

@@ -83,13 +83,17 @@ class Closing:
             raise ArgumentError("company", "must name the company to close (or set BKTOOLS_COMPANY)")
         self.company_id = company_named(company, settings)
         self.prepared_by = this_user() if self.by is None else rules.not_blank("by", self.by)
-        self.approved_by = None if self.approved_by is None else rules.not_blank("approved_by", self.approved_by)
+        self.approved_by = (
+            None if self.approved_by is None else rules.not_blank("approved_by", self.approved_by)
+        )
         self.begun_at = dt.datetime.now(dt.UTC)
         # The month is taken from the calendar of this machine, not from UTC.
         today = self.begun_at.astimezone()
         if "date" in self.entries and not pd.api.types.is_datetime64_any_dtype(self.entries["date"]):
             raise InputError("the column date of the entries holds no dates: read them with read_entries")
-        self.period = month_of(self.entries, today) if self.month is None else rules.month("month", self.month)
+        self.period = (
+            month_of(self.entries, today) if self.month is None else rules.month("month", self.month)
+        )
         is_early = rules.flag("before_month_end", self.before_month_end)
         current = f"{today:%Y-%m}"
         if self.period > current:
@@ -123,9 +127,15 @@ class Closing:
         accounts = described(accounts_in(journal, company), charts)
         before = self._step("reconciled", reconcile_accounts, chart, accounts, categories)
         created = self._step(
-            "created", create_with, journal, before, before.table("actions"),
-            apply=self.apply, new_chart=self.new_chart, service=service,
-        )  # fmt: skip
+            "created",
+            create_with,
+            journal,
+            before,
+            before.table("actions"),
+            apply=self.apply,
+            new_chart=self.new_chart,
+            service=service,
+        )
         accounts = described(accounts_in(journal, company), charts)
         after = self._step(
             "remaining", lambda: reconcile_accounts(chart, accounts, categories) if self.apply else before
@@ -137,15 +147,29 @@ class Closing:
 
         def compose(sent: pa.Table) -> ExportPlan:
             return compose_export_jobs(
-                entries, categories=categories, accounts=_with_planned(accounts, assumed.values()), employees=employees,
-                history=described(sent, {"journal": journal.id}), company=company, period=month,
-                currency=settings.currency, max_entries=self.max_entries, ledger=self.ledger,
-                exported_elsewhere=[*elsewhere], not_booked=[*cleared],
-            )  # fmt: skip
+                entries,
+                categories=categories,
+                accounts=_with_planned(accounts, assumed.values()),
+                employees=employees,
+                history=described(sent, {"journal": journal.id}),
+                company=company,
+                period=month,
+                currency=settings.currency,
+                max_entries=self.max_entries,
+                ledger=self.ledger,
+                exported_elsewhere=[*elsewhere],
+                not_booked=[*cleared],
+            )
 
         plan = self._step("plan", compose, history)
         submission = Submission(
-            journal, plan, service, apply=self.apply, wait=self.wait, others_export=self.others_export, period=month
+            journal,
+            plan,
+            service,
+            apply=self.apply,
+            wait=self.wait,
+            others_export=self.others_export,
+            period=month,
         )
         jobs = self._step("jobs", submission.rows)
         persons = {plan.plan_id: self.prepared_by} if self.apply else {}
@@ -157,33 +181,63 @@ class Closing:
         coverage = after.table("coverage")
         in_doubt = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
         actions = Actions(
-            rows, findings=_of_month(plan, history, month, compose), coverage=coverage.to_pylist(),
-            accounts=after.table("findings").to_pylist(), jobs=jobs if self.apply else [], created=created, own=own,
-            unknown_outcomes={batch: journal.command(f"export resolve {batch} {THE_OUTCOME}") for batch in in_doubt},
+            rows,
+            findings=_of_month(plan, history, month, compose),
+            coverage=coverage.to_pylist(),
+            accounts=after.table("findings").to_pylist(),
+            jobs=jobs if self.apply else [],
+            created=created,
+            own=own,
+            unknown_outcomes={
+                batch: journal.command(f"export resolve {batch} {THE_OUTCOME}") for batch in in_doubt
+            },
             import_accounts=journal.command("accounts import FILE"),
-        )  # fmt: skip
+        )
         listed = actions.all()
         tables = {"categories": categories, "employees": employees, "chart": chart, "accounts": accounts}
         sources = {name: source_of(table) for name, table in {**tables, "entries": entries}.items()}
         earlier_entries = _earlier(sent, month)
-        last = earlier_entries.filter(pc.equal(earlier_entries["sent_in"], pc.max(earlier_entries["sent_in"])))
+        last = earlier_entries.filter(
+            pc.equal(earlier_entries["sent_in"], pc.max(earlier_entries["sent_in"]))
+        )
         tables |= {"entries": rows, "coverage": coverage, "last": last, "earlier": earlier_entries}
         if len(last) and len(record.tables["events"]):
             earlier = record_in(journal, last["sent_in"][0].as_py(), company, settings.environment, sent)
-            tables["changes"] = months_between(earlier, record, accounts, service, self.is_large_change, self.words)
+            tables["changes"] = months_between(
+                earlier, record, accounts, service, self.is_large_change, self.words
+            )
         name = settings.name_of(company)
         unchecked = [self.words(f"not_compared.{code}") for code in after.not_compared]
         unchecked += [self.words.name("unchecked", code) for code in plan.unchecked]
         run = Run(
-            applied=self.apply, begun_at=self.begun_at, prepared_by=self.prepared_by, approved_by=self.approved_by,
-            stays_open=stays_open, plan=plan, jobs=jobs, created=created, sources=sources,
+            applied=self.apply,
+            begun_at=self.begun_at,
+            prepared_by=self.prepared_by,
+            approved_by=self.approved_by,
+            stays_open=stays_open,
+            plan=plan,
+            jobs=jobs,
+            created=created,
+            sources=sources,
             unchecked=tuple(unchecked),
-        )  # fmt: skip
+        )
         return self._step(
-            "close", Close, period=month, environment=settings.environment, company=company,
-            company_name="" if name == company else name, currency=own, actions=listed,
-            by_role=actions.by_role(listed), words=self.words, record=record, before=before, after=after, run=run, tables=tables,
-        )  # fmt: skip
+            "close",
+            Close,
+            period=month,
+            environment=settings.environment,
+            company=company,
+            company_name="" if name == company else name,
+            currency=own,
+            actions=listed,
+            by_role=actions.by_role(listed),
+            words=self.words,
+            record=record,
+            before=before,
+            after=after,
+            run=run,
+            tables=tables,
+        )
 
     def _step(self, name: str, work: Callable[..., Result], *values: Any, **options: Any) -> Result:
         result = work(*values, **options)
@@ -208,9 +262,14 @@ class Closing:
     def _recorded(self, plan: ExportPlan, entries: pa.Table) -> str:
         """Write the close to the journal, and close the period where it is approved; return why it stays open."""
         record_close(
-            self._journal, self.company_id, self.period, plan_id=plan.plan_id, prepared_by=self.prepared_by,
-            approved_by=self.approved_by, held_back=entries.filter(pc.equal(entries["fate"], HELD)),
-        )  # fmt: skip
+            self._journal,
+            self.company_id,
+            self.period,
+            plan_id=plan.plan_id,
+            prepared_by=self.prepared_by,
+            approved_by=self.approved_by,
+            held_back=entries.filter(pc.equal(entries["fate"], HELD)),
+        )
         if self.approved_by is None:
             return ""
         return approve(self._journal, self.company_id, self.period, plan_id=plan.plan_id, by=self.approved_by)
@@ -260,7 +319,8 @@ def month_of(entries: pd.DataFrame, today: dt.datetime) -> str:
     if past.empty:
         first = counts.index.min()
         raise ArgumentError(
-            name_of("month"), f"must be given: no entry is dated in {current} or before, the first month is {first}"
+            name_of("month"),
+            f"must be given: no entry is dated in {current} or before, the first month is {first}",
         )
     ended = past[past.index < current]
     likely = past if ended.empty else ended

@@ -70,13 +70,30 @@ def valued(words: Words, part: Valued) -> str:
 
 def label_of(words: Words, line: Sum) -> str:
     """Return the name of a fate, or of a reason below it."""
-    return words.name("fate", line["fate"]) if line["reason"] == NO_REASON else words.name("entry", line["reason"])
+    return (
+        words.name("fate", line["fate"])
+        if line["reason"] == NO_REASON
+        else words.name("entry", line["reason"])
+    )
 
 
 def table_of(words: Words, actions: Iterable[Action]) -> pa.Table:
     """Return actions as a table: one row per action and currency, because amounts are never added over currencies."""
     rows = [_row(words, action) for action in actions]
-    columns = ("severity", "who", "to_do", "about", "why", "check", "role", "person", "command", "facts", *IDS, *LISTS)
+    columns = (
+        "severity",
+        "who",
+        "to_do",
+        "about",
+        "why",
+        "check",
+        "role",
+        "person",
+        "command",
+        "facts",
+        *IDS,
+        *LISTS,
+    )
     order = (*columns[:5], "entries", "amount", "currency", *columns[5:])
     return by_currency(columns, rows).select(order)
 
@@ -85,7 +102,11 @@ LISTS = ("entry_ids", "category_ids")
 
 
 def _row(words: Words, action: Action) -> Sum:
-    texts = said(words, action)._asdict() | {"severity": action.severity, "role": action.role, "check": action.code}
+    texts = said(words, action)._asdict() | {
+        "severity": action.severity,
+        "role": action.role,
+        "check": action.code,
+    }
     texts |= {"person": action.person, "command": action.command, "facts": facts_text(action.facts)}
     texts |= {name: action.ids.get(name) for name in IDS}
     texts |= {name: " ".join(getattr(action, name)) for name in LISTS}

@@ -31,7 +31,13 @@ CATEGORIES = Noun(
     (
         Filter("company_id", rules.uuid_text, "company_id", required=True),
         Filter("ids", rules.unique_uuids, "id", "--id", "UUID of a category; may be repeated."),
-        Filter("account_ids", rules.unique_uuids, "account_id", "--account", "UUID of an account; may be repeated."),
+        Filter(
+            "account_ids",
+            rules.unique_uuids,
+            "account_id",
+            "--account",
+            "UUID of an account; may be repeated.",
+        ),
         Filter(
             "category_group_ids",
             rules.unique_uuids,
@@ -39,7 +45,13 @@ CATEGORIES = Noun(
             "--group",
             "UUID of a group; may be repeated.",
         ),
-        Filter("archived", rules.flag, "archived", "--archived/--active", "Only archived, or only active categories."),
+        Filter(
+            "archived",
+            rules.flag,
+            "archived",
+            "--archived/--active",
+            "Only archived, or only active categories.",
+        ),
         Filter("name", rules.text, option="--name", help="Search by name; the service defines the match."),
     ),
     title="bookkeeping categories",

@@ -10,7 +10,14 @@ import msgspec
 Record = TypeVar("Record")
 
 # ASSUMED: headers of an answer that may identify the request for the service's support; the interface names none.
-REQUEST_ID_HEADERS = ("x-request-id", "request-id", "x-correlation-id", "x-amzn-requestid", "x-trace-id", "cf-ray")
+REQUEST_ID_HEADERS = (
+    "x-request-id",
+    "request-id",
+    "x-correlation-id",
+    "x-amzn-requestid",
+    "x-trace-id",
+    "cf-ray",
+)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,9 @@ from bktools.errors import (
 )
 
 # An export books money and the service has no idempotency key.
-CREATE_EXPORT_JOB = Endpoint("create_export_job", "POST", "/v3/export-jobs", repeatable=False, books_money=True)
+CREATE_EXPORT_JOB = Endpoint(
+    "create_export_job", "POST", "/v3/export-jobs", repeatable=False, books_money=True
+)
 
 # The error and the next step by the body's `type` in any case, never by status.
 REFUSALS: dict[str, tuple[type[ExportRefusedError], str]] = {
@@ -82,6 +84,8 @@ def create_body(
         "companyId": rules.uuid_text("company_id", company_id),
         "employeeId": None if employee_id is None else rules.uuid_text("employee_id", employee_id),
         "isInteractive": rules.flag("is_interactive", is_interactive),
-        "options": {"vendorBasedBookkeeping": rules.flag("vendor_based_bookkeeping", vendor_based_bookkeeping)},
+        "options": {
+            "vendorBasedBookkeeping": rules.flag("vendor_based_bookkeeping", vendor_based_bookkeeping)
+        },
     }
     return msgspec.json.encode(body)

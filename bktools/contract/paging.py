@@ -41,9 +41,15 @@ def page_query(
     ArgumentError
         When a value breaks a rule.
     """
-    bounds = [name for name, value in (("before", before), ("after", after), ("offset", offset)) if value is not None]
+    bounds = [
+        name
+        for name, value in (("before", before), ("after", after), ("offset", offset))
+        if value is not None
+    ]
     if len(bounds) > 1:
-        raise ArgumentError(bounds[1], f"cannot be combined with {bounds[0]}: give one of before, after, offset")
+        raise ArgumentError(
+            bounds[1], f"cannot be combined with {bounds[0]}: give one of before, after, offset"
+        )
     query: list[tuple[str, str]] = []
     for name, cursor in (("before", before), ("after", after)):
         if cursor is None:
@@ -51,7 +57,9 @@ def page_query(
         # The interface gives a pattern for cursors in requests, but none for cursors in answers. A cursor from an
         # answer must pass, so only empty and unprintable ones are refused.
         if not (isinstance(cursor, str) and cursor and cursor.isprintable()):
-            raise ArgumentError(name, "must be a cursor that an earlier page gave (startCursor or endCursor)", cursor)
+            raise ArgumentError(
+                name, "must be a cursor that an earlier page gave (startCursor or endCursor)", cursor
+            )
         query.append((name, cursor))
     for name, number, largest in (("offset", offset, rules.INT64_MAX), ("limit", limit, rules.INT32_MAX)):
         if number is not None:
@@ -64,7 +72,9 @@ def _sorting(sorting_keys: Sequence[str], sorting_order: Sequence[str]) -> list[
     for name, texts in (("sorting_keys", sorting_keys), ("sorting_order", sorting_order)):
         if isinstance(texts, str):
             raise ArgumentError(name, "must be a list of texts, not one text", texts)
-        query += [(name, rules.text(f"{name}[{index}]", text, shortest=1)) for index, text in enumerate(texts)]
+        query += [
+            (name, rules.text(f"{name}[{index}]", text, shortest=1)) for index, text in enumerate(texts)
+        ]
     for index, order in enumerate(sorting_order):
         if order not in PAGE_ORDERS:
             raise ArgumentError(f"sorting_order[{index}]", f"must be one of {', '.join(PAGE_ORDERS)}", order)

@@ -82,7 +82,9 @@ def uuids_once(argument: str, values: object) -> list[str]:
 
 
 def _uuids(argument: str, values: object) -> list[str]:
-    return [uuid_text(f"{argument}[{index}]", value) for index, value in enumerate(items_of(argument, values))]
+    return [
+        uuid_text(f"{argument}[{index}]", value) for index, value in enumerate(items_of(argument, values))
+    ]
 
 
 def items_of(argument: str, values: object) -> Iterable[object]:
@@ -97,7 +99,9 @@ def text(argument: str, value: object, *, shortest: int = 0, longest: int | None
     if not isinstance(value, str):
         raise ArgumentError(argument, "must be text", value)
     if len(value) < shortest:
-        raise ArgumentError(argument, f"must have at least {shortest} character{'s' if shortest > 1 else ''}", value)
+        raise ArgumentError(
+            argument, f"must have at least {shortest} character{'s' if shortest > 1 else ''}", value
+        )
     if longest is not None and len(value) > longest:
         raise ArgumentError(argument, f"must have at most {longest} characters, has {len(value)}", value)
     return value

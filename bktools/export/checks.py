@@ -51,7 +51,9 @@ CHECKS = (
     Check("too_many_decimals", c.decimals > c.units, facts=("currency", "units")),
     Check("no_category", _is_empty(c.category_key)),
     Check(
-        "unknown_category", (c.category_key != "") & c.category_found.is_null(), facts=("category_id", "category_name")
+        "unknown_category",
+        (c.category_key != "") & c.category_found.is_null(),
+        facts=("category_id", "category_name"),
     ),
     Check(
         "category_of_other_company",
@@ -67,13 +69,21 @@ CHECKS = (
         facts=("category_id", "category_name", "known_since", "none_imported"),
     ),
     Check("archived_account", c.account_archived, facts=("category_id", "category_name")),
-    Check("unknown_employee", c.employee_id.is_not_null() & c.employee_found.is_null(), facts=("employee_name",)),
+    Check(
+        "unknown_employee", c.employee_id.is_not_null() & c.employee_found.is_null(), facts=("employee_name",)
+    ),
     Check("already_booked", c.in_books == HELD, who=PREPARER, facts=("voucher",)),
     Check("maybe_booked", (c.in_books == MAY_BE_HELD) & ~c.is_cleared, who=PREPARER, facts=("voucher",)),
     Check("sent_under_another_id", c.sent_in_file & ~c.is_cleared, who=PREPARER, facts=OF_TWIN),
     Check(HELD_TOGETHER, c.is_held_together, who=PREPARER),
     Check("earlier_period", c.day < c.first_day, WARNING, ERP, facts=("day", "period")),
-    Check("suspected_duplicate", c.same_count > 0, WARNING, EMPLOYEE, facts=("party_kind", "same_lines", "same_count")),
+    Check(
+        "suspected_duplicate",
+        c.same_count > 0,
+        WARNING,
+        EMPLOYEE,
+        facts=("party_kind", "same_lines", "same_count"),
+    ),
     Check(
         "suspected_second_export",
         c.sent_batch.is_not_null() & (~c.sent_in_file | c.is_cleared),
@@ -94,7 +104,13 @@ CHECKS = (
         facts=("wanted_tax_code",),
     ),
     Check("no_employee", _is_empty(c.employee_id), WARNING),
-    Check("reversal", c.opposite_count > 0, INFO, PREPARER, facts=("party_kind", "opposite_lines", "opposite_count")),
+    Check(
+        "reversal",
+        c.opposite_count > 0,
+        INFO,
+        PREPARER,
+        facts=("party_kind", "opposite_lines", "opposite_count"),
+    ),
     Check(
         "foreign_currency",
         (c.currency != c.own_currency) & c.units.is_not_null(),

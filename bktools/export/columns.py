@@ -43,7 +43,9 @@ BOTH_WAYS = {"category"}
 # Lines that a finding names; the others are counted.
 NAMED = 3
 
-CURRENCIES = pl.DataFrame({"currency": [*MINOR_UNITS], "units": pl.Series([*MINOR_UNITS.values()], dtype=pl.Int8)})
+CURRENCIES = pl.DataFrame(
+    {"currency": [*MINOR_UNITS], "units": pl.Series([*MINOR_UNITS.values()], dtype=pl.Int8)}
+)
 
 # Columns of entries that are read as they are.
 _TEXTS = (
@@ -111,11 +113,15 @@ def columns_of(entries: pa.Table, frames: Mapping[str, pl.DataFrame], arguments:
         What the caller said.
     """
     rows = _read(entries)
-    rows = rows.with_columns(**{name: pl.lit(value) for name, value in vars(arguments).items() if value is not None})
+    rows = rows.with_columns(
+        **{name: pl.lit(value) for name, value in vars(arguments).items() if value is not None}
+    )
     rows = _with_repeats(rows, entries)
     rows = _with_elsewhere(rows, frames.get("elsewhere"))
     rows = rows.with_columns(
-        is_cleared=c.id.is_in(frames["not_booked"]["id"].implode()) if "not_booked" in frames else pl.lit(value=False)
+        is_cleared=c.id.is_in(frames["not_booked"]["id"].implode())
+        if "not_booked" in frames
+        else pl.lit(value=False)
     )
     if "currency" in rows.columns:
         rows = rows.join(CURRENCIES, on="currency", how="left", maintain_order="left")
@@ -124,7 +130,9 @@ def columns_of(entries: pa.Table, frames: Mapping[str, pl.DataFrame], arguments:
     if "accounts" in frames and "account_key" in rows.columns:
         rows = _with_accounts(rows, frames["accounts"])
     if "employees" in frames and "employee_id" in rows.columns:
-        ids = frames["employees"].select(employee_key=_lower("id"), employee_found=pl.lit(value=True)).unique()
+        ids = (
+            frames["employees"].select(employee_key=_lower("id"), employee_found=pl.lit(value=True)).unique()
+        )
         rows = _joined(rows.with_columns(employee_key=_lower("employee_id")), ids, "employee_key")
     if "history" in frames:
         rows = _with_history(rows, frames["history"], frames.get("categories"))
@@ -146,7 +154,9 @@ def _read(entries: pa.Table) -> pl.DataFrame:
     columns |= {"decimals": decimals_of(entries["amount"])} if "amount" in names else {}
     columns["split_line"] = split_lines(entries)
     # How many lines an entry has says nothing where they have no numbers.
-    columns["split_lines"] = split_lines(entries, "split_lines") if "split_line" in names else columns["split_line"]
+    columns["split_lines"] = (
+        split_lines(entries, "split_lines") if "split_line" in names else columns["split_line"]
+    )
     rows = polars_of(pa.table(columns)).with_row_index("row")
     rows = rows.with_columns(line=polars_of(entries.select(["line"]))["line"])
     if "category_id" in rows.columns:
@@ -161,7 +171,11 @@ def _with_repeats(rows: pl.DataFrame, entries: pa.Table) -> pl.DataFrame:
     Lines with one ID that differ are the parts of a split entry where they are numbered from 1 without a gap, and have one
     company, day and currency.
     """
-    none = {"is_copy": pl.lit(value=False), "is_conflict": pl.lit(value=False), "missing": pl.lit(0, pl.Int64)}
+    none = {
+        "is_copy": pl.lit(value=False),
+        "is_conflict": pl.lit(value=False),
+        "missing": pl.lit(0, pl.Int64),
+    }
     repeated = rows.filter(c.id.is_not_null() & (c.id.is_duplicated() | c.id.is_in(split_entries(rows))))
     if repeated.is_empty():
         return rows.with_columns(**none)
@@ -170,10 +184,14 @@ def _with_repeats(rows: pl.DataFrame, entries: pa.Table) -> pl.DataFrame:
     # Two columns of a person may differ in capitals alone; here they are told apart by their places.
     content.columns = [str(number) for number in range(content.width)]
     whole = [name for name in ("company_id", "day", "currency") if name in repeated.columns]
-    lines = repeated.with_columns(content=content.select(pl.struct(pl.all()).hash()).to_series()).sort("line", "row")
+    lines = repeated.with_columns(content=content.select(pl.struct(pl.all()).hash()).to_series()).sort(
+        "line", "row"
+    )
     lines = lines.with_columns(is_copy=~pl.struct("id", "content").is_first_distinct())
     several = c.content.n_unique().over("id")
-    number = pl.when(c.split_line != 0).then(c.split_line).n_unique() - (c.split_line == 0).any().cast(pl.Int64)
+    number = pl.when(c.split_line != 0).then(c.split_line).n_unique() - (c.split_line == 0).any().cast(
+        pl.Int64
+    )
     lines = lines.with_columns(
         missing=pl.max_horizontal(c.split_lines.max().over("id"), c.split_line.max().over("id"))
         - number.cast(pl.Int64).over("id"),
@@ -229,7 +247,9 @@ def _with_accounts(rows: pl.DataFrame, accounts: pl.DataFrame) -> pl.DataFrame:
     )
     rows = _joined(rows, known.filter(c.account_key.is_not_null()), "account_key")
     is_listed = accounts["state"].null_count() < len(accounts) or accounts.is_empty()
-    last = accounts.filter(c.state == "IMPORTED").select(c.updated_at.cast(pl.String).str.head(10).max()).item()
+    last = (
+        accounts.filter(c.state == "IMPORTED").select(c.updated_at.cast(pl.String).str.head(10).max()).item()
+    )
     return rows.with_columns(
         known_since=pl.lit(last, pl.String),
         none_imported=pl.lit(True if is_listed and last is None else None, pl.Boolean),
@@ -238,7 +258,11 @@ def _with_accounts(rows: pl.DataFrame, accounts: pl.DataFrame) -> pl.DataFrame:
 
 def _with_history(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.DataFrame | None) -> pl.DataFrame:
     """Add the state of an entry that was sent, or may have been, and what is different of one that was exported."""
-    sent = history.filter(c.state.is_in(MAYBE_SENT)).group_by(id=_lower("entry_id")).agg(sent_state=c.state.min())
+    sent = (
+        history.filter(c.state.is_in(MAYBE_SENT))
+        .group_by(id=_lower("entry_id"))
+        .agg(sent_state=c.state.min())
+    )
     rows = _joined(rows, sent.filter(c.id.is_not_null()), "id")
     return _joined(rows, _changes(rows, history, categories), "id")
 
@@ -255,8 +279,11 @@ def _changes(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.DataFrame
         "id", *_compared(rows, "split_line"), category_name="category_name"
     )
     renamed = history.filter(c.state == "ACCEPTED").with_columns(
-        id=_lower("entry_id"), day=c.date, category_key=_lower("category_id"), split_line=c.split_line.fill_null(0)
-    )  # fmt: skip
+        id=_lower("entry_id"),
+        day=c.date,
+        category_key=_lower("category_id"),
+        split_line=c.split_line.fill_null(0),
+    )
     before = renamed.join(after, on="id", how="semi").select(
         "id", *_compared(renamed, "split_line"), category_name="category_name"
     )
@@ -265,7 +292,8 @@ def _changes(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.DataFrame
     pairs = before.join(after, on="id", suffix="_after")
     # Entries with none of the columns have nothing that could differ.
     differs = pl.any_horizontal(
-        pl.lit(value=False), *(c(name).is_not_null() & c(name).ne_missing(c(f"{name}_after")) for name in facts)
+        pl.lit(value=False),
+        *(c(name).is_not_null() & c(name).ne_missing(c(f"{name}_after")) for name in facts),
     )
     suspects = pairs.filter(differs).select("id").unique()
     if suspects.is_empty():
@@ -274,7 +302,9 @@ def _changes(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.DataFrame
     made = {
         (side, entry): part
         for side, frame in (("before", before), ("after", after))
-        for (entry,), part in frame.join(suspects, on="id", how="semi").partition_by("id", as_dict=True).items()
+        for (entry,), part in frame.join(suspects, on="id", how="semi")
+        .partition_by("id", as_dict=True)
+        .items()
     }
     changes = []
     for (entry,) in suspects.iter_rows():
@@ -299,11 +329,15 @@ _TEXTS_OF = pl.List(pl.String)
 _CHANGES = pl.List(
     pl.Struct(
         {
-            "field": pl.String, "currency": pl.String,
-            "before": _TEXTS_OF, "before_categories": _TEXTS_OF, "after": _TEXTS_OF, "after_categories": _TEXTS_OF,
+            "field": pl.String,
+            "currency": pl.String,
+            "before": _TEXTS_OF,
+            "before_categories": _TEXTS_OF,
+            "after": _TEXTS_OF,
+            "after_categories": _TEXTS_OF,
         }
     )
-)  # fmt: skip
+)
 
 
 def _compared(rows: pl.DataFrame, split_line: str) -> list[pl.Expr]:
@@ -321,14 +355,20 @@ def _compared(rows: pl.DataFrame, split_line: str) -> list[pl.Expr]:
     columns = {fact: text(name) for fact, name in COMPARED.items()}
     # Of a split entry: which amount has which category.
     is_part = (c(split_line) > 0) & columns["category"].is_not_null()
-    columns["lines"] = pl.when(is_part).then(pl.format("{} {}", columns["amount"].fill_null(""), columns["category"]))
+    columns["lines"] = pl.when(is_part).then(
+        pl.format("{} {}", columns["amount"].fill_null(""), columns["category"])
+    )
     return [column.alias(fact) for fact, column in columns.items()]
 
 
-def _values(side: str, lines: pl.DataFrame, fact: str, names: Mapping[str, str]) -> dict[str, list[str] | None]:
+def _values(
+    side: str, lines: pl.DataFrame, fact: str, names: Mapping[str, str]
+) -> dict[str, list[str] | None]:
     """Return the values of a fact in the order in which they are compared; categories have their names."""
     rows = lines.filter(c(fact).is_not_null()).sort(fact)
-    categories = [own or names.get(key, key) for own, key in rows.select("category_name", "category").iter_rows()]
+    categories = [
+        own or names.get(key, key) for own, key in rows.select("category_name", "category").iter_rows()
+    ]
     if fact == "lines":
         return {side: rows["amount"].to_list(), f"{side}_categories": categories}
     return {side: categories if fact == "category" else rows[fact].to_list(), f"{side}_categories": None}
@@ -354,10 +394,14 @@ def _with_twins(rows: pl.DataFrame) -> pl.DataFrame:
     if not {"day", "currency", "party", "amount"} <= {*rows.columns}:
         return rows
     sized = rows.filter((c.amount != 0) & ~c.is_copy & ~c.is_conflict).select(
-        "row", "line", *_TWINS[:-1], size=c.amount.abs(), is_plus=c.amount > 0,
+        "row",
+        "line",
+        *_TWINS[:-1],
+        size=c.amount.abs(),
+        is_plus=c.amount > 0,
         # The lines of a split entry are one entry.
         entry=pl.coalesce("id", c.row.cast(pl.String)),
-    )  # fmt: skip
+    )
     sized = sized.drop_nulls(_TWINS).filter(pl.struct(_TWINS).hash().is_duplicated())
     sized = sized.with_columns(group=pl.struct(_TWINS).rank("dense"))
     entries = sized.group_by("group", "is_plus", "entry").agg(c.line.min()).sort("line", "entry")
@@ -365,7 +409,9 @@ def _with_twins(rows: pl.DataFrame) -> pl.DataFrame:
         count=pl.len(), first=pl.struct("entry", "line").head(NAMED + 1)
     )
     for name, side in (("same", c.is_plus), ("opposite", ~c.is_plus)):
-        of_row = sized.select("row", "group", "entry", is_plus=side).join(groups, on=["group", "is_plus"], how="inner")
+        of_row = sized.select("row", "group", "entry", is_plus=side).join(
+            groups, on=["group", "is_plus"], how="inner"
+        )
         own = (
             of_row.select("group", "is_plus", "entry")
             .join(entries, on=["group", "is_plus", "entry"], how="semi")
@@ -379,9 +425,9 @@ def _with_twins(rows: pl.DataFrame) -> pl.DataFrame:
             .group_by("row", maintain_order=True)
             .agg(c.other_line.head(NAMED).alias(f"{name}_lines"))
         )
-        counts = of_row.join(own.with_columns(mine=pl.lit(1)), on=["group", "is_plus", "entry"], how="left").select(
-            "row", (pl.col("count") - c.mine.fill_null(0)).alias(f"{name}_count")
-        )
+        counts = of_row.join(
+            own.with_columns(mine=pl.lit(1)), on=["group", "is_plus", "entry"], how="left"
+        ).select("row", (pl.col("count") - c.mine.fill_null(0)).alias(f"{name}_count"))
         rows = _joined(_joined(rows, lines, "row"), counts, "row")
     return rows
 
@@ -421,10 +467,18 @@ def _unusual_in(rows: pl.DataFrame, level: str, keys: Sequence[str], least_reach
         )
         .collect()
     )
-    unusual = rows.select("row", "size", *groups).join(usual, on=groups).filter((c.size > c.high) | (c.size < c.low))
+    unusual = (
+        rows.select("row", "size", *groups)
+        .join(usual, on=groups)
+        .filter((c.size > c.high) | (c.size < c.low))
+    )
     return unusual.select(
-        "row", "usual_entries", usual_of=pl.lit(level), usual_low=_rounded(c.low.exp()), usual_high=_rounded(c.high.exp()),
-    )  # fmt: skip
+        "row",
+        "usual_entries",
+        usual_of=pl.lit(level),
+        usual_low=_rounded(c.low.exp()),
+        usual_high=_rounded(c.high.exp()),
+    )
 
 
 def _rounded(value: pl.Expr) -> pl.Expr:
@@ -444,12 +498,21 @@ def _with_sent_twins(rows: pl.DataFrame, history: pl.DataFrame) -> pl.DataFrame:
         return rows
     # A column that the entries lack is not compared.
     party = c.supplier.str.strip_chars() if "supplier" in rows.columns else pl.lit(None, pl.String)
-    sent = history.filter(c.state.is_in(MAYBE_SENT)).select(
-        "company_id", "currency", day=c.date,
-        party=pl.coalesce(pl.when(party != "").then(party), "employee_id").str.to_lowercase(), number=_plain(c.amount),
-        sent_party=pl.coalesce(party, "employee_id"), sent_period="period", sent_batch="batch_id",
-        sent_in_file=_lower("entry_id").is_in(rows["id"].drop_nulls().implode()),
-    ).with_columns(sent_day="day")  # fmt: skip
+    sent = (
+        history.filter(c.state.is_in(MAYBE_SENT))
+        .select(
+            "company_id",
+            "currency",
+            day=c.date,
+            party=pl.coalesce(pl.when(party != "").then(party), "employee_id").str.to_lowercase(),
+            number=_plain(c.amount),
+            sent_party=pl.coalesce(party, "employee_id"),
+            sent_period="period",
+            sent_batch="batch_id",
+            sent_in_file=_lower("entry_id").is_in(rows["id"].drop_nulls().implode()),
+        )
+        .with_columns(sent_day="day")
+    )
     keys = ["company_id", "day", "currency", "party", "number"]
     sent = (
         sent.drop_nulls(keys)

@@ -172,7 +172,9 @@ def _found(checker: Checker, rows: pa.Table, named: pa.Table) -> pa.Table:
     return checker.check(rows).find(named)
 
 
-def _composed(rows: pa.Table, order: pl.DataFrame, size: int, options: ExportOptions) -> tuple[pa.Table, pa.Table]:
+def _composed(
+    rows: pa.Table, order: pl.DataFrame, size: int, options: ExportOptions
+) -> tuple[pa.Table, pa.Table]:
     """Return the ready entries in the order of sending, with their batch_id, and the others with reason and facts.
 
     `order` is as `Checked.order` has it. Entries that are not ready are in the order of

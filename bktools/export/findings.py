@@ -72,9 +72,13 @@ class Checker:
 
     def unchecked(self, entries: pa.Table) -> tuple[str, ...]:
         """Return a code for each check of entries that was skipped because its input is missing."""
-        inputs = {*self.frames, *entries.column_names} | ({"day"} if "date" in entries.column_names else set())
+        inputs = {*self.frames, *entries.column_names} | (
+            {"day"} if "date" in entries.column_names else set()
+        )
         return tuple(
-            code for code, any_of, frames in _UNCHECKED if not inputs & {*any_of} and inputs.issuperset(frames)
+            code
+            for code, any_of, frames in _UNCHECKED
+            if not inputs & {*any_of} and inputs.issuperset(frames)
         )
 
 
@@ -85,7 +89,9 @@ def _checked(rows: pl.DataFrame, frames: Mapping[str, pl.DataFrame]) -> Checked:
     lines = rows.filter(c.id.is_in(split_entries(rows)))
     is_held = (c.reason != "duplicate").any(ignore_nulls=True).over("id") & c.reason.is_null()
     rows = rows.with_columns(is_held_together=c.row.is_in(lines.filter(is_held)["row"].implode()))
-    rows = rows.with_columns(reason=pl.coalesce("reason", pl.when("is_held_together").then(pl.lit(HELD_TOGETHER))))
+    rows = rows.with_columns(
+        reason=pl.coalesce("reason", pl.when("is_held_together").then(pl.lit(HELD_TOGETHER)))
+    )
     return Checked(rows.with_columns(facts=_facts_of_reasons(rows)), frames)
 
 
@@ -176,7 +182,9 @@ def _facts_of_reasons(rows: pl.DataFrame) -> pl.Series:
     return facts
 
 
-def arguments_of(*, company: str | None = None, period: Month | None = None, currency: str | None = None) -> Arguments:
+def arguments_of(
+    *, company: str | None = None, period: Month | None = None, currency: str | None = None
+) -> Arguments:
     """Return the arguments of the checks; one that breaks a rule is an `ArgumentError`."""
     named = first = last = None
     if period is not None:

@@ -31,7 +31,9 @@ from bktools.frames.sums import Sum, money_of, number_of_entries, summed, sums_o
 from bktools.wording import words
 from bktools.wording.numbers import counted, shown
 
-BATCHES = pa.schema({"batch_id": TEXT, "company_id": TEXT, "entries": COUNT, "first_date": DATE, "last_date": DATE})
+BATCHES = pa.schema(
+    {"batch_id": TEXT, "company_id": TEXT, "entries": COUNT, "first_date": DATE, "last_date": DATE}
+)
 
 # The columns of a summary of the findings.
 SUMMARY = ("severity", "check", "entries", "value", "message", "to_do", "who")
@@ -167,8 +169,14 @@ class ExportPlan(Result):
             raise PlanError(f"the plan has no batch {batch_id}")
         rows = self._rows_of_batches[batch_id]
         ids, companies, batches = (rows.column(name).unique().to_pylist() for name in SENT)
-        if len(companies) > 1 or batches != [batch_id] or batch_digest(companies[0], ids, self.options) != batch_id:
-            raise PlanError(f"the entries of batch {batch_id} were changed since the plan was made: compose it again")
+        if (
+            len(companies) > 1
+            or batches != [batch_id]
+            or batch_digest(companies[0], ids, self.options) != batch_id
+        ):
+            raise PlanError(
+                f"the entries of batch {batch_id} were changed since the plan was made: compose it again"
+            )
         body = export_jobs.create_body(ids, companies[0], **asdict(self.options))
         return BatchRequest(batch_id, companies[0], ids, body, rows)
 
@@ -190,7 +198,9 @@ class ExportPlan(Result):
             raise PlanError("the plan has an entry twice: compose it again")
         for name in ("batches", "entries"):
             if not self._is_unchanged(name):
-                raise PlanError(f"the frame of the plan's {name} was changed since it was made: compose it again")
+                raise PlanError(
+                    f"the frame of the plan's {name} was changed since it was made: compose it again"
+                )
         yield from map(self.request, self._rows_of_batches)
 
     def verify(self) -> None:
@@ -228,7 +238,9 @@ class ExportPlan(Result):
 
     def __repr__(self) -> str:
         lines = [f"ExportPlan {self.plan_id}: {self._headline()}"]
-        lines += [f"  ready: {currency} {shown(amount, currency)}" for currency, amount in self.amounts.items()]
+        lines += [
+            f"  ready: {currency} {shown(amount, currency)}" for currency, amount in self.amounts.items()
+        ]
         rows: list[Any] = list(self.needs_action.itertuples())
         reasons = [
             (row.severity, f"{row.entries:,}", row.check, ": ".join(filter(None, [row.value, _told(row)])))
@@ -244,7 +256,9 @@ class ExportPlan(Result):
         rows: list[Any] = list(needs_action.itertuples())
         reasons = pd.DataFrame(
             {
-                "reason": [f"{views.MARKS[row.severity]} {words('en').name('entry', row.check)}" for row in rows],
+                "reason": [
+                    f"{views.MARKS[row.severity]} {words('en').name('entry', row.check)}" for row in rows
+                ],
                 # A currency stays beside its amount.
                 "value": [row.value.replace(" ", "\u00a0").replace(",\u00a0", ", ") for row in rows],
                 "entries": needs_action["entries"],
@@ -333,7 +347,9 @@ def _html(frame: pd.DataFrame, where: str, count: int | None = None) -> str:
     rows = frame.head(views.SHOWN_ROWS).astype("object").itertuples(index=False)
     cells = [["" if pd.isna(value) else value for value in row] for row in rows]
     cells = [[value.date() if isinstance(value, pd.Timestamp) else value for value in row] for row in cells]
-    looks = [{"amount": views.TO_THE_RIGHT, "reason": views.ON_ONE_LINE}.get(name, "") for name in frame.columns]
+    looks = [
+        {"amount": views.TO_THE_RIGHT, "reason": views.ON_ONE_LINE}.get(name, "") for name in frame.columns
+    ]
     total = len(frame) if count is None else count
     return views.table(list(frame.columns), cells, total=total, where=where, looks=looks)
 

@@ -32,9 +32,16 @@ FRAMES = ("entries", "not_ready", "findings")
 
 # Errors of reading a file with any content.
 DAMAGE = (
-    zipfile.BadZipFile, pa.ArrowException, LookupError, TypeError, ValueError, AttributeError, EOFError,
-    NotImplementedError, RecursionError,
-)  # fmt: skip
+    zipfile.BadZipFile,
+    pa.ArrowException,
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    EOFError,
+    NotImplementedError,
+    RecursionError,
+)
 
 
 @dataclass(frozen=True)
@@ -118,7 +125,9 @@ def _members(path: Path) -> dict[str, bytes]:
 
 
 def _refuse_changed(head: dict[str, Any], members: Mapping[str, bytes], path: Path) -> None:
-    changed = [name for name, data in members.items() if hashlib.sha256(data).hexdigest() != head["sha256"][name]]
+    changed = [
+        name for name, data in members.items() if hashlib.sha256(data).hexdigest() != head["sha256"][name]
+    ]
     changed += [name for name in head["sha256"] if name not in members]
     if head.pop("digest", None) != _digest(head):
         changed.append(HEAD)

@@ -23,7 +23,9 @@ FIRST = ("check", "severity", "about", "message", "to_do", "who")
 
 def findings_in(words: Words, found: pa.Table) -> pa.Table:
     """Return findings in the words of a language, with their facts as the last column."""
-    texts = with_sentences(polars_of(found.select(["check", "facts"])), words, "entry", message="one", to_do="do")
+    texts = with_sentences(
+        polars_of(found.select(["check", "facts"])), words, "entry", message="one", to_do="do"
+    )
     roles = pc.unique(found["who"]).to_pylist()
     names = pa.array([words.name("role", role) for role in roles], TEXT)
     columns = {
@@ -61,7 +63,10 @@ def _told(words: Words, row: Mapping[str, Any]) -> dict[str, str]:
     key, count = f"entry.{row['check']}", row["count"]
     facts = facts_of_all(words, map(json.loads, row["facts"]))
     fact, step = ("one", "do") if count == 1 else ("many", "do_many")
-    texts = {"message": words(f"{key}.{fact}", **facts), "to_do": words(f"{key}.{step}", **facts, count=count)}
+    texts = {
+        "message": words(f"{key}.{fact}", **facts),
+        "to_do": words(f"{key}.{step}", **facts, count=count),
+    }
     return texts | {"who": words.name("role", row["who"])}
 
 
@@ -74,7 +79,13 @@ def _about(words: Words, found: pa.Table) -> list[str]:
 
     days = days_of(found).to_pylist()
     parts = zip(
-        days, texts("supplier"), texts("description"), texts("amount"), texts("currency"), texts("line"), strict=True
+        days,
+        texts("supplier"),
+        texts("description"),
+        texts("amount"),
+        texts("currency"),
+        texts("line"),
+        strict=True,
     )
     made = []
     for day, supplier, description, amount, currency, line in parts:

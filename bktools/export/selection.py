@@ -65,7 +65,11 @@ def _as_mask(selection: Any, entries: Any) -> np.ndarray[Any, Any] | None:
     if values is None:
         return None
     # Paths, lazy frames and relations have rows in no certain order.
-    if not hasattr(entries, "__len__") or not hasattr(entries, "columns") or hasattr(entries, "to_arrow_table"):
+    if (
+        not hasattr(entries, "__len__")
+        or not hasattr(entries, "columns")
+        or hasattr(entries, "to_arrow_table")
+    ):
         raise InputError(
             f"a mask cannot select from a {type(entries).__name__}, because its rows have no order: filter it instead"
         )
@@ -106,7 +110,9 @@ def _aligned(mask: pd.Series, entries: pd.DataFrame) -> pd.Series:
 
 def _as_ids(selection: Any) -> pa.Array:
     """Return the distinct entry IDs of a frame, a file or a list, in lower case."""
-    if isinstance(selection, os.PathLike) or (isinstance(selection, str) and not UUID_PATTERN.match(selection)):
+    if isinstance(selection, os.PathLike) or (
+        isinstance(selection, str) and not UUID_PATTERN.match(selection)
+    ):
         ids = _ids_of_file(Path(selection))
     elif isinstance(selection, str | uuid.UUID):
         ids = pa.chunked_array([[str(selection)]])

@@ -28,7 +28,9 @@ def checked(entries: Any, checker: Checker) -> tuple[pa.Table, pl.DataFrame]:
     history it depends on all entries, which are then checked once more, together.
     """
     checks = partial(_checked, checker=checker)
-    rows = on_workers(checks, {"entries": in_order(entries, ROW_NUMBER)}, by="id")["entries"].sort_by(ROW_NUMBER)
+    rows = on_workers(checks, {"entries": in_order(entries, ROW_NUMBER)}, by="id")["entries"].sort_by(
+        ROW_NUMBER
+    )
     reasons = {name: rows[name] for name in FIRST_ERROR}
     rows = entries_of(rows.drop_columns([ROW_NUMBER, *FIRST_ERROR]))
     if "history" in checker.frames:

@@ -88,7 +88,9 @@ def find(
         One row per finding: row (number of the row), number (of the check among `checks`), check (code), severity, who,
         facts (JSON, in which decimals are text and days ISO 8601); then what stands beside them.
     """
-    flags = rows.select(check.fails.fill_null(value=False).alias(f"{number}") for number, check in enumerate(checks))
+    flags = rows.select(
+        check.fails.fill_null(value=False).alias(f"{number}") for number, check in enumerate(checks)
+    )
     hidden = np.zeros(len(rows), dtype=bool)
     parts = [_NONE]
     for number, check in enumerate(checks):
@@ -107,12 +109,17 @@ def find(
                 who=pl.lit(check.who),
                 facts=_facts_at(places, check) if check.facts else pl.lit("{}"),
                 # A constant has no rows.
-                **{name: it.gather(places) if it.meta.root_names() else it for name, it in beside(check).items()},
+                **{
+                    name: it.gather(places) if it.meta.root_names() else it
+                    for name, it in beside(check).items()
+                },
             )
         )
     if len(parts) == 1:
         return _NONE
-    order = pl.col("severity").replace_strict(dict(zip(SEVERITIES, range(3), strict=True)), return_dtype=pl.UInt8)
+    order = pl.col("severity").replace_strict(
+        dict(zip(SEVERITIES, range(3), strict=True)), return_dtype=pl.UInt8
+    )
     return pl.concat(parts, how="diagonal").sort(order, "number", "row", maintain_order=True)
 
 

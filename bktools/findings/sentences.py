@@ -36,7 +36,9 @@ def with_sentences(
         column: pl.Series([words(key + form, **facts) for key, facts in known], dtype=pl.String)
         for column, form in forms.items()
     }
-    return findings.join(distinct.with_columns(**texts), on=[code, "facts"], how="left", maintain_order="left")
+    return findings.join(
+        distinct.with_columns(**texts), on=[code, "facts"], how="left", maintain_order="left"
+    )
 
 
 def fact_and_step(words: Words, fact: str, step: str) -> pl.Expr:

@@ -75,7 +75,9 @@ def days_of(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
 
 def amounts_of(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
     """Return the amounts, nulls where the table lacks them; refuse other values than numbers."""
-    amounts = table.column("amount") if "amount" in table.column_names else pa.chunked_array([pa.nulls(len(table))])
+    amounts = (
+        table.column("amount") if "amount" in table.column_names else pa.chunked_array([pa.nulls(len(table))])
+    )
     if amounts.null_count == len(amounts) and not pa.types.is_decimal(amounts.type):
         return pa.chunked_array([pa.nulls(len(amounts), MONEY)])
     require_kinds(name, table.schema, {"amount": "an exact number"})
@@ -110,6 +112,8 @@ def tables_in_one_scale(*tables: pa.Table, column: str = "amount") -> list[pa.Ta
     """Return tables whose amounts are as `in_one_scale` returns them; one without the column stays."""
     places = [place for place, table in enumerate(tables) if column in table.column_names]
     scaled = list(tables)
-    for place, amounts in zip(places, in_one_scale(*(tables[place][column] for place in places)), strict=True):
+    for place, amounts in zip(
+        places, in_one_scale(*(tables[place][column] for place in places)), strict=True
+    ):
         scaled[place] = with_column(scaled[place], column, amounts)
     return scaled

@@ -43,7 +43,13 @@ CHANGED = (
 NUMBER = r"^\s*\d+\s*$"
 
 # Types that Arrow writes as the file needs them.
-WRITTEN_PLAINLY = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_null, pa.types.is_date, pa.types.is_time)
+WRITTEN_PLAINLY = (
+    pa.types.is_boolean,
+    pa.types.is_integer,
+    pa.types.is_null,
+    pa.types.is_date,
+    pa.types.is_time,
+)
 
 LARGEST_PLAIN_SCALE = 6
 ROWS_AT_ONCE = 50_000
@@ -143,9 +149,11 @@ def to_csv(
     def write(file: IO[bytes]) -> None:
         text = io.TextIOWrapper(file, encoding, newline="")
         lines = csv.writer(
-            text, delimiter=form.delimiter, lineterminator=line_end,
+            text,
+            delimiter=form.delimiter,
+            lineterminator=line_end,
             quoting=csv.QUOTE_ALL if is_split else csv.QUOTE_MINIMAL,
-        )  # fmt: skip
+        )
         with progress_bar(f"write {name_of(path)}", total=len(table), shown=progress) as bar:
             lines.writerow(first)
             for begin in range(0, len(table), ROWS_AT_ONCE):
@@ -158,7 +166,9 @@ def to_csv(
     return written(path, write)
 
 
-def written(target: str | PathLike[str] | IO[str] | IO[bytes], write: Callable[[IO[bytes]], object]) -> Path | None:
+def written(
+    target: str | PathLike[str] | IO[str] | IO[bytes], write: Callable[[IO[bytes]], object]
+) -> Path | None:
     """Write a content to a path, or to an open file or a buffer; return the path."""
     if disk.is_buffer(target):
         disk.write_to(cast("IO[Any]", target), write)
@@ -227,7 +237,9 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(values, pa.string())])
 
 
-def in_minor_units(table: pa.Table, columns: Mapping[str, pa.ChunkedArray], decimal: str) -> dict[str, pa.ChunkedArray]:
+def in_minor_units(
+    table: pa.Table, columns: Mapping[str, pa.ChunkedArray], decimal: str
+) -> dict[str, pa.ChunkedArray]:
     """Return the columns of money without the zeros that their currency has no decimals for, such as 3590 of JPY."""
     money = {}
     for name in (field.name for field in table.schema if pa.types.is_decimal(field.type)):

@@ -41,7 +41,10 @@ WIDTH_SAMPLE = 500
 
 @overload
 def to_excel(
-    tables: pd.DataFrame | Mapping[str, pd.DataFrame], path: str | PathLike[str], *, progress: bool | None = None
+    tables: pd.DataFrame | Mapping[str, pd.DataFrame],
+    path: str | PathLike[str],
+    *,
+    progress: bool | None = None,
 ) -> Path: ...
 
 
@@ -191,7 +194,9 @@ def _looks_of_money(table: pa.Table, place: int, book: Any) -> list[Any]:
         return []
     shown = in_units(column, table.column(currency))
     units = [0 if amount is None else max(-int(amount.as_tuple().exponent), 0) for amount in shown]
-    looks = {scale: book.add_format({"num_format": _with_decimals(scale), "valign": "top"}) for scale in {*units}}
+    looks = {
+        scale: book.add_format({"num_format": _with_decimals(scale), "valign": "top"}) for scale in {*units}
+    }
     return [looks[scale] for scale in units]
 
 
@@ -228,7 +233,11 @@ def write_cell(sheet: Any, row: int, place: int, value: Any, form: Any, text: An
     elif isinstance(value, NUMBERS) and is_exact(value):
         failed = sheet.write_number(row, place, value, form)
     elif isinstance(value, dt.date):
-        time = value.replace(tzinfo=None) if isinstance(value, dt.datetime) else dt.datetime.combine(value, dt.time())
+        time = (
+            value.replace(tzinfo=None)
+            if isinstance(value, dt.datetime)
+            else dt.datetime.combine(value, dt.time())
+        )
         failed = time.date() < FIRST_DATE or sheet.write_datetime(row, place, time, form)
     if failed:
         sheet.write_string(row, place, _text(value), text)

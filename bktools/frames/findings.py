@@ -42,7 +42,9 @@ def by_check(findings: pd.DataFrame, words: Words, section: str) -> Iterator[tup
         findings["severity"], findings["check"], findings["facts"], abouts, strict=True
     ):
         known = json.loads(facts)
-        said = {name: known[name] for name in sorted(words.facts_of(f"{section}.{check}.many") & known.keys())}
+        said = {
+            name: known[name] for name in sorted(words.facts_of(f"{section}.{check}.many") & known.keys())
+        }
         group = groups.setdefault((severity, check, json.dumps(said)), _Group(known))
         group.count += 1
         group.about += [about] if about else []

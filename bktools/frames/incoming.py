@@ -68,7 +68,9 @@ def _parquet_errors(path: str | Path, name: str) -> Iterator[None]:
     try:
         yield
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"cannot be read as Parquet ({_first_line(error)})", source=f"{name} {path}") from None
+        raise InputError(
+            f"cannot be read as Parquet ({_first_line(error)})", source=f"{name} {path}"
+        ) from None
 
 
 def is_spark(frame: Any) -> bool:

@@ -82,10 +82,14 @@ def longest(amounts: pa.ChunkedArray) -> Decimal | None:
     if _are_short(amounts):
         return None
     known = (amount for amount in amounts.to_pylist() if amount is not None)
-    return next((amount for amount in known if _digits(amount) > FLOAT_DIGITS or abs(amount) >= LARGEST), None)
+    return next(
+        (amount for amount in known if _digits(amount) > FLOAT_DIGITS or abs(amount) >= LARGEST), None
+    )
 
 
-def decimals(amounts: pa.ChunkedArray, currencies: pa.ChunkedArray | None, name: str = "amount") -> pa.ChunkedArray:
+def decimals(
+    amounts: pa.ChunkedArray, currencies: pa.ChunkedArray | None, name: str = "amount"
+) -> pa.ChunkedArray:
     """Return floats as decimals by the digits of their currencies; the scale is that of the finest amount.
 
     Raises
@@ -120,7 +124,9 @@ def decimals(amounts: pa.ChunkedArray, currencies: pa.ChunkedArray | None, name:
     exact = pa.nulls(len(values), pa.decimal128(DIGITS, scale))
     for places in used:
         is_of_places = is_whole & (units == places)
-        exact = pc.if_else(pa.array(is_of_places), _of_units(whole, is_of_places, places).cast(exact.type), exact)
+        exact = pc.if_else(
+            pa.array(is_of_places), _of_units(whole, is_of_places, places).cast(exact.type), exact
+        )
     if digits:
         exact = pc.replace_with_mask(exact, pa.array(is_odd), pa.array(digits, exact.type))
     return pa.chunked_array([exact])
@@ -142,7 +148,9 @@ def with_decimals(table: pa.Table) -> pa.Table:
     for place, field in enumerate(table.schema):
         if pa.types.is_floating(field.type) and is_money(field.name):
             currency = currency_column(field.name, table.column_names)
-            exact = decimals(table.column(place), None if currency is None else table.column(currency), field.name)
+            exact = decimals(
+                table.column(place), None if currency is None else table.column(currency), field.name
+            )
             table = table.set_column(place, field.name, exact)
     return table
 

@@ -16,16 +16,36 @@ from bktools.wording.numbers import month
 
 # What a person reads first, in this order; then come all other columns, what is to be done, and the identifiers.
 FIRST = (
-    "date", "supplier", "amount", "currency", "description", "category_name", "account_code", "account_name",
-    "employee_name", "cost_centre", "tax_code",
-)  # fmt: skip
+    "date",
+    "supplier",
+    "amount",
+    "currency",
+    "description",
+    "category_name",
+    "account_code",
+    "account_name",
+    "employee_name",
+    "cost_centre",
+    "tax_code",
+)
 TO_DO = ("severity", "check", "reason", "message", "to_do", "who")
 IDENTIFIERS = (
-    "line", "id", "entry_id", "batch_id", "job_id", "company_id", "category_id", "account_id", "external_id", "employee_id",
-)  # fmt: skip
+    "line",
+    "id",
+    "entry_id",
+    "batch_id",
+    "job_id",
+    "company_id",
+    "category_id",
+    "account_id",
+    "external_id",
+    "employee_id",
+)
 
 
-def with_names(entries: pa.Table, *, categories: Any = None, accounts: Any = None, employees: Any = None) -> pa.Table:
+def with_names(
+    entries: pa.Table, *, categories: Any = None, accounts: Any = None, employees: Any = None
+) -> pa.Table:
     """Return entries with the names of their category, account and employee, as far as the frames are given.
 
     The columns are `category_name`; `account_code` and `account_name` of the category's account; `employee_name` (the
@@ -79,10 +99,14 @@ def month_and_company(entries: pa.Table, language: str = "en") -> str:
             parts.append(texts("report.picture.to", first=months[0], last=months[1]))
         parts += [month(one, language) for one in months] if len(months) == 1 else []
     if "company_id" in entries.column_names:
-        companies = [str(company) for company in pc.unique(entries.column("company_id")).to_pylist() if company]
+        companies = [
+            str(company) for company in pc.unique(entries.column("company_id")).to_pylist() if company
+        ]
         is_one = len(companies) == 1
         parts.append(
-            texts("report.company", id=companies[0][:8]) if is_one else texts.counted(len(companies), "company")
+            texts("report.company", id=companies[0][:8])
+            if is_one
+            else texts.counted(len(companies), "company")
         )
     return ", ".join(filter(None, parts))
 
@@ -105,7 +129,8 @@ def _named(frame: Any, noun: str, columns: tuple[str, ...]) -> pa.Table:
     """Return the columns of a frame as text, by `id`; a column that it lacks is null."""
     table = in_memory(frame, noun, ("id", *columns))
     named = pa.table(
-        {name: text_of(table, name, noun) for name in columns} | {"id": pc.ascii_lower(text_of(table, "id", noun))}
+        {name: text_of(table, name, noun) for name in columns}
+        | {"id": pc.ascii_lower(text_of(table, "id", noun))}
     )
     # A null would be found for an entry without an identifier.
     return named.filter(pc.is_valid(named.column("id")))
@@ -117,7 +142,10 @@ def _places(ids: pa.ChunkedArray, known: pa.Table) -> pa.ChunkedArray:
 
 
 def _full_name(employees: pa.Table) -> pa.ChunkedArray:
-    parts = [pc.fill_null(pc.utf8_trim_whitespace(employees.column(name)), "") for name in ("first_name", "last_name")]
+    parts = [
+        pc.fill_null(pc.utf8_trim_whitespace(employees.column(name)), "")
+        for name in ("first_name", "last_name")
+    ]
     name = pc.utf8_trim_whitespace(pc.binary_join_element_wise(*parts, pa.scalar(" ", TEXT)))
     return pc.if_else(pc.equal(name, ""), employees.column("email"), name)
 

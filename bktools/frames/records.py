@@ -24,7 +24,9 @@ def rows_of(records: Sequence[msgspec.Struct], schema: pa.Schema) -> pa.Table:
     try:
         return pa.table(_columns(type(records[0]), map(msgspec.structs.astuple, records)), schema=schema)
     except (pa.ArrowInvalid, OverflowError) as error:
-        raise UnreadableAnswerError(f"the service sent a value that no column holds exactly: {error}") from error
+        raise UnreadableAnswerError(
+            f"the service sent a value that no column holds exactly: {error}"
+        ) from error
 
 
 def _columns(

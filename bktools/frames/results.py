@@ -43,7 +43,10 @@ class Result:
         folder = Path(folder)
         with disk.storage_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        return [to_csv(getattr(self, name), folder / f"{self._PREFIX}{name}.csv", profile) for name in self._TABLES]
+        return [
+            to_csv(getattr(self, name), folder / f"{self._PREFIX}{name}.csv", profile)
+            for name in self._TABLES
+        ]
 
     def to_arrow(self) -> dict[str, pa.Table]:
         """Return each table by its name, as `bktools.to_arrow` does."""

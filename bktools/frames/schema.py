@@ -90,7 +90,9 @@ def schema_of(record: type[msgspec.Struct]) -> pa.Schema:
         is_required = item.default is msgspec.NODEFAULT
         if issubclass(kind, msgspec.Struct):
             columns += [
-                nested.with_name(f"{item.name}_{nested.name}").with_nullable(nested.nullable or not is_required)
+                nested.with_name(f"{item.name}_{nested.name}").with_nullable(
+                    nested.nullable or not is_required
+                )
                 for nested in schema_of(kind)
             ]
         else:
@@ -219,7 +221,9 @@ def to_arrow(frame: pd.DataFrame | pa.Table, name: str = "the frame") -> pa.Tabl
     """Return a DataFrame as an Arrow table without its index; missing values become null."""
     if not isinstance(frame, pd.DataFrame | pa.Table):
         raise InputError(f"{name} must be a pandas DataFrame or an Arrow table, is a {type(frame).__name__}")
-    headings = frame.column_names if isinstance(frame, pa.Table) else [str(heading) for heading in frame.columns]
+    headings = (
+        frame.column_names if isinstance(frame, pa.Table) else [str(heading) for heading in frame.columns]
+    )
     heading, count = next(iter(Counter(headings).most_common(1)), ("", 0))
     if count > 1:
         raise InputError(f"{count} columns of {name} are named {heading!r}: rename or drop all but one")
@@ -268,14 +272,18 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column in a type that every engine supports; raise Arrow's error where there is none."""
     kind, types = column.type, pa.types
     if isinstance(kind, pa.UuidType):
-        texts = [None if value is None else str(uuid.UUID(bytes=value)) for value in _storage(column).to_pylist()]
+        texts = [
+            None if value is None else str(uuid.UUID(bytes=value)) for value in _storage(column).to_pylist()
+        ]
         return pa.chunked_array([pa.array(texts, TEXT)])
     if isinstance(kind, pa.JsonType):
         return plain_column(_storage(column))
     if types.is_run_end_encoded(kind):
         chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
         return plain_column(pa.chunked_array(chunks, kind.value_type))
-    if types.is_dictionary(kind) and not (types.is_string(kind.value_type) or types.is_large_string(kind.value_type)):
+    if types.is_dictionary(kind) and not (
+        types.is_string(kind.value_type) or types.is_large_string(kind.value_type)
+    ):
         chunks = [chunk.dictionary.take(chunk.indices) for chunk in column.chunks]
         return plain_column(pa.chunked_array(chunks, kind.value_type))
     if any(is_kind(kind) for is_kind in _UNSUPPORTED) or (types.is_decimal(kind) and kind.scale > DIGITS):

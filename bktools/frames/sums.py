@@ -60,7 +60,10 @@ class Valued:
     @property
     def for_programs(self) -> dict[str, Any]:
         """Both for programs: amounts as text, so that none is rounded."""
-        return {"entries": self.entries, "amounts": {name: f"{amount:f}" for name, amount in self.amounts.items()}}
+        return {
+            "entries": self.entries,
+            "amounts": {name: f"{amount:f}" for name, amount in self.amounts.items()},
+        }
 
 
 @dataclass(frozen=True)
@@ -176,7 +179,9 @@ def threshold_of(value: str | float | Decimal | None) -> Callable[[Mapping[str, 
     except InvalidOperation:
         least = Decimal(-1)
     if not least.is_finite() or least < 0:
-        raise ArgumentError(name_of("threshold"), "must be an amount such as 500, or a share such as 5%", value)
+        raise ArgumentError(
+            name_of("threshold"), "must be an amount such as 500, or a share such as 5%", value
+        )
     if text.endswith("%"):
         return lambda row: row["share"] is None or bool(abs(row["share"]) >= least)
     return lambda row: bool(abs(row["difference"]) >= least)
@@ -184,7 +189,11 @@ def threshold_of(value: str | float | Decimal | None) -> Callable[[Mapping[str, 
 
 def by_currency(keys: tuple[str, ...], sums: Iterable[Sum]) -> pa.Table:
     """Return sums as a table: the keys, and a row a currency of each with its number of entries and exact amount."""
-    rows = [{**part.keys} | {"currency": name} | vars(money) for part in sums for name, money in part.money.items()]
+    rows = [
+        {**part.keys} | {"currency": name} | vars(money)
+        for part in sums
+        for name, money in part.money.items()
+    ]
     amounts = pa.array([row["amount"] for row in rows])
     amounts = pc.cast(amounts, MONEY) if pa.types.is_null(amounts.type) else amounts
     texts = {name: pa.array([row[name] for row in rows], TEXT) for name in (*keys, "currency")}

@@ -11,7 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.currencies import MINOR_UNITS
-from bktools.frames.columns import amounts_of, days_of, require_columns, text_of, with_column, with_missing, wrong_kind
+from bktools.frames.columns import (
+    amounts_of,
+    days_of,
+    require_columns,
+    text_of,
+    with_column,
+    with_missing,
+    wrong_kind,
+)
 from bktools.frames.incoming import in_memory
 from bktools.frames.schema import COUNT, DATE, FLAG, TEXT
 
@@ -57,17 +65,39 @@ SHAPES: Mapping[str, Shape] = {
         "load_export_jobs(entries=True)",
         ("entry_id", "state"),
         (
-            "company_id", "batch_id", "period", "date", "amount", "currency", "category_id", "category_name", "employee_id",
-            "supplier", "tax_code", "split_line",
+            "company_id",
+            "batch_id",
+            "period",
+            "date",
+            "amount",
+            "currency",
+            "category_id",
+            "category_name",
+            "employee_id",
+            "supplier",
+            "tax_code",
+            "split_line",
         ),
     ),
-}  # fmt: skip
+}
 
 # Columns whose values are text in every frame.
 TEXTS = (
-    "id", "company_id", "category_id", "employee_id", "account_id", "entry_id", "state", "tax_code_external_id", "currency",
-    "category_name", "tax_code", "supplier", "description", "export_status",
-)  # fmt: skip
+    "id",
+    "company_id",
+    "category_id",
+    "employee_id",
+    "account_id",
+    "entry_id",
+    "state",
+    "tax_code_external_id",
+    "currency",
+    "category_name",
+    "tax_code",
+    "supplier",
+    "description",
+    "export_status",
+)
 
 
 def typed(frame: Any, name: str) -> pa.Table:
@@ -123,7 +153,9 @@ def _dated(table: pa.Table, name: str) -> pa.Table:
     return with_column(table, "date", days_of(with_column(table, "date", column), name))
 
 
-def _cast(column: pa.ChunkedArray, kind: pa.DataType, name: str, field: pa.Field, wanted: str) -> pa.ChunkedArray:
+def _cast(
+    column: pa.ChunkedArray, kind: pa.DataType, name: str, field: pa.Field, wanted: str
+) -> pa.ChunkedArray:
     """Return a column in another type; one whose values do not fit is an error that says what is wanted."""
     try:
         return pc.cast(column, kind)

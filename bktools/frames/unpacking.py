@@ -32,9 +32,17 @@ _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96
 
 # Errors of reading a damaged archive or file.
 _DAMAGE = (
-    pa.ArrowException, zipfile.BadZipFile, zlib.error, struct.error, EOFError, LookupError, OSError, OverflowError,
-    RuntimeError, ValueError,
-)  # fmt: skip
+    pa.ArrowException,
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    LookupError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+)
 
 
 def archive_size(data: bytes, *, kind: str, source: str = "", most: int = UNPACKED) -> int:
@@ -43,7 +51,9 @@ def archive_size(data: bytes, *, kind: str, source: str = "", most: int = UNPACK
         members = sorted(archive.infolist(), key=lambda member: member.header_offset)
         if len(members) > MEMBERS:
             raise InputError(f"holds {len(members):,} files, a {kind} has at most {MEMBERS:,}", source=source)
-        if any(one.header_offset + one.compress_size > other.header_offset for one, other in pairwise(members)):
+        if any(
+            one.header_offset + one.compress_size > other.header_offset for one, other in pairwise(members)
+        ):
             raise zipfile.BadZipFile("its files overlap")
         stated = sum(member.file_size for member in members)
         if stated > most or any(_member_size(archive, member, most) > most for member in members):
@@ -130,7 +140,9 @@ def _stated_size(metadata: pq.FileMetaData) -> int:
     widths = [_WIDTHS.get(leaf.physical_type, leaf.length) for leaf in leaves]
     groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
     values = sum(
-        width * max(group.column(at).num_values, group.num_rows) for group in groups for at, width in enumerate(widths)
+        width * max(group.column(at).num_values, group.num_rows)
+        for group in groups
+        for at, width in enumerate(widths)
     )
     return int(max(values, sum(group.total_byte_size for group in groups)))
 

@@ -29,7 +29,9 @@ PACKED = pa.schema([("name", pa.string()), ("rows", pa.binary())])
 SMALLER = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
-def on_workers(function: Callable[[Tables], Tables], frames: Mapping[str, Any], by: str) -> dict[str, pa.Table]:
+def on_workers(
+    function: Callable[[Tables], Tables], frames: Mapping[str, Any], by: str
+) -> dict[str, pa.Table]:
     """Return the tables that a function returns for groups of rows, put together in any order; they must fit in memory here.
 
     The function gets Arrow tables by name and returns tables by name. It is called here without rows first, to fail
@@ -71,8 +73,12 @@ def _grouped(frame: Any, noun: str, by: str, groups: int) -> Any:
         for batch in batches:
             rows = pa.Table.from_batches([batch])
             for number in pc.unique(rows.column(GROUP)):
-                packed = _packed({noun: rows.filter(pc.equal(rows.column(GROUP), number)).drop_columns([GROUP])})
-                yield from packed.add_column(0, "group", pa.array([number.as_py()] * len(packed))).to_batches()
+                packed = _packed(
+                    {noun: rows.filter(pc.equal(rows.column(GROUP), number)).drop_columns([GROUP])}
+                )
+                yield from packed.add_column(
+                    0, "group", pa.array([number.as_py()] * len(packed))
+                ).to_batches()
 
     digest = sql.xxhash64(sql.lower(sql.col(by).cast("string")))
     return frame.withColumn(GROUP, sql.pmod(digest, sql.lit(groups))).mapInArrow(pack, SENT)

@@ -68,7 +68,9 @@ def _leave_rates(reading: Reading) -> None:
 def _refuse_text(reading: Reading) -> None:
     """Raise an error when an external ID, code or name is too long, or is a number that a workbook does not keep."""
     table = reading.table
-    for place in {reading.places[field] for field in ("external_id", "code", "name") if field in reading.places}:
+    for place in {
+        reading.places[field] for field in ("external_id", "code", "name") if field in reading.places
+    }:
         column = table.columns[place]
         long = cells.mask(pc.greater(pc.utf8_length(column), LONGEST_TEXT))
         cells.refuse(table, place, long, f"must have at most {LONGEST_TEXT} characters (shorten it)")
@@ -116,7 +118,9 @@ def _archived(reading: Reading) -> pa.ChunkedArray:
     for field, yes in (("archived", True), ("active", False)):
         if reading.has(field):
             meanings = {"yes": yes, "no": not yes, "active": False, "archived": True}
-            meant = {"": False} | {word: flag for name, flag in meanings.items() for word in words.values(name)}
+            meant = {"": False} | {
+                word: flag for name, flag in meanings.items() for word in words.values(name)
+            }
             flags = words.in_column(reading.column(field), meant)
             rule = "must say yes or no, active or archived in a known word (correct it, or leave the column out: "
             reading.refuse(field, cells.mask(pc.is_null(flags)), f"{rule}{leave_out(field)})")
@@ -141,7 +145,9 @@ def read_accounts(
     is malformed or there twice, are an `InputError`.
     """
     company = None if company is None else company_named(company)
-    reading = opened(path, Vocabulary("accounts", columns), delimiter=delimiter, encoding=encoding, sheet=sheet)
+    reading = opened(
+        path, Vocabulary("accounts", columns), delimiter=delimiter, encoding=encoding, sheet=sheet
+    )
     reading.assign(required=("id",))
     raise_all(reading.problems, reading.table)
     cells.refuse_broken(reading.table, reading.places.values())

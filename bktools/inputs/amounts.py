@@ -41,7 +41,11 @@ _WITH_CURRENCY = (
     rf"\s*(?P<behind>{_CURRENCY}?)(?P<end>[-)]?)$"
 )
 # Ends of bank and ledger reports: where a debit is positive, a credit is negative.
-_SIDES = ((r"(?i)^(\d.*\d)\s*CR\.?$", r"-\1"), (r"(?i)^(\d)\s*CR\.?$", r"-\1"), (r"(?i)^(.*\d)\s*DR\.?$", r"\1"))
+_SIDES = (
+    (r"(?i)^(\d.*\d)\s*CR\.?$", r"-\1"),
+    (r"(?i)^(\d)\s*CR\.?$", r"-\1"),
+    (r"(?i)^(.*\d)\s*DR\.?$", r"\1"),
+)
 # What accountants write for nothing.
 _NIL = r"^[-–—]$"
 # Amounts without anything but digits, marks, and perhaps a minus in front.
@@ -63,7 +67,9 @@ def amounts(table: Table, place: int, decimal: str | None) -> pa.ChunkedArray:
     numbers = _signed(column)
     unsigned = pc.replace_substring_regex(numbers, "^-", "")
     decimal = "." if place in table.numeric else decimal or _decimal_mark(table, place, unsigned)
-    cells.refuse(table, place, ~_fits(unsigned, decimal), f"must hold amounts whose decimal mark is {decimal!r}")
+    cells.refuse(
+        table, place, ~_fits(unsigned, decimal), f"must hold amounts whose decimal mark is {decimal!r}"
+    )
     bare = pc.replace_substring_regex(numbers, rf"[^0-9{decimal}-]", "")
     return _exact(table, place, pc.replace_substring(bare, decimal, "."))
 
@@ -76,7 +82,11 @@ def _read_plain(table: Table, place: int, decimal: str | None) -> pa.ChunkedArra
     for mark in (mark for mark in ".," if mark == ("." if place in table.numeric else decimal or mark)):
         look = rf"^(?:-?\d{{1,30}}[{mark}]\d\d)?$"
         some = column.slice(0, _FIRST_ROWS)
-        if cells.matches(some, look).all() and cells.matches(some, r"\d").any() and cells.matches(column, look).all():
+        if (
+            cells.matches(some, look).all()
+            and cells.matches(some, r"\d").any()
+            and cells.matches(column, look).all()
+        ):
             return pc.cast(cells.or_null(pc.replace_substring(column, mark, ".")), pa.decimal128(LONGEST, 2))
     return None
 
@@ -99,7 +109,9 @@ def _signed(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _without_currency(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return amounts without the currency beside them, if it is the same one everywhere."""
     parts = pc.extract_regex(column, _WITH_CURRENCY)
-    texts = {text for side in ("front", "behind") for text in pc.unique(pc.struct_field(parts, side)).to_pylist()}
+    texts = {
+        text for side in ("front", "behind") for text in pc.unique(pc.struct_field(parts, side)).to_pylist()
+    }
     if len(texts - {None, ""}) != 1:
         return column
     return pc.if_else(
@@ -144,7 +156,9 @@ def _decimal_mark(table: Table, place: int, unsigned: pa.ChunkedArray) -> str:
 def _mark_beside(table: Table, place: int) -> str | None:
     """Return the decimal mark that another column of amounts with decimals shows, None without one."""
     for beside, column in enumerate(table.columns):
-        numbers = pc.replace_substring_regex(cells.or_null(cells.trimmed(column.slice(0, _FIRST_ROWS))), r"^-", "")
+        numbers = pc.replace_substring_regex(
+            cells.or_null(cells.trimmed(column.slice(0, _FIRST_ROWS))), r"^-", ""
+        )
         marked = cells.matches(numbers, r"[.,]\d{1,2}$") & cells.mask(pc.is_valid(numbers))
         fitting = [mark for mark in _PATTERNS if marked.any() and _fits(numbers, mark).all()]
         if beside != place and len(fitting) == 1 and not cells.matches(numbers, _DAY_AND_MONTH).all():

@@ -16,7 +16,12 @@ from bktools.visible import first_of
 
 _SHOWN_WORDS = 8
 # Codes of `export_status`, which are the tables of their words, too.
-EXPORTED, QUEUED, IN_PROGRESS, NOT_EXPORTED = EXPORT_STATUS = ("exported", "queued", "in_progress", "not_exported")
+EXPORTED, QUEUED, IN_PROGRESS, NOT_EXPORTED = EXPORT_STATUS = (
+    "exported",
+    "queued",
+    "in_progress",
+    "not_exported",
+)
 
 
 def read_approvals(reading: Reading, approved_values: str | None) -> list[str]:
@@ -41,7 +46,9 @@ def read_approvals(reading: Reading, approved_values: str | None) -> list[str]:
 
 def _refuse_unknown(reading: Reading, saying: str, approving: set[str]) -> None:
     heading = normal(reading.heading(saying))
-    is_named = saying == "approved" or reading.is_settled(saying) or heading in words.headings("approval_status")
+    is_named = (
+        saying == "approved" or reading.is_settled(saying) or heading in words.headings("approval_status")
+    )
     known = {*approving, *words.values("not_approved"), *words.values("no"), ""}
     counts = _counts(reading.column(saying))
     unknown = {value: count for value, count in counts.items() if normal(value) not in known}
@@ -62,19 +69,26 @@ def _read_export_status(reading: Reading) -> None:
     meanings = {word: code for code in EXPORT_STATUS for word in words.values(code)}
     codes = reading.constant(None, schema.TEXT)
     if reading.has("export_status"):
-        of_flags = {**dict.fromkeys(words.values("yes"), EXPORTED), **dict.fromkeys(words.values("no"), NOT_EXPORTED)}
+        of_flags = {
+            **dict.fromkeys(words.values("yes"), EXPORTED),
+            **dict.fromkeys(words.values("no"), NOT_EXPORTED),
+        }
         column = reading.column("export_status")
         codes = words.codes(column, meanings | of_flags)
         unknown = _counts(column.filter(pc.and_(pc.is_null(codes), pa.array(~cells.blank(column)))))
         if unknown:
-            shown = first_of([f"{cells.quoted(value)} ({count})" for value, count in unknown.items()], _SHOWN_WORDS)
+            shown = first_of(
+                [f"{cells.quoted(value)} ({count})" for value, count in unknown.items()], _SHOWN_WORDS
+            )
             raise reading.table.error(
                 f"{reading.heading('export_status')!r} holds values that do not say whether an entry was exported: {shown}",
                 columns={"export_status": ""},
             )
     if reading.has("exported_at"):
         has_time = pa.array(~cells.blank(reading.column("exported_at")))
-        codes = pc.coalesce(codes, pc.if_else(has_time, EXPORTED, pa.scalar(None, schema.TEXT)).cast(schema.TEXT))
+        codes = pc.coalesce(
+            codes, pc.if_else(has_time, EXPORTED, pa.scalar(None, schema.TEXT)).cast(schema.TEXT)
+        )
     if reading.has("status"):
         codes = pc.coalesce(codes, words.codes(reading.column("status"), meanings))
     if codes.null_count < len(codes):

@@ -81,7 +81,9 @@ def lines_of(table: Table, rows: Mask) -> str:
 def counted(table: Table, rows_per_remark: Mapping[str, Mask]) -> list[str]:
     """Return a note per remark that holds for some rows: how many, and on which lines."""
     return [
-        f"{remark}: {rows.sum()} ({lines_of(table, rows)})" for remark, rows in rows_per_remark.items() if rows.any()
+        f"{remark}: {rows.sum()} ({lines_of(table, rows)})"
+        for remark, rows in rows_per_remark.items()
+        if rows.any()
     ]
 
 
@@ -114,7 +116,9 @@ def refuse(
     raise table.error(message, line, columns=instead, fill_down=fill_down)
 
 
-def uuids(table: Table, place: int, *, required: bool, instead: Mapping[str, str] | None = None) -> pa.ChunkedArray:
+def uuids(
+    table: Table, place: int, *, required: bool, instead: Mapping[str, str] | None = None
+) -> pa.ChunkedArray:
     """Return a column of UUIDs in lower case; empty cells are null where they may be."""
     if required:
         refuse(table, place, blank(table.columns[place]), "must not be empty")
@@ -185,7 +189,12 @@ def leave_out(field: str) -> str:
 
 
 def question(
-    table: Table, message: str, columns: Mapping[str, str], line: int | None = None, *, details: Sequence[str] = ()
+    table: Table,
+    message: str,
+    columns: Mapping[str, str],
+    line: int | None = None,
+    *,
+    details: Sequence[str] = (),
 ) -> InputError:
     """Return a problem that naming columns settles; "" leaves a field out."""
     return table.error(message, line, details=details, columns=columns)

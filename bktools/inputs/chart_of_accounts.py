@@ -210,7 +210,9 @@ def _ask_of_columns_in_parts(reading: Reading) -> Iterator[InputError]:
         empty = reading.blank(field)
         for other in reading.free() if empty.sum() >= _LEAST_PARTS else ():
             in_part = ~cells.blank(table.columns[other])
-            stands_in = in_part[empty].mean() >= _HALF and in_part[~empty].sum() <= (1 - _MOST) * (~empty).sum()
+            stands_in = (
+                in_part[empty].mean() >= _HALF and in_part[~empty].sum() <= (1 - _MOST) * (~empty).sum()
+            )
             if stands_in and fits(field, table, other):
                 yield question(
                     table,
@@ -239,11 +241,18 @@ def _note_doubts(reading: Reading) -> None:
         {
             "accounts without a name": reading.blank("name"),
             "accounts without a code, kept": cells.blank(code),
-            "external IDs with white space at an end, which is kept": ~cells.mask(pc.equal(own, cells.trimmed(own))),
-            "codes that seem to have lost leading zeros which others still have, kept as they are": _lost_zeros(code),
+            "external IDs with white space at an end, which is kept": ~cells.mask(
+                pc.equal(own, cells.trimmed(own))
+            ),
+            "codes that seem to have lost leading zeros which others still have, kept as they are": _lost_zeros(
+                code
+            ),
         },
     )
-    if reading.places["code"] in reading.table.numeric and pc.count_distinct(pc.utf8_length(code)).as_py() > 1:
+    if (
+        reading.places["code"] in reading.table.numeric
+        and pc.count_distinct(pc.utf8_length(code)).as_py() > 1
+    ):
         reading.notes.append(
             "codes are numbers of different lengths in the file: leading zeros, if they had any, are lost"
         )

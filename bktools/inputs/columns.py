@@ -68,7 +68,9 @@ class Vocabulary:
             if field not in self.fields:
                 close = get_close_matches(field, self.fields, n=1, cutoff=0.7)
                 meant = f" (did you mean {close[0]}?)" if close else ""
-                raise ArgumentError(name_of("columns"), f"may map these fields{meant}: {', '.join(self.fields)}", field)
+                raise ArgumentError(
+                    name_of("columns"), f"may map these fields{meant}: {', '.join(self.fields)}", field
+                )
             if heading is not None and not isinstance(heading, str):
                 raise ArgumentError(f"columns[{field!r}]", "must be a heading of the file", heading)
             self._refuse_opposite(field, heading)
@@ -93,7 +95,8 @@ class Vocabulary:
         other = _OPPOSITES.get(field, "")
         if heading and other in self.fields and normal(heading) in self.fields[other][0].words:
             raise ArgumentError(
-                option(field, heading), f"must not be a column that says {other}: use {option(other, heading)}"
+                option(field, heading),
+                f"must not be a column that says {other}: use {option(other, heading)}",
             )
 
 
@@ -253,7 +256,9 @@ class Reading:
         settled = self.places.keys() | {error.field for error in self.problems}
         for field in dict.fromkeys([*required, *self._looks]):
             if field not in self.vocabulary.fields:
-                raise ArgumentError("required", f"may name these fields: {', '.join(self.vocabulary.fields)}", field)
+                raise ArgumentError(
+                    "required", f"may name these fields: {', '.join(self.vocabulary.fields)}", field
+                )
             if field in settled:
                 continue
             if field in required:
@@ -279,7 +284,8 @@ class Reading:
             return table.error(why, field=field, split_account=True)
         if pair:
             columns = {
-                side: cells.heading_of(table, place) for side, place in zip(("debit", "credit"), pair, strict=True)
+                side: cells.heading_of(table, place)
+                for side, place in zip(("debit", "credit"), pair, strict=True)
             }
         else:
             # Entries may have no date at all; that is said, not guessed.
@@ -354,8 +360,12 @@ class Reading:
         if not matches:
             details = [f"Its headings: {_listed(headings)}"]
             if heading.startswith("-"):
-                details.append(f"A heading has no sign; where spending is negative: {setting('spending', 'negative')}")
-            raise self.table.error(f"no column has the heading {heading!r} for {field!r}", field=field, details=details)
+                details.append(
+                    f"A heading has no sign; where spending is negative: {setting('spending', 'negative')}"
+                )
+            raise self.table.error(
+                f"no column has the heading {heading!r} for {field!r}", field=field, details=details
+            )
         if len(matches) > 1:
             raise self._ambiguous(field, matches)
         return matches[0]
@@ -383,7 +393,9 @@ class Reading:
             # Of several, those whose headings hold a more telling word come first.
             telling = frozenset[str]().union(*(earlier.words for earlier in tiers[:tier]))
             if 0 < tier == len(tiers) - 1:
-                alike = [other for other in looks.columns_like(field, table, self.free()) if self._is_amount(other)]
+                alike = [
+                    other for other in looks.columns_like(field, table, self.free()) if self._is_amount(other)
+                ]
             elif normal(heading) not in tiers[tier].words:
                 # `Amount USD` may stand beside the amount in another currency.
                 alike = self._with_word_inside(field, self.free(), tiers[tier].words)

@@ -56,8 +56,28 @@ _MOST_BESIDE = 10_000
 # Forms that are proposed where they fit all cells of a column, and are never taken by themselves.
 _PROPOSED = (
     *("%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y"),
-    *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y", "%y-%m-%d", "%y/%m/%d", "%d.%m.%y.", "%m.%d.%Y"),
-    *("%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%d-%b-%y", "%d %b %y", "%d/%b/%Y", "%d. %B %Y", "%d. %b %Y", "%d%b%Y"),
+    *(
+        "%d.%m.%y",
+        "%d/%m/%y",
+        "%m/%d/%y",
+        "%d-%m-%y",
+        "%m-%d-%y",
+        "%y-%m-%d",
+        "%y/%m/%d",
+        "%d.%m.%y.",
+        "%m.%d.%Y",
+    ),
+    *(
+        "%d %b %Y",
+        "%d %B %Y",
+        "%d-%b-%Y",
+        "%d-%b-%y",
+        "%d %b %y",
+        "%d/%b/%Y",
+        "%d. %B %Y",
+        "%d. %b %Y",
+        "%d%b%Y",
+    ),
     *("%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y", "%Y-%b-%d", "%d%m%Y", "%m%d%Y"),
     *("%a %d %b %Y", "%A, %B %d, %Y", "%a, %d %b %Y"),
 )
@@ -195,7 +215,9 @@ def _order_beside(table: Table, place: int) -> tuple[str, re.Pattern[str]] | Non
     """Return another column of dates that all have one order of day and month, and that order."""
     for beside, column in enumerate(table.columns):
         texts = (
-            pc.unique(cells.trimmed(column.slice(0, _MOST_BESIDE))).drop_null().to_pylist() if beside != place else []
+            pc.unique(cells.trimmed(column.slice(0, _MOST_BESIDE))).drop_null().to_pylist()
+            if beside != place
+            else []
         )
         texts = [re.split("[T ]", text)[0] for text in texts if text]
         orders = [order for order in _TWO_ORDERS if texts and all(_in_order(text, order) for text in texts)]

@@ -104,7 +104,9 @@ def _as_shown(table: Table, text: bytes) -> Table:
     An apostrophe is taken away only where the whole file is as `to_csv` writes it for spreadsheets, and where one leads
     every formula. Anywhere else it may belong to the text.
     """
-    is_of_to_csv = table.encoding == "utf-8-sig" and table.delimiter in {",", ";"} and not text.startswith(b'"')
+    is_of_to_csv = (
+        table.encoding == "utf-8-sig" and table.delimiter in {",", ";"} and not text.startswith(b'"')
+    )
     is_led = is_of_to_csv and b"'" in text and b"\r\n" in text and not any(map(_has_formula, table.columns))
     # A search for one byte is much faster than one for two.
     if b"=" in text and b'="' in text:
@@ -117,7 +119,9 @@ def _as_shown(table: Table, text: bytes) -> Table:
 
 
 def _has_formula(column: pa.ChunkedArray) -> bool:
-    is_bare = cells.matches(column, _FORMULA) & ~cells.matches(column, _NUMBER) & ~cells.matches(column, _KEPT)
+    is_bare = (
+        cells.matches(column, _FORMULA) & ~cells.matches(column, _NUMBER) & ~cells.matches(column, _KEPT)
+    )
     return bool(is_bare.any())
 
 

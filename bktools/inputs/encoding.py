@@ -73,13 +73,16 @@ def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str]
             b"a".decode(encoding, errors="ignore")
             name = codecs.lookup(encoding).name
         except (LookupError, TypeError, ValueError):
-            raise ArgumentError(name_of("encoding"), "must be an encoding such as utf-8 or cp1252", encoding) from None
+            raise ArgumentError(
+                name_of("encoding"), "must be an encoding such as utf-8 or cp1252", encoding
+            ) from None
         # A mark says the order of bytes that utf-16 and utf-32 leave open.
         if of_mark.startswith(name.removesuffix("-sig")):
             name = of_mark
         elif of_mark and name.startswith("utf-"):
             raise InputError(
-                f"begins with the mark of {of_mark}, not of {name}: leave {setting('encoding')} out", source=source
+                f"begins with the mark of {of_mark}, not of {name}: leave {setting('encoding')} out",
+                source=source,
             )
         else:
             mark = b""
@@ -159,7 +162,9 @@ def _by_evidence(body: bytes, at: int, source: str) -> str:
             f"other characters are: encodings are mixed; save the file in one encoding, or set {setting('encoding')}"
         )
     best = readings[0] if readings else None
-    if best is None or -best.beyond_ascii > _WORDLESS * sum(not character.isascii() for character in best.text):
+    if best is None or -best.beyond_ascii > _WORDLESS * sum(
+        not character.isascii() for character in best.text
+    ):
         raise refused(f"and no other encoding known here makes words of the text; set {setting('encoding')}")
     ahead = _chance(best) - _chance(readings[1]) if len(readings) > 1 else _CERTAIN
     if ahead < _CLEAR:

@@ -166,7 +166,9 @@ def read_entries(
     filled_down(reading, fill_down)
     # Columns that say which entries are split stay among the others, too: they may say something else.
     splits = {field: places.pop(field) for field in _SPLITS if field in places}
-    others = [place for place in reading.free() if reading.table.headings[place] and place not in own_names.values()]
+    others = [
+        place for place in reading.free() if reading.table.headings[place] and place not in own_names.values()
+    ]
     keep_rows(reading, "entries", ("id", "date"), lacks_all=True, others=others)
     if reading.has("date", "amount"):
         needed = [field for field in ("id", "date", "amount", "debit", "credit") if field in places]
@@ -174,7 +176,10 @@ def read_entries(
         reading.skip({"rows skipped that have neither a date nor an amount": neither}, "entries")
     leave_reports(reading, "entries", report_rows)
     result = reading.result
-    result |= {"id": reading.constant(None, schema.TEXT), "company_id": reading.constant(company, schema.TEXT)}
+    result |= {
+        "id": reading.constant(None, schema.TEXT),
+        "company_id": reading.constant(company, schema.TEXT),
+    }
     for field in ("id", "company_id"):
         # An empty cell is not left to some other company.
         reading.read(field, cells.uuids, required=True)
@@ -210,7 +215,9 @@ def read_entries(
     return schema.to_pandas(read, about, money=money)
 
 
-def _find_columns(reading: Reading, frames: Frames, company: str | None, required: Sequence[str]) -> dict[str, int]:
+def _find_columns(
+    reading: Reading, frames: Frames, company: str | None, required: Sequence[str]
+) -> dict[str, int]:
     """Find the columns of a file, and return those of its own names of categories and employees.
 
     Columns whose values are of another kind pass through: IDs of another system are none of the service, and names of
@@ -257,13 +264,17 @@ def _has_uuids(reading: Reading, field: str) -> bool:
 
 def _leave_foreign_ids(reading: Reading, field: str) -> None:
     example = cells.quoted(reading.column(field)[0].as_py())
-    reading.notes.append(f"{reading.heading(field)!r} holds IDs such as {example}, which are none of the service")
+    reading.notes.append(
+        f"{reading.heading(field)!r} holds IDs such as {example}, which are none of the service"
+    )
     reading.leave(field)
 
 
 def _columns_of(table: Table, field: str, frame: pd.DataFrame, company: str | None) -> Sequence[int]:
     """Return the columns whose values name rows of a frame; where one e-mail is unknown, those of e-mails."""
-    return names.columns_of(table, field, frame, company) or columns_like(field, table, range(len(table.headings)))
+    return names.columns_of(table, field, frame, company) or columns_like(
+        field, table, range(len(table.headings))
+    )
 
 
 def _missing(reading: Reading) -> list[InputError]:
@@ -271,7 +282,9 @@ def _missing(reading: Reading) -> list[InputError]:
     named = reading.places.keys() | {error.field for error in reading.problems}
     named |= {"amount"} if reading.has("debit") else set()
     return [
-        reading.missing(field) for field in ("date", "amount") if field not in named and not reading.may_lack(field)
+        reading.missing(field)
+        for field in ("date", "amount")
+        if field not in named and not reading.may_lack(field)
     ]
 
 
@@ -280,7 +293,9 @@ def _read_dates(reading: Reading, date_format: str | None) -> None:
         rule = "is the date and must not be empty (fill it in, or delete rows that are no entries)"
         with reading.trying():
             filled = to_fill_down(reading, "date")
-            rows_with = {} if filled else {"rows_with": cells.heading_of(reading.table, reading.places["date"])}
+            rows_with = (
+                {} if filled else {"rows_with": cells.heading_of(reading.table, reading.places["date"])}
+            )
             reading.refuse("date", reading.blank("date"), rule, instead=rows_with, fill_down=filled)
     reading.read("date", dates.dates, date_format, reading.notes)
 
@@ -297,7 +312,9 @@ def _read_amounts(reading: Reading, decimal: str | None, spending: str | None) -
                 reading.problems += _against(reading, amount, spending)
                 reading.result["amount"] = pc.negate(amount) if spending == "negative" else amount
                 if spending == "negative":
-                    reading.notes.append("spending is negative in the file: all amounts are turned, as was asked")
+                    reading.notes.append(
+                        "spending is negative in the file: all amounts are turned, as was asked"
+                    )
 
 
 def _amounts(reading: Reading, read: Mapping[str, pa.ChunkedArray]) -> pa.ChunkedArray | None:
@@ -328,7 +345,9 @@ def _against(reading: Reading, amount: pa.ChunkedArray, spending: str | None) ->
 
     Signed amounts of a bank statement keep their signs, its debits are asked about.
     """
-    pair: dict[str, str] = {field: reading.heading(field) for field in ("debit", "credit") if field in reading.places}
+    pair: dict[str, str] = {
+        field: reading.heading(field) for field in ("debit", "credit") if field in reading.places
+    }
     if not pair:
         yield from contradictions(reading, amount, side="sign")
     balance = running_balance(reading, amount)
@@ -359,7 +378,9 @@ def _read_names(reading: Reading, frames: Frames, company: str | None) -> None:
             reading.read(field, names.identifiers, field, frame, company, reading.notes)
     if "category_id" in reading.result:
         ids = reading.result["category_id"]
-        reading.result["category_id"] = pc.if_else(pc.equal(ids, _NO_CATEGORY), pa.scalar(None, schema.TEXT), ids)
+        reading.result["category_id"] = pc.if_else(
+            pc.equal(ids, _NO_CATEGORY), pa.scalar(None, schema.TEXT), ids
+        )
 
 
 def _read_currencies(reading: Reading, currency: str | None) -> None:

@@ -50,7 +50,9 @@ def lone_half(reading: Reading) -> Iterator[InputError]:
     for side, other in (("debit", "credit"), ("credit", "debit")):
         if not reading.has(side) or side in reading.vocabulary.chosen:
             continue
-        rows = cells.matches(reading.column(side), r"[1-9]") & ~cells.matches(reading.column("amount"), r"[1-9]")
+        rows = cells.matches(reading.column(side), r"[1-9]") & ~cells.matches(
+            reading.column("amount"), r"[1-9]"
+        )
         if rows.any():
             heading, amount = reading.heading(side), reading.heading("amount")
             yield question(
@@ -65,4 +67,6 @@ def lone_half(reading: Reading) -> Iterator[InputError]:
 def running_balance(reading: Reading, amount: pa.ChunkedArray) -> str | None:
     """Return the heading of the column that adds the amounts up, in whatever sign, None without one."""
     head, steps = reading.table.head(_FIRST_ROWS), amount.slice(0, _FIRST_ROWS).to_pylist()
-    return next((head.headings[place] for place in reading.free() if rise_by(numbers_of(head, place), steps)), None)
+    return next(
+        (head.headings[place] for place in reading.free() if rise_by(numbers_of(head, place), steps)), None
+    )

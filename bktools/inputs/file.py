@@ -24,7 +24,11 @@ _SUFFIXES = {
     **dict.fromkeys((".parquet", ".pq"), "Parquet"),
 }
 # Arguments by what a file is made of.
-OPTIONS_OF: Mapping[str, tuple[str, ...]] = {"text": ("delimiter", "encoding"), "workbook": ("sheet",), "Parquet": ()}
+OPTIONS_OF: Mapping[str, tuple[str, ...]] = {
+    "text": ("delimiter", "encoding"),
+    "workbook": ("sheet",),
+    "Parquet": (),
+}
 
 
 def read_table(
@@ -47,10 +51,14 @@ def read_table(
     refuse_not_read(file)
     source, suffix, kind = file.source, file.path.suffix.casefold(), file.kind
     if suffix not in _SUFFIXES:
-        raise file.error(f"has none of the suffixes {' '.join(_SUFFIXES)}: save it as CSV (UTF-8), XLSX or Parquet")
+        raise file.error(
+            f"has none of the suffixes {' '.join(_SUFFIXES)}: save it as CSV (UTF-8), XLSX or Parquet"
+        )
     for argument, value in {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}.items():
         if value is not None and argument not in OPTIONS_OF[kind]:
-            raise ArgumentError(name_of(argument), f"does not apply to {source}, a {kind} file by its content", value)
+            raise ArgumentError(
+                name_of(argument), f"does not apply to {source}, a {kind} file by its content", value
+            )
     data = file.data()
     if not data or data.isspace():
         raise file.error("the file is empty: export it again")
@@ -64,10 +72,14 @@ def read_table(
         table = read_parquet(data, source)
     else:
         prefer = _usual_delimiter(path)
-        table = read_delimited(data, score, delimiter=delimiter, encoding=encoding, prefer=prefer, source=source)
+        table = read_delimited(
+            data, score, delimiter=delimiter, encoding=encoding, prefer=prefer, source=source
+        )
     if not len(table.lines):
         raise file.error("the file has headings but no rows below them")
-    notes = [f"read as a {kind} file by its content, despite its suffix {suffix}"] * (kind != _SUFFIXES[suffix])
+    notes = [f"read as a {kind} file by its content, despite its suffix {suffix}"] * (
+        kind != _SUFFIXES[suffix]
+    )
     return replace(table, sha256=hashlib.sha256(data).hexdigest(), notes=(*notes, *table.notes))
 
 
@@ -83,13 +95,17 @@ def read_headings(
     """Return the headings alone, of a text from its first lines; arguments and errors are those of `read_table`."""
     file = File.at(path)
     if file.kind != "text":
-        table = read_table(path, score, delimiter=delimiter, encoding=encoding, sheet=sheet, sheet_names=sheet_names)
+        table = read_table(
+            path, score, delimiter=delimiter, encoding=encoding, sheet=sheet, sheet_names=sheet_names
+        )
         return table.headings
     # A line that was cut could end in half a letter; in UTF-16 a NUL byte belongs to the line feed.
     end = file.head.rfind(b"\n") + 1
     sample = file.head[: end + file.head[end:].startswith(b"\0")] if len(file.head) == HEAD else file.head
     text, _ = to_utf8(sample, encoding, file.source)
-    return read_head(text, score, delimiter=delimiter, prefer=_usual_delimiter(path), source=file.source).cells
+    return read_head(
+        text, score, delimiter=delimiter, prefer=_usual_delimiter(path), source=file.source
+    ).cells
 
 
 def is_unicode(path: str | PathLike[str]) -> bool:

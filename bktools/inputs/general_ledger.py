@@ -224,7 +224,9 @@ def _postings(reading: Reading, ledger: Ledger) -> tuple[pa.Table, dict[str, Dec
     table, places, result = reading.table, reading.places, reading.result
     for field in ("account_code", "date"):
         if field in places:
-            rule = f"is the {field.replace('_', ' ')} and must not be empty (delete rows that are no postings)"
+            rule = (
+                f"is the {field.replace('_', ' ')} and must not be empty (delete rows that are no postings)"
+            )
             with reading.trying():
                 reading.refuse(field, reading.blank(field), rule, **_without_empty(reading, ledger, field))
     reading.read("date", dates.dates, ledger.date_format, reading.notes, is_of_format=ledger.is_whole)
@@ -233,7 +235,11 @@ def _postings(reading: Reading, ledger: Ledger) -> tuple[pa.Table, dict[str, Dec
         reading.problems += contradictions(reading, result["amount"], side="side")
     raise_all(reading.problems, table)
     result |= {field: reading.or_null(field) for field in _TEXTS if field in places}
-    result |= {field: reading.or_null(field) for field in _SELDOM if field in places and not reading.blank(field).all()}
+    result |= {
+        field: reading.or_null(field)
+        for field in _SELDOM
+        if field in places and not reading.blank(field).all()
+    }
     if "foreign_currency" in result and "foreign_amount" in places:
         _read_foreign(reading, ledger)
     if "currency" in places:
@@ -289,7 +295,9 @@ def _read_foreign(reading: Reading, ledger: Ledger) -> None:
         reading.notes.append(f"amounts in other currencies are not read: {error}")
         return
     is_credit = pc.less(result["amount"], pa.scalar(Decimal(), result["amount"].type))
-    is_there = pa.array(signed_amounts.are_not_zero(foreign) & cells.mask(pc.is_valid(result["foreign_currency"])))
+    is_there = pa.array(
+        signed_amounts.are_not_zero(foreign) & cells.mask(pc.is_valid(result["foreign_currency"]))
+    )
     signed = pc.if_else(is_credit, pc.negate(foreign), foreign)
     result["foreign_amount"] = pc.if_else(is_there, signed, pa.scalar(None, foreign.type))
 
@@ -305,7 +313,9 @@ def _with_side(reading: Reading, ledger: Ledger, amount: pa.ChunkedArray) -> pa.
     return signed_amounts.by_word(reading, amount, "side")
 
 
-def _of_pair(reading: Reading, ledger: Ledger, debit: pa.ChunkedArray, credit: pa.ChunkedArray) -> pa.ChunkedArray:
+def _of_pair(
+    reading: Reading, ledger: Ledger, debit: pa.ChunkedArray, credit: pa.ChunkedArray
+) -> pa.ChunkedArray:
     neither = cells.mask(pc.and_(pc.is_null(debit), pc.is_null(credit)))
     reading.refuse("debit", neither, "and the credit beside it must not both be empty")
     if not ledger.is_whole:
@@ -326,7 +336,9 @@ def _exact(table: Table, place: int, decimal: str | None) -> pa.ChunkedArray:
     if exact.type.scale > _DECIMALS:
         column = table.columns[place]
         is_long = cells.matches(column, _LONG)
-        cells.refuse(table, place, is_long & ~cells.matches(column, _RESIDUE), f"{rule} (round it in the file)")
+        cells.refuse(
+            table, place, is_long & ~cells.matches(column, _RESIDUE), f"{rule} (round it in the file)"
+        )
         exact = pc.if_else(pa.array(is_long), pc.round(exact, _MEANT), exact)
     narrow = pa.decimal128(_DIGITS, min(exact.type.scale, _DECIMALS))
     limit = pa.scalar(Decimal(10) ** (_DIGITS - narrow.scale), pa.decimal256(_DIGITS + 1, 0))
@@ -353,7 +365,9 @@ def _tell(failed: list[str], reading: Reading, ledger: Ledger, verify: str) -> N
     raise reading.table.error(f"{why}, or take it as it is", verify="warn")
 
 
-def _failed_checks(reading: Reading, ledger: Ledger, postings: pa.Table, sums: Mapping[str, Decimal]) -> Iterator[str]:
+def _failed_checks(
+    reading: Reading, ledger: Ledger, postings: pa.Table, sums: Mapping[str, Decimal]
+) -> Iterator[str]:
     """Yield what the postings contradict: totals that a format states, and what holds of any whole ledger."""
     yield from ledger.doubts
     yield from _residues(reading)
@@ -383,7 +397,9 @@ def _failed_checks(reading: Reading, ledger: Ledger, postings: pa.Table, sums: M
 
 def _residues(reading: Reading) -> Iterator[str]:
     """Yield the columns whose amounts were read without the residue of sums in binary."""
-    for column, heading in ((reading.column(name), reading.heading(name)) for name in MONEY if name in reading.places):
+    for column, heading in (
+        (reading.column(name), reading.heading(name)) for name in MONEY if name in reading.places
+    ):
         rows = cells.matches(column, _LONG)
         if rows.any():
             first = column[int(rows.argmax())].as_py()
@@ -395,7 +411,9 @@ def _residues(reading: Reading) -> Iterator[str]:
 
 def _doubts_of_table(reading: Reading, postings: pa.Table) -> Iterator[str]:
     """Yield what a whole ledger does not have: half of each voucher, one side alone, vouchers of which most do not balance."""
-    contra = [text for text in reading.table.headings if without_extras(text) in words.headings("contra_account")]
+    contra = [
+        text for text in reading.table.headings if without_extras(text) in words.headings("contra_account")
+    ]
     is_balanced, has_vouchers = not _sum(postings["amount"]), "voucher_id" in postings.column_names
     if contra and not is_balanced:
         yield f"the postings of {contra[0]!r}, the account on the other side of each row, are not in its amounts"

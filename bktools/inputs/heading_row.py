@@ -134,7 +134,9 @@ def _heading_at(rows: Sequence[Sequence[str]], known: Sequence[int]) -> tuple[in
         below = sorted(widths[at + 1 :]) or [0]
         is_wide = 2 * widths[at] >= below[len(below) // 2]
         points, figures = known[at], sum(map(is_figure, row))
-        scores.append(points if points > (figures > 0) and 2 * points > figures and (is_wide or points >= NAMED) else 0)
+        scores.append(
+            points if points > (figures > 0) and 2 * points > figures and (is_wide or points >= NAMED) else 0
+        )
     if any(scores):
         best = max(range(len(rows)), key=scores.__getitem__)
         return best, scores[best]

@@ -54,14 +54,18 @@ def columns_like(field: str, table: Table, free: Sequence[int]) -> list[int]:
     return alike[:1] if field in ("code", "account_code") else likeliest_first(field, head, alike)
 
 
-def likeliest_first(field: str, table: Table, candidates: Sequence[int], *, beside_currency: bool = False) -> list[int]:
+def likeliest_first(
+    field: str, table: Table, candidates: Sequence[int], *, beside_currency: bool = False
+) -> list[int]:
     """Return candidates in their order, but last long texts as names, and amounts in one currency beside a currency's column."""
 
     def is_unlikely(place: int) -> bool:
         if field == "name":
             return bool(pc.mean(pc.utf8_length(table.columns[place])).as_py() > _LONG_NAMES)
         heading = table.headings[place]
-        return beside_currency and field == "amount" and words.normal(heading) != words.without_extras(heading)
+        return (
+            beside_currency and field == "amount" and words.normal(heading) != words.without_extras(heading)
+        )
 
     def of_tax(place: int) -> int:
         """Amounts that are said to be with the tax come first, those without it third, those of the tax alone last."""
@@ -71,7 +75,9 @@ def likeliest_first(field: str, table: Table, candidates: Sequence[int], *, besi
         is_of_tax = words.are_inside(heading, words.headings("tax"))
         return 0 if words.are_inside(heading, _WITH_TAX) else 3 if is_of_tax else 1
 
-    return sorted(candidates, key=lambda place: (of_tax(place) if field == "amount" else 0, is_unlikely(place)))
+    return sorted(
+        candidates, key=lambda place: (of_tax(place) if field == "amount" else 0, is_unlikely(place))
+    )
 
 
 def debit_and_credit(table: Table, free: Collection[int], alike: Collection[int]) -> tuple[int, int] | None:
@@ -80,11 +86,15 @@ def debit_and_credit(table: Table, free: Collection[int], alike: Collection[int]
     Two headings say it, such as Withdrawal and Deposit; or of all columns of amounts just two have one amount a row, and
     no other column looks like the amount. `alike` is the columns that do.
     """
-    has_amount = {place: cells.matches(table.columns[place], "[1-9]") for place in free if _are_amounts(table, place)}
+    has_amount = {
+        place: cells.matches(table.columns[place], "[1-9]") for place in free if _are_amounts(table, place)
+    }
     pairs = [
         (one, other)
         for one, other in combinations(has_amount, 2)
-        if (has_amount[one] ^ has_amount[other]).mean() >= _MOST and has_amount[one].any() and has_amount[other].any()
+        if (has_amount[one] ^ has_amount[other]).mean() >= _MOST
+        and has_amount[one].any()
+        and has_amount[other].any()
     ]
     out, back = (words.headings(side) | words.headings(money) for side, money in _SIDES)
     headings = {place: table.headings[place] for pair in pairs for place in pair}
@@ -106,7 +116,9 @@ def debit_and_credit(table: Table, free: Collection[int], alike: Collection[int]
 def count_rows(table: Table, place: int) -> bool:
     """Whether a column numbers the rows from 1, or from 0."""
     texts = filled(table, place).to_pylist()
-    return len(texts) > _FEW_ROWS and any(texts == [str(row + first) for row in range(len(texts))] for first in (0, 1))
+    return len(texts) > _FEW_ROWS and any(
+        texts == [str(row + first) for row in range(len(texts))] for first in (0, 1)
+    )
 
 
 def hold_codes_and_names(table: Table, place: int) -> bool:
@@ -209,7 +221,9 @@ def _looks(field: str, table: Table, place: int) -> bool:
     looks: Mapping[str, Callable[[], bool]] = {
         "code": lambda: is_varied and _are_like_codes(table, place, column),
         "account_code": lambda: _are_repeated(column) and _are_like_codes(table, place, column),
-        "name": lambda: is_varied and _share(column, r"\pL{2}") >= _MOST and _share(column, UUID_REGEX) < _MOST,
+        "name": lambda: (
+            is_varied and _share(column, r"\pL{2}") >= _MOST and _share(column, UUID_REGEX) < _MOST
+        ),
         "date": lambda: dates.are_dates(column),
         "amount": lambda: _have_cents(column) and _are_amounts(table, place),
         "employee_id": lambda: bool(cells.matches(column, _EMAIL).all()),

@@ -84,7 +84,9 @@ def folder() -> Path:
 def path_of(name: str) -> Path:
     """Return the file of a mapping; a name that is none is an `ArgumentError`."""
     if not _NAME.fullmatch(name):
-        raise ArgumentError("the name of a mapping", "must be letters, digits, spaces, - and _ (at most 63)", name)
+        raise ArgumentError(
+            "the name of a mapping", "must be letters, digits, spaces, - and _ (at most 63)", name
+        )
     if file_name(name) != name:
         # On every system, because mappings are handed on to colleagues.
         raise ArgumentError("the name of a mapping", "must not be one that Windows reserves or changes", name)
@@ -125,7 +127,9 @@ def write_mapping(mapping: FileMapping) -> Path:
     return write_whole(path, lambda file: file.write(mapping.toml().encode()))
 
 
-def mapping_for(path: str | PathLike[str], kind: str, reader_options: Mapping[str, Any]) -> FileMapping | None:
+def mapping_for(
+    path: str | PathLike[str], kind: str, reader_options: Mapping[str, Any]
+) -> FileMapping | None:
     """Return the mapping whose headings a file has; None without one.
 
     Of the reader's arguments, those that are not None go before the mapping's. A damaged mapping, and several for these
@@ -137,19 +141,24 @@ def mapping_for(path: str | PathLike[str], kind: str, reader_options: Mapping[st
     if len(fitting) > 1:
         names = " and ".join(repr(mapping.name) for mapping in fitting)
         raise InputError(
-            f"the mappings {names} are for the same headings: delete one of them in {folder()}", source=str(path)
+            f"the mappings {names} are for the same headings: delete one of them in {folder()}",
+            source=str(path),
         )
     return fitting[0] if fitting else None
 
 
-def arguments(path: str | PathLike[str], mapping: FileMapping, reader_options: Mapping[str, Any]) -> dict[str, Any]:
+def arguments(
+    path: str | PathLike[str], mapping: FileMapping, reader_options: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the arguments that read a file with a mapping; the options of a person go before its own."""
     unknown = {name for names in OPTIONS_OF.values() for name in names} - set(OPTIONS_OF[File.at(path).kind])
     if "encoding" in mapping.options and is_unicode(path):
         # The file says it itself: another encoding would spoil every letter beyond ASCII.
         unknown.add("encoding")
     own: dict[str, Any] = {
-        name: value for name, value in mapping.options.items() if name not in unknown and name in reader_options
+        name: value
+        for name, value in mapping.options.items()
+        if name not in unknown and name in reader_options
     }
     own |= {flag: own[flag] == str(True) for flag in (*_FLAGS, _EITHER) if flag in own}
     chosen = _answers(reader_options)
@@ -157,7 +166,9 @@ def arguments(path: str | PathLike[str], mapping: FileMapping, reader_options: M
     return {**reader_options, **own, **chosen, "columns": columns or None}
 
 
-def made_from(path: str | PathLike[str], name: str, kind: str, reader_options: Mapping[str, Any]) -> FileMapping | None:
+def made_from(
+    path: str | PathLike[str], name: str, kind: str, reader_options: Mapping[str, Any]
+) -> FileMapping | None:
     """Return the mapping of a file that was read with these arguments; None for a file without headings."""
     columns = reader_options.get("columns") or {}
     vocabulary = Vocabulary(kind, columns)
@@ -182,7 +193,9 @@ def _fits(path: str | PathLike[str], mapping: FileMapping, reader_options: Mappi
     wanted = _comparable(mapping.headings)
     try:
         headings = _headings(
-            path, lambda row: len({*wanted}.intersection(_comparable(row))), arguments(path, mapping, reader_options)
+            path,
+            lambda row: len({*wanted}.intersection(_comparable(row))),
+            arguments(path, mapping, reader_options),
         )
     except (InputError, ArgumentError, OSError, ValueError):
         # The reader says what is wrong with the file, whatever mappings there are.

@@ -51,7 +51,9 @@ def identifiers(
     encoded = pc.dictionary_encode(column).combine_chunks()
     ids_of = {text: _ids_of(text, known) for text in encoded.dictionary.to_pylist()}
     # An ID that is not among them stays: the plan says why it cannot be exported.
-    wrong = [text for text, ids in ids_of.items() if len(ids) > 1 or (not ids and not UUID_PATTERN.match(text))]
+    wrong = [
+        text for text, ids in ids_of.items() if len(ids) > 1 or (not ids and not UUID_PATTERN.match(text))
+    ]
     if wrong:
         remarks = first_of(wrong, _SHOWN, lambda text: _remark(text, ids_of[text], named), between="; ")
         rows = cells.mask(pc.is_in(column, value_set=pa.array(wrong, schema.TEXT)))
@@ -80,7 +82,9 @@ def columns_of(table: Table, field: str, frame: pd.DataFrame, company: str | Non
     return [place for place in likely if name_rows(table.columns[place])]
 
 
-def _known(frame: pd.DataFrame, field: str, company: str | None) -> tuple[list[dict[str, set[str]]], dict[str, str]]:
+def _known(
+    frame: pd.DataFrame, field: str, company: str | None
+) -> tuple[list[dict[str, set[str]]], dict[str, str]]:
     """Return the identifiers by each kind of key, and what the keys are as written."""
     rows = frame
     if company is not None and "company_id" in frame.columns:
@@ -110,7 +114,9 @@ def _remark(text: str, ids: set[str], named: Mapping[str, str]) -> str:
         pattern = re.compile(_BEYOND_ASCII.join(map(re.escape, re.split(f"[{_SUBSTITUTES}]", key(text)))))
         meant = " or ".join(repr(name) for known, name in named.items() if pattern.fullmatch(known))
         of_name = f" ({meant}?)" if meant else ""
-        return f"{cells.quoted(text)} has lost letters{of_name}: save the file again from its source, as UTF-8"
+        return (
+            f"{cells.quoted(text)} has lost letters{of_name}: save the file again from its source, as UTF-8"
+        )
     close = process.extract(key(text), list(named), limit=_SUGGESTIONS, score_cutoff=_SIMILAR)
     suggested = " or ".join(repr(named[match]) for match, _, _ in close)
     return f"{cells.quoted(text)}{f' (did you mean {suggested}?)' if suggested else ''}"

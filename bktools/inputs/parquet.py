@@ -12,7 +12,12 @@ from bktools.frames import schema
 from bktools.frames.unpacking import parquet_table
 from bktools.inputs.table import Broken, Table
 
-_BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary)
+_BYTES = (
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_binary_view,
+    pa.types.is_fixed_size_binary,
+)
 
 
 def read_parquet(data: bytes, source: str) -> Table:
@@ -30,13 +35,17 @@ def read_parquet(data: bytes, source: str) -> Table:
             left_out.append(name)
             continue
         for row, value in _no_numbers(column):
-            broken.append(Broken(len(columns), int(lines[row]), f"{name!r} holds {value}: write a null or a number"))
+            broken.append(
+                Broken(len(columns), int(lines[row]), f"{name!r} holds {value}: write a null or a number")
+            )
         if _is_number(column.type):
             numeric.add(len(columns))
         headings.append(name)
         columns.append(text)
     notes = (f"columns that are no text are not read: {', '.join(left_out)}",) if left_out else ()
-    return Table(source, tuple(headings), columns, lines, 1, numeric=frozenset(numeric), notes=notes, broken=broken)
+    return Table(
+        source, tuple(headings), columns, lines, 1, numeric=frozenset(numeric), notes=notes, broken=broken
+    )
 
 
 def _is_number(kind: pa.DataType) -> bool:

@@ -21,7 +21,18 @@ from bktools.wording.numbers import counted
 _MOST_TRIES, _MOST_SHEETS = 8, 2
 _FIRST, _LAST, _ODD = 3, 2, 3
 _SHOWN = (
-    *("account_code", "code", "name", "account_name", "date", "amount", "currency", "supplier", "description", "text"),
+    *(
+        "account_code",
+        "code",
+        "name",
+        "account_name",
+        "date",
+        "amount",
+        "currency",
+        "supplier",
+        "description",
+        "text",
+    ),
     *("category_id", "employee_id"),
 )
 _SHOWN_CHARACTERS = 40
@@ -49,7 +60,9 @@ def proposing(rows: str, **exact: str) -> Callable[[Callable[P, pd.DataFrame]], 
     return decorate
 
 
-def _propose(read: Callable[..., pd.DataFrame], options: Mapping[str, Any], refused: InputError, rows: str) -> None:
+def _propose(
+    read: Callable[..., pd.DataFrame], options: Mapping[str, Any], refused: InputError, rows: str
+) -> None:
     """Make what was tried the way out of a refusal, with the rows as they would be read."""
     tries = [_tried(read, options, refused, refused.settings)]
     # Another sheet of the workbook may be the one that is meant.
@@ -81,7 +94,9 @@ def _tried(
     settings: Settings = ()
     error = refusal
     for _ in range(_MOST_TRIES):
-        if not proposed or any("HEADING" in dict(value).values() for name, value in proposed if name == "columns"):
+        if not proposed or any(
+            "HEADING" in dict(value).values() for name, value in proposed if name == "columns"
+        ):
             break
         if settings and _with(arguments, settings) in (_with(arguments, (*settings, *proposed)), arguments):
             return _Try(settings, None, error, is_circle=True)

@@ -30,7 +30,9 @@ class Body(NamedTuple):
     lines: Places
 
 
-def regular_body(text: bytes, *, first_line: int, width: int, delimiter: str, has_quotes: bool = True) -> Body | None:
+def regular_body(
+    text: bytes, *, first_line: int, width: int, delimiter: str, has_quotes: bool = True
+) -> Body | None:
     """Return the rows from a line of the text on (from 1), None where the text is not regular.
 
     Without `has_quotes`, a quote is a character like any other.
@@ -64,7 +66,10 @@ def regular_body(text: bytes, *, first_line: int, width: int, delimiter: str, ha
 
 def _places(buffer: npt.NDArray[np.uint8], byte: int) -> Places:
     """Return where a byte is; in parts, so that flags of the whole text are never in memory."""
-    parts = [np.flatnonzero(buffer[begin : begin + _PART] == byte) + begin for begin in range(0, len(buffer), _PART)]
+    parts = [
+        np.flatnonzero(buffer[begin : begin + _PART] == byte) + begin
+        for begin in range(0, len(buffer), _PART)
+    ]
     return np.concatenate([np.empty(0, np.int64), *parts])
 
 
@@ -93,9 +98,15 @@ def _columns(
         table = arrow_csv.read_csv(
             pa.BufferReader(pa.py_buffer(body)),
             # Threads cost more than a small text.
-            read_options=arrow_csv.ReadOptions(column_names=names, block_size=_BLOCK, use_threads=len(body) > _BLOCK),
-            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, quote_char='"' if has_quotes else False),
-            convert_options=arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, schema.TEXT), check_utf8=False),
+            read_options=arrow_csv.ReadOptions(
+                column_names=names, block_size=_BLOCK, use_threads=len(body) > _BLOCK
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=delimiter, quote_char='"' if has_quotes else False
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, schema.TEXT), check_utf8=False
+            ),
         )
     except pa.ArrowInvalid:
         return None

@@ -80,7 +80,9 @@ def leave_reports(reading: Reading, what: str, report_rows: str | None) -> None:
         way = setting("report_rows", "skip")
         reading.notes += cells.counted(table, {f"{what} that hold {such} (leave them out with {way})": rows})
     elif answer == "skip":
-        reading.skip({f"rows skipped that hold {such} (read them with {setting('report_rows', 'keep')})": rows}, what)
+        reading.skip(
+            {f"rows skipped that hold {such} (read them with {setting('report_rows', 'keep')})": rows}, what
+        )
     else:
         reading.problems.append(
             table.error(

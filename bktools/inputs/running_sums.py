@@ -19,7 +19,9 @@ def rise_by(balances: Sequence[Decimal | None], steps: Sequence[Decimal | None])
     """Whether numbers rise from row to row by these amounts, downwards or upwards, but for a few rows."""
     if not _LEAST_STEPS < len(balances) == len(steps) or None in balances:
         return False
-    rises = [later - earlier for earlier, later in pairwise(balances) if earlier is not None and later is not None]
+    rises = [
+        later - earlier for earlier, later in pairwise(balances) if earlier is not None and later is not None
+    ]
     moves = [step or Decimal() for step in steps]
     if sum(move != 0 for move in moves) < _LEAST_STEPS:
         return False
@@ -36,7 +38,9 @@ def running_sums(table: Table, places: Collection[int]) -> set[int]:
     head = table.head(_FIRST_ROWS)
     numbers = {place: own for place in places if (own := numbers_of(head, place)) and any(own)}
     balances = {place for place, own in numbers.items() if None not in own}
-    pairs = {pair: [*zip(numbers[pair[0]], numbers[pair[1]], strict=True)] for pair in combinations(numbers, 2)}
+    pairs = {
+        pair: [*zip(numbers[pair[0]], numbers[pair[1]], strict=True)] for pair in combinations(numbers, 2)
+    }
     differences: dict[tuple[int, ...], Sequence[Decimal | None]] = {
         pair: [(left or Decimal()) - (right or Decimal()) for left, right in both]
         for pair, both in pairs.items()
@@ -55,7 +59,9 @@ def running_sums(table: Table, places: Collection[int]) -> set[int]:
 
 def numbers_of(table: Table, place: int) -> Sequence[Decimal | None]:
     """Return the numbers of a column, none where it is not one of amounts."""
-    if cells.matches(cells.trimmed(table.columns[place]), r"^[^\pL]*$|^\S{0,3} ?[\d.,' ()-]+ ?\S{0,3}$").all():
+    if cells.matches(
+        cells.trimmed(table.columns[place]), r"^[^\pL]*$|^\S{0,3} ?[\d.,' ()-]+ ?\S{0,3}$"
+    ).all():
         with suppress(InputError):
             return [*amounts.amounts(table, place, None).to_pylist()]
     return []

@@ -35,7 +35,10 @@ def _conventions(of_money: bool) -> Sequence[tuple[frozenset[str], Sides]]:  # n
     debit = words.values("debit") | (words.values("money_out") if of_money else frozenset())
     credit = words.values("credit") | (words.values("money_in") if of_money else frozenset())
     return [
-        (frozenset(map("".join, permutations(pair))), Sides(debit | {pair[0]}, (credit - {pair[0]}) | {pair[1]}))
+        (
+            frozenset(map("".join, permutations(pair))),
+            Sides(debit | {pair[0]}, (credit - {pair[0]}) | {pair[1]}),
+        )
         for pair in (*words.pairs("letters"), *words.pairs("asked"))
     ]
 
@@ -103,7 +106,9 @@ def are_mostly_negative(amount: pa.ChunkedArray) -> bool:
     """Whether all amounts but a few are negative, as spending is in some exports."""
     values = pc.drop_null(amount)
     zero = pa.scalar(0, amount.type)
-    positive, negative = (int(pc.sum(side).as_py() or 0) for side in (pc.greater(values, zero), pc.less(values, zero)))
+    positive, negative = (
+        int(pc.sum(side).as_py() or 0) for side in (pc.greater(values, zero), pc.less(values, zero))
+    )
     return negative >= _LEAST_NEGATIVE and negative >= _MOST * (positive + negative)
 
 
@@ -111,5 +116,7 @@ def is_one_sided(amount: pa.ChunkedArray) -> bool:
     """Whether at least two amounts are there and all of them have one sign."""
     values = pc.drop_null(amount)
     zero = pa.scalar(0, amount.type)
-    positive, negative = (int(pc.sum(side).as_py() or 0) for side in (pc.greater(values, zero), pc.less(values, zero)))
+    positive, negative = (
+        int(pc.sum(side).as_py() or 0) for side in (pc.greater(values, zero), pc.less(values, zero))
+    )
     return min(positive, negative) == 0 and max(positive, negative) > 1

@@ -51,7 +51,9 @@ def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedA
         if not wrong.any():
             reading.notes.append(f"amounts have the sign that {heading!r} says already")
             return amount
-        disagree = f"{heading!r} says debit or credit, and amounts have signs of their own, which do not agree"
+        disagree = (
+            f"{heading!r} says debit or credit, and amounts have signs of their own, which do not agree"
+        )
         line = int(table.lines[wrong][0])
         if (is_zero | wrong).all():
             # Money that goes out is negative there, as in a bank's own books.
@@ -103,13 +105,16 @@ def _without_signs_of_sides(
 ) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
     sides_of = {"debit": debit, "credit": credit}
     negative = {
-        field: int(pc.sum(pc.less(side, pa.scalar(0, side.type))).as_py() or 0) for field, side in sides_of.items()
+        field: int(pc.sum(pc.less(side, pa.scalar(0, side.type))).as_py() or 0)
+        for field, side in sides_of.items()
     }
     filled = {field: int(are_not_zero(side).sum()) for field, side in sides_of.items()}
     for field, other in (("debit", "credit"), ("credit", "debit")):
         is_negative = negative[field] == filled[field] >= least_negative
         if is_negative and filled[other] > 2 * negative[other]:
-            reading.notes.append(f"{reading.heading(field)!r} has negative amounts: their sign only says the side")
+            reading.notes.append(
+                f"{reading.heading(field)!r} has negative amounts: their sign only says the side"
+            )
             sides_of[field] = pc.negate(sides_of[field])
     return sides_of["debit"], sides_of["credit"]
 

@@ -40,7 +40,10 @@ def with_splits(
     repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1)).drop_null()
     places = np.flatnonzero(pc.is_in(entries["id"], value_set=repeated))
     rows = entries.drop_columns(["line"]).take(places).to_pylist()
-    said = ([None] * len(rows) if column is None else column.take(places).to_pylist() for column in (numbers, totals))
+    said = (
+        [None] * len(rows) if column is None else column.take(places).to_pylist()
+        for column in (numbers, totals)
+    )
     lines_of: dict[str, list[_Line]] = defaultdict(list)
     for line in map(_Line, places.tolist(), rows, *said):
         lines_of[line.cells["id"]].append(line)

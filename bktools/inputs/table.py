@@ -60,7 +60,13 @@ class Table:
     company: CompanyInFile | None = None
 
     def error(
-        self, why: str, line: int | None = None, *, field: str = "", details: Sequence[str] = (), **settings: Any
+        self,
+        why: str,
+        line: int | None = None,
+        *,
+        field: str = "",
+        details: Sequence[str] = (),
+        **settings: Any,
     ) -> InputError:
         """Return an error that names the file and a line of it; the settings are arguments that settle it."""
         values = [(name, value) for name, value in settings.items() if value]
@@ -71,19 +77,25 @@ class Table:
         if chosen.all():
             return self
         flags = pa.array(chosen)
-        return replace(self, columns=[column.filter(flags) for column in self.columns], lines=self.lines[chosen])
+        return replace(
+            self, columns=[column.filter(flags) for column in self.columns], lines=self.lines[chosen]
+        )
 
     def head(self, rows: int) -> Table:
         """Return the table with its first rows alone."""
         if len(self.lines) <= rows:
             return self
-        return replace(self, columns=[column.slice(0, rows) for column in self.columns], lines=self.lines[:rows])
+        return replace(
+            self, columns=[column.slice(0, rows) for column in self.columns], lines=self.lines[:rows]
+        )
 
     def provenance(
         self, rows: int, places: Mapping[str, int], notes: Sequence[str], *, others: str = "columns not read"
     ) -> dict[str, Any]:
         """Return the provenance of a frame; `others` describes the columns that are no field."""
-        unread = [heading for place, heading in enumerate(self.headings) if place not in places.values() and heading]
+        unread = [
+            heading for place, heading in enumerate(self.headings) if place not in places.values() and heading
+        ]
         left = [f"{others}: {', '.join(map(repr, unread))}"] if unread else []
         about = {
             "source": self.source,
@@ -130,7 +142,9 @@ class Rows:
     def columns(self) -> tuple[list[pa.ChunkedArray], npt.NDArray[np.int64]]:
         """Return the rows as columns, and the line of each."""
         self._pack()
-        return [pa.chunked_array(chunks, schema.TEXT) for chunks in self._chunks], np.array(self._lines, dtype=np.int64)
+        return [pa.chunked_array(chunks, schema.TEXT) for chunks in self._chunks], np.array(
+            self._lines, dtype=np.int64
+        )
 
     def table(self, source: str, **about: Any) -> Table:
         """Return the rows as a table, with what else is known of it."""

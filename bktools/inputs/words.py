@@ -67,7 +67,9 @@ def are_inside(heading: str, words: frozenset[str]) -> bool:
 
 @cache
 def _file() -> Mapping[str, Any]:
-    content: Mapping[str, Any] = tomllib.loads(files(__package__).joinpath("words.toml").read_text(encoding="utf-8"))
+    content: Mapping[str, Any] = tomllib.loads(
+        files(__package__).joinpath("words.toml").read_text(encoding="utf-8")
+    )
     return content
 
 
@@ -115,7 +117,9 @@ def in_column(column: pa.ChunkedArray, meanings: Mapping[str, bool]) -> pa.Chunk
 def codes(column: pa.ChunkedArray, meanings: Mapping[str, str]) -> pa.ChunkedArray:
     """Return the code that each cell means; a cell whose word has no meaning is null."""
     encoded = pc.dictionary_encode(column).combine_chunks()
-    meant = pa.array([meanings.get(normal(text or "")) for text in encoded.dictionary.to_pylist()], schema.TEXT)
+    meant = pa.array(
+        [meanings.get(normal(text or "")) for text in encoded.dictionary.to_pylist()], schema.TEXT
+    )
     return pa.chunked_array([meant.take(encoded.indices)], schema.TEXT)
 
 
@@ -140,13 +144,20 @@ def may_begin(column: pa.ChunkedArray, *tables: str) -> npt.NDArray[np.bool_]:
 
     Words are compared as the tables write them, with or without their accents.
     """
-    flags: npt.NDArray[np.bool_] = pc.match_substring_regex(column, _beginnings(tables)).to_numpy(zero_copy_only=False)
+    flags: npt.NDArray[np.bool_] = pc.match_substring_regex(column, _beginnings(tables)).to_numpy(
+        zero_copy_only=False
+    )
     return flags
 
 
 @cache
 def _beginnings(tables: tuple[str, ...]) -> str:
-    words = {word.strip() for table in tables for text in _file()["values"][table].values() for word in text.split("|")}
+    words = {
+        word.strip()
+        for table in tables
+        for text in _file()["values"][table].values()
+        for word in text.split("|")
+    }
     plain = {unicodedata.normalize("NFD", word) for word in words}
     plain = {"".join(letter for letter in word if not unicodedata.combining(letter)) for word in plain}
     # Only the first word, because several stand apart in many ways.
@@ -161,7 +172,9 @@ def are_alone(column: pa.ChunkedArray, words: frozenset[str]) -> pa.ChunkedArray
         parts = re.split(r"[\s:;,.]+", text.strip()[:_LONGEST_ALONE])
         counts = range(min(_MOST_WORDS, len(parts)), 0, -1)
         count = next((count for count in counts if normal(" ".join(parts[:count])) in words), 0)
-        behind = (part for part in parts[count:] if len(part) > _SMALL_WORD and not any(map(str.isdigit, part)))
+        behind = (
+            part for part in parts[count:] if len(part) > _SMALL_WORD and not any(map(str.isdigit, part))
+        )
         return count > 0 and not any(behind)
 
     return _each(column, is_alone)
@@ -176,7 +189,9 @@ def _each(column: pa.ChunkedArray, meaning: Callable[[str], bool | None]) -> pa.
 @cache
 def months() -> dict[str, list[str]]:
     """Return the names of each month in the languages of files, by its short name in English."""
-    return {english: [name.strip() for name in names.split("|")] for english, names in _file()["months"].items()}
+    return {
+        english: [name.strip() for name in names.split("|")] for english, names in _file()["months"].items()
+    }
 
 
 TOTALS = values("total")

@@ -77,7 +77,11 @@ def read_workbook(
     head = heads[name]
     if head == _NO_CELLS:
         hidden = [other for other in names if other not in sheets]
-        way = f" on a sheet that is shown: read a hidden one with {setting('sheet', hidden[0])}" if hidden else ""
+        way = (
+            f" on a sheet that is shown: read a hidden one with {setting('sheet', hidden[0])}"
+            if hidden
+            else ""
+        )
         raise InputError(f"the workbook has no cells{way}", source=source)
     above = head.body_line - 1
     filled = [own[above:] for own in sheets[name].filled]
@@ -104,7 +108,11 @@ def read_workbook(
         other_sheets=tuple(likely) if sheet is None and name not in has_own_name else (),
         why_not_others=_not_taken(name, others, heads, likely[0]) if likely else "",
         notes=tuple(notes),
-        broken=[_broken(name, *cell) for cell in (book["broken"] or {}).get(name, ()) if cell[0] + 1 >= head.body_line],
+        broken=[
+            _broken(name, *cell)
+            for cell in (book["broken"] or {}).get(name, ())
+            if cell[0] + 1 >= head.body_line
+        ],
     )
 
 
@@ -167,7 +175,9 @@ def _book(answer: bytes) -> dict[str, Any]:
 
     for name, sizes in book.get("sheets", {}).items():
         columns = [_column(taken(size), taken(numbers)) for size, numbers in sizes]
-        book["sheets"][name] = _Sheet(*map(list, zip(*columns, strict=True))) if columns else _Sheet([], [], [])
+        book["sheets"][name] = (
+            _Sheet(*map(list, zip(*columns, strict=True))) if columns else _Sheet([], [], [])
+        )
     return book
 
 
@@ -187,15 +197,21 @@ def _column(
 
 def _refuse_missing(names: Sequence[str], sheet: str | int | None, source: str) -> None:
     if isinstance(sheet, int) and not 0 <= sheet < len(names):
-        raise SheetNotFoundError(f"there is no sheet {sheet}, positions are 0 to {len(names) - 1}", source=source)
+        raise SheetNotFoundError(
+            f"there is no sheet {sheet}, positions are 0 to {len(names) - 1}", source=source
+        )
     if isinstance(sheet, str) and sheet not in names:
-        raise SheetNotFoundError(f"there is no sheet {sheet!r}; found: {', '.join(map(repr, names))}", source=source)
+        raise SheetNotFoundError(
+            f"there is no sheet {sheet!r}; found: {', '.join(map(repr, names))}", source=source
+        )
 
 
 def _broken(sheet: str, row: int, place: int, what: str) -> Broken:
     from xlsxwriter.utility import xl_rowcol_to_cell
 
-    return Broken(place, row + 1, f"the cell {xl_rowcol_to_cell(row, place)} of the sheet {sheet!r} holds {what}")
+    return Broken(
+        place, row + 1, f"the cell {xl_rowcol_to_cell(row, place)} of the sheet {sheet!r} holds {what}"
+    )
 
 
 def _head(sheet: _Sheet, score: Score) -> Head:

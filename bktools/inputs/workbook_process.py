@@ -168,7 +168,9 @@ def _parts(archive: zipfile.ZipFile) -> dict[str, str]:
         if event == "end"
     }
     return {
-        one.get("name", ""): targets.get(next((value for key, value in one.items() if key.endswith("}id")), ""), "")
+        one.get("name", ""): targets.get(
+            next((value for key, value in one.items() if key.endswith("}id")), ""), ""
+        )
         for event, one in _elements(archive.read("xl/workbook.xml"))
         if event == "end" and _name(one) == "sheet"
     }
@@ -218,7 +220,9 @@ def _wrong(cell: Element, own: dict[str, str]) -> str | None:
         shown = parts.get("v") or parts.get("p", "")
         return f"the error {shown[:20]}: correct its formula and save the workbook"
     # A formula may have made an empty text.
-    has_value = parts.get("v") or own.get("t") in {"str", "s", "inlineStr"} or "value-type" in own or "p" in parts
+    has_value = (
+        parts.get("v") or own.get("t") in {"str", "s", "inlineStr"} or "value-type" in own or "p" in parts
+    )
     return None if has_value or not ("f" in parts or "formula" in own) else _EMPTY_FORMULA
 
 

@@ -25,7 +25,17 @@ from bktools.service import Service
 
 # The columns of the journal's accounts: their identity, and what is known of them.
 KEY = ("company_id", "external_id")
-KNOWN = ("state", "account_id", "name", "code", "tax_code_external_id", "archived", "metadata", "facts", "updated_at")
+KNOWN = (
+    "state",
+    "account_id",
+    "name",
+    "code",
+    "tax_code_external_id",
+    "archived",
+    "metadata",
+    "facts",
+    "updated_at",
+)
 _WRITE = (
     f"INSERT INTO accounts ({', '.join(KEY + KNOWN)}) VALUES ({', '.join('?' * len(KEY + KNOWN))}) "
     f"ON CONFLICT (company_id, external_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in KNOWN)}"
@@ -100,7 +110,11 @@ def known_accounts(journal: Journal, keys: Iterable[tuple[str, str]]) -> dict[tu
 def _missing(journal: Journal, listed: set[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the accounts of the listed companies that exist, as far as is known, and are not listed."""
     sql = "SELECT company_id, external_id, state FROM accounts WHERE company_id = ?"
-    rows = [row for company_id in {company_id for company_id, _ in listed} for row in journal.rows(sql, company_id)]
+    rows = [
+        row
+        for company_id in {company_id for company_id, _ in listed}
+        for row in journal.rows(sql, company_id)
+    ]
     return [key_of(row) for row in rows if row["state"] in KNOWN_STATES and key_of(row) not in listed]
 
 
@@ -156,7 +170,12 @@ def load_accounts(company: str | None = None, *, service: Service | None = None)
     with opened(company, service) as (journal, company_id):
         accounts = accounts_in(journal, company_id)
         charts = companies_in_charts(journal)
-    about = {"environment": service.settings.environment, "table": "accounts", "rows": len(accounts), "complete": True}
+    about = {
+        "environment": service.settings.environment,
+        "table": "accounts",
+        "rows": len(accounts),
+        "complete": True,
+    }
     return to_pandas(accounts, about | ({"companies_in_charts": charts} if charts else {}))
 
 
@@ -165,7 +184,8 @@ def accounts_in(journal: Journal, company_id: str | None) -> pa.Table:
     sql = """SELECT *, account_id AS id FROM accounts
         WHERE CAST(?1 AS TEXT) IS NULL OR company_id = ?1 ORDER BY company_id, external_id"""
     rows = [
-        {**row, "message": said(row["state"], loaded(row["facts"])) or None} for row in journal.rows(sql, company_id)
+        {**row, "message": said(row["state"], loaded(row["facts"])) or None}
+        for row in journal.rows(sql, company_id)
     ]
     return table_of([rows], ACCOUNTS)
 
@@ -229,7 +249,12 @@ def import_accounts(
     ['IMPORTED']
     """
     service, about = service_or_default(service), None
-    reading: dict[str, Any] = {"columns": columns, "delimiter": delimiter, "encoding": encoding, "sheet": sheet}
+    reading: dict[str, Any] = {
+        "columns": columns,
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "sheet": sheet,
+    }
     if isinstance(source, pd.DataFrame):
         for argument, value in reading.items():
             if value is not None:
@@ -256,7 +281,9 @@ def _imported(frame: pd.DataFrame, source: str, fallback: str | None) -> Iterato
     """Yield each account of a list as a checked row for the journal."""
     missing = [column for column in ("id", "external_id") if column not in frame.columns]
     if missing:
-        raise InputError(f"has no column {missing[0]}; it has {', '.join(map(str, frame.columns))}", source=source)
+        raise InputError(
+            f"has no column {missing[0]}; it has {', '.join(map(str, frame.columns))}", source=source
+        )
     seen: dict[tuple[str, str], int] = {}
     for number, row in enumerate(to_arrow(frame).to_pylist(), 1):
         where = f"of account {number} in {source}"
@@ -267,7 +294,9 @@ def _imported(frame: pd.DataFrame, source: str, fallback: str | None) -> Iterato
             )
         account: dict[str, Any] = {
             "company_id": rules.uuid_text(f"company_id {where}", company_id),
-            "external_id": rules.text(f"external_id {where}", row["external_id"], shortest=1, longest=LONGEST_TEXT),
+            "external_id": rules.text(
+                f"external_id {where}", row["external_id"], shortest=1, longest=LONGEST_TEXT
+            ),
             "account_id": rules.uuid_text(f"id {where}", row["id"]),
             "state": "IMPORTED",
             "facts": {"file": Path(source).name},

@@ -32,7 +32,16 @@ from bktools.journal.journal import Journal, command_of, refuse_elsewhere
 from bktools.journal.lock import sending_for
 from bktools.journal.postgres import is_database
 from bktools.journal.records import Connection, Records, now
-from bktools.journal.sent_log import FOLDER, SentLine, SentLog, another_journal, at_risk, lost, read_about, unpacked
+from bktools.journal.sent_log import (
+    FOLDER,
+    SentLine,
+    SentLog,
+    another_journal,
+    at_risk,
+    lost,
+    read_about,
+    unpacked,
+)
 from bktools.journal.sqlite import COMPANIONS, File, remove_with_companions
 from bktools.journal.writing import WritableJournal, change, insert
 from bktools.settings import Settings
@@ -140,7 +149,9 @@ def _sent_twice(journal: Journal, companies: dict[str, list[SentLine]]) -> Itera
         for row in journal.holding(entries):
             job_id = row["job_id"] or ""
             # In this very batch, only the answer of another request is another booking.
-            is_same = row["batch_id"] == line.batch_id and (row["state"] != "ACCEPTED" or job_id == line.job_id)
+            is_same = row["batch_id"] == line.batch_id and (
+                row["state"] != "ACCEPTED" or job_id == line.job_id
+            )
             if row["state"] == "PLANNED" or is_same:
                 continue
             yield (
@@ -209,7 +220,9 @@ def _require_evidence(file: File, source: Path | None, settings: Settings, sent_
     sent = file.rows(_NEWEST_SENT)
     if not sent and source is None:
         return
-    last = "none" if not sent else "batch {batch_id} of company {company_id}, sent {sent_at}".format(**sent[0])
+    last = (
+        "none" if not sent else "batch {batch_id} of company {company_id}, sent {sent_at}".format(**sent[0])
+    )
     again = command_of(settings, f"journal restore {in_shell(str(source))}" if source else "journal restore")
     raise JournalError(
         f"this user of this machine has no log of sent batches ({sent_log.outer}), so what was sent after the copy is not "
@@ -236,16 +249,25 @@ def _complete(
     """Write, in a transaction, the sent batches that a copy lacks; return the ACCEPTED ones, the others are UNKNOWN."""
     gap = _gap(file, companies)
     accepted = []
-    facts = {"batches": [line.batch_id for line in gap]} | ({} if evidence is None else {"evidence": evidence})
+    facts = {"batches": [line.batch_id for line in gap]} | (
+        {} if evidence is None else {"evidence": evidence}
+    )
     file.record(connection, "restored", person=by, facts=facts)
     for line in gap:
         if _is_put_in_doubt(file, connection, line, sent_log) and _is_proof(file, line):
             # The rule about doubt asks for evidence: it is the sent log's line.
             proof = {"job_id": line.job_id, "at": line.at[:19], "evidence": "sent log"}
             change(
-                file, connection, line.batch_id, "ACCEPTED", "accepted_again", proof, job_id=line.job_id,
-                settled_at=now().isoformat(), settled_by=by,
-            )  # fmt: skip
+                file,
+                connection,
+                line.batch_id,
+                "ACCEPTED",
+                "accepted_again",
+                proof,
+                job_id=line.job_id,
+                settled_at=now().isoformat(),
+                settled_by=by,
+            )
             accepted.append(line.batch_id)
     return tuple(accepted)
 
@@ -260,7 +282,14 @@ def _is_put_in_doubt(file: Records, connection: Connection, line: SentLine, sent
     # A PLANNED batch with the same entries was withdrawn after the copy was made.
     for row in file.holding(json.loads(body)["accountingEntryIds"]):
         if row["state"] == "PLANNED" and row["batch_id"] != line.batch_id:
-            change(file, connection, row["batch_id"], "RELEASED", "sent_in_another_batch", {"batch_id": line.batch_id})
+            change(
+                file,
+                connection,
+                row["batch_id"],
+                "RELEASED",
+                "sent_in_another_batch",
+                {"batch_id": line.batch_id},
+            )
     if state is None:
         free = [row["id"] for row in file.rows(_FREE)]
         if not free:
@@ -271,13 +300,17 @@ def _is_put_in_doubt(file: Records, connection: Connection, line: SentLine, sent
         file.record(connection, NOT_KEPT, company_id=line.company_id, batch_id=line.batch_id)
         if state in {"REJECTED", "RELEASED"}:
             change(file, connection, line.batch_id, "PLANNED", "planned", {})
-    change(file, connection, line.batch_id, "UNKNOWN", "sent_after_copy", {"state": line.state}, sent_at=line.at)
+    change(
+        file, connection, line.batch_id, "UNKNOWN", "sent_after_copy", {"state": line.state}, sent_at=line.at
+    )
     return True
 
 
 def _is_proof(file: Records, line: SentLine) -> bool:
     """Whether a line proves that the service accepted its batch: it holds a job that no other batch has."""
-    return line.state == "ACCEPTED" and line.job_id != "" and file.other_with(line.job_id, line.batch_id) is None
+    return (
+        line.state == "ACCEPTED" and line.job_id != "" and file.other_with(line.job_id, line.batch_id) is None
+    )
 
 
 # Entries that no other batch holds.
@@ -326,5 +359,7 @@ def _log_newest_event(journal: Journal, companies: dict[str, list[SentLine]]) ->
             last = journal.last_event()
             row = journal.state_of(line.batch_id)
             state = line.state if row is None else row["state"]
-            anew = replace(line, journal=journal.id, event=last["event_id"], digest=last["digest"], state=state)
+            anew = replace(
+                line, journal=journal.id, event=last["event_id"], digest=last["digest"], state=state
+            )
             journal.sent_log.write(anew)

@@ -42,7 +42,9 @@ class _Restores:
     """What the events say of the restores of a database."""
 
     last: str  # the last restore, "" for none
-    databases: frozenset[str]  # the database when that one was noticed, or when it was created, and before an upgrade
+    databases: frozenset[
+        str
+    ]  # the database when that one was noticed, or when it was created, and before an upgrade
     senders: frozenset[Sender]  # the machines that sent, as these events name them
     met: frozenset[str | None]  # the machines that met the last restore, and those that confirmed it
     confirmed: frozenset[str | None]
@@ -67,9 +69,13 @@ class DatabaseRestores:
             if not (anew or self._agrees(seen, position, restores)):
                 return
             newest = Seen(
-                last["event_id"], last["digest"], position["database"], position["flushed"], restores.last,
+                last["event_id"],
+                last["digest"],
+                position["database"],
+                position["flushed"],
+                restores.last,
                 self._senders(restores, seen),
-            )  # fmt: skip
+            )
             self.sent_log.see(newest, anew=anew)
         except (StorageError, JournalError, JournalBusyError) as error:
             # Reading goes on without a sent log, sending does not.
@@ -111,7 +117,12 @@ class DatabaseRestores:
         """Write, in a transaction, that this machine completes the restored database with what it knows."""
         restores = self._restores()
         senders = self._senders(restores, self.sent_log.seen())
-        facts = {"restore": restores.last, "sender": self._own(), "senders": senders, "booked_twice": booked_twice}
+        facts = {
+            "restore": restores.last,
+            "sender": self._own(),
+            "senders": senders,
+            "booked_twice": booked_twice,
+        }
         self.records.record(connection, CONFIRMED, person=by, facts=facts)
 
     def missing(self) -> list[str]:
@@ -154,7 +165,9 @@ class DatabaseRestores:
     def obstacle(self, company_id: str, dates: Iterable[str | None]) -> str:
         """Return the reason why a company's entries of some dates cannot be sent after a restore, "" when they can."""
         restores = self._restores()
-        waivers = {_identity(each["sender"]): each for each in restores.waivers if each["company_id"] == company_id}
+        waivers = {
+            _identity(each["sender"]): each for each in restores.waivers if each["company_id"] == company_id
+        }
         unconfirmed = self._unconfirmed(restores)
         missing = [named(*sender) for sender in unconfirmed if _identity(sender) not in waivers]
         if missing:
@@ -182,7 +195,9 @@ class DatabaseRestores:
         return ""
 
     def _waive(self, senders: Iterable[str], company_id: str) -> str:
-        waive = self.command(f"journal waive {' '.join(map(in_shell, senders))} --company {in_shell(company_id)}")
+        waive = self.command(
+            f"journal waive {' '.join(map(in_shell, senders))} --company {in_shell(company_id)}"
+        )
         return (
             f'{waive} --from DATE --to DATE --by NAME --evidence "..." (where you looked up that none of the entries dated '
             "from the first to the second day is booked)"
@@ -224,14 +239,18 @@ class DatabaseRestores:
         of_last = [(row, facts) for row, facts in events if last and facts.get("restore") == last]
         by_code = {
             code: frozenset(
-                _identity(facts["sender"]) for row, facts in of_last if row["code"] in code and "sender" in facts
+                _identity(facts["sender"])
+                for row, facts in of_last
+                if row["code"] in code and "sender" in facts
             )
             for code in ((CONFIRMED,), (NOTICED, MET, CONFIRMED))
         }
         # What a moved file of version 0 sent has the machine's login alone.
         logins = frozenset(facts["sender"][0] for row, facts in of_last if row["code"] == CONFIRMED)
         waivers = (
-            {"company_id": row["company_id"], "begins": "", **facts} for row, facts in of_last if row["code"] == WAIVED
+            {"company_id": row["company_id"], "begins": "", **facts}
+            for row, facts in of_last
+            if row["code"] == WAIVED
         )
         return _Restores(
             last,
@@ -246,7 +265,9 @@ class DatabaseRestores:
     def _unconfirmed(self, restores: _Restores) -> list[Sender]:
         if not restores.last:
             return []
-        return [sender for sender in self._senders(restores, ()) if _identity(sender) not in restores.confirmed]
+        return [
+            sender for sender in self._senders(restores, ()) if _identity(sender) not in restores.confirmed
+        ]
 
     def _senders(self, restores: _Restores, seen: Iterable[Seen]) -> tuple[Sender, ...]:
         """Return the machines that sent, as batches, events of restores and this machine's sent log and memory name them."""

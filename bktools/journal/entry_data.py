@@ -27,7 +27,9 @@ NEWEST_CLAIM = f"""
     SELECT event_id, code, json_extract(facts, '$.sha256') AS sha256 FROM events
     WHERE {_IS_CLAIM} AND batch_id = ? ORDER BY event_id DESC LIMIT 1
 """
-CLAIMS = f"SELECT event_id, batch_id, json_extract(facts, '$.sha256') AS sha256 FROM events WHERE code = '{KEPT}'"
+CLAIMS = (
+    f"SELECT event_id, batch_id, json_extract(facts, '$.sha256') AS sha256 FROM events WHERE code = '{KEPT}'"
+)
 OF_CLAIM = (
     f"SELECT entry_id, split_line, {', '.join(COLUMNS)} FROM entry_data WHERE batch_id = ? AND claim = ? "
     "ORDER BY entry_id, split_line"
@@ -78,10 +80,12 @@ def changed(sent: Iterable[Mapping[str, Any]], batch: BatchRequest) -> list[str]
 
 def _differ(before: list[list[str]], after: list[list[str]]) -> bool:
     """Return whether the lines of an entry differ in a column that is known of each of them, before and after."""
-    comparable = [column for column in range(len(COMPARED)) if all(line[column] for line in (*before, *after))]
-    return bool(comparable and before) and sorted([line[column] for column in comparable] for line in before) != sorted(
-        [line[column] for column in comparable] for line in after
-    )
+    comparable = [
+        column for column in range(len(COMPARED)) if all(line[column] for line in (*before, *after))
+    ]
+    return bool(comparable and before) and sorted(
+        [line[column] for column in comparable] for line in before
+    ) != sorted([line[column] for column in comparable] for line in after)
 
 
 def _comparable(name: str, value: str | None) -> str:

@@ -94,5 +94,7 @@ def _rename(old: Path, new: Path) -> None:
         if new.exists():
             is_empty = not any(new.rglob("*.sqlite")) and not any(new.rglob("about.json"))
             if not is_empty:
-                raise JournalError(f"both {old} and {new} hold a journal or its sent log: nothing was changed")
+                raise JournalError(
+                    f"both {old} and {new} hold a journal or its sent log: nothing was changed"
+                )
         renamed(old, new)

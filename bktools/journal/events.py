@@ -46,7 +46,13 @@ def record(
     """Add an event about a company, under its lock, and return its number; a copy from before it is an old copy."""
     with journal.recording(company_id) as connection:
         return journal.record(
-            connection, code, company_id=company_id, period=period, batch_id=batch_id, person=person, facts=facts
+            connection,
+            code,
+            company_id=company_id,
+            period=period,
+            batch_id=batch_id,
+            person=person,
+            facts=facts,
         )
 
 

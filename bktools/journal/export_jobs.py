@@ -92,7 +92,9 @@ def load_export_jobs(
     return to_pandas(table, about | {"rows": len(table), "complete": True})
 
 
-def history_of(journal: Journal, kind: str, company_id: str | None = None, batch: str | None = None) -> pa.Table:
+def history_of(
+    journal: Journal, kind: str, company_id: str | None = None, batch: str | None = None
+) -> pa.Table:
     """Return the batches, entries or events of a journal, for one company or batch, with the columns of SCHEMAS.
 
     The kind "sent" has entries with the process that sent each and its plan.
@@ -140,7 +142,13 @@ def answer_to_all(company: str | None = None, *, service: Service | None = None)
 
 
 def resolve_export_job(
-    batch_id: str, outcome: str, *, evidence: str, by: str, job_id: str | None = None, service: Service | None = None
+    batch_id: str,
+    outcome: str,
+    *,
+    evidence: str,
+    by: str,
+    job_id: str | None = None,
+    service: Service | None = None,
 ) -> None:
     """Record the outcome of an export job whose outcome is unknown, after looking it up in the accounting system.
 
@@ -189,7 +197,9 @@ def resolve_export_job(
         journal.resolve(batch_id, RESOLVED[outcome], evidence=evidence, by=by, job_id=job)
 
 
-def accept_export_jobs(batches: Sequence[str], *, evidence: str, by: str, service: Service | None = None) -> None:
+def accept_export_jobs(
+    batches: Sequence[str], *, evidence: str, by: str, service: Service | None = None
+) -> None:
     """Record that each of these export jobs, whose outcome is unknown, was booked.
 
     All of them are looked at first: one that is not found, or whose outcome is known, is refused before any is recorded.

@@ -68,7 +68,9 @@ def journals_of_address(settings: Settings) -> list[dict[str, Any]]:
     """Return what this machine knows of every journal of the address, by any environment, as the outer sent logs name them."""
     if settings.is_sandbox:
         return []
-    folders = [folder for root in _roots(settings) for folder in sorted(root.glob("*/")) if (folder / ABOUT).exists()]
+    folders = [
+        folder for root in _roots(settings) for folder in sorted(root.glob("*/")) if (folder / ABOUT).exists()
+    ]
     abouts = [read_about(folder) for folder in folders]
     return [about for about in abouts if about and about["address"] == settings.identity]
 
@@ -109,7 +111,11 @@ def take_folder_of_version_0(settings: Settings) -> None:
     if settings.is_sandbox or (own / FILE).exists() or not first.exists():
         return
     source = _pointed_to(first)
-    with held(settings.data_dir / "upgrade.lock", PATIENCE, lambda: f"another process upgrades {own}: run again later"):
+    with held(
+        settings.data_dir / "upgrade.lock",
+        PATIENCE,
+        lambda: f"another process upgrades {own}: run again later",
+    ):
         if (own / FILE).exists() or not source.exists():
             return
         with disk.storage_errors(own):
@@ -154,7 +160,10 @@ def take_sent_log_of_version_0(sent_log: SentLog, folder: Path, settings: Settin
     inner = [folder / _MARKS, folder / _SHARED / journal.id / _MARKS]
     roots = [folder / _OUTER_OF_SANDBOX] if settings.is_sandbox else _roots(settings)
     outer = [
-        each for root in roots for each in sorted(root.glob("*/")) if each.name == journal.id or _is_of(each, settings)
+        each
+        for root in roots
+        for each in sorted(root.glob("*/"))
+        if each.name == journal.id or _is_of(each, settings)
     ]
     folders = [each for each in (*inner, *outer) if (each / ABOUT).exists()]
     if not folders:
@@ -169,7 +178,10 @@ def take_sent_log_of_version_0(sent_log: SentLog, folder: Path, settings: Settin
         if contents:
             sent_log.replace(name, contents[-1] if name == MACHINE else version_0.seen_of_file(contents[-1]))
     sent_log.merge(
-        {company: sorted(dict.fromkeys(of_company), key=lambda line: line.at) for company, of_company in lines.items()}
+        {
+            company: sorted(dict.fromkeys(of_company), key=lambda line: line.at)
+            for company, of_company in lines.items()
+        }
     )
     return True
 

@@ -61,7 +61,7 @@ _HISTORY = {
             lag(state) OVER (PARTITION BY batch_id ORDER BY event_id) AS before
         FROM events WHERE state IS NOT NULL AND batch_id IS NOT NULL AND {_WANTED} ORDER BY event_id
     """,
-}  # fmt: skip
+}
 
 
 class Journal(Records):
@@ -161,7 +161,9 @@ class Journal(Records):
         if is_own(self._settings, origin):
             return
         if origin["environment"] != asked["environment"]:
-            renames = f"journal rename {in_shell(origin['environment'])} {in_shell(asked['environment'])} --by NAME"
+            renames = (
+                f"journal rename {in_shell(origin['environment'])} {in_shell(asked['environment'])} --by NAME"
+            )
             raise JournalError(
                 f"the journal {self.location} belongs to the environment {origin['environment']!r}, not to "
                 f"{asked['environment']!r}: nothing was sent or changed; use that name, or give the journal the new one: "
@@ -199,7 +201,9 @@ class Journal(Records):
         if elsewhere := self.exported_elsewhere(batch.batch_id, batch.entry_ids):
             return elsewhere
         waiting = [
-            row for row in self._claims(batch) if (row["state"], row["company_id"]) != ("PLANNED", batch.company_id)
+            row
+            for row in self._claims(batch)
+            if (row["state"], row["company_id"]) != ("PLANNED", batch.company_id)
         ]
         if not waiting:
             return ""
@@ -249,7 +253,9 @@ class Journal(Records):
         sql = "SELECT login, machine, process FROM events WHERE batch_id = ? AND code = 'sending' ORDER BY event_id DESC LIMIT 1"
         return self.row(sql, batch_id) or {}
 
-    def history(self, table: str, company_id: str | None = None, batch_id: str | None = None) -> Iterator[list[Row]]:
+    def history(
+        self, table: str, company_id: str | None = None, batch_id: str | None = None
+    ) -> Iterator[list[Row]]:
         """Yield batches, entries or events, in lists of rows."""
         return self.pieces(_HISTORY[table], company_id, batch_id)
 
@@ -266,7 +272,9 @@ class Journal(Records):
 
     def newest_accepted(self, company_id: str) -> Row | None:
         """Return the ACCEPTED batch of a company that was sent last."""
-        sql = "SELECT * FROM batches WHERE company_id = ? AND state = 'ACCEPTED' ORDER BY sent_at DESC LIMIT 1"
+        sql = (
+            "SELECT * FROM batches WHERE company_id = ? AND state = 'ACCEPTED' ORDER BY sent_at DESC LIMIT 1"
+        )
         return self.row(sql, company_id)
 
     def changed_since(self, batch: BatchRequest) -> list[str]:
@@ -312,7 +320,9 @@ class Journal(Records):
     def _refuse_to_forget(self, location: str) -> None:
         """Refuse to create a journal where export jobs were sent: an empty one would allow sending them again."""
         require_one_environment(self._settings)
-        known = read_about(outer_folder(self._settings)) or next(iter(journals_of_address(self._settings)), {})
+        known = read_about(outer_folder(self._settings)) or next(
+            iter(journals_of_address(self._settings)), {}
+        )
         if known and known["location"] != location:
             # A file that exists is moved to a new database, and is not forgotten.
             is_to_move = is_database(location) and Path(known["location"]).is_file()

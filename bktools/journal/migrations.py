@@ -44,7 +44,10 @@ def version_of(connection: Connection, location: str) -> int:
             about.get("release"),
         )
     else:
-        what, needed = "is older than version 0", about.get("release", f"bktools at commit {READS_OLDER_FORMATS}")
+        what, needed = (
+            "is older than version 0",
+            about.get("release", f"bktools at commit {READS_OLDER_FORMATS}"),
+        )
     raise JournalError(
         f"the journal {location} {what}: nothing was sent or changed; keep it, and install {needed} to use it"
     )
@@ -66,7 +69,11 @@ def upgrade(
     version_0.copy(connection, old)
     connection.execute(_WRITE_ABOUT, [str(SCHEMA_VERSION), release()])
     (newest,) = connection.execute("SELECT coalesce(max(event_id), 0) AS number FROM events")
-    about = {"from": 0, "events": newest["number"], "sha256": records.digest_of_events(0, newest["number"] + 1)}
+    about = {
+        "from": 0,
+        "events": newest["number"],
+        "sha256": records.digest_of_events(0, newest["number"] + 1),
+    }
     address = version_0.address_of(connection, origin["address"], old)
     # Before the rules, because a file that was moved receives no event, and with its number, which a rule gives in a database.
     login, machine, process = records.writer()
@@ -78,9 +85,14 @@ def upgrade(
     records.extend_chain()
     connection.execute(sql.rules)
     for table, source in (
-        ("events", "events"), ("batches", "batches"), ("batch_entries", "batch_entries"), ("entry_data", "facts"),
-        ("held_back", "held_back"), ("accounts", "accounts"), ("chain", "chain"),
-    ):  # fmt: skip
+        ("events", "events"),
+        ("batches", "batches"),
+        ("batch_entries", "batch_entries"),
+        ("entry_data", "facts"),
+        ("held_back", "held_back"),
+        ("accounts", "accounts"),
+        ("chain", "chain"),
+    ):
         more = 1 if table in {"events", "chain"} else 0
         (counts,) = connection.execute(
             f"SELECT (SELECT count(*) FROM {table}) AS new, (SELECT count(*) FROM {old(source)}) AS old"
@@ -88,4 +100,6 @@ def upgrade(
         if counts["new"] != counts["old"] + more:
             raise StorageError(f"the upgrade of {records.location} lost rows of {table}: it was not kept")
     for fault in records.contradictions():
-        raise StorageError(f"the upgrade of {records.location} does not agree with it: {fault}; it was not kept")
+        raise StorageError(
+            f"the upgrade of {records.location} does not agree with it: {fault}; it was not kept"
+        )

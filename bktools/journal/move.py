@@ -88,7 +88,9 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
     folder, origin = folder_of(settings), origin_of(settings)
     path = folder / FILE
     if not path.exists():
-        raise JournalError(f"there is no journal {path}: nothing to move; the database starts as a new journal")
+        raise JournalError(
+            f"there is no journal {path}: nothing to move; the database starts as a new journal"
+        )
     with File(path, origin, "") as file, ExitStack() as stack:
         sent_log = SentLog(folder, outer_folder(settings), file, origin)
         take_sent_log_of_version_0(sent_log, folder, settings, file)
@@ -183,7 +185,8 @@ class _Meeting:
         if not self.twice or (evidence is not None and not ways):
             return
         pairs = Counter(
-            f"{_named(own)} of the database and {_named(there)} of the file" for own, there in self.twice.values()
+            f"{_named(own)} of the database and {_named(there)} of the file"
+            for own, there in self.twice.values()
         )
         shown = "; ".join(f"{count} in {pair}" for pair, count in pairs.items())
         way_out = (
@@ -212,7 +215,9 @@ class _Target(Records):
             if origin["journal"] != file.id:
                 continue
             later = file.rows("SELECT code FROM events WHERE event_id > ?", origin["last_event"])
-            if file.digest_at(origin["last_event"]) == origin["digest"] and {each["code"] for each in later} <= {
+            if file.digest_at(origin["last_event"]) == origin["digest"] and {
+                each["code"] for each in later
+            } <= {
                 MOVED,
                 "upgraded",
             }:
@@ -244,10 +249,14 @@ class _Target(Records):
             self._import(file, connection, meeting, by, evidence)
             self.extend_chain()
             for fault in self.contradictions():
-                raise StorageError(f"the copy in {self.location} differs from {file.path}: {fault}; it was not kept")
+                raise StorageError(
+                    f"the copy in {self.location} differs from {file.path}: {fault}; it was not kept"
+                )
             _close(file, self.location, by)
 
-    def _import(self, file: File, connection: Connection, meeting: _Meeting, by: str, evidence: str | None) -> None:
+    def _import(
+        self, file: File, connection: Connection, meeting: _Meeting, by: str, evidence: str | None
+    ) -> None:
         """Write the history of a file after the one that is here, and repeat of this one what still holds."""
         for batch_id, other in meeting.withdrawn_here.items():
             self._withdraw(connection, batch_id, other)
@@ -270,7 +279,9 @@ class _Target(Records):
         for batch_id, (here, there) in meeting.kept_here.items():
             if here["state"] != there["state"]:
                 company_id = here["company_id"]
-                self.record(connection, "stays", state=here["state"], company_id=company_id, batch_id=batch_id)
+                self.record(
+                    connection, "stays", state=here["state"], company_id=company_id, batch_id=batch_id
+                )
             if self.newest_claim(batch_id) != claims[batch_id]:
                 self._claim_again(connection, here, claims[batch_id])
         still_closed = self.rows(_CLOSED)
@@ -281,7 +292,9 @@ class _Target(Records):
 
     def _withdraw(self, connection: Connection, batch_id: str, other: str) -> None:
         facts = {"batch_id": other}
-        change(self, connection, batch_id, "RELEASED", "in_another_journal", facts, settled_at=now().isoformat())
+        change(
+            self, connection, batch_id, "RELEASED", "in_another_journal", facts, settled_at=now().isoformat()
+        )
 
     def _copy(self, file: File, connection: Connection, meeting: _Meeting, offset: int) -> None:
         """Insert the rows of a file, and read its events again. The rules are about the present, and rest meanwhile."""
@@ -296,14 +309,18 @@ class _Target(Records):
         events = _rows("events", "event_id", file, meeting, offset)
         copied = self.pieces("SELECT * FROM events WHERE event_id > ? ORDER BY event_id", offset)
         if any(rows != copy for rows, copy in zip_longest(events, copied)):
-            raise StorageError(f"the copy of the events in {self.location} differs from {file.path}: it was not kept")
+            raise StorageError(
+                f"the copy of the events in {self.location} differs from {file.path}: it was not kept"
+            )
 
     def _claim_again(self, connection: Connection, batch: Row, claim: Row) -> None:
         """Repeat the claim of a batch that stays as it is here, after the claims of the same batch in the file."""
         batch_id = batch["batch_id"]
         claim = claim or {"event_id": 0, "code": NOT_KEPT, "sha256": None}
         facts = {"sha256": claim["sha256"]} if claim["sha256"] else {}
-        number = self.record(connection, claim["code"], company_id=batch["company_id"], batch_id=batch_id, facts=facts)
+        number = self.record(
+            connection, claim["code"], company_id=batch["company_id"], batch_id=batch_id, facts=facts
+        )
         values = f"entry_id, split_line, {', '.join(COLUMNS)}"
         with _without_rules(connection, "entry_data"):
             connection.execute(
@@ -332,7 +349,9 @@ def _without_rules(connection: Connection, *tables: str) -> Iterator[None]:
         connection.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
 
 
-def _rows(table: str, number: str, file: File, meeting: _Meeting, offset: int) -> Iterator[list[dict[str, Any]]]:
+def _rows(
+    table: str, number: str, file: File, meeting: _Meeting, offset: int
+) -> Iterator[list[dict[str, Any]]]:
     """Yield the rows of a file's table as the database gets them."""
     for piece in file.pieces(f"SELECT * FROM {table} ORDER BY 1"):
         rows = [dict(row) for row in piece]

@@ -56,10 +56,16 @@ EVENTS = pa.schema(
 PARTS = ("exported", "in_doubt", "held_back", "resolved", "open")
 TOTALS = pa.schema(
     [("currency", TEXT)]
-    + [(f"{part}{suffix}", kind) for part in PARTS for suffix, kind in (("", COUNT), ("_amount", ENTRY_DATA["amount"]))]
+    + [
+        (f"{part}{suffix}", kind)
+        for part in PARTS
+        for suffix, kind in (("", COUNT), ("_amount", ENTRY_DATA["amount"]))
+    ]
 )
 
-_HAS_NEWEST_CLAIM = f"data.batch_id = batches.batch_id AND data.claim = {NEWEST_CLAIM_OF.format('batches.batch_id')}"
+_HAS_NEWEST_CLAIM = (
+    f"data.batch_id = batches.batch_id AND data.claim = {NEWEST_CLAIM_OF.format('batches.batch_id')}"
+)
 # Batches that can still become an export of a period: of it, or of an entry that has none and may belong to any.
 _UNFINISHED = f"""
     SELECT batch_id, state FROM batches WHERE company_id = ?1 AND state IN ('PLANNED', 'SENDING', 'UNKNOWN') AND EXISTS (
@@ -138,7 +144,12 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
             WHERE period IS NOT NULL AND company_id IS NOT NULL ORDER BY 1"""
         companies = [company_id] if company_id else [row["company_id"] for row in journal.rows(sql)]
         table = table_of([_months_of(journal, company) for company in companies], PERIODS)
-    about = {"environment": service.settings.environment, "table": "periods", "rows": len(table), "complete": True}
+    about = {
+        "environment": service.settings.environment,
+        "table": "periods",
+        "rows": len(table),
+        "complete": True,
+    }
     return to_pandas(table, about)
 
 
@@ -153,7 +164,9 @@ def _months_of(journal: Journal, company_id: str) -> list[Row]:
     for month in sorted(months):
         last = closes.get(month, {})
         about = {"company_id": company_id, "period": month, "state": OPEN, **changes.get(month, {})}
-        about |= {"applied_at": last.get("at")} | {name: last.get(name) for name in ("prepared_by", "approved_by")}
+        about |= {"applied_at": last.get("at")} | {
+            name: last.get(name) for name in ("prepared_by", "approved_by")
+        }
         about |= _verification(verified.get(month))
         rows += [about | sums for sums in totals if sums["period"] == month] or [about]
     return rows
@@ -164,12 +177,21 @@ def _verification(row: Row | None) -> dict[str, Any]:
     if row is None:
         return {}
     facts = loaded(row["facts"])
-    about = {"verified_by": row["person"], "verified_at": row["at"], "verified_against": facts["ledger"].get("name")}
+    about = {
+        "verified_by": row["person"],
+        "verified_at": row["at"],
+        "verified_against": facts["ledger"].get("name"),
+    }
     return about | {"verified_result": dumped(facts["result"])}
 
 
 def close_period(
-    month: Month, *, by: str, company: str | None = None, reason: str | None = None, service: Service | None = None
+    month: Month,
+    *,
+    by: str,
+    company: str | None = None,
+    reason: str | None = None,
+    service: Service | None = None,
 ) -> None:
     """Close a month: nothing can be sent into it any more.
 
@@ -310,16 +332,23 @@ def approve(journal: WritableJournal, company_id: str, month: str, *, plan_id: s
     return ""
 
 
-def _set_state(journal: WritableJournal, company_id: str, month: str, state: str, reason: str | None, by: str) -> None:
+def _set_state(
+    journal: WritableJournal, company_id: str, month: str, state: str, reason: str | None, by: str
+) -> None:
     """Close or open a period; refuse to close it while an export of it may still change."""
     # Under the lock of the company none of its batches changes.
     with journal.recording(company_id) as connection:
         before, _ = state_of(journal, company_id, month)
         if before == state:
-            raise JournalError(f"the period {month} of company {company_id} is {state} already: nothing was recorded")
+            raise JournalError(
+                f"the period {month} of company {company_id} is {state} already: nothing was recorded"
+            )
         unfinished = journal.rows(_UNFINISHED, company_id, month) if state == CLOSED else []
         if unfinished:
-            batch, more = unfinished[0]["batch_id"], f" and {len(unfinished) - 1} more" if len(unfinished) > 1 else ""
+            batch, more = (
+                unfinished[0]["batch_id"],
+                f" and {len(unfinished) - 1} more" if len(unfinished) > 1 else "",
+            )
             way_out = journal.command(f"export resolve {batch}")
             # A batch that was not sent can be sent, or withdrawn; the outcome of another one is looked up first.
             is_unsent = unfinished[0]["state"] == "PLANNED"
@@ -330,7 +359,13 @@ def _set_state(journal: WritableJournal, company_id: str, month: str, state: str
             )
         facts = {"reason": reason} if reason else {}
         journal.record(
-            connection, CHANGED[state], state=state, company_id=company_id, period=month, person=by, facts=facts
+            connection,
+            CHANGED[state],
+            state=state,
+            company_id=company_id,
+            period=month,
+            person=by,
+            facts=facts,
         )
 
 
@@ -354,7 +389,10 @@ def totals_of(sent: pa.Table, held: pa.Table) -> list[dict[str, Any]]:
 
 
 def sent_entries(
-    journal: Journal, company_id: str, history: pa.Table | None = None, prepared: Mapping[str, str] | None = None
+    journal: Journal,
+    company_id: str,
+    history: pa.Table | None = None,
+    prepared: Mapping[str, str] | None = None,
 ) -> pa.Table:
     """Return the entries of a company that were sent or may have been.
 
@@ -365,7 +403,9 @@ def sent_entries(
     history = history_of(journal, "sent", company_id) if history is None else history
     is_live = pc.is_in(history["state"], pa.array(MAYBE_SENT, TEXT))
     sent = history.filter(pc.and_(is_live, pc.equal(history["company_id"], company_id)))
-    persons = {row["plan_id"]: row["prepared_by"] for row in closes_of(journal, company_id)} | dict(prepared or {})
+    persons = {row["plan_id"]: row["prepared_by"] for row in closes_of(journal, company_id)} | dict(
+        prepared or {}
+    )
     pairs = zip(sent["plan_id"].to_pylist(), sent["sender"].to_pylist(), strict=True)
     names = pa.array([persons.get(plan, sender) for plan, sender in pairs], TEXT)
     return sent.drop_columns(["sender", "plan_id"]).append_column("sent_by", names)
@@ -408,7 +448,10 @@ def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | No
     wanted = [row for row in rows.values() if month in {None, row["period"]}]
     ids = pa.array({row["entry_id"] for row in wanted}, TEXT)
     accepted = sent.filter(pc.and_(pc.equal(sent["state"], "ACCEPTED"), pc.is_in(sent["entry_id"], ids)))
-    jobs = {row["entry_id"]: row for row in accepted.select(["entry_id", "period", "sent_at", "job_id"]).to_pylist()}
+    jobs = {
+        row["entry_id"]: row
+        for row in accepted.select(["entry_id", "period", "sent_at", "job_id"]).to_pylist()
+    }
     for row in wanted:
         if job := jobs.get(row["entry_id"]):
             row |= {"outcome": "resolved", "resolved_period": job["period"], "resolved_job_id": job["job_id"]}

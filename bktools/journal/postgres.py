@@ -132,7 +132,9 @@ class Postgres(Database):
                         on_new(self.location)
                         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
                         migrations.create(records, connection, POSTGRES, secrets.token_hex(16), origin)
-                        connection.execute("INSERT INTO about VALUES ('incarnation', ?)", [self.position()["database"]])
+                        connection.execute(
+                            "INSERT INTO about VALUES ('incarnation', ?)", [self.position()["database"]]
+                        )
             if migrations.version_of(self.connection, self.location) < SCHEMA_VERSION:
                 self._upgrade(records, origin)
 
@@ -151,8 +153,12 @@ class Postgres(Database):
             members = connection.execute(_MEMBERS, [SCHEMA])
             connection.execute(f"ALTER SCHEMA {SCHEMA} RENAME TO {set_aside}; CREATE SCHEMA {SCHEMA}")
             facts = {"database_before": before}
-            migrations.upgrade(records, connection, POSTGRES, lambda table: f"{set_aside}.{table}", origin, **facts)
-            connection.execute("UPDATE about SET value = ? WHERE name = 'incarnation'", [self.position()["database"]])
+            migrations.upgrade(
+                records, connection, POSTGRES, lambda table: f"{set_aside}.{table}", origin, **facts
+            )
+            connection.execute(
+                "UPDATE about SET value = ? WHERE name = 'incarnation'", [self.position()["database"]]
+            )
             for member in members:
                 connection.execute(rights(self._address, member["role"]))
 
@@ -185,13 +191,17 @@ class Postgres(Database):
             if not raw.closed:
                 raw.rollback()
         if answer != "COMMIT":
-            raise StorageError(f"the journal {self.location} cannot be written: the server rolled the transaction back")
+            raise StorageError(
+                f"the journal {self.location} cannot be written: the server rolled the transaction back"
+            )
 
     def pieces(self, sql: str, parameters: Sequence[Any], size: int) -> Iterator[list[Row]]:
         """Yield the rows of a query in lists of at most `size`; the server keeps the others."""
         import psycopg
 
-        with psycopg.RawServerCursor(self.connection.raw, f"pieces_{next(self._numbers)}", withhold=True) as cursor:
+        with psycopg.RawServerCursor(
+            self.connection.raw, f"pieces_{next(self._numbers)}", withhold=True
+        ) as cursor:
             cursor.row_factory = psycopg.rows.dict_row
             cursor.execute(_numbered(sql), [*parameters] or None)
             yield from iter(lambda: cast("list[Row]", cursor.fetchmany(size)), [])
@@ -280,7 +290,9 @@ class Postgres(Database):
                 "or grants the rights that bktools journal rights ROLE prints"
             ) from error
         except (psycopg.Error, UnicodeEncodeError) as error:
-            raise StorageError(f"the journal {self.location} cannot be {what}: {self._said(error)}") from error
+            raise StorageError(
+                f"the journal {self.location} cannot be {what}: {self._said(error)}"
+            ) from error
 
     def _said(self, error: Exception) -> str:
         import psycopg
@@ -328,7 +340,9 @@ class Postgres(Database):
                 sql = "SELECT pg_try_advisory_lock(?) AS is_held"
                 if is_free and self.connection.execute(sql, [number])[0]["is_held"]:
                     return
-                holders = [row["name"] for row in self.connection.execute(_HOLDER, [number])] or ["another process"]
+                holders = [row["name"] for row in self.connection.execute(_HOLDER, [number])] or [
+                    "another process"
+                ]
             raise JournalBusyError(
                 f"{holders[0]} is sending for company {company_id}: nothing was sent by this one; run again later"
             )
@@ -337,7 +351,9 @@ class Postgres(Database):
         return number
 
     def _is_empty(self) -> bool:
-        return self.connection.execute("SELECT to_regclass(?) AS name", [f"{SCHEMA}.about"])[0]["name"] is None
+        return (
+            self.connection.execute("SELECT to_regclass(?) AS name", [f"{SCHEMA}.about"])[0]["name"] is None
+        )
 
 
 def _refuse_unsafe(location: str, about: Row, promised: int) -> None:
@@ -394,7 +410,9 @@ def is_database(location: str) -> bool:
 
 def rights(address: Secret, role: str) -> str:
     """Return the SQL that grants a role the least rights for the journal."""
-    return RIGHTS.format(database=_quoted(str(_parts(address).get("dbname") or "postgres")), role=_quoted(role))
+    return RIGHTS.format(
+        database=_quoted(str(_parts(address).get("dbname") or "postgres")), role=_quoted(role)
+    )
 
 
 def _quoted(name: str) -> str:

@@ -115,7 +115,9 @@ class Records:
     # The identity of this machine's sent log; None where it has none yet.
     machine: str | None = None
 
-    def __init__(self, database: Database, origin: Facts, on_new: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self, database: Database, origin: Facts, on_new: Callable[[str], None] = lambda _: None
+    ) -> None:
         self._database = database
         self.location = database.location
         try:
@@ -179,7 +181,11 @@ class Records:
         """Return the environment and the address that this journal belongs to, as its newest event about them says."""
         known: dict[str, Any] = {}
         for row in self.rows(_ORIGINS):
-            known |= {name: value for name, value in loaded(row["facts"]).items() if name in {"environment", "address"}}
+            known |= {
+                name: value
+                for name, value in loaded(row["facts"]).items()
+                if name in {"environment", "address"}
+            }
         return known
 
     def record(
@@ -215,7 +221,10 @@ class Records:
 
     def companies(self) -> list[str]:
         """Return the companies that have batches."""
-        return [row["company_id"] for row in self.rows("SELECT DISTINCT company_id FROM batches ORDER BY company_id")]
+        return [
+            row["company_id"]
+            for row in self.rows("SELECT DISTINCT company_id FROM batches ORDER BY company_id")
+        ]
 
     def last_event(self) -> Row:
         """Return the number and digest of the last event, 0 and "" where there is none."""
@@ -303,9 +312,14 @@ class Records:
                 digest = _link(digest, event)
                 if event["digest"] != digest:
                     return [f"event {event['event_id']} of {event['at']} was changed after it was written"]
-        for upgrade in self.rows("SELECT event_id, facts FROM events WHERE code = 'upgraded' ORDER BY event_id"):
+        for upgrade in self.rows(
+            "SELECT event_id, facts FROM events WHERE code = 'upgraded' ORDER BY event_id"
+        ):
             facts = loaded(upgrade["facts"])
-            if self.digest_of_events(upgrade["event_id"] - facts["events"], upgrade["event_id"]) != facts["sha256"]:
+            if (
+                self.digest_of_events(upgrade["event_id"] - facts["events"], upgrade["event_id"])
+                != facts["sha256"]
+            ):
                 return [f"an event before the upgrade (event {upgrade['event_id']}) was changed after it"]
         return []
 
@@ -363,7 +377,18 @@ _HOLDING_WANTED = """
 """
 
 # What an event says, beside its number and its time.
-_SAID = ("code", "state", "company_id", "period", "batch_id", "person", "login", "machine", "process", "facts")
+_SAID = (
+    "code",
+    "state",
+    "company_id",
+    "period",
+    "batch_id",
+    "person",
+    "login",
+    "machine",
+    "process",
+    "facts",
+)
 _EVENT = ", ".join(("event_id", "at", *_SAID, "database_user"))
 INSERT_EVENT = f"INSERT INTO events (at, {', '.join(_SAID)}) VALUES (?{', ?' * len(_SAID)})"
 # Events that say whose journal this is.

@@ -44,7 +44,9 @@ def _rules_in_sqlite() -> str:
     sql = []
     for rule in RULES:
         when = f"WHEN {rule.when} AND NOT coalesce(({rule.requires}), 0)"
-        sql.append(f"CREATE TRIGGER {rule.name} BEFORE {rule.event} ON {rule.table} {when}\n{_abort(rule.message)}")
+        sql.append(
+            f"CREATE TRIGGER {rule.name} BEFORE {rule.event} ON {rule.table} {when}\n{_abort(rule.message)}"
+        )
     for table, (message, events) in NEVER.items():
         refusal = f"ON {table}\n{_abort(message)}"
         sql += [f"CREATE TRIGGER {table}_refuse_{event.lower()} BEFORE {event} {refusal}" for event in events]
@@ -75,7 +77,11 @@ def _rules_in_postgres() -> str:
         ("batches", "INSERT OR UPDATE", ""),
         ("batch_entries", "INSERT", ""),
     ):
-        sql.append(_trigger(f"a_first_alone_{table}", f"BEFORE {event} ON {table} FOR EACH ROW", _ONE_AT_A_TIME, more))
+        sql.append(
+            _trigger(
+                f"a_first_alone_{table}", f"BEFORE {event} ON {table} FOR EACH ROW", _ONE_AT_A_TIME, more
+            )
+        )
     for rule in RULES:
         is_kept = f"IF {rule.when} AND NOT coalesce(({rule.requires}), false) THEN"
         refusal = f"RAISE check_violation USING MESSAGE = '{rule.message}'; END IF;"
@@ -86,7 +92,9 @@ def _rules_in_postgres() -> str:
         for event in (*events, "TRUNCATE"):
             each = "STATEMENT" if event == "TRUNCATE" else "ROW"
             when = f"BEFORE {event} ON {table} FOR EACH {each}"
-            sql.append(f"CREATE TRIGGER {table}_refuse_{event.lower()} {when} EXECUTE FUNCTION refuse('{message}');")
+            sql.append(
+                f"CREATE TRIGGER {table}_refuse_{event.lower()} {when} EXECUTE FUNCTION refuse('{message}');"
+            )
     for name, (event, when, statement) in EFFECTS.items():
         sql.append(_trigger(name, f"AFTER {event} ON batches FOR EACH ROW WHEN ({when})", statement))
     return "\n".join(sql)

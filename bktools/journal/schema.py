@@ -192,77 +192,173 @@ _MOVED = "the history was moved to a database"
 
 RULES = (
     # REPLACE of SQLite would delete the row that is there, without a trigger that sees it.
-    Rule("batches_are_not_replaced", "batches", "INSERT", "a batch is not replaced",
-        "NOT EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id)"),
+    Rule(
+        "batches_are_not_replaced",
+        "batches",
+        "INSERT",
+        "a batch is not replaced",
+        "NOT EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id)",
+    ),
     Rule("batches_begin_planned", "batches", "INSERT", "a batch begins as PLANNED", "NEW.state = 'PLANNED'"),
-    Rule("accepted_is_final", "batches", "UPDATE", "what was accepted stays as it is", "OLD.state <> 'ACCEPTED'"),
-    Rule("batches_keep_their_body", "batches", "UPDATE", "what a batch is cannot be changed",
+    Rule(
+        "accepted_is_final",
+        "batches",
+        "UPDATE",
+        "what was accepted stays as it is",
+        "OLD.state <> 'ACCEPTED'",
+    ),
+    Rule(
+        "batches_keep_their_body",
+        "batches",
+        "UPDATE",
+        "what a batch is cannot be changed",
         "(NEW.batch_id, NEW.company_id, NEW.entries, NEW.body, NEW.body_sha256) = "
-        "(OLD.batch_id, OLD.company_id, OLD.entries, OLD.body, OLD.body_sha256)"),
-    Rule("batches_follow_transitions", "batches", "UPDATE", "a batch does not change between these states",
-        "EXISTS (SELECT 1 FROM transitions WHERE before = OLD.state AND after = NEW.state)", when=_CHANGES),
-    Rule("doubt_is_settled_by_a_person", "batches", "UPDATE", "what is in doubt is settled by a person with evidence",
-        "trim(NEW.settled_by) <> '' AND trim(json_extract(NEW.facts, '$.evidence')) <> ''", when=f"OLD.state = 'UNKNOWN' AND {_CHANGES}"),
-    Rule("batches_are_sent_whole", "batches", "UPDATE", "the entries of the batch are not all its own",
-        "NEW.entries = (SELECT count(*) FROM batch_entries WHERE batch_id = NEW.batch_id AND live = 1)", when=_BEGINS),
-    Rule("batches_wait_for_their_company", "batches", "UPDATE",
+        "(OLD.batch_id, OLD.company_id, OLD.entries, OLD.body, OLD.body_sha256)",
+    ),
+    Rule(
+        "batches_follow_transitions",
+        "batches",
+        "UPDATE",
+        "a batch does not change between these states",
+        "EXISTS (SELECT 1 FROM transitions WHERE before = OLD.state AND after = NEW.state)",
+        when=_CHANGES,
+    ),
+    Rule(
+        "doubt_is_settled_by_a_person",
+        "batches",
+        "UPDATE",
+        "what is in doubt is settled by a person with evidence",
+        "trim(NEW.settled_by) <> '' AND trim(json_extract(NEW.facts, '$.evidence')) <> ''",
+        when=f"OLD.state = 'UNKNOWN' AND {_CHANGES}",
+    ),
+    Rule(
+        "batches_are_sent_whole",
+        "batches",
+        "UPDATE",
+        "the entries of the batch are not all its own",
+        "NEW.entries = (SELECT count(*) FROM batch_entries WHERE batch_id = NEW.batch_id AND live = 1)",
+        when=_BEGINS,
+    ),
+    Rule(
+        "batches_wait_for_their_company",
+        "batches",
+        "UPDATE",
         "another batch of the company is on its way or in doubt",
         """NOT EXISTS (
             SELECT 1 FROM batches
             WHERE company_id = NEW.company_id AND batch_id <> NEW.batch_id AND state IN ('SENDING', 'UNKNOWN'))""",
-        when=_BEGINS),
-    Rule("closed_periods_receive_nothing", "batches", "UPDATE", "the period of an entry is closed",
+        when=_BEGINS,
+    ),
+    Rule(
+        "closed_periods_receive_nothing",
+        "batches",
+        "UPDATE",
+        "the period of an entry is closed",
         """NOT EXISTS (
             SELECT 1 FROM entry_data AS data
             JOIN periods ON periods.period = data.period AND periods.company_id = NEW.company_id
             WHERE periods.state = 'CLOSED' AND data.batch_id = NEW.batch_id AND data.claim = (
                 SELECT max(event_id) FROM events WHERE batch_id = NEW.batch_id AND code IN ('entries_kept', 'entries_not_kept')))""",
-        when=_BEGINS),
-    Rule("batch_entries_are_claimed_once", "batch_entries", "INSERT", "the entry is in another batch",
+        when=_BEGINS,
+    ),
+    Rule(
+        "batch_entries_are_claimed_once",
+        "batch_entries",
+        "INSERT",
+        "the entry is in another batch",
         """EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id AND state = 'PLANNED') AND NOT EXISTS (
-            SELECT 1 FROM batch_entries WHERE entry_id = NEW.entry_id AND (live = 1 OR batch_id = NEW.batch_id))"""),
-    Rule("batch_entries_stay_as_they_are", "batch_entries", "UPDATE", "the entries of a batch cannot be changed",
-        "(NEW.batch_id, NEW.entry_id) = (OLD.batch_id, OLD.entry_id)"),
-    Rule("batch_entries_live_with_their_batch", "batch_entries", "UPDATE", "an entry is live as long as its batch is",
-        f"NEW.live = (SELECT {_IS_LIVE.replace('NEW.', '')} FROM batches WHERE batch_id = NEW.batch_id)"),
-    Rule("events_are_not_replaced", "events", "INSERT", "events are only ever added",
-        "NOT EXISTS (SELECT 1 FROM events WHERE event_id = NEW.event_id)"),
-    Rule("chain_grows", "chain", "INSERT", "the chain only grows",
-        "NEW.event_id > coalesce((SELECT max(event_id) FROM chain), 0)"),
+            SELECT 1 FROM batch_entries WHERE entry_id = NEW.entry_id AND (live = 1 OR batch_id = NEW.batch_id))""",
+    ),
+    Rule(
+        "batch_entries_stay_as_they_are",
+        "batch_entries",
+        "UPDATE",
+        "the entries of a batch cannot be changed",
+        "(NEW.batch_id, NEW.entry_id) = (OLD.batch_id, OLD.entry_id)",
+    ),
+    Rule(
+        "batch_entries_live_with_their_batch",
+        "batch_entries",
+        "UPDATE",
+        "an entry is live as long as its batch is",
+        f"NEW.live = (SELECT {_IS_LIVE.replace('NEW.', '')} FROM batches WHERE batch_id = NEW.batch_id)",
+    ),
+    Rule(
+        "events_are_not_replaced",
+        "events",
+        "INSERT",
+        "events are only ever added",
+        "NOT EXISTS (SELECT 1 FROM events WHERE event_id = NEW.event_id)",
+    ),
+    Rule(
+        "chain_grows",
+        "chain",
+        "INSERT",
+        "the chain only grows",
+        "NEW.event_id > coalesce((SELECT max(event_id) FROM chain), 0)",
+    ),
     # The chain holds the event of a claim as soon as its transaction has ended.
-    Rule("data_is_written_with_its_claim", "entry_data", "INSERT", "the data of entries is written when their batch is claimed",
+    Rule(
+        "data_is_written_with_its_claim",
+        "entry_data",
+        "INSERT",
+        "the data of entries is written when their batch is claimed",
         """NOT EXISTS (SELECT 1 FROM chain WHERE event_id >= NEW.claim)
         AND NOT EXISTS (
             SELECT 1 FROM entry_data WHERE batch_id = NEW.batch_id AND claim = NEW.claim AND entry_id = NEW.entry_id
                 AND split_line = NEW.split_line)
         AND EXISTS (SELECT 1 FROM events WHERE event_id = NEW.claim AND code = 'entries_kept' AND batch_id = NEW.batch_id)
-        AND EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id AND state = 'PLANNED')"""),
-    Rule("held_back_is_written_with_its_close", "held_back", "INSERT",
+        AND EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id AND state = 'PLANNED')""",
+    ),
+    Rule(
+        "held_back_is_written_with_its_close",
+        "held_back",
+        "INSERT",
         "the entries held back are written with their close",
         """NOT EXISTS (SELECT 1 FROM chain WHERE event_id >= NEW.close)
         AND NOT EXISTS (SELECT 1 FROM held_back WHERE close = NEW.close AND place = NEW.place)
-        AND EXISTS (SELECT 1 FROM events WHERE event_id = NEW.close AND code = 'close_applied')"""),
-    Rule("words_have_a_name", "events", "INSERT", "a person puts the name to this",
+        AND EXISTS (SELECT 1 FROM events WHERE event_id = NEW.close AND code = 'close_applied')""",
+    ),
+    Rule(
+        "words_have_a_name",
+        "events",
+        "INSERT",
+        "a person puts the name to this",
         "trim(NEW.person) <> ''",
         when="""NEW.code IN ('close_applied', 'restore_confirmed', 'restore_waived', 'verified', 'exported_elsewhere',
-            'exported_elsewhere_undone', 'not_booked')"""),
-    Rule("words_have_evidence", "events", "INSERT", "a person names the evidence for this",
+            'exported_elsewhere_undone', 'not_booked')""",
+    ),
+    Rule(
+        "words_have_evidence",
+        "events",
+        "INSERT",
+        "a person names the evidence for this",
         "trim(json_extract(NEW.facts, '$.evidence')) <> ''",
-        when="NEW.code IN ('restore_waived', 'exported_elsewhere', 'exported_elsewhere_undone', 'not_booked')"),
-    Rule("periods_change_by_a_person", "events", "INSERT",
+        when="NEW.code IN ('restore_waived', 'exported_elsewhere', 'exported_elsewhere_undone', 'not_booked')",
+    ),
+    Rule(
+        "periods_change_by_a_person",
+        "events",
+        "INSERT",
         "a person closes an open period, or opens a closed one with a reason",
         """trim(NEW.person) <> '' AND NEW.company_id IS NOT NULL AND NEW.period IS NOT NULL
         AND (NEW.code, NEW.state) IN (('period_closed', 'CLOSED'), ('period_opened', 'OPEN'))
         AND (NEW.state = 'CLOSED' OR trim(coalesce(json_extract(NEW.facts, '$.reason'), '')) <> '')
         AND NEW.state <> coalesce((
             SELECT state FROM periods WHERE company_id = NEW.company_id AND period = NEW.period), 'OPEN')""",
-        when="NEW.code IN ('period_closed', 'period_opened')"),
+        when="NEW.code IN ('period_closed', 'period_opened')",
+    ),
     # A file whose history was moved to a database is closed.
-    Rule("moved_journals_receive_nothing", "events", "INSERT", _MOVED,
-        "NOT EXISTS (SELECT 1 FROM about WHERE name = 'moved_to')"),
+    Rule(
+        "moved_journals_receive_nothing",
+        "events",
+        "INSERT",
+        _MOVED,
+        "NOT EXISTS (SELECT 1 FROM about WHERE name = 'moved_to')",
+    ),
     Rule("moved_journals_stay_so", "about", "UPDATE", _MOVED, "OLD.name <> 'moved_to'"),
     Rule("moved_journals_stay_moved", "about", "DELETE", _MOVED, "OLD.name <> 'moved_to'"),
-)  # fmt: skip
+)
 
 # Statements that no row ever passes, by table: why, and which.
 NEVER = {

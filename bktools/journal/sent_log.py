@@ -106,7 +106,9 @@ class SentLog:
                 with disk.storage_errors(path.parent):
                     _append(path, _line(line))
         except StorageError as error:
-            raise StorageError(f"{error}; set BKTOOLS_SENT_LOG_DIR to a permanent, writable folder") from error
+            raise StorageError(
+                f"{error}; set BKTOOLS_SENT_LOG_DIR to a permanent, writable folder"
+            ) from error
 
     def of_all(self) -> dict[str, list[SentLine]]:
         """Return the lines of each company."""
@@ -151,7 +153,8 @@ class SentLog:
         """Return what this machine has seen of a shared database, as each folder has it; nothing before the first use."""
         bodies = (body for folder in self.folders for body in _bodies(folder / SEEN))
         return [
-            Seen(**body | {"senders": tuple((login, machine) for login, machine in body["senders"])}) for body in bodies
+            Seen(**body | {"senders": tuple((login, machine) for login, machine in body["senders"])})
+            for body in bodies
         ]
 
     def see(self, newest: Seen, *, anew: bool = False) -> None:
@@ -160,7 +163,9 @@ class SentLog:
         After a person confirmed a restored database, it counts `anew` also where it is less.
         """
         with self._locked(SEEN):
-            has_more = [(seen.event, seen.position) >= (newest.event, newest.position) for seen in self.seen()]
+            has_more = [
+                (seen.event, seen.position) >= (newest.event, newest.position) for seen in self.seen()
+            ]
             if not anew and all(has_more) and len(has_more) == len(self.folders):
                 return
             self.describe()
@@ -176,7 +181,9 @@ class SentLog:
         if not missing:
             return
         first, restore = min(missing, key=lambda line: line.at), self._command("journal restore")
-        batches, companies = ({getattr(line, name) for line in missing} for name in ("batch_id", "company_id"))
+        batches, companies = (
+            {getattr(line, name) for line in missing} for name in ("batch_id", "company_id")
+        )
         raise JournalError(
             f"the journal {self.journal.location} is an old copy: {len(batches)} batches of {len(companies)} companies,"
             f" sent since {first.at[:19]} UTC, are missing in it (the first is {first.batch_id} of company "
@@ -271,7 +278,12 @@ def read_about(folder: Path) -> dict[str, Any]:
     if "addresses" in about:
         # As version 0 wrote it.
         addresses = [*about["addresses"], ""]
-        about = {"journal": about["journal"], "location": about["path"], "environment": "", "address": addresses[0]}
+        about = {
+            "journal": about["journal"],
+            "location": about["path"],
+            "environment": "",
+            "address": addresses[0],
+        }
     return {"journal": "", "location": "", "environment": "", "address": ""} | about
 
 

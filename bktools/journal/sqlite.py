@@ -99,7 +99,9 @@ class Sqlite(Database):
                             connection.execute(f"DROP {kind} {row['name']}")
                     for table in version_0.TABLES:
                         connection.execute(f"ALTER TABLE {table} RENAME TO {_SET_ASIDE}{table}")
-                    migrations.upgrade(records, connection, SQLITE, lambda table: f"{_SET_ASIDE}{table}", origin)
+                    migrations.upgrade(
+                        records, connection, SQLITE, lambda table: f"{_SET_ASIDE}{table}", origin
+                    )
                     for table in version_0.TABLES:
                         connection.execute(f"DROP TABLE {_SET_ASIDE}{table}")
             finally:
@@ -117,7 +119,9 @@ class Sqlite(Database):
                     copied.row_trace = _as_mapping
                     faults = [version_0.broken_chain(copied), *_faults(copied)]
                 if found := [*filter(None, faults)]:
-                    raise StorageError(f"the journal {self.location} is damaged: {found[0]}; it was not upgraded")
+                    raise StorageError(
+                        f"the journal {self.location} is damaged: {found[0]}; it was not upgraded"
+                    )
                 disk.replace(unfinished, target)
                 disk.folder_to_disk(target.parent)
         finally:
@@ -192,7 +196,9 @@ class Sqlite(Database):
         try:
             yield
         except apsw.ConstraintError as error:
-            raise JournalError(f"the journal refused a change that breaks one of its rules: {error}") from error
+            raise JournalError(
+                f"the journal refused a change that breaks one of its rules: {error}"
+            ) from error
         except (apsw.Error, OSError, UnicodeError) as error:
             if isinstance(error, StorageError):
                 raise
@@ -255,7 +261,9 @@ def _require_wal(connection: apsw.Connection, path: Path) -> None:
     # Of processes that open a new file at once, SQLite refuses some without waiting.
     mode = disk.repeated(lambda: connection.pragma("journal_mode", "wal"), apsw.BusyError, PATIENCE)
     if mode != "wal":
-        raise StorageError(f"the journal {path} cannot be kept safely on this file system: choose another data_dir")
+        raise StorageError(
+            f"the journal {path} cannot be kept safely on this file system: choose another data_dir"
+        )
 
 
 def _as_mapping(cursor: apsw.Cursor, values: tuple[Any, ...]) -> Row:
@@ -268,7 +276,9 @@ def _is_empty(connection: apsw.Connection) -> bool:
 
 def _faults(connection: apsw.Connection) -> list[str]:
     checks = ("integrity_check", "foreign_key_check")
-    answers = [value for check in checks for row in connection.execute(f"PRAGMA {check}") for value in row.values()]
+    answers = [
+        value for check in checks for row in connection.execute(f"PRAGMA {check}") for value in row.values()
+    ]
     return [f"SQLite says: {answer}" for answer in answers if answer != "ok"]
 
 

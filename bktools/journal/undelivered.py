@@ -36,7 +36,9 @@ class Answer:
 
     def values(self) -> dict[str, Any]:
         """Return the columns of the batch that change with its state."""
-        jobs = {name: value for name, value in (("job_id", self.job_id), ("job", self.job)) if value is not None}
+        jobs = {
+            name: value for name, value in (("job_id", self.job_id), ("job", self.job)) if value is not None
+        }
         return {"code": self.code, "facts": dumped(dict(self.facts)), "settled_at": now().isoformat(), **jobs}
 
     def is_in(self, row: Row) -> bool:

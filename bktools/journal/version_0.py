@@ -21,9 +21,18 @@ FORMATS = (
     "61995fabe735d57046474734ca62315681e36991fd72d42f34b3a88938a57617",
 )
 TABLES = (
-    "about", "accounts", "batches", "batch_entries", "transitions", "events", "chain", "addresses", "other_journals", "facts",
+    "about",
+    "accounts",
+    "batches",
+    "batch_entries",
+    "transitions",
+    "events",
+    "chain",
+    "addresses",
+    "other_journals",
+    "facts",
     "held_back",
-)  # fmt: skip
+)
 
 # How a message of version 0 begins that tells of the rate limit.
 _RATE_LIMITED = "not taken up, because the service's rate limit is reached"
@@ -57,7 +66,8 @@ _EVENT = "event_id, at, subject, subject_id, before, after, message, done_by, da
 def address_of(connection: Connection, address: str, old: Callable[[str], str]) -> str:
     """Return the address of a journal of version 0: the one that is asked for if it is among them, or else the newest."""
     known = [
-        row["address"] for row in connection.execute(f"SELECT address FROM {old('addresses')} ORDER BY since, address")
+        row["address"]
+        for row in connection.execute(f"SELECT address FROM {old('addresses')} ORDER BY since, address")
     ]
     return address if address in known or not known else known[-1]
 
@@ -77,7 +87,9 @@ def broken_chain(connection: Connection) -> str:
 
 def copy(connection: Connection, old: Callable[[str], str]) -> None:
     """Copy every row of version 0 into the tables of version 1, which have no rules yet; `old` names its tables."""
-    connection.execute(f"INSERT INTO about SELECT * FROM {old('about')} WHERE name NOT IN ('format', 'release')")
+    connection.execute(
+        f"INSERT INTO about SELECT * FROM {old('about')} WHERE name NOT IN ('format', 'release')"
+    )
     _fill(
         connection,
         "events",
@@ -99,7 +111,9 @@ def _fill(connection: Connection, table: str, rows: Iterable[dict[str, Any]]) ->
     # In lists, because SQLite does not go on reading one table while it writes another one with the same cursor.
     for row in list(rows):
         names = ", ".join(row)
-        connection.execute(f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(row))})", [*row.values()])
+        connection.execute(
+            f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(row))})", [*row.values()]
+        )
 
 
 def _event(row: Row) -> dict[str, Any]:
@@ -122,10 +136,20 @@ def _said(row: Row) -> dict[str, Any]:
     company_id, period = thing[:36], thing[37:]
     match row["subject"], after:
         case "batch", _:
-            code, facts = code_of(row["before"], after, message, by_person=not _PROCESS.fullmatch(row["done_by"]))
-            said = {"code": code, "state": after, "company_id": row["company_id"], "batch_id": thing, "facts": facts}
+            code, facts = code_of(
+                row["before"], after, message, by_person=not _PROCESS.fullmatch(row["done_by"])
+            )
+            said = {
+                "code": code,
+                "state": after,
+                "company_id": row["company_id"],
+                "batch_id": thing,
+                "facts": facts,
+            }
         case "facts", _:
-            code, facts = ("entries_kept", {"sha256": message}) if after == "KEPT" else ("entries_not_kept", told)
+            code, facts = (
+                ("entries_kept", {"sha256": message}) if after == "KEPT" else ("entries_not_kept", told)
+            )
             said = {"code": code, "company_id": row["company_id"], "batch_id": thing, "facts": facts}
         case "period", _:
             code, reason = (
@@ -134,7 +158,12 @@ def _said(row: Row) -> dict[str, Any]:
             )
             said = {"code": code, "state": after, "company_id": company_id, "period": period, "facts": reason}
         case "close", _:
-            said = {"code": "close_applied", "company_id": company_id, "period": period, "facts": json.loads(message)}
+            said = {
+                "code": "close_applied",
+                "company_id": company_id,
+                "period": period,
+                "facts": json.loads(message),
+            }
         case "account", _:
             company_id, external_id = json.loads(thing)
             facts = {"external_id": external_id, **told}
@@ -149,7 +178,9 @@ def _said(row: Row) -> dict[str, Any]:
         case "journal", "imported" | "moved":
             said = {
                 "code": after,
-                "facts": {"journal": thing, **json.loads(message)} if after == "imported" else {"to": message},
+                "facts": {"journal": thing, **json.loads(message)}
+                if after == "imported"
+                else {"to": message},
             }
 
         case subject, _:
@@ -178,9 +209,21 @@ def _writer(done_by: str) -> dict[str, Any]:
 
 def _batch(row: Row) -> dict[str, Any]:
     kept = (
-        "batch_id", "company_id", "state", "entries", "body", "body_sha256", "plan_id", "job_id", "job", "planned_at",
-        "sent_at", "settled_at", "settled_by", "changed_at",
-    )  # fmt: skip
+        "batch_id",
+        "company_id",
+        "state",
+        "entries",
+        "body",
+        "body_sha256",
+        "plan_id",
+        "job_id",
+        "job",
+        "planned_at",
+        "sent_at",
+        "settled_at",
+        "settled_by",
+        "changed_at",
+    )
     writer = _writer(row["changed_by"])
     by_person = writer.pop("person", None) is not None
     before = "UNKNOWN" if by_person and row["state"] == "ACCEPTED" else "SENDING" if row["sent_at"] else None

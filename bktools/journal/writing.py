@@ -118,7 +118,13 @@ class WritableJournal(Journal):
                 for other in self._claims(batch):
                     facts = {"batch_id": batch.batch_id}
                     change(
-                        self, connection, other["batch_id"], "RELEASED", "replaced", facts, settled_at=now().isoformat()
+                        self,
+                        connection,
+                        other["batch_id"],
+                        "RELEASED",
+                        "replaced",
+                        facts,
+                        settled_at=now().isoformat(),
                     )
                 if row is None:
                     insert(self, connection, batch, plan_id)
@@ -240,7 +246,9 @@ class WritableJournal(Journal):
             with suppress(JournalBusyError), self._database.lock(row["company_id"], patience=0):
                 self.recover(row["company_id"])
 
-    def resolve(self, batch_id: str, state: str, *, evidence: str, by: str, job_id: str | None = None) -> None:
+    def resolve(
+        self, batch_id: str, state: str, *, evidence: str, by: str, job_id: str | None = None
+    ) -> None:
         """Record a person's finding, see `resolve_export_job`: resolve an UNKNOWN batch, or withdraw a PLANNED one."""
         before = self.require_resolvable(batch_id, state)
         with self._database.lock(before["company_id"]):
@@ -274,7 +282,9 @@ class WritableJournal(Journal):
             )
         return row
 
-    def _settle(self, batch_id: str, answer: Answer, *, by: str | None = None, is_repeated: bool = False) -> None:
+    def _settle(
+        self, batch_id: str, answer: Answer, *, by: str | None = None, is_repeated: bool = False
+    ) -> None:
         with self.transaction() as connection:
             if by is None:
                 answer = self._unless_replayed(batch_id, answer)
@@ -335,9 +345,19 @@ class WritableJournal(Journal):
         last = self.last_event()
         assert row is not None
         line = SentLine(
-            self.id, last["event_id"], last["digest"], batch_id, row["plan_id"], row["company_id"], row["state"],
-            row["code"], row["facts"], row["changed_at"], packed(body) if body else "", row["job_id"] or "",
-        )  # fmt: skip
+            self.id,
+            last["event_id"],
+            last["digest"],
+            batch_id,
+            row["plan_id"],
+            row["company_id"],
+            row["state"],
+            row["code"],
+            row["facts"],
+            row["changed_at"],
+            packed(body) if body else "",
+            row["job_id"] or "",
+        )
         self.sent_log.write(line)
 
     @contextmanager
@@ -351,7 +371,9 @@ class WritableJournal(Journal):
             # Nothing was sent without a sent log, so an old copy cannot book anything twice.
             if lines:
                 last = self.last_event()
-                line = replace(lines[-1], journal=self.id, event=last["event_id"], digest=last["digest"], body="")
+                line = replace(
+                    lines[-1], journal=self.id, event=last["event_id"], digest=last["digest"], body=""
+                )
                 try:
                     self.sent_log.write(line)
                 except StorageError as error:
@@ -368,16 +390,27 @@ class WritableJournal(Journal):
             claim = self.record(connection, entry_data.KEPT, **about, facts={"sha256": digest})
             connection.executemany(entry_data.INSERT, ((batch.batch_id, claim, *row) for row in rows))
 
-    def _change_to(self, connection: Connection, batch_id: str, answer: Answer, by: str | None = None) -> None:
+    def _change_to(
+        self, connection: Connection, batch_id: str, answer: Answer, by: str | None = None
+    ) -> None:
         change(self, connection, batch_id, answer.state, settled_by=by, **answer.values())
 
 
 def insert(journal: Records, connection: Connection, batch: BatchRequest, plan_id: str) -> None:
     """Write a new batch as PLANNED."""
     stamp = now().isoformat()
-    values = {"batch_id": batch.batch_id, "company_id": batch.company_id, "state": "PLANNED", "code": "planned"}
+    values = {
+        "batch_id": batch.batch_id,
+        "company_id": batch.company_id,
+        "state": "PLANNED",
+        "code": "planned",
+    }
     values |= {"facts": "{}", "plan_id": plan_id, "planned_at": stamp, "changed_at": stamp}
-    body = {"entries": len(batch.entry_ids), "body": batch.body, "body_sha256": hashlib.sha256(batch.body).hexdigest()}
+    body = {
+        "entries": len(batch.entry_ids),
+        "body": batch.body,
+        "body_sha256": hashlib.sha256(batch.body).hexdigest(),
+    }
     row = values | body | dict(zip(("login", "machine", "process"), journal.writer(), strict=True))
     sql = f"INSERT INTO batches ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
     connection.execute(sql, [*row.values()])

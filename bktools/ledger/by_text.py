@@ -29,7 +29,9 @@ class Candidate(NamedTuple):
 
 def judge_by_text(judgement: Judgement, rest: Open) -> None:
     """Judge open entries by the free posting with their text, where no other entry and no other posting comes into question."""
-    entries = {entry: row for entry, row in rest.entries.items() if judgement.is_open(entry) and row["is_home"]}
+    entries = {
+        entry: row for entry, row in rest.entries.items() if judgement.is_open(entry) and row["is_home"]
+    }
     if not entries or len(entries) > MOST or not judgement.state.texts.tell:
         return
     by_word = defaultdict(set)
@@ -42,7 +44,11 @@ def judge_by_text(judgement: Judgement, rest: Open) -> None:
     words_of = judgement.state.texts.entry_words
     for entry, row in entries.items():
         candidates = [*_candidates(judgement, rest, entry, by_word)]
-        near.update(one.posting for one in candidates if not one.has_other_account and one.delay <= judgement.style.lag)
+        near.update(
+            one.posting
+            for one in candidates
+            if not one.has_other_account and one.delay <= judgement.style.lag
+        )
         sharing.update((one.posting, words_of(entry)) for one in candidates if not one.has_other_account)
         candidates = [one for one in candidates if _is_possible(rest, one, row)]
         first = min(candidates, default=None)
@@ -59,7 +65,9 @@ def judge_by_text(judgement: Judgement, rest: Open) -> None:
             rest.use(candidate.posting)
 
 
-def _candidates(judgement: Judgement, rest: Open, entry: int, by_word: Mapping[str, set[int]]) -> Iterator[Candidate]:
+def _candidates(
+    judgement: Judgement, rest: Open, entry: int, by_word: Mapping[str, set[int]]
+) -> Iterator[Candidate]:
     """Yield the free postings with the text of an entry, some weeks around it."""
     row, texts = rest.entries[entry], judgement.state.texts
     # The rarest words, because a word of many postings tells little.

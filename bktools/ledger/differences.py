@@ -118,8 +118,13 @@ def open_of(judgement: Judgement) -> Open | None:
         free = free.filter(is_near | pl.col("amount").is_in(amounts))
     return Open(
         {row["e"]: row for row in due.iter_rows(named=True)},
-        {row["p"]: row for row in free.select("p", "key", "account", "day", "month", "amount", "gross", "voucher", "is_used").iter_rows(named=True)},
-    )  # fmt: skip
+        {
+            row["p"]: row
+            for row in free.select(
+                "p", "key", "account", "day", "month", "amount", "gross", "voucher", "is_used"
+            ).iter_rows(named=True)
+        },
+    )
 
 
 def judge_cells(judgement: Judgement, rest: Open) -> None:
@@ -169,9 +174,10 @@ def _postings_of(
     group_days = {rest.entries[entry]["day"] for entry in group}
     named = {posting: judgement.state.texts.entry_named(posting) for posting in postings}
     return [
-        posting for posting, entry in named.items()
+        posting
+        for posting, entry in named.items()
         if posting in rest.of_style and (entry is None or judgement.day[entry] in group_days)
-    ]  # fmt: skip
+    ]
 
 
 def _without_foreign(
@@ -198,11 +204,15 @@ def _of_style(judgement: Judgement, rest: Open) -> set[int]:
     postings = judgement.state.books.postings
     if judgement.style.grain is Grain.ENTRY or postings["voucher"].null_count() == postings.height:
         return {*rest.free}
-    matched = postings["voucher"].gather(np.unique(judgement.posting[judgement.posting >= 0])).drop_nulls().unique()
+    matched = (
+        postings["voucher"].gather(np.unique(judgement.posting[judgement.posting >= 0])).drop_nulls().unique()
+    )
     first_word = pl.col("text").str.to_lowercase().str.extract(r"^(\p{L}+)")
-    forms = postings.filter(pl.col("voucher").is_not_null()).group_by("voucher").agg(
-        contra=pl.col("account").filter(pl.col("role") == CONTRA).min(), word=first_word.first()
-    )  # fmt: skip
+    forms = (
+        postings.filter(pl.col("voucher").is_not_null())
+        .group_by("voucher")
+        .agg(contra=pl.col("account").filter(pl.col("role") == CONTRA).min(), word=first_word.first())
+    )
     own = forms.filter(pl.col("voucher").is_in(matched.implode()))
     if not own.height:
         return {*rest.free}
@@ -240,21 +250,33 @@ def _cell(
     share = len(postings) * share_off(judgement, 1)
     each = [cell for posting in postings if (cell := _compared(rest, place, entries, [posting])) is not None]
     explained = [
-        cell for cell in each
+        cell
+        for cell in each
         if abs(cell.difference) <= cell.slack or _explanations(judgement, cell, share) != (None, None)
-    ]  # fmt: skip
+    ]
     return explained[0] if len(explained) == 1 else named
 
 
-def _compared(rest: Open, place: tuple[int, int], entries: Sequence[int], postings: Sequence[int]) -> Cell | None:
+def _compared(
+    rest: Open, place: tuple[int, int], entries: Sequence[int], postings: Sequence[int]
+) -> Cell | None:
     is_gross = all(rest.free[posting]["gross"] is not None for posting in postings)
     values = {entry: rest.entries[entry]["gross" if is_gross else "net"] for entry in entries}
     if None in values.values():
         return None
     total = sum(rest.free[posting]["gross" if is_gross else "amount"] for posting in postings)
-    shows_tax = is_gross and any(rest.free[posting]["gross"] != rest.free[posting]["amount"] for posting in postings)
+    shows_tax = is_gross and any(
+        rest.free[posting]["gross"] != rest.free[posting]["amount"] for posting in postings
+    )
     return Cell(
-        place[0], place[1], values, postings, total, 0 if is_gross else _slack(len(entries)), shows_tax, entries
+        place[0],
+        place[1],
+        values,
+        postings,
+        total,
+        0 if is_gross else _slack(len(entries)),
+        shows_tax,
+        entries,
     )
 
 
@@ -287,7 +309,9 @@ def _judge(judgement: Judgement, rest: Open, cell: Cell, share: float) -> None:
 def _explanations(judgement: Judgement, cell: Cell, share: float) -> tuple[int | None, int | None]:
     """Return the one entry that is out of a cell, and the one that it holds twice, if either explains its difference."""
     rates = () if cell.is_gross else judgement.state.rates
-    out, twice = (sole(cell.values, amount, cell.slack, share, rates) for amount in (-cell.difference, cell.difference))
+    out, twice = (
+        sole(cell.values, amount, cell.slack, share, rates) for amount in (-cell.difference, cell.difference)
+    )
     return out if len(cell.values) > 1 else None, twice
 
 
@@ -297,7 +321,9 @@ def _later(judgement: Judgement, rest: Open, cell: Cell) -> int | None:
     fits = [
         posting
         for posting, row in rest.free.items()
-        if row["key"] == cell.key and row["day"] >= cell.due - EARLIER and amounts & {row["amount"], row["gross"]}
+        if row["key"] == cell.key
+        and row["day"] >= cell.due - EARLIER
+        and amounts & {row["amount"], row["gross"]}
     ]
     return min(fits, key=lambda posting: rest.free[posting]["day"], default=None)
 
@@ -339,17 +365,26 @@ def _is_another_amount(judgement: Judgement, rest: Open, cell: Cell) -> bool:
     # The sum may hold an entry that another account lacks, or another cell of its days, or what is taken back later.
     days = range(rest.known[posting]["day"] - judgement.style.lag, rest.known[posting]["day"] + 1)
     others = [other for other in rest.out if rest.entries[other]["due"] in days and judgement.is_open(other)]
-    off = [other for cell_ in rest.cells if cell_.due in days and not cell_.is_settled for other in cell_.entries]
+    off = [
+        other for cell_ in rest.cells if cell_.due in days and not cell_.is_settled for other in cell_.entries
+    ]
     back = [
-        row for row in rest.free.values()
-        if row["key"] == cell.key and row["amount"] * cell.total < 0 and -EARLIER <= row["day"] - cell.due <= LATER
-    ]  # fmt: skip
+        row
+        for row in rest.free.values()
+        if row["key"] == cell.key
+        and row["amount"] * cell.total < 0
+        and -EARLIER <= row["day"] - cell.due <= LATER
+    ]
     claims = [other for other, note in judgement.notes.items() if posting in note.postings]
-    is_alone = not claims and all(other == entry or judgement.is_refused(other, posting) for other in (*others, *off))
+    is_alone = not claims and all(
+        other == entry or judgement.is_refused(other, posting) for other in (*others, *off)
+    )
     return said is not False and posting in rest.of_style and is_alone and not back
 
 
-def sole(values: Mapping[int, int], amount: int, slack: int, share: float, rates: Sequence[int] = ()) -> int | None:
+def sole(
+    values: Mapping[int, int], amount: int, slack: int, share: float, rates: Sequence[int] = ()
+) -> int | None:
     """Return the one entry whose amount this is; None where another one or a set of others may be it, or chance.
 
     `share` is how many groups are off: the more there are, the less a single entry is believed. `rates` are those of the

@@ -53,7 +53,8 @@ def judge_elsewhere(judgement: Judgement, rest: Open) -> None:
             place
             for amount in entry_amounts(judgement, row)
             for place in places[amount]
-            if place.posting not in used and not (place.cell and (place.cell.is_settled or entry in place.cell.values))
+            if place.posting not in used
+            and not (place.cell and (place.cell.is_settled or entry in place.cell.values))
         ]
         is_telling = frequent[row["gross"]] == 1
         found = [
@@ -92,7 +93,10 @@ def _places(rest: Open) -> Iterator[tuple[tuple[bool, int], Place]]:
     for cell in rest.cells:
         if cell.values and cell.postings:
             for off in range(-cell.slack, cell.slack + 1):
-                yield (cell.is_gross, cell.difference + off), Place(cell.key, None, cell.due, cell.postings[0], cell)
+                yield (
+                    (cell.is_gross, cell.difference + off),
+                    Place(cell.key, None, cell.due, cell.postings[0], cell),
+                )
 
 
 def _is_near(judgement: Judgement, row: dict[str, Any], place: Place) -> bool:

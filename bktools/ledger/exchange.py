@@ -120,9 +120,13 @@ def _candidates(state: Explained, grain: Grain, lag: int) -> Iterator[_Candidate
         sides = state.books.postings.filter(pl.col("voucher").is_not_null(), pl.col("role") != CONTRA)
         is_cost = pl.col("role") == COST
         totals = sides.group_by("voucher").agg(
-            total=pl.sum("amount"), when=pl.min("day"), accounts=pl.col("account").filter(is_cost).unique().hash().sum()
+            total=pl.sum("amount"),
+            when=pl.min("day"),
+            accounts=pl.col("account").filter(is_cost).unique().hash().sum(),
         )
-        lines = sides.filter(is_cost).select("p", "voucher").join(totals, on="voucher").rename({"voucher": "y"})
+        lines = (
+            sides.filter(is_cost).select("p", "voucher").join(totals, on="voucher").rename({"voucher": "y"})
+        )
         # A voucher has every entry of its group, also those that their account explains already.
         whole = state.every_entry.filter(pl.col(grain.group[0]).is_not_null())
         yield _pairs(whole, lines, list(grain.group), ["accounts"], Measure.GROSS, grain, lag)
@@ -140,10 +144,17 @@ def _pairs(
     value, is_home = pl.col(measure.ours), pl.col("is_home")
     foreign = pl.col("currency").filter(~is_home)
     groups = entries.group_by(group).agg(
-        known=value.filter(is_home).sum(), foreign=value.filter(~is_home).sum(), at_home=is_home.sum(),
-        currency=foreign.first(), currencies=foreign.n_unique(), count=pl.len(), first=pl.min("day"), last=pl.max("day"),
-        smallest=value.abs().min(), accounts=pl.col("account").unique().hash().sum(),
-    )  # fmt: skip
+        known=value.filter(is_home).sum(),
+        foreign=value.filter(~is_home).sum(),
+        at_home=is_home.sum(),
+        currency=foreign.first(),
+        currencies=foreign.n_unique(),
+        count=pl.len(),
+        first=pl.min("day"),
+        last=pl.max("day"),
+        smallest=value.abs().min(),
+        accounts=pl.col("account").unique().hash().sum(),
+    )
     groups = groups.filter(pl.col("currencies") > 0, pl.col("foreign") != 0).with_row_index("x")
     parts = entries.filter(~is_home).join(groups.select(*group, "x"), on=group)
     parts = parts.group_by("x", part="currency").agg(amount=value.sum())
@@ -157,7 +168,9 @@ def _pairs(
         pairs = groups[:0].join(units[:0], on=join)
     after = pl.col("when") - pl.col("last")
     latest = LATER if grain.is_long else max(lag, 0)
-    pairs = pairs.filter(pl.col("when") - pl.col("first") >= (-EARLIER if grain.is_long else 0), after <= latest)
+    pairs = pairs.filter(
+        pl.col("when") - pl.col("first") >= (-EARLIER if grain.is_long else 0), after <= latest
+    )
     # Gross amounts of the ledger's own currency are exact.
     at_home = rounding(pl.col("at_home")) if measure is Measure.NET else pl.lit(0)
     converted = pl.col("count") - pl.col("at_home")
@@ -177,7 +190,10 @@ def _all_shared(candidates: _Candidates, rates: tuple[Rate, ...]) -> tuple[pl.Da
     while True:
         left = _without(candidates.pairs, found)
         more, every = _shared(
-            pl.concat([left.filter(pl.col("currencies") == 1), _with_one_unknown(left, candidates.parts, rates)]), rates
+            pl.concat(
+                [left.filter(pl.col("currencies") == 1), _with_one_unknown(left, candidates.parts, rates)]
+            ),
+            rates,
         )
         if every == rates:
             return found, rates
@@ -188,21 +204,35 @@ def _with_one_unknown(pairs: pl.DataFrame, parts: pl.DataFrame, rates: tuple[Rat
     """Return the pairs of several currencies of which all but one have a known rate, as pairs of that one alone."""
     steady = _steady(rates)
     several = (
-        pairs.filter(pl.col("currencies") > 1).select("x", "y").join(parts, on="x").join(steady, on="part", how="left")
+        pairs.filter(pl.col("currencies") > 1)
+        .select("x", "y")
+        .join(parts, on="x")
+        .join(steady, on="part", how="left")
     )
     converted = pl.col("amount") * pl.col("value")
     is_known = pl.col("value").is_not_null()
-    rests = several.group_by("x", "y").agg(
-        unknown=(~is_known).sum(), converted=converted.filter(is_known).sum(), more=(converted.abs() * pl.col("open")).sum(),
-        part=pl.col("part").filter(~is_known).first(), of_part=pl.col("amount").filter(~is_known).first(),
-    ).filter(pl.col("unknown") == 1)  # fmt: skip
+    rests = (
+        several.group_by("x", "y")
+        .agg(
+            unknown=(~is_known).sum(),
+            converted=converted.filter(is_known).sum(),
+            more=(converted.abs() * pl.col("open")).sum(),
+            part=pl.col("part").filter(~is_known).first(),
+            of_part=pl.col("amount").filter(~is_known).first(),
+        )
+        .filter(pl.col("unknown") == 1)
+    )
     found = pairs.drop("currency", "currencies").join(rests, on=["x", "y"])
     rest = pl.col("total") - pl.col("known") - pl.col("converted")
     slack = pl.col("slack") + pl.col("more")
     found = found.with_columns(
-        currency="part", currencies=pl.lit(1, pl.UInt32), foreign="of_part", slack=slack, rate=rest / pl.col("of_part"),
+        currency="part",
+        currencies=pl.lit(1, pl.UInt32),
+        foreign="of_part",
+        slack=slack,
+        rate=rest / pl.col("of_part"),
         width=2 * slack / rest.abs(),
-    )  # fmt: skip
+    )
     return found.filter(pl.col("rate") > 0).select(pairs.columns)
 
 
@@ -224,14 +254,18 @@ def _solved(candidates: _Candidates, rates: tuple[Rate, ...]) -> list[Rate]:
         if own.height < len(names) + 2 or any((name, own["when"][0]) in known for name in names):
             continue
         rest = (own["total"] - own["known"]).to_numpy().astype(float)
-        solution = _best_solution(amounts.select(names).to_numpy().astype(float), rest, own["slack"].to_numpy())
+        solution = _best_solution(
+            amounts.select(names).to_numpy().astype(float), rest, own["slack"].to_numpy()
+        )
         if solution is not None:
             days = frozenset(own["when"].to_list())
             found += [Rate(name, *one, days) for name, one in zip(names, solution, strict=True)]
     return found
 
 
-def _best_solution(amounts: np.ndarray, rest: np.ndarray, slack: np.ndarray) -> list[tuple[float, float]] | None:
+def _best_solution(
+    amounts: np.ndarray, rest: np.ndarray, slack: np.ndarray
+) -> list[tuple[float, float]] | None:
     """Return the rates, each with its width, that most of the equations meet, if these are more than chance explains."""
     count, unknowns = amounts.shape
     best: tuple[int, float, np.ndarray] | None = None
@@ -336,7 +370,9 @@ def _known(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
     )
     value = pl.coalesce("value", "value_of_all")
     converted = pl.col("amount") * value
-    parts = parts.with_columns(converted=converted, open=(converted.abs() * pl.coalesce("open", "open_of_all")))
+    parts = parts.with_columns(
+        converted=converted, open=(converted.abs() * pl.coalesce("open", "open_of_all"))
+    )
     sums = parts.group_by("x", "y").agg(
         is_known=pl.col("converted").is_not_null().all(), converted=pl.sum("converted"), open=pl.sum("open")
     )
@@ -392,7 +428,9 @@ def _at_known(pairs: pl.DataFrame, rates: Sequence[Rate]) -> pl.DataFrame:
     return fitting.unique("x", keep="none", maintain_order=True).select("x", "y")
 
 
-def _agreeing(state: Explained, candidates: _Candidates, found: pl.DataFrame, rates: tuple[Rate, ...]) -> pl.DataFrame:
+def _agreeing(
+    state: Explained, candidates: _Candidates, found: pl.DataFrame, rates: tuple[Rate, ...]
+) -> pl.DataFrame:
     """Return the pairs of whole vouchers that agree on each account, too: net where this is known, else within the largest tax."""
     if "home" in candidates.pairs.columns or not found.height:
         return found
@@ -400,20 +438,30 @@ def _agreeing(state: Explained, candidates: _Candidates, found: pl.DataFrame, ra
     of_days = [(rate.currency, day, rate.value) for rate in rates for day in rate.days]
     usual = pl.DataFrame(of_days, numbers, orient="row").unique(["currency", "when"])
     own = candidates.pairs.select("x", "y", "when", implied=pl.when(pl.col("currencies") == 1).then("rate"))
-    members = candidates.members.join(found, on="x").join(own, on=["x", "y"]).join(
-        state.every_entry.select("e", "account", "gross", "net", "currency", "is_home"), on="e"
-    )  # fmt: skip
+    members = (
+        candidates.members.join(found, on="x")
+        .join(own, on=["x", "y"])
+        .join(state.every_entry.select("e", "account", "gross", "net", "currency", "is_home"), on="e")
+    )
     members = members.join(usual, on=["currency", "when"], how="left")
-    members = members.join(usual.unique("currency").select("currency", any="usual"), on="currency", how="left")
+    members = members.join(
+        usual.unique("currency").select("currency", any="usual"), on="currency", how="left"
+    )
     rate = pl.when("is_home").then(1.0).otherwise(pl.coalesce("implied", "usual", "any"))
     foreign = pl.when("is_home").then(0.0).otherwise(pl.col("gross").abs() * rate)
     ours = members.group_by("x", "account").agg(
-        gross=(pl.col("gross") * rate).sum(), net=(pl.col("net") * rate).sum(), is_net=pl.col("net").is_not_null().all(),
+        gross=(pl.col("gross") * rate).sum(),
+        net=(pl.col("net") * rate).sum(),
+        is_net=pl.col("net").is_not_null().all(),
         leaves=rounding(pl.len()) + ROUNDING * (~pl.col("is_home")).sum() + 0.002 * foreign.sum(),
-    )  # fmt: skip
-    lines = candidates.lines.join(found, on="y").join(state.books.postings.select("p", "account", "amount"), on="p")
+    )
+    lines = candidates.lines.join(found, on="y").join(
+        state.books.postings.select("p", "account", "amount"), on="p"
+    )
     both = ours.join(lines.group_by("x", "account").agg(pl.sum("amount")), on=["x", "account"], how="left")
-    low, high = (bound("gross", pl.col("gross") / LARGEST_TAX) for bound in (pl.min_horizontal, pl.max_horizontal))
+    low, high = (
+        bound("gross", pl.col("gross") / LARGEST_TAX) for bound in (pl.min_horizontal, pl.max_horizontal)
+    )
     leaves, amount = pl.col("leaves") + 1, pl.col("amount")
     is_net = (pl.col("net") - amount).abs() <= leaves
     fits = pl.when("is_net").then(is_net).otherwise(amount.is_between(low - leaves, high + leaves))

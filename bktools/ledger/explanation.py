@@ -62,8 +62,15 @@ class Explained:
     has_net: bool
     groups: tuple[Matched, ...] = ()
 
-    def take(self, how: How, members: pl.DataFrame, lines: pl.DataFrame, *, grain: Grain = Grain.ENTRY,
-             measure: Measure = Measure.GROSS) -> Explained:  # fmt: skip
+    def take(
+        self,
+        how: How,
+        members: pl.DataFrame,
+        lines: pl.DataFrame,
+        *,
+        grain: Grain = Grain.ENTRY,
+        measure: Measure = Measure.GROSS,
+    ) -> Explained:
         """Return the explanation with some more groups."""
         if not members.height:
             return self
@@ -172,13 +179,17 @@ def _single(state: Explained, sides: Sides) -> Explained:
         is_other = _are_of_others(texts, pairs)
         if texts.is_exact:
             # Where texts tell entries apart, a posting of another text may be that of another entry.
-            ours = pairs.select("e").join(sides.entries.select("e", said=texts.form), on="e", maintain_order="left")
+            ours = pairs.select("e").join(
+                sides.entries.select("e", said=texts.form), on="e", maintain_order="left"
+            )
             theirs = pairs.select("p").join(
                 sides.postings.select("p", said=posting_text()), on="p", maintain_order="left"
             )
             is_other = (ours["said"] != theirs["said"]).fill_null(value=True)
         if is_other.any():
-            state = replace(before, texts=texts).take(How.EXACTLY, *(side.filter(~is_other) for side in _alone(pairs)))
+            state = replace(before, texts=texts).take(
+                How.EXACTLY, *(side.filter(~is_other) for side in _alone(pairs))
+            )
     state = _with_names(state)
     if texts.is_exact and state.entries.height:
         state = _entries(state, How.EXACTLY, [*strict, "said"])
@@ -202,7 +213,9 @@ def _with_names(state: Explained) -> Explained:
     if not (state.entries.height and len(used) <= MOST_NAMED):
         return state
     names = pl.Series([state.texts.by_text(posting) for posting in used], dtype=pl.Int64)
-    postings = state.postings.drop("names").join(pl.DataFrame({"p": used, "names": names}), on="p", how="left")
+    postings = state.postings.drop("names").join(
+        pl.DataFrame({"p": used, "names": names}), on="p", how="left"
+    )
     return replace(state, postings=postings)
 
 
@@ -223,7 +236,9 @@ def _pairs_of(state: Explained, since: int) -> pl.DataFrame:
     return pl.concat([pl.DataFrame(schema={"e": pl.Int64, "p": pl.Int64}), *parts])
 
 
-def _entries(state: Explained, how: How, key: list[str], *, is_near: bool = False, surplus: bool = True) -> Explained:
+def _entries(
+    state: Explained, how: How, key: list[str], *, is_near: bool = False, surplus: bool = True
+) -> Explained:
     """Match open entries with postings by a key, in each measure."""
     for measure in (*measures(state), Measure.OWN):
         entries = state.entries if measure is not Measure.OWN else state.entries.filter(~pl.col("is_home"))
@@ -249,7 +264,9 @@ def _entries(state: Explained, how: How, key: list[str], *, is_near: bool = Fals
 
 def _near(pairs: pl.DataFrame, state: Explained) -> pl.DataFrame:
     """Return the pairs whose days are near each other."""
-    days = pairs.join(state.entries.select("e", "day"), on="e").join(state.postings.select("p", when="day"), on="p")
+    days = pairs.join(state.entries.select("e", "day"), on="e").join(
+        state.postings.select("p", when="day"), on="p"
+    )
     return days.filter((pl.col("when") - pl.col("day")).is_between(-EARLIER, LATER)).select("e", "p")
 
 
@@ -303,34 +320,47 @@ def without_odd_sums(state: Explained, grain: Grain) -> Explained:
     """
     every = sum(group.members.height for group in state.groups)
     odd = tuple(
-        group for group in state.groups
-        if group.how is How.SUM and group.grain.is_long and group.grain is not grain and group.members.height < OF_SUMS * every
-    )  # fmt: skip
+        group
+        for group in state.groups
+        if group.how is How.SUM
+        and group.grain.is_long
+        and group.grain is not grain
+        and group.members.height < OF_SUMS * every
+    )
     if not odd:
         return state
     members, lines = (
-        pl.concat([getattr(group, name) for group in odd])[key] for name, key in (("members", "e"), ("lines", "p"))
+        pl.concat([getattr(group, name) for group in odd])[key]
+        for name, key in (("members", "e"), ("lines", "p"))
     )
     names = pl.DataFrame(
-        {"p": lines, "names": [state.texts.by_text(posting) for posting in lines]}, schema_overrides={"names": pl.Int64}
+        {"p": lines, "names": [state.texts.by_text(posting) for posting in lines]},
+        schema_overrides={"names": pl.Int64},
     )
     freed = state.books.postings.join(names, on="p").select(state.postings.columns)
     freed_entries = state.every_entry.filter(pl.col("e").is_in(members.implode()))
     state = replace(
-        state, entries=pl.concat([state.entries, freed_entries]), postings=pl.concat([state.postings, freed]),
+        state,
+        entries=pl.concat([state.entries, freed_entries]),
+        postings=pl.concat([state.postings, freed]),
         groups=tuple(group for group in state.groups if group not in odd),
-    )  # fmt: skip
+    )
     if grain is Grain.ENTRY:
         state = _entries(state, How.SOME_DAYS_LATER, ["key", "total"], is_near=True)
     elif not grain.is_long:
         for measure, of_voucher, is_dated in itertools.product(measures(state), (False, True), (True, False)):
-            state = _step(state, Step(grain, measure, of_voucher and state.books.has_vouchers, is_dated=is_dated))
+            state = _step(
+                state, Step(grain, measure, of_voucher and state.books.has_vouchers, is_dated=is_dated)
+            )
     for group in odd:
         taken = [
             side.join(open_.select(key), on=key, how="anti")["gid"]
             for side, open_, key in ((group.members, state.entries, "e"), (group.lines, state.postings, "p"))
         ]
-        left = [side.filter(~pl.col("gid").is_in(pl.concat(taken).implode())) for side in (group.members, group.lines)]
+        left = [
+            side.filter(~pl.col("gid").is_in(pl.concat(taken).implode()))
+            for side in (group.members, group.lines)
+        ]
         state = state.take(group.how, *left, grain=group.grain, measure=group.measure)
     return state
 
@@ -353,9 +383,13 @@ def _step(state: Explained, step: Step) -> Explained:
         return state
     value = pl.col(measure.ours)
     ours = entries.group_by(group).agg(
-        total=value.sum() + step.off, count=pl.len(), is_known=value.is_not_null().all(), first=pl.min("day"), last=pl.max("day"),
+        total=value.sum() + step.off,
+        count=pl.len(),
+        is_known=value.is_not_null().all(),
+        first=pl.min("day"),
+        last=pl.max("day"),
         of_month=pl.first("month"),
-    )  # fmt: skip
+    )
     least = max(2 * abs(step.off), 2 if step.grain.is_long else 1)
     ours = ours.filter("is_known", pl.col("total") != 0, pl.col("count") >= least)
     if step.grain in (Grain.BATCH, Grain.MONTH):
@@ -364,11 +398,17 @@ def _step(state: Explained, step: Step) -> Explained:
         ours = ours.join(sizes, on=group).filter(2 * pl.col("count") > pl.col("every"))
     ours = ours.with_columns(day="last", month="of_month").with_row_index("x")
     theirs = (
-        _units(postings, measure, of_voucher=step.of_voucher).filter(pl.col("total").is_not_null()).with_row_index("y")
+        _units(postings, measure, of_voucher=step.of_voucher)
+        .filter(pl.col("total").is_not_null())
+        .with_row_index("y")
     )
     found = paired(ours, theirs, ["key", *step.join, "total"], surplus=step.is_dated)
-    found = found.join(ours.drop("day", "month"), on="x").join(theirs.select("y", "p", "voucher", when="day"), on="y")
-    found = found.filter((pl.col("when") - pl.col("first")) >= -EARLIER, (pl.col("when") - pl.col("last")) <= LATER)
+    found = found.join(ours.drop("day", "month"), on="x").join(
+        theirs.select("y", "p", "voucher", when="day"), on="y"
+    )
+    found = found.filter(
+        (pl.col("when") - pl.col("first")) >= -EARLIER, (pl.col("when") - pl.col("last")) <= LATER
+    )
     if not found.height:
         return state
     found = found.with_columns(gid="x")
@@ -409,9 +449,11 @@ def _rest(state: Explained, how: How, key: list[str], measure: Measure) -> Expla
     ours = entries.group_by(key).agg(ours=value.sum(), count=pl.len(), knows=value.is_not_null().all())
     theirs = postings.group_by(key).agg(theirs=amount.sum(), is_known=amount.is_not_null().all())
     open_ = rounding(pl.col("count")) if measure is Measure.NET else 0
-    both = ours.join(theirs, on=key).filter(
-        "knows", "is_known", pl.col("ours") != 0, (pl.col("ours") - pl.col("theirs")).abs() <= open_
-    ).with_row_index("gid")  # fmt: skip
+    both = (
+        ours.join(theirs, on=key)
+        .filter("knows", "is_known", pl.col("ours") != 0, (pl.col("ours") - pl.col("theirs")).abs() <= open_)
+        .with_row_index("gid")
+    )
     grain = Grain.ACCOUNT_DAY if "day" in key else Grain.MONTH
     members, lines = (side.join(both, on=key) for side in (entries, postings))
     # What names an entry is of a group with it.
@@ -458,12 +500,20 @@ def _whole_vouchers(state: Explained) -> Explained:
             .with_columns(gid="x")
             .filter(pl.col("when") - pl.col("first") >= -EARLIER, pl.col("when") - pl.col("last") <= LATER)
         )
-        members = entries.join(found.select(*group, "gid"), on=group).select("gid", "e", "account", "gross", "net")
+        members = entries.join(found.select(*group, "gid"), on=group).select(
+            "gid", "e", "account", "gross", "net"
+        )
         lines = sides.filter(pl.col("role") == COST).join(found.select("voucher", "gid"), on="voucher")
         sums = members.group_by("gid", "account").agg(
-            pl.sum("gross"), pl.sum("net"), each="gross", count=pl.len(), is_known=pl.col("net").is_not_null().all()
+            pl.sum("gross"),
+            pl.sum("net"),
+            each="gross",
+            count=pl.len(),
+            is_known=pl.col("net").is_not_null().all(),
         )
-        theirs_ = lines.group_by("gid", "account").agg(pl.sum("amount"), is_pooled=pl.col("gross").is_null().any())
+        theirs_ = lines.group_by("gid", "account").agg(
+            pl.sum("amount"), is_pooled=pl.col("gross").is_null().any()
+        )
         sums = sums.join(theirs_, on=["gid", "account"])
         is_net = (pl.col("net") - pl.col("amount")).abs() <= 1 + rounding(pl.col("count"))
         tests = sums.filter("is_known", "is_pooled")
@@ -471,9 +521,11 @@ def _whole_vouchers(state: Explained) -> Explained:
             if tests.select(is_net.mean()).item() < AGREE:
                 nothing = pl.lit(None, pl.Int64)
                 state = replace(
-                    state, entries=state.entries.with_columns(net=nothing), every_entry=state.every_entry.with_columns(net=nothing),
+                    state,
+                    entries=state.entries.with_columns(net=nothing),
+                    every_entry=state.every_entry.with_columns(net=nothing),
                     has_net=False,
-                )  # fmt: skip
+                )
             is_tested = state.has_net
         least, most = (
             bound("gross", pl.col("gross") / LARGEST_TAX) for bound in (pl.min_horizontal, pl.max_horizontal)

@@ -46,7 +46,8 @@ def entries_of_months(
     others = months[~is_covered].value_counts().sort_index()
     span = [words("match.months", first=days.min(), last=days.max())] if len(days) else None
     return exported[is_covered], tuple(
-        words("match.other_month", count=int(count), month=other, span=span) for other, count in others.items()
+        words("match.other_month", count=int(count), month=other, span=span)
+        for other, count in others.items()
     )
 
 
@@ -96,7 +97,8 @@ def _change(words: Words, name: str) -> pl.Expr:
     """Return both values of an entry in words where they differ, null where they do not."""
     noun, shown = COMPARED[name]
     before, after = (
-        pl.coalesce(*(pl.col(f"{column}{suffix}").cast(pl.String) for column in shown)) for suffix in ("", OF_FILE)
+        pl.coalesce(*(pl.col(f"{column}{suffix}").cast(pl.String) for column in shown))
+        for suffix in ("", OF_FILE)
     )
     value, other = pl.col(name), pl.col(f"{name}{OF_FILE}")
     if name == "category_id":

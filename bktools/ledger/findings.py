@@ -23,11 +23,27 @@ MOST_POSTINGS = 5
 NAMES = ("voucher_id", "document_number", "text", "line")
 # The columns of an entry that sentences name, and those of its posting in the same row.
 NAMED = (
-    "date", "supplier", "description", "account_code", "account_name", "amount", "currency", "state", "batch_id", "job_id",
-    "cost_centre", "booked_date", "booked_account_code", "booked_account_name", "booked_amount", "booked_currency",
-)  # fmt: skip
+    "date",
+    "supplier",
+    "description",
+    "account_code",
+    "account_name",
+    "amount",
+    "currency",
+    "state",
+    "batch_id",
+    "job_id",
+    "cost_centre",
+    "booked_date",
+    "booked_account_code",
+    "booked_account_name",
+    "booked_amount",
+    "booked_currency",
+)
 # What is known of a finding; the sentences stand beside it.
-OUTCOME = pa.schema(dict.fromkeys(("check", "reason", "severity", "who", "facts", "about", "message", "to_do"), TEXT))
+OUTCOME = pa.schema(
+    dict.fromkeys(("check", "reason", "severity", "who", "facts", "about", "message", "to_do"), TEXT)
+)
 
 
 def found(
@@ -39,11 +55,16 @@ def found(
     """
     names = [name for name in NAMED if name in entries.column_names]
     rows = entries.select(names).take(pa.array(numbers)).to_pylist()
-    cases = [case for number, row in zip(numbers.tolist(), rows, strict=True) for case in _cases(verdict, number, row)]
+    cases = [
+        case
+        for number, row in zip(numbers.tolist(), rows, strict=True)
+        for case in _cases(verdict, number, row)
+    ]
     facts = _Facts(inputs, verdict, words, [number for number, *_ in cases])
     findings = [facts.finding(number, code, row) for number, code, row in cases]
     order = sorted(
-        range(len(findings)), key=lambda at: (SEVERITIES.index(findings[at]["severity"]), findings[at]["check"], at)
+        range(len(findings)),
+        key=lambda at: (SEVERITIES.index(findings[at]["severity"]), findings[at]["check"], at),
     )
     return (
         pa.Table.from_pylist([findings[at] for at in order], OUTCOME),
@@ -51,7 +72,9 @@ def found(
     )
 
 
-def _cases(verdict: Verdict, number: int, row: Mapping[str, Any]) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+def _cases(
+    verdict: Verdict, number: int, row: Mapping[str, Any]
+) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
     """Yield the codes of what is found of an entry."""
     status = Status(int(verdict.status[number]))
     note = verdict.notes.get(number)
@@ -60,7 +83,11 @@ def _cases(verdict: Verdict, number: int, row: Mapping[str, Any]) -> Iterator[tu
     elif status is Status.MISSING:
         yield number, "missing_in_doubt" if row.get("state") in IN_DOUBT else "missing", row
     elif status is Status.ANOTHER_DATE:
-        yield number, "another_date" if _month(row["booked_date"]) == _month(row["date"]) else "another_month", row
+        yield (
+            number,
+            "another_date" if _month(row["booked_date"]) == _month(row["date"]) else "another_month",
+            row,
+        )
     elif status not in (Status.BOOKED, Status.IN_A_SUM):
         yield number, status.code, row
     if number in verdict.other_cost_centres:
@@ -132,13 +159,21 @@ class _Facts:
         """Return how far a group, or a posting, is off, with the sign of the entries."""
         if units is not None:
             return self._verdict.money(units)
-        if Status(int(self._verdict.status[number])) is Status.ANOTHER_AMOUNT and row.get("amount") is not None:
+        if (
+            Status(int(self._verdict.status[number])) is Status.ANOTHER_AMOUNT
+            and row.get("amount") is not None
+        ):
             return str(row["booked_amount"] - row["amount"])
         return None
 
 
 def places_of(
-    ledger: pa.Table, postings: Sequence[int], words: Words, *, most: int = MOST_POSTINGS, names: int = len(NAMES)
+    ledger: pa.Table,
+    postings: Sequence[int],
+    words: Words,
+    *,
+    most: int = MOST_POSTINGS,
+    names: int = len(NAMES),
 ) -> list[str]:
     """Return where the first of some postings are in the ledger, in words, by the first names that each has."""
     columns = [name for name in NAMES if name in ledger.column_names]
@@ -149,7 +184,9 @@ def places_of(
 
 def place_of(row: Mapping[str, Any], words: Words, names: int = len(NAMES)) -> str:
     """Return where a posting is in the ledger, by the first names that it has."""
-    named = [words(f"posting.{name}", value=_line(row[name])) for name in NAMES if row.get(name) not in (None, "")]
+    named = [
+        words(f"posting.{name}", value=_line(row[name])) for name in NAMES if row.get(name) not in (None, "")
+    ]
     return ", ".join(named[:names]) or words("posting.nameless")
 
 

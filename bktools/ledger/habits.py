@@ -66,12 +66,19 @@ def books_of(sides: Sides, *, sign: int | None = None) -> Books:
     nothing = postings.with_columns(line_gross=pl.lit(None, pl.Int64))
     postings = _with_sides(postings) if has_vouchers else nothing
     if not tax:
-        postings = postings.with_columns(gross=pl.col("amount"), own_gross=pl.col("own"), is_plain=pl.lit(True))
+        postings = postings.with_columns(
+            gross=pl.col("amount"), own_gross=pl.col("own"), is_plain=pl.lit(True)
+        )
         return Books(postings, sign, has_vouchers, has_tax=False, has_pooled_tax=False, shown_rates=())
     postings = _with_gross(postings)
     is_pooled = bool(postings.filter(pl.col("is_used"))["gross"].null_count())
     return Books(
-        postings, sign, has_vouchers, has_tax=True, has_pooled_tax=is_pooled, shown_rates=_shown_rates(postings)
+        postings,
+        sign,
+        has_vouchers,
+        has_tax=True,
+        has_pooled_tax=is_pooled,
+        shown_rates=_shown_rates(postings),
     )
 
 
@@ -88,7 +95,9 @@ def _with_vouchers(postings: pl.DataFrame) -> pl.DataFrame:
     """Number the vouchers: by their own name; else documents, where these balance; else lines up to a balance of zero."""
     voucher = postings["voucher"]
     if voucher.null_count() == postings.height and postings.height:
-        documents = postings.filter(pl.col("document").is_not_null()).group_by("document").agg(pl.sum("amount"))
+        documents = (
+            postings.filter(pl.col("document").is_not_null()).group_by("document").agg(pl.sum("amount"))
+        )
         if documents.height and (documents["amount"] == 0).sum() >= BALANCED * documents.height:
             voucher = postings["document"]
         else:
@@ -104,7 +113,11 @@ def _roles(postings: pl.DataFrame) -> tuple[list[int], list[int]]:
     A contra account leans to the other side, and is frequent or balances vouchers alone. A tax account is on the side of
     the costs, small, and frequent or at one constant rate. An account of a wrong booking is neither.
     """
-    costs = postings.filter("is_used", pl.col("voucher").is_not_null()).group_by("voucher").agg(cost=pl.sum("amount"))
+    costs = (
+        postings.filter("is_used", pl.col("voucher").is_not_null())
+        .group_by("voucher")
+        .agg(cost=pl.sum("amount"))
+    )
     costs = costs.filter(pl.col("cost") != 0)
     others = postings.filter(~pl.col("is_used")).join(costs, on="voucher", how="semi")
     if not others.height:
@@ -130,7 +143,9 @@ def _roles(postings: pl.DataFrame) -> tuple[list[int], list[int]]:
     contra = away.filter(is_often)["account"].to_list()
     # A seldom account balances costs alone, and is no cost itself, as one of wrong bookings that were corrected is.
     with_contra = postings.filter(pl.col("account").is_in(contra), pl.col("amount") < 0).select("voucher")
-    as_cost = postings.filter(pl.col("amount") > 0).join(with_contra, on="voucher", how="semi")["account"].unique()
+    as_cost = (
+        postings.filter(pl.col("amount") > 0).join(with_contra, on="voucher", how="semi")["account"].unique()
+    )
     seldom = away.filter(pl.col("is_all") > 0.5, ~pl.col("account").is_in(as_cost.implode()))
     contra = [*{*contra, *seldom["account"].to_list()}]
     is_constant = pl.col("same_rate") >= pl.max_horizontal(2, pl.col("count") / 2)

@@ -77,7 +77,9 @@ def holdings(entries: Any, ledger: Any, *, exported: Any = None) -> Holdings:
     first = verdict_of(sides, **said._asdict(), explained=taken)
     grain = said.grain
     if grain is None:
-        grain = before.style.grain if before is not None and before.style.is_known else _grain_shown(first, taken)
+        grain = (
+            before.style.grain if before is not None and before.style.is_known else _grain_shown(first, taken)
+        )
     is_known = first.style.is_known or grain is not None
     verdict = (
         first

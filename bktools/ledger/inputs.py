@@ -25,11 +25,18 @@ from bktools.ledger.steps import Grain
 # What each column that is used must be, by frame, in the words of `frames.columns.KINDS`.
 TEXTS = ("entry_id", "batch_id", "company_id", "state", "account_code", "currency", "supplier", "description")
 POSTING_TEXTS = (
-    "account_code", "currency", "text", "document_number", "voucher_id", "foreign_currency", "cost_centre",
-)  # fmt: skip
+    "account_code",
+    "currency",
+    "text",
+    "document_number",
+    "voucher_id",
+    "foreign_currency",
+    "cost_centre",
+)
 DATE_AND_AMOUNT = {"date": "a date", "amount": "an exact number"}
 USED: Mapping[str, Mapping[str, str]] = {
-    "exported": dict.fromkeys((*TEXTS, "document_number", "tax_code", "cost_centre"), "text") | DATE_AND_AMOUNT,
+    "exported": dict.fromkeys((*TEXTS, "document_number", "tax_code", "cost_centre"), "text")
+    | DATE_AND_AMOUNT,
     "ledger": dict.fromkeys(POSTING_TEXTS, "text") | DATE_AND_AMOUNT | {"foreign_amount": "an exact number"},
 }
 # The columns that each frame must have, without gaps, and the function that returns such a frame.
@@ -40,8 +47,19 @@ REQUIRED = {
 
 # The columns that a match adds to the entries, besides those of the posting: of these names an entry has no others.
 ADDED = (
-    "matched_by", "status", "bookings", "differences", "check", "reason", "severity", "about", "message", "to_do", "who", "facts",
-)  # fmt: skip
+    "matched_by",
+    "status",
+    "bookings",
+    "differences",
+    "check",
+    "reason",
+    "severity",
+    "about",
+    "message",
+    "to_do",
+    "who",
+    "facts",
+)
 OF_POSTING = "booked_"
 
 
@@ -181,9 +199,11 @@ def explained_rows(inputs: Inputs, explained: Sequence[str]) -> list[int]:
     for number, name in wanted.items():
         own = {
             row
-            for column in ("voucher_id", "document_number") if has_values(inputs.ledger, column)
-            for row, value in enumerate(inputs.ledger.column(column).to_pylist()) if value and " ".join(value.split()) == number
-        }  # fmt: skip
+            for column in ("voucher_id", "document_number")
+            if has_values(inputs.ledger, column)
+            for row, value in enumerate(inputs.ledger.column(column).to_pylist())
+            if value and " ".join(value.split()) == number
+        }
         if not own:
             raise ArgumentError(name_of("explained"), "must name a voucher or a document of the ledger", name)
         rows |= own

@@ -67,7 +67,11 @@ class Judgement:
             self.notes[entry] = note
 
     def undecided(
-        self, entries: Iterable[int], reason: Reason, postings: Sequence[int] = (), difference: int | None = None
+        self,
+        entries: Iterable[int],
+        reason: Reason,
+        postings: Sequence[int] = (),
+        difference: int | None = None,
     ) -> None:
         """Say of entries that they are not decided, and where to look."""
         note = Note(reason, tuple(postings), difference)
@@ -97,14 +101,20 @@ class Judgement:
 
 def begun(state: Explained, style: Style, count: int) -> Judgement:
     """Return the judgement of the entries that totals explain."""
-    status, how, grain = np.zeros(count, np.int8), np.full(count, -1, np.int8), np.full(count, style.grain, np.int8)
+    status, how, grain = (
+        np.zeros(count, np.int8),
+        np.full(count, -1, np.int8),
+        np.full(count, style.grain, np.int8),
+    )
     posting = np.full(count, -1, np.int64)
     days = state.books.postings["day"].to_numpy()
     day = np.zeros(count, np.int64)
     day[state.every_entry["e"].to_numpy()] = state.every_entry["day"].to_numpy()
     for group in state.groups:
         first = group.lines.group_by("gid").agg(pl.min("p"))
-        members = group.members.join(first, on="gid", maintain_order="left").with_columns(count=pl.len().over("gid"))
+        members = group.members.join(first, on="gid", maintain_order="left").with_columns(
+            count=pl.len().over("gid")
+        )
         entries, at = members["e"].to_numpy(), members["p"].to_numpy()
         is_sum = members["count"].to_numpy() > 1
         if style.grain.is_long:
@@ -131,11 +141,15 @@ def _named(state: Explained, entries: np.ndarray, at: np.ndarray, same: np.ndarr
     theirs = state.books.postings.select("account", "key", "amount", "gross")[at]
     is_home = ours["key"] == theirs["key"]
     is_amount = (
-        (ours["gross"] == theirs["gross"]) | (ours["gross"] == theirs["amount"]) | (ours["net"] == theirs["amount"])
+        (ours["gross"] == theirs["gross"])
+        | (ours["gross"] == theirs["amount"])
+        | (ours["net"] == theirs["amount"])
     )
     other = np.where((ours["account"] != theirs["account"]).to_numpy(), Status.ANOTHER_ACCOUNT, same)
     # Amounts of another currency are not compared.
-    is_other = ~is_amount.fill_null(value=False) & (is_home | (ours["account"] != theirs["account"]) & ours["is_home"])
+    is_other = ~is_amount.fill_null(value=False) & (
+        is_home | (ours["account"] != theirs["account"]) & ours["is_home"]
+    )
     return np.where(is_other.to_numpy(), Status.ANOTHER_AMOUNT, other)
 
 
@@ -150,7 +164,9 @@ def amounts_of(judgement: Judgement, row: Mapping[str, Any]) -> set[int]:
     """Return the amounts that an entry may have in the ledger: gross, and net by each rate."""
     gross, net = row["gross"], row["net"]
     by_rates = nets_of(judgement, gross)
-    return {gross, *by_rates} if net is None else {gross, net, *(own for own in by_rates if abs(own - net) <= 1)}
+    return (
+        {gross, *by_rates} if net is None else {gross, net, *(own for own in by_rates if abs(own - net) <= 1)}
+    )
 
 
 def has_amount(judgement: Judgement, row: Mapping[str, Any], place: Mapping[str, Any]) -> bool:

@@ -104,7 +104,9 @@ class LedgerMatch(Result):
     @property
     def open_accounts(self) -> pd.DataFrame:
         """The control totals that are not settled: `unexplained` is not 0, or cannot be computed."""
-        return self.totals[self.totals["unexplained"].isna() | (self.totals["unexplained"] != 0).fillna(value=True)]
+        return self.totals[
+            self.totals["unexplained"].isna() | (self.totals["unexplained"] != 0).fillna(value=True)
+        ]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -129,7 +131,9 @@ class LedgerMatch(Result):
         headings = ["account", "month", "currency", *TOTALS.values()]
         parts = [
             views.heading(self.headline),
-            views.table(["currency", "exported", "booked once", "missing"], money, total=len(money), looks=of_money),
+            views.table(
+                ["currency", "exported", "booked once", "missing"], money, total=len(money), looks=of_money
+            ),
             as_html(self._named, self.words, "ledger", "entries", ".findings"),
             views.table(headings, rows, total=len(rows), where=".open_accounts", looks=of_totals),
             views.table([""], [[line] for line in self.remarks], total=len(self.remarks)),
@@ -139,7 +143,9 @@ class LedgerMatch(Result):
     @property
     def headline(self) -> str:
         """One line: the days of the ledger, and how many entries have each status."""
-        parts = [self.words("match.count", count=count, status=status) for status, count in self.counts.items()]
+        parts = [
+            self.words("match.count", count=count, status=status) for status, count in self.counts.items()
+        ]
         span = {"first": self.ledger_from, "last": self.ledger_until}
         return self.words(
             "match.headline",
@@ -174,7 +180,10 @@ class LedgerMatch(Result):
         return [
             (
                 currency,
-                *(self.words.amount(sums.get(currency, NOTHING).amount or 0, currency) for sums in (exported, *others)),
+                *(
+                    self.words.amount(sums.get(currency, NOTHING).amount or 0, currency)
+                    for sums in (exported, *others)
+                ),
             )
             for currency in sorted(exported)
         ]
@@ -201,12 +210,15 @@ class LedgerMatch(Result):
         if "changed_since_export" in entries:
             changed = entries.dropna(subset="changed_since_export")
             lines += [
-                words("match.changed", about=entry, change=change) for entry, change in _changes(changed.head(SHOWN))
+                words("match.changed", about=entry, change=change)
+                for entry, change in _changes(changed.head(SHOWN))
             ]
             lines += [words("match.more_changed", count=len(changed) - SHOWN)] if len(changed) > SHOWN else []
         if {"state", "batch_id"} <= {*entries}:
             counts = entries.loc[entries["state"].isin(IN_DOUBT), "batch_id"].value_counts(sort=False)
-            lines += [words("match.in_doubt", batch=batch, count=int(count)) for batch, count in counts.items()]
+            lines += [
+                words("match.in_doubt", batch=batch, count=int(count)) for batch, count in counts.items()
+            ]
         return [*lines, *(words("match.not_compared", what=phrase) for phrase in self.unchecked)]
 
     def _open_rows(self) -> list[tuple[str, ...]]:
@@ -221,7 +233,9 @@ class LedgerMatch(Result):
                 "" if pd.isna(row[name]) or not row[name] else self.words.amount(row[name], currency or None)
                 for name in TOTALS
             ]
-            rows.append((account or "no account", month, currency, *sums[:-1], sums[-1] or "an unknown amount"))
+            rows.append(
+                (account or "no account", month, currency, *sums[:-1], sums[-1] or "an unknown amount")
+            )
         return rows
 
     def account_lines(self, where: str) -> list[str]:
@@ -231,7 +245,9 @@ class LedgerMatch(Result):
             return [f"control totals: all {len(self.totals):,} accounts agree"] if len(self.totals) else []
         lines = []
         for account, month, currency, *sums in rows[:SHOWN]:
-            values = ", ".join(f"{value} {name}" for value, name in zip(sums, TOTALS.values(), strict=True) if value)
+            values = ", ".join(
+                f"{value} {name}" for value, name in zip(sums, TOTALS.values(), strict=True) if value
+            )
             lines.append(f"  {', '.join(filter(None, (account, month, currency)))}: {values}")
         more = [f"  and {len(rows) - SHOWN:,} more in {where}"] if len(rows) > SHOWN else []
         return [f"control totals: {len(rows):,} of {len(self.totals):,} accounts are open", *lines, *more]

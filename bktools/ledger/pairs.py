@@ -33,7 +33,9 @@ def paired(ours: pl.DataFrame, theirs: pl.DataFrame, key: Sequence[str], *, surp
     if not wanted.height:
         return found
     ranked = [
-        side.join(wanted, on=key, how="semi").sort("day", name).with_columns(rank=pl.int_range(pl.len()).over(key))
+        side.join(wanted, on=key, how="semi")
+        .sort("day", name)
+        .with_columns(rank=pl.int_range(pl.len()).over(key))
         for side, name in ((ours, "x"), (theirs, "y"))
     ]
     return pl.concat([found, ranked[0].join(ranked[1], on=[*key, "rank"]).select("x", "y")])

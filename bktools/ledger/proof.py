@@ -56,16 +56,24 @@ class Unexplained:
 def judge_missing(judgement: Judgement, rest: Open) -> None:
     """Say of what is left that it is missing, where that is proven, else why it is not decided."""
     rest.out = [entry for entry in rest.out if judgement.is_open(entry)]
-    unexplained, share, span = _unexplained(judgement, rest), known(judgement), _span(judgement.state.books.postings)
+    unexplained, share, span = (
+        _unexplained(judgement, rest),
+        known(judgement),
+        _span(judgement.state.books.postings),
+    )
     for entry in rest.out:
         row = rest.entries[entry]
         if share < KNOWN:
             on_account = unexplained.by_key.get(row["home"], ())
-            may_hold = [posting for posting in on_account if _is_in_time(row, unexplained.rows[posting], LATER)]
+            may_hold = [
+                posting for posting in on_account if _is_in_time(row, unexplained.rows[posting], LATER)
+            ]
             judgement.undecided([entry], Reason.STYLE_UNKNOWN, may_hold)
         elif not _is_covered(judgement.style, span, row):
             judgement.undecided([entry], Reason.NOT_COVERED)
-        elif judgement.style.grain is not Grain.ENTRY and row["home"] in unexplained.nothing.get(row["due"], ()):
+        elif judgement.style.grain is not Grain.ENTRY and row["home"] in unexplained.nothing.get(
+            row["due"], ()
+        ):
             # Entries that sum up to zero have no posting, whether they are booked or not.
             judgement.undecided([entry], Reason.SEVERAL_FIT)
         elif undone := [*_undone(judgement, unexplained, row)]:
@@ -73,14 +81,17 @@ def judge_missing(judgement: Judgement, rest: Open) -> None:
         elif holds := [*_holds(judgement, unexplained, entry, row)]:
             judgement.undecided([entry], Reason.MAY_BE_IN, holds)
         elif near := [cell for cell in unexplained.cells if _may_hold(judgement, unexplained, row, cell)]:
-            judgement.undecided([entry], Reason.OPEN_GROUP, [posting for cell in near for posting in cell.postings])
+            judgement.undecided(
+                [entry], Reason.OPEN_GROUP, [posting for cell in near for posting in cell.postings]
+            )
         elif claimed := [
             *_claimed(judgement, unexplained, entry, row),
             *_with_text(judgement, unexplained, entry, row),
         ]:
             judgement.undecided([entry], Reason.SEVERAL_FIT, claimed)
         elif any(
-            -EARLIER <= day - row["day"] <= LATER for day in unexplained.other_days.get((row["key"], row["gross"]), ())
+            -EARLIER <= day - row["day"] <= LATER
+            for day in unexplained.other_days.get((row["key"], row["gross"]), ())
         ):
             judgement.undecided([entry], Reason.SEVERAL_FIT)
         else:
@@ -96,7 +107,10 @@ def _span(postings: pl.DataFrame) -> Span | None:
 def _unexplained(judgement: Judgement, rest: Open) -> Unexplained:
     cells = excess(rest.cells)
     in_cells = {
-        posting: rest.in_cells[posting] for cell in cells for posting in cell.postings if posting in rest.in_cells
+        posting: rest.in_cells[posting]
+        for cell in cells
+        for posting in cell.postings
+        if posting in rest.in_cells
     }
     rows = rest.free | in_cells
     by_key, by_amount, by_day, outs = (defaultdict(list) for _ in range(4))
@@ -108,14 +122,20 @@ def _unexplained(judgement: Judgement, rest: Open) -> Unexplained:
     for entry in rest.out:
         outs[rest.entries[entry]["home"]].append(rest.entries[entry])
     return Unexplained(
-        rest.entries, rows, frozenset(rest.of_style), by_key, by_amount, by_day, cells,
+        rest.entries,
+        rows,
+        frozenset(rest.of_style),
+        by_key,
+        by_amount,
+        by_day,
+        cells,
         {key: _sums(entries) for key, entries in outs.items()},
         frozenset((row["home"], row["gross"] > 0) for row in rest.entries.values()),
         _sums_of_zero(rest),
         _alike(judgement, {rest.entries[entry]["gross"] for entry in rest.out}),
         _undone_by_key(judgement),
         _other_days(judgement),
-    )  # fmt: skip
+    )
 
 
 def _alike(judgement: Judgement, amounts: AbstractSet[int]) -> dict[int, list[tuple[int, int]]]:
@@ -128,7 +148,9 @@ def _alike(judgement: Judgement, amounts: AbstractSet[int]) -> dict[int, list[tu
     return found
 
 
-def _claimed(judgement: Judgement, unexplained: Unexplained, entry: int, row: Mapping[str, Any]) -> Iterator[int]:
+def _claimed(
+    judgement: Judgement, unexplained: Unexplained, entry: int, row: Mapping[str, Any]
+) -> Iterator[int]:
     """Yield the postings of other entries with an equal amount whose text is that of this entry, and not of the other."""
     agree = judgement.state.texts.agree
     for other, posting in unexplained.alike.get(row["gross"], ()):
@@ -136,7 +158,9 @@ def _claimed(judgement: Judgement, unexplained: Unexplained, entry: int, row: Ma
             yield posting
 
 
-def _with_text(judgement: Judgement, unexplained: Unexplained, entry: int, row: Mapping[str, Any]) -> Iterator[int]:
+def _with_text(
+    judgement: Judgement, unexplained: Unexplained, entry: int, row: Mapping[str, Any]
+) -> Iterator[int]:
     """Yield the free postings on an entry's account that have its text, some weeks around it, whatever their amount and side."""
     for posting in unexplained.by_key.get(row["home"], ()):
         is_near = abs(unexplained.rows[posting]["day"] - row["day"]) <= LATER
@@ -152,7 +176,9 @@ def _undone_by_key(judgement: Judgement) -> dict[int, list[dict[str, Any]]]:
     return found
 
 
-def _undone(judgement: Judgement, unexplained: Unexplained, row: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
+def _undone(
+    judgement: Judgement, unexplained: Unexplained, row: Mapping[str, Any]
+) -> Iterator[tuple[int, int]]:
     """Yield the postings on an entry's account that have its amount on its day and are undone, each with what undoes it."""
     rows = unexplained.undone.get(row["home"], ())
     for place in rows:
@@ -188,7 +214,9 @@ def _is_covered(style: Style, span: Span | None, row: Mapping[str, Any]) -> bool
     """Whether the ledger begins before an entry, and ends after the day on which it would be booked."""
     if span is None:
         return False
-    is_in_months = span.first_month <= row["month"] and (not style.grain.is_long or row["month"] <= span.last_month)
+    is_in_months = span.first_month <= row["month"] and (
+        not style.grain.is_long or row["month"] <= span.last_month
+    )
     return is_in_months and bool(row["due"] + style.lag <= span.last_day)
 
 
@@ -207,16 +235,22 @@ def _is_in_time(row: Mapping[str, Any], posting: Mapping[str, Any], latest: int)
     return bool(-EARLIER <= posting["day"] - row["due"] <= latest)
 
 
-def _holds(judgement: Judgement, unexplained: Unexplained, entry: int, row: Mapping[str, Any]) -> Iterator[int]:
+def _holds(
+    judgement: Judgement, unexplained: Unexplained, entry: int, row: Mapping[str, Any]
+) -> Iterator[int]:
     """Yield the free postings that may hold an entry."""
     rows, amounts = unexplained.rows, amounts_of(judgement, row)
     for amount in amounts:
         yield from (
-            posting for posting in unexplained.by_amount.get(amount, ()) if _is_in_time(row, rows[posting], LATER)
+            posting
+            for posting in unexplained.by_amount.get(amount, ())
+            if _is_in_time(row, rows[posting], LATER)
         )
     least = min(map(abs, amounts))
     for posting in unexplained.by_key.get(row["home"], ()):
-        if _is_in_time(row, rows[posting], LATER) and _may_be_in(judgement, unexplained, entry, posting, least):
+        if _is_in_time(row, rows[posting], LATER) and _may_be_in(
+            judgement, unexplained, entry, posting, least
+        ):
             yield posting
     if judgement.style.grain is not Grain.ENTRY:
         # A sum of the style on another account, or any on one that no entry has, on the days of the group.

@@ -38,7 +38,10 @@ def remembered(ledger: pd.DataFrame, month: str) -> list[dict[str, Any]]:
         own = sums.setdefault(str(account), [0, Decimal()])
         own[0] += 1
         own[1] += Decimal() if pd.isna(amount) else Decimal(str(amount))
-    return [{"account": name, "postings": count, "amount": str(total)} for name, (count, total) in sorted(sums.items())]
+    return [
+        {"account": name, "postings": count, "amount": str(total)}
+        for name, (count, total) in sorted(sums.items())
+    ]
 
 
 def moved(before: Iterable[Mapping[str, Any]], now: Iterable[Mapping[str, Any]]) -> list[Moved]:
@@ -48,7 +51,9 @@ def moved(before: Iterable[Mapping[str, Any]], now: Iterable[Mapping[str, Any]])
     changes = []
     for account in sorted({*old, *new}):
         was, has = old.get(account, nothing), new.get(account, nothing)
-        change = Moved(account, has["postings"] - was["postings"], Decimal(has["amount"]) - Decimal(was["amount"]))
+        change = Moved(
+            account, has["postings"] - was["postings"], Decimal(has["amount"]) - Decimal(was["amount"])
+        )
         if change.postings or change.amount:
             changes.append(change)
     return changes

@@ -61,7 +61,9 @@ def without_undone(state: Explained, style: Style) -> tuple[Explained, set[int]]
 def _alike(state: Explained, ours: list[int], theirs: list[int]) -> set[int]:
     """Return the postings of both sides that undo one another, as many as the shorter side has: those with most words alike."""
     words = state.texts.posting_words
-    pairs = sorted((-len(words(one) & words(other)), abs(one - other), one, other) for one in ours for other in theirs)
+    pairs = sorted(
+        (-len(words(one) & words(other)), abs(one - other), one, other) for one in ours for other in theirs
+    )
     taken: set[int] = set()
     for *_, one, other in pairs:
         if not taken & {one, other}:
@@ -103,12 +105,12 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) 
         left = free.filter(~pl.col("p").is_in([*judgement.doubles, *judgement.reversals]))
         found = pl.concat(
             [
-                matched.select("e", "key", "is_alone", since, total=pl.col(ours) * sign).drop_nulls().join(
-                    left.select("key", "p", "when", total=theirs).drop_nulls(), on=["key", "total"]
-                )
+                matched.select("e", "key", "is_alone", since, total=pl.col(ours) * sign)
+                .drop_nulls()
+                .join(left.select("key", "p", "when", total=theirs).drop_nulls(), on=["key", "total"])
                 for ours, theirs in (("gross", "gross"), ("net", "amount"), ("own_amount", "amount"))
             ]
-        ).unique(["e", "p"], maintain_order=True)  # fmt: skip
+        ).unique(["e", "p"], maintain_order=True)
         later = pl.col("when") - pl.col("at")
         found = found.filter(later.is_between(-max(EARLIER, judgement.style.lag), 2 * LATER)).head(MOST_CASES)
         cases = defaultdict(list)
@@ -145,7 +147,10 @@ def judge_whole_sums(judgement: Judgement, free: pl.DataFrame, of_style: Collect
         members = state.groups[step].members.filter(pl.col("gid") == gid)["e"].to_list()
         is_sum = len(members) > 1 and all(judgement.status[entry] == Status.IN_A_SUM for entry in members)
         if is_sum and posting not in judgement.doubles and posting not in judgement.reversals:
-            status, place = ((Status.BOOKED_TWICE, judgement.doubles), (Status.REVERSED, judgement.reversals))[sign < 0]
+            status, place = (
+                (Status.BOOKED_TWICE, judgement.doubles),
+                (Status.REVERSED, judgement.reversals),
+            )[sign < 0]
             for entry in members:
                 judgement.say(entry, status, posting=own, note=Note(Reason.NONE, (posting,)))
             place[posting] = members[0]
@@ -156,11 +161,15 @@ def _matched(judgement: Judgement, free: pl.DataFrame) -> pl.DataFrame:
     home = judgement.state.every_entry.filter("is_home", pl.col("key").is_in(free["key"].unique().implode()))
     numbers = home["e"].to_numpy()
     at = judgement.posting[numbers]
-    is_there = np.isin(judgement.status[numbers], (Status.BOOKED, Status.IN_A_SUM, Status.ANOTHER_DATE)) & (at >= 0)
+    is_there = np.isin(judgement.status[numbers], (Status.BOOKED, Status.IN_A_SUM, Status.ANOTHER_DATE)) & (
+        at >= 0
+    )
     entries = home.filter(pl.Series(is_there)).with_columns(posting=pl.Series(at[is_there]))
     is_alone = judgement.status[entries["e"].to_numpy()] != Status.IN_A_SUM
     postings = judgement.state.books.postings.select(posting="p", own_amount="amount", at="day")
-    joined = entries.with_columns(is_alone=pl.Series(is_alone)).join(postings, on="posting", maintain_order="left")
+    joined = entries.with_columns(is_alone=pl.Series(is_alone)).join(
+        postings, on="posting", maintain_order="left"
+    )
     # The posting of a sum is that of no single entry.
     return joined.with_columns(own_amount=pl.when("is_alone").then("own_amount"))
 
@@ -184,7 +193,11 @@ def _judge(
     if not alike:
         # A text of another matter is no double; a reversal may have any text.
         alike = [case for case in open_to if (sign < 0 and case[2]) or said[case[0]] is None]
-        if sign < 0 and alike and (_may_be_needed(judgement, posting) or _is_earlier(judgement, posting, alike)):
+        if (
+            sign < 0
+            and alike
+            and (_may_be_needed(judgement, posting) or _is_earlier(judgement, posting, alike))
+        ):
             if in_sums:
                 judgement.undecided([case[0] for case in alike], Reason.SEVERAL_FIT, (posting,))
             return
@@ -212,16 +225,19 @@ def _judge(
 def _is_earlier(judgement: Judgement, posting: int, candidates: list[tuple[int, int, bool]]) -> bool:
     """Whether a posting that takes an entry back is earlier than the posting that each of these has alone."""
     days = judgement.state.books.postings["day"]
-    return all(is_alone and days[posting] < days[int(judgement.posting[entry])] for entry, _, is_alone in candidates)
+    return all(
+        is_alone and days[posting] < days[int(judgement.posting[entry])] for entry, _, is_alone in candidates
+    )
 
 
 def _may_be_needed(judgement: Judgement, posting: int) -> bool:
     """Whether an entry that is not found may be booked by a posting, with another amount."""
     place = judgement.state.books.postings.row(posting, named=True)
     near = judgement.state.entries.filter(
-        pl.col("home") == place["key"], pl.col("gross").sign() == (1 if place["amount"] > 0 else -1),
+        pl.col("home") == place["key"],
+        pl.col("gross").sign() == (1 if place["amount"] > 0 else -1),
         (place["day"] - pl.col("day")).is_between(-EARLIER, max(EARLIER, judgement.style.lag)),
-    )["e"]  # fmt: skip
+    )["e"]
     return bool(np.isin(judgement.status[near.to_numpy()], (Status.OPEN, Status.NOT_DECIDED)).any())
 
 

@@ -207,7 +207,12 @@ class _Evidence:
         return next(itertools.chain(gaps, self._released(batch, is_this, both, without, count)))
 
     def _judged(
-        self, wanted: pd.Series, grain: Grain | None = None, *, is_known: bool = False, others: Collection[int] = ()
+        self,
+        wanted: pd.Series,
+        grain: Grain | None = None,
+        *,
+        is_known: bool = False,
+        others: Collection[int] = (),
     ) -> _Judged:
         inputs = read(self._exported[wanted], self._ledger)
         sides = sides_of(inputs)
@@ -222,13 +227,19 @@ class _Evidence:
     def _gap(self, batch: str, sending: Sending, judged: Sequence[_Judged], count: int) -> Iterator[_Finding]:
         """Yield why the ledger shows nothing about a batch; nothing where it is whole for the question."""
         rows = self._exported[self._exported["batch_id"] == batch]
-        now = dt.datetime.combine(self._exported_at, dt.time.max, dt.UTC) if self._is_dated else dt.datetime.now(dt.UTC)
+        now = (
+            dt.datetime.combine(self._exported_at, dt.time.max, dt.UTC)
+            if self._is_dated
+            else dt.datetime.now(dt.UTC)
+        )
         if sending.ends_at is None:
             yield _open("sending_unknown", count=count)
             return
         if sending.ends_at > now:
             yield _open("not_ended", count=count, ends_at=sending.ends_at.isoformat())
-        unknown = [name for name in ("account_code", "date", "amount") if name not in rows or rows[name].isna().any()]
+        unknown = [
+            name for name in ("account_code", "date", "amount") if name not in rows or rows[name].isna().any()
+        ]
         if unknown:
             yield _open("values_unknown", count=count, columns=unknown)
             return
@@ -335,10 +346,16 @@ class _Evidence:
         if np.isin(statuses, (*FOUND, Status.REVERSED)).any():
             codes, counts = np.unique(statuses, return_counts=True)
             parts = [
-                {"count": int(many), "status": Status(int(code)).code} for code, many in zip(codes, counts, strict=True)
+                {"count": int(many), "status": Status(int(code)).code}
+                for code, many in zip(codes, counts, strict=True)
             ]
             yield _open("partly", both.postings_of(both.rows_of(batch)), count=count, parts=parts)
-        taken = {*without.explained, *without.verdict.doubles, *without.verdict.reversals, *without.verdict.undone}
+        taken = {
+            *without.explained,
+            *without.verdict.doubles,
+            *without.verdict.reversals,
+            *without.verdict.undone,
+        }
         if not self._earlier(batch, without):
             yield _open("no_earlier_batch", self._free(batch, without, taken), count=count)
         if not without.verdict.style.is_known:
@@ -358,7 +375,9 @@ class _Evidence:
             yield _open("strange_accounts", self._free(batch, without, taken), count=count, accounts=strange)
         if fits := self._fits(batch, without, taken):
             yield _open("may_hold", fits, count=count)
-        yield _Finding("released", "released", {"count": count, "batches": self._earlier(batch, without)[-3:]})
+        yield _Finding(
+            "released", "released", {"count": count, "batches": self._earlier(batch, without)[-3:]}
+        )
 
     @staticmethod
     def _lacking(without: _Judged, alone: _Judged) -> int:
@@ -389,10 +408,16 @@ class _Evidence:
         own = sides_of(read(entries, self._ledger)).entries
         amounts: set[int] = set(own["gross"].to_list())
         for group in GROUPS:
-            parts = own.drop_nulls([*group]).group_by(group).agg(
-                total=pl.sum("gross"), debit=pl.col("gross").filter(pl.col("gross") > 0).sum(),
-                credit=pl.col("gross").filter(pl.col("gross") < 0).sum(), count=pl.len(),
-            )  # fmt: skip
+            parts = (
+                own.drop_nulls([*group])
+                .group_by(group)
+                .agg(
+                    total=pl.sum("gross"),
+                    debit=pl.col("gross").filter(pl.col("gross") > 0).sum(),
+                    credit=pl.col("gross").filter(pl.col("gross") < 0).sum(),
+                    count=pl.len(),
+                )
+            )
             sums = parts.filter(pl.col("count") > 1).select("total", "debit", "credit").to_numpy().ravel()
             amounts |= {sign * int(value) for value in sums for sign in (1, -1)} - {0}
         since = int(own["day"].min()) - EARLIER  # type: ignore[arg-type]
@@ -402,8 +427,9 @@ class _Evidence:
         on_account = free.filter(pl.col("account").is_in(own["account"].unique().implode()))
         by_amount = free.filter(pl.col("amount").is_in([*amounts]) | pl.col("gross").is_in([*amounts]))
         sides = free.filter(pl.col("voucher").is_not_null()).with_columns(
-            side=pl.col("amount").sum().over("voucher", "day", pl.col("amount") < 0), whole=pl.col("amount").sum().over("voucher", "day")
-        )  # fmt: skip
+            side=pl.col("amount").sum().over("voucher", "day", pl.col("amount") < 0),
+            whole=pl.col("amount").sum().over("voucher", "day"),
+        )
         by_side = sides.filter(pl.col("side").is_in([*amounts]) | pl.col("whole").is_in([*amounts]))
         return {*on_account["p"].to_list(), *by_amount["p"].to_list(), *by_side["p"].to_list()}
 

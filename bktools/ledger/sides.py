@@ -86,14 +86,17 @@ def sides_of(inputs: Inputs) -> Sides:
             **{
                 name: _text(ours, source)
                 for name, source in (
-                    ("supplier", "supplier"), ("document", "document_number"), ("batch", "batch_id"), ("tax_code", "tax_code")
+                    ("supplier", "supplier"),
+                    ("document", "document_number"),
+                    ("batch", "batch_id"),
+                    ("tax_code", "tax_code"),
                 )
             },
             "description": _text(ours, "description"),
             "cost_centre": _text(ours, "cost_centre"),
             "id": _text(ours, "entry_id").str.to_lowercase(),
         }
-    )  # fmt: skip
+    )
     is_known = pl.col("gross").is_not_null() & pl.col("day").is_not_null() & pl.col("account").is_not_null()
     postings = pl.DataFrame(
         {
@@ -142,7 +145,9 @@ def _named_ids(postings: pl.DataFrame, entries: pl.DataFrame) -> pl.Series:
         # Few ledgers have texts so long.
         if int(postings[name].str.len_bytes().max() or 0) >= LENGTH_OF_AN_ID:  # type: ignore[arg-type]
             found = found.fill_null(postings[name].str.extract(f"({ENTRY_ID})").str.to_lowercase())
-    return found.set(~found.is_in(entries["id"].implode()), None) if found.null_count() < len(found) else found
+    return (
+        found.set(~found.is_in(entries["id"].implode()), None) if found.null_count() < len(found) else found
+    )
 
 
 def _alike(name: str) -> pl.Expr:
@@ -152,7 +157,11 @@ def _alike(name: str) -> pl.Expr:
 
 
 def _column(table: pa.Table, name: str, inputs: Inputs | None = None) -> pa.ChunkedArray | None:
-    return table.column(name) if name in table.column_names and (inputs is None or name in inputs.compared) else None
+    return (
+        table.column(name)
+        if name in table.column_names and (inputs is None or name in inputs.compared)
+        else None
+    )
 
 
 def _text(table: pa.Table, name: str, inputs: Inputs | None = None) -> pl.Series:
@@ -216,7 +225,7 @@ def _whole(*columns: pa.ChunkedArray | None) -> tuple[int, list[pl.Series | None
     return scale, [
         None if half is None or column is None else _with_nulls(half[0], column)
         for half, column in zip(halves, wide, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _halves(column: pa.ChunkedArray) -> tuple[Numbers, bool]:
@@ -225,7 +234,9 @@ def _halves(column: pa.ChunkedArray) -> tuple[Numbers, bool]:
     for chunk in column.chunks:
         data = np.frombuffer(chunk.buffers()[1], np.int64)[2 * chunk.offset : 2 * (chunk.offset + len(chunk))]
         parts.append(
-            data.reshape(-1, 2) if chunk.null_count == 0 else np.where(_valid(chunk)[:, None], data.reshape(-1, 2), 0)
+            data.reshape(-1, 2)
+            if chunk.null_count == 0
+            else np.where(_valid(chunk)[:, None], data.reshape(-1, 2), 0)
         )
     both: Any = np.concatenate([np.zeros((0, 2), np.int64), *parts])
     return both[:, 0], bool((both[:, 1] == both[:, 0] >> 63).all())
@@ -265,7 +276,11 @@ def _home(
     keys = [pl.col("account"), pl.col("day"), pl.col("size").abs()]
     met = ours.with_columns(currency=currencies[0]).join(theirs.select(keys).unique(), on=keys, how="semi")
     counts = met["currency"].drop_nulls().value_counts(sort=True)
-    if not counts.height or counts["count"][0] < 2 or (counts["count"].head(2) == counts["count"][0]).sum() > 1:
+    if (
+        not counts.height
+        or counts["count"][0] < 2
+        or (counts["count"].head(2) == counts["count"][0]).sum() > 1
+    ):
         return None
     return str(counts["currency"][0])
 
@@ -282,4 +297,6 @@ def money_column(numbers: pl.Series, scale: int) -> pa.Array:
     kind = pa.decimal128(38, scale)
     amounts = pa.Array.from_buffers(kind, len(low), [None, pa.py_buffer(data)])
     missing = numbers.is_null()
-    return pc.if_else(pa.array(missing.to_numpy()), pa.scalar(None, kind), amounts) if missing.any() else amounts
+    return (
+        pc.if_else(pa.array(missing.to_numpy()), pa.scalar(None, kind), amounts) if missing.any() else amounts
+    )

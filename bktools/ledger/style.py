@@ -102,13 +102,16 @@ def with_due(state: Explained, style: Style) -> pl.DataFrame:
     last = pl.col("day").max().over(style.grain.group) if style.grain.is_long else pl.col("day")
     due = state.every_entry.select("e", due=last + style.shift)
     entries = state.entries.join(due, on="e", how="left", maintain_order="left")
-    if style.grain is Grain.ENTRY or not (style.grain.is_long or (style.lag and _accounts_of_vouchers(state) > 1)):
+    if style.grain is Grain.ENTRY or not (
+        style.grain.is_long or (style.lag and _accounts_of_vouchers(state) > 1)
+    ):
         return entries
     group = list(style.grain.group)
     members = [
         one.members.join(one.lines.group_by("gid").agg(pl.min("p")), on="gid").select("e", "p")
-        for one in state.groups if one.how in OF_A_GROUP
-    ]  # fmt: skip
+        for one in state.groups
+        if one.how in OF_A_GROUP
+    ]
     booked = pl.concat([pl.DataFrame(schema={"e": pl.Int64, "p": pl.Int64}), *members])
     booked = booked.join(state.every_entry.select("e", *group), on="e")
     booked = booked.join(state.books.postings.select("p", when="day"), on="p")

@@ -26,9 +26,17 @@ from bktools.wording import Words
 
 # The posting's columns that an entry gets as evidence, with OF_POSTING in front.
 EVIDENCE = (
-    "date", "account_code", "account_name", "amount", "currency", "text", "document_number", "voucher_id", "cost_centre",
+    "date",
+    "account_code",
+    "account_name",
+    "amount",
+    "currency",
+    "text",
+    "document_number",
+    "voucher_id",
+    "cost_centre",
     "line",
-)  # fmt: skip
+)
 NOT_FROM_EXPORT = "not from an export"
 # How an entry was found, and of a sum what has one posting.
 OF_A_SUM = (How.SUM, How.WHOLE_VOUCHER, How.REST_OF_DAY, How.REST_OF_MONTH)
@@ -43,7 +51,9 @@ def result(inputs: Inputs, sides: Sides, verdict: Verdict, words: Words) -> Ledg
     codes = np.array([status.code for status in Status], dtype=object)
     statuses = pa.array(codes[verdict.status], TEXT)
     entries = _with_evidence(inputs, verdict)
-    entries = entries.append_column("status", statuses).append_column("bookings", pa.array(_bookings(verdict)))
+    entries = entries.append_column("status", statuses).append_column(
+        "bookings", pa.array(_bookings(verdict))
+    )
     numbers = np.flatnonzero(~np.isin(verdict.status, PLAIN))
     numbers = np.union1d(numbers, np.array([*verdict.other_cost_centres], dtype=np.int64))
     findings, rows = found(inputs, verdict, entries, numbers, words)
@@ -92,9 +102,13 @@ def _with_tax(verdict: Verdict, owners: Numbers) -> Numbers:
     """Return the owners with those of what stands beside the costs in their vouchers, such as tax."""
     of_voucher = verdict.postings.select("p", "voucher", "role", "is_used").with_columns(e=pl.Series(owners))
     own = (
-        of_voucher.filter(pl.col("voucher").is_not_null(), pl.col("e") >= 0).group_by("voucher").agg(first=pl.min("e"))
+        of_voucher.filter(pl.col("voucher").is_not_null(), pl.col("e") >= 0)
+        .group_by("voucher")
+        .agg(first=pl.min("e"))
     )
-    beside = of_voucher.filter(pl.col("e") < 0, ~pl.col("is_used"), pl.col("role") != CONTRA).join(own, on="voucher")
+    beside = of_voucher.filter(pl.col("e") < 0, ~pl.col("is_used"), pl.col("role") != CONTRA).join(
+        own, on="voucher"
+    )
     owners[beside["p"].to_numpy()] = beside["first"].to_numpy()
     return owners
 
@@ -115,7 +129,9 @@ def _with_evidence(inputs: Inputs, verdict: Verdict) -> pa.Table:
     entries, at = inputs.exported, _or_null(verdict.posting)
     for name in EVIDENCE:
         if name == "amount":
-            entries = entries.append_column(f"{OF_POSTING}amount", money_column(_booked(verdict), verdict.scale))
+            entries = entries.append_column(
+                f"{OF_POSTING}amount", money_column(_booked(verdict), verdict.scale)
+            )
         elif name in inputs.ledger.column_names:
             entries = entries.append_column(f"{OF_POSTING}{name}", inputs.ledger.column(name).take(at))
     is_sum = np.isin(verdict.how, OF_A_SUM) & (verdict.status == Status.IN_A_SUM)
@@ -129,7 +145,9 @@ def _booked(verdict: Verdict) -> pl.Series:
     at = pl.Series(np.maximum(verdict.posting, 0))
     booked = amounts.gather(at) if len(amounts) else nulls(len(at), pl.Int64)
     booked = booked.set(pl.Series(verdict.posting < 0), None)
-    lines = verdict.lines.join(verdict.postings.select("p", net="amount", whole=pl.coalesce("gross", "amount")), on="p")
+    lines = verdict.lines.join(
+        verdict.postings.select("p", net="amount", whole=pl.coalesce("gross", "amount")), on="p"
+    )
     totals = lines.group_by("gid").agg(pl.sum("net"), pl.sum("whole"), count=pl.len())
     sums = verdict.members.join(totals.filter(pl.col("count") > 1), on="gid")
     if sums.height:
@@ -175,7 +193,9 @@ def _totals(inputs: Inputs, sides: Sides, verdict: Verdict, free: npt.NDArray[np
     both = ours.join(theirs, on=by, how="full", coalesce=True, nulls_equal=True)
     both = both.join(_on_other_accounts(sides, verdict), on=by, how="left", nulls_equal=True)
     is_comparable = pl.col("is_home").fill_null(value=True) | pl.lit(verdict.postings.height == 0)
-    whole = pl.col("entries", "exported", "postings", "ledger", "on_other_accounts", "not_from_export").fill_null(0)
+    whole = pl.col(
+        "entries", "exported", "postings", "ledger", "on_other_accounts", "not_from_export"
+    ).fill_null(0)
     filled = both.with_columns(whole)
     filled = filled.with_columns(
         exported=pl.when(both["exported"].is_not_null()).then("exported"),
@@ -211,13 +231,21 @@ def _on_other_accounts(sides: Sides, verdict: Verdict) -> pl.DataFrame:
 def _named_totals(inputs: Inputs, sides: Sides, verdict: Verdict, totals: pl.DataFrame) -> pd.DataFrame:
     """Return totals with codes, names, months and currencies as people see them."""
     first = {"account": pl.Int64, "code": pl.String, "name": pl.String}
-    named, currencies = [pl.DataFrame(schema=first)], [pl.DataFrame(schema={"key": pl.Int64, "currency": pl.String})]
+    named, currencies = (
+        [pl.DataFrame(schema=first)],
+        [pl.DataFrame(schema={"key": pl.Int64, "currency": pl.String})],
+    )
     for numbers, table in ((sides.entries, inputs.exported), (sides.postings, inputs.ledger)):
         columns = {
-            name: _texts(table, column) for name, column in {"code": "account_code", "name": "account_name"}.items()
+            name: _texts(table, column)
+            for name, column in {"code": "account_code", "name": "account_name"}.items()
         }
         named.append(numbers.select("account").with_columns(**columns))
-        money = numbers["currency"] if "currency" in numbers.columns else _texts(table, "currency").str.to_uppercase()
+        money = (
+            numbers["currency"]
+            if "currency" in numbers.columns
+            else _texts(table, "currency").str.to_uppercase()
+        )
         currencies.append(numbers.select("key").with_columns(currency=money))
     names = pl.concat(named).group_by("account").agg(pl.col("code", "name").drop_nulls().first())
     of_keys = pl.concat(currencies).group_by("key").agg(pl.col("currency").drop_nulls().first())
@@ -225,8 +253,17 @@ def _named_totals(inputs: Inputs, sides: Sides, verdict: Verdict, totals: pl.Dat
         of_keys, on="key", how="left", nulls_equal=True
     )
     day = pl.date(1970 + (pl.col("month") - 1) // 12, (pl.col("month") - 1) % 12 + 1, 1)
-    totals = totals.with_columns(of_month=day.dt.strftime("%Y-%m")).sort("code", "month", "currency", nulls_last=False)
-    money_columns = ("exported", "ledger", "on_other_accounts", "difference", "not_from_export", "unexplained")
+    totals = totals.with_columns(of_month=day.dt.strftime("%Y-%m")).sort(
+        "code", "month", "currency", nulls_last=False
+    )
+    money_columns = (
+        "exported",
+        "ledger",
+        "on_other_accounts",
+        "difference",
+        "not_from_export",
+        "unexplained",
+    )
     sums = {name: money_column(totals[name], verdict.scale) for name in money_columns}
     return to_pandas(
         pa.table(
@@ -250,7 +287,9 @@ def _texts(table: pa.Table, name: str) -> pl.Series:
     return pl.Series(pl.from_arrow(table.column(name).cast(TEXT)))
 
 
-def _postings(inputs: Inputs, statuses: pa.Array, owners: Numbers, free: npt.NDArray[np.bool_]) -> pd.DataFrame:
+def _postings(
+    inputs: Inputs, statuses: pa.Array, owners: Numbers, free: npt.NDArray[np.bool_]
+) -> pd.DataFrame:
     """Return the postings with the entry of each (of a sum the first one), and its status."""
     own = _or_null(owners)
     status = statuses.take(own).to_numpy(zero_copy_only=False)

@@ -48,10 +48,14 @@ def with_net(entries: pl.DataFrame, books: Books) -> tuple[pl.DataFrame, tuple[i
         best = counts.group_by(kind, maintain_order=True).agg(
             best=pl.first("rate"), top=pl.first("len"), every=pl.sum("len")
         )
-        best = best.filter(pl.col("top") >= MOST * pl.col("every"), pl.col("top") >= least).select(*kind, "best")
+        best = best.filter(pl.col("top") >= MOST * pl.col("every"), pl.col("top") >= least).select(
+            *kind, "best"
+        )
         rated = rated.join(best, on=kind, how="left", nulls_equal=True, maintain_order="left")
         rated = rated.with_columns(rate=pl.coalesce("rate", "best")).drop("best")
-    return rated.with_columns(net=net_of("rate")).drop("rate"), tuple(sorted({*rates, *books.shown_rates} - {0}))
+    return rated.with_columns(net=net_of("rate")).drop("rate"), tuple(
+        sorted({*rates, *books.shown_rates} - {0})
+    )
 
 
 def net_of(rate: str | int) -> pl.Expr:
@@ -65,7 +69,11 @@ def nets(gross: int, rates: Iterable[int]) -> list[int]:
     sign, found = 1 if gross > 0 else -1, []
     for rate in rates:
         whole, left = divmod(abs(gross) * THOUSANDTHS, THOUSANDTHS + rate)
-        found += [sign * (whole + is_up) for is_up in (0, 1) if (1 - 2 * is_up) * (2 * left - THOUSANDTHS - rate) <= 0]
+        found += [
+            sign * (whole + is_up)
+            for is_up in (0, 1)
+            if (1 - 2 * is_up) * (2 * left - THOUSANDTHS - rate) <= 0
+        ]
     return found
 
 
@@ -76,7 +84,9 @@ def meets_by_rates(gross: Sequence[int], rates: Iterable[int], amount: int) -> b
     largest tax.
     """
     if not rates or len(gross) > MOST_RATED:
-        taxed, other = (sum(own for own in gross if (own > 0) == is_positive) for is_positive in (True, False))
+        taxed, other = (
+            sum(own for own in gross if (own > 0) == is_positive) for is_positive in (True, False)
+        )
         least, most = (taxed * UNTAXED + other, taxed + other * UNTAXED)
         return bool(least - len(gross) <= amount <= most + len(gross))
     sums = {0}
@@ -101,16 +111,28 @@ def _votes(entries: pl.DataFrame, postings: pl.DataFrame) -> pl.DataFrame:
     columns = ["key", "tax_code", "ours", "theirs", "slack"]
     totals = []
     for key in (["key", "day"], ["key", "month"], ["key", "batch"]):
-        ours = entries.filter(pl.col(key[1]).is_not_null()).group_by(key).agg(
-            ours=pl.sum("gross"), slack=rounding(pl.len()), tax_code=pl.first("tax_code"),
-            kinds=pl.n_unique("tax_code"), first=pl.min("day"), last=pl.max("day"),
-        )  # fmt: skip
+        ours = (
+            entries.filter(pl.col(key[1]).is_not_null())
+            .group_by(key)
+            .agg(
+                ours=pl.sum("gross"),
+                slack=rounding(pl.len()),
+                tax_code=pl.first("tax_code"),
+                kinds=pl.n_unique("tax_code"),
+                first=pl.min("day"),
+                last=pl.max("day"),
+            )
+        )
         ours = ours.filter(pl.col("kinds") == 1)
         if key[1] != "batch":
-            totals.append(ours.join(postings.group_by(key).agg(theirs=pl.sum("amount")), on=key).select(columns))
+            totals.append(
+                ours.join(postings.group_by(key).agg(theirs=pl.sum("amount")), on=key).select(columns)
+            )
         if key[1] != "day" and ours.height * postings.height <= MOST_PAIRS:
             each = ours.join(postings.select("key", theirs="amount", when="day"), on="key")
-            is_near = (pl.col("when") >= pl.col("first") - EARLIER) & (pl.col("when") <= pl.col("last") + LATER)
+            is_near = (pl.col("when") >= pl.col("first") - EARLIER) & (
+                pl.col("when") <= pl.col("last") + LATER
+            )
             totals.append(each.filter(is_near).select(columns))
     ours_, theirs_, slack, rate = (pl.col(name) for name in ("ours", "theirs", "slack", "rate"))
     votes = pl.concat(totals).unique().filter(theirs_ != 0)

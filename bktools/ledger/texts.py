@@ -84,14 +84,20 @@ def texts_of(entries: pl.DataFrame, postings: pl.DataFrame, pairs: pl.DataFrame)
         form.alias(str(place)) for place, form in enumerate(forms)
     )
     wanted = sample.unpivot(value_name="said").select("said").unique()
-    said = {*postings.select(said=posting_text()).join(wanted, on="said", how="semi")["said"]} if longest else set()
+    said = (
+        {*postings.select(said=posting_text()).join(wanted, on="said", how="semi")["said"]}
+        if longest
+        else set()
+    )
     shares = [sum(text in said for text in sample[str(place)] if text) for place in range(len(forms))]
     # The first form that most entries have, else the best one.
     best = next((place for place, share in enumerate(shares) if share >= MOST * sample.height), None)
     # Texts that several entries share, such as the supplier, name none of them.
     is_exact = best is not None and sample.height > 0 and sample[str(best)].n_unique() >= MOST * sample.height
     form = forms[best if best is not None else shares.index(max(shares))]
-    entry_texts = entries.select(form).to_series() if is_exact else entries.select(_form(FORMS[0], None)).to_series()
+    entry_texts = (
+        entries.select(form).to_series() if is_exact else entries.select(_form(FORMS[0], None)).to_series()
+    )
     posting_texts = postings["text"]
     # Both frames begin with the row 0 and have every row.
     entry_words = functools.cache(lambda row: words(entry_texts[row]))
@@ -103,15 +109,23 @@ def texts_of(entries: pl.DataFrame, postings: pl.DataFrame, pairs: pl.DataFrame)
     half = first.height // 2
     others = _told(first["e"], pl.concat([first["p"][half:], first["p"][:half]]), entry_words, posting_words)
     tell = (own >= MOST or (is_exact and own == 0)) and (first.height < SEVERAL or others < own / 2)
-    ids = postings.filter(pl.col("id").is_not_null()).select("p", "id").join(entries.select("e", "id"), on="id")
-    index = functools.cache(lambda: _by_rarest_word([entry_words(row) for row in range(entries.height)], tell=tell))
+    ids = (
+        postings.filter(pl.col("id").is_not_null()).select("p", "id").join(entries.select("e", "id"), on="id")
+    )
+    index = functools.cache(
+        lambda: _by_rarest_word([entry_words(row) for row in range(entries.height)], tell=tell)
+    )
     by_text = functools.cache(
         lambda row: _sole(index(), posting_words(row)) if 0 < entries.height <= MOST_NAMED else None
     )
-    return Texts(form, is_exact, tell, entry_words, posting_words, dict(ids.select("p", "e").iter_rows()), by_text)
+    return Texts(
+        form, is_exact, tell, entry_words, posting_words, dict(ids.select("p", "e").iter_rows()), by_text
+    )
 
 
-def _by_rarest_word(texts: Sequence[frozenset[str]], *, tell: bool) -> Mapping[str, list[tuple[int, frozenset[str]]]]:
+def _by_rarest_word(
+    texts: Sequence[frozenset[str]], *, tell: bool
+) -> Mapping[str, list[tuple[int, frozenset[str]]]]:
     """Return entries with their words, by the word of each that the fewest entries have.
 
     A text of one word names no entry, nor does one without a number where texts tell nothing apart.

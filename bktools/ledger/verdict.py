@@ -28,8 +28,13 @@ from bktools.ledger.whole_vouchers import judge_pooled
 
 # Statuses of an entry that is in the ledger.
 FOUND = (
-    Status.BOOKED, Status.IN_A_SUM, Status.ANOTHER_DATE, Status.ANOTHER_ACCOUNT, Status.ANOTHER_AMOUNT, Status.BOOKED_TWICE,
-)  # fmt: skip
+    Status.BOOKED,
+    Status.IN_A_SUM,
+    Status.ANOTHER_DATE,
+    Status.ANOTHER_ACCOUNT,
+    Status.ANOTHER_AMOUNT,
+    Status.BOOKED_TWICE,
+)
 
 
 @dataclass(frozen=True)
@@ -218,7 +223,9 @@ def _other_cost_centres(sides: Sides, judgement: Judgement) -> dict[int, str]:
     """Return the entries alone in their posting that have another cost centre there, where both sides have one."""
     if sides.entries["cost_centre"].null_count() == sides.entries.height:
         return {}
-    is_alone = np.isin(judgement.status, THERE) & (judgement.status != Status.IN_A_SUM) & (judgement.posting >= 0)
+    is_alone = (
+        np.isin(judgement.status, THERE) & (judgement.status != Status.IN_A_SUM) & (judgement.posting >= 0)
+    )
     entries = np.flatnonzero(is_alone)
     ours = sides.entries["cost_centre"].gather(entries)
     theirs = sides.postings["cost_centre"].gather(judgement.posting[entries])

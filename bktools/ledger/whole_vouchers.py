@@ -68,7 +68,8 @@ def judge_pooled(judgement: Judgement, rest: Open) -> None:
     sides = own.filter(pl.col("role") != CONTRA).group_by("voucher", maintain_order=True)
     undone = own.filter(pl.col("role") == COST, pl.col("p").is_in([*judgement.undone]))
     taken_back = {
-        key: dict(frame.select("account", "amount").iter_rows()) for (key,), frame in undone.group_by("voucher")
+        key: dict(frame.select("account", "amount").iter_rows())
+        for (key,), frame in undone.group_by("voucher")
     }
     of_voucher = postings["voucher"]
     matched: Counter[int] = Counter()
@@ -80,11 +81,14 @@ def judge_pooled(judgement: Judgement, rest: Open) -> None:
         entries = [
             entry
             for entry, row in rest.entries.items()
-            if judgement.is_open(entry) and row["due"] == day
+            if judgement.is_open(entry)
+            and row["due"] == day
             and _may_be_of(judgement, row, lines[voucher][0], is_alone=days[day] == 1)
-        ]  # fmt: skip
+        ]
         if entries:
-            _judge(judgement, rest, entries, lines[voucher], taken_back.get(voucher, {}), side - matched[voucher])
+            _judge(
+                judgement, rest, entries, lines[voucher], taken_back.get(voucher, {}), side - matched[voucher]
+            )
 
 
 def _may_be_of(judgement: Judgement, row: Mapping[str, Any], posting: int, *, is_alone: bool) -> bool:
@@ -109,10 +113,14 @@ def _judge(
     for posting in postings:
         amounts[rest.free[posting]["account"]] += rest.free[posting]["amount"]
     voucher = Voucher(
-        {entry: row["account"] for entry, row in rows.items()}, {entry: row["gross"] for entry, row in rows.items()},
-        {rest.free[posting]["account"]: posting for posting in postings}, amounts, undone,
-        side - sum(row["gross"] for row in rows.values()), judgement.state.rates,
-    )  # fmt: skip
+        {entry: row["account"] for entry, row in rows.items()},
+        {entry: row["gross"] for entry, row in rows.items()},
+        {rest.free[posting]["account"]: posting for posting in postings},
+        amounts,
+        undone,
+        side - sum(row["gross"] for row in rows.values()),
+        judgement.state.rates,
+    )
     day = rest.free[postings[0]]["day"]
     cell = Cell(None, day, voucher.gross, postings, side, 0)
     errors: list[_Error] = []
@@ -146,7 +154,11 @@ class _Error:
         """Say of the entry what is wrong with it."""
         if self.entry is None:
             return
-        back = _taken_back(judgement, rest, self.entry, self.posting) if self.status is Status.ANOTHER_ACCOUNT else None
+        back = (
+            _taken_back(judgement, rest, self.entry, self.posting)
+            if self.status is Status.ANOTHER_ACCOUNT
+            else None
+        )
         if back is not None:
             # It was corrected, so that another voucher books it, or none.
             rest.use(back)
@@ -163,11 +175,12 @@ def _taken_back(judgement: Judgement, rest: Open, entry: int, posting: int) -> i
     amounts = {-amount for amount in amounts_of(judgement, rest.entries[entry])}
     return next(
         (
-            other for other, row in rest.free.items()
+            other
+            for other, row in rest.free.items()
             if row["key"] == at["key"] and row["amount"] in amounts and row["day"] >= at["day"]
         ),
         None,
-    )  # fmt: skip
+    )
 
 
 def _errors(voucher: Voucher, share: float) -> Iterator[_Error]:

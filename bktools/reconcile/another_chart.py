@@ -31,7 +31,9 @@ def doubts_of(
     return tuple(doubt for doubt in doubts if doubt)
 
 
-def _doubt(match: Mapping[str, Any], named: CompanyInFile | None, before: CompanyInFile | None) -> Doubt | None:
+def _doubt(
+    match: Mapping[str, Any], named: CompanyInFile | None, before: CompanyInFile | None
+) -> Doubt | None:
     company = {"company_id": match["company_id"]}
     if named and before and not _are_same(named, before):
         return Doubt("of_another_company", company | {"named": _shown(named), "before": _shown(before)})
@@ -42,7 +44,11 @@ def _doubt(match: Mapping[str, Any], named: CompanyInFile | None, before: Compan
         facts = {"missing": missing, "accounts": count, "examples": match[f"{kind}_examples"]}
         return Doubt(f"lacks_{kind}_accounts", company | facts)
     if match["matched"] >= FEWEST and match["renamed"] * 2 > match["matched"]:
-        facts = {"renamed": match["renamed"], "accounts": match["matched"], "examples": match["renamed_examples"]}
+        facts = {
+            "renamed": match["renamed"],
+            "accounts": match["matched"],
+            "examples": match["renamed_examples"],
+        }
         return Doubt("renames_accounts", company | facts)
     return None
 

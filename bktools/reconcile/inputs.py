@@ -32,7 +32,16 @@ LINE = "line"
 
 USED: Mapping[str, tuple[str, ...]] = {
     "chart": ("company_id", "external_id", "code", "name", "archived", "tax_code_external_id", LINE),
-    "accounts": ("company_id", "external_id", "id", "name", "code", "archived", "tax_code_external_id", "state"),
+    "accounts": (
+        "company_id",
+        "external_id",
+        "id",
+        "name",
+        "code",
+        "archived",
+        "tax_code_external_id",
+        "state",
+    ),
     "categories": ("id", "company_id", "name", "archived", "account_id", "tax_code_id"),
 }
 
@@ -77,7 +86,11 @@ def comparable(tables: Mapping[str, pa.Table]) -> Frames:
     check_gaps(gaps, len(companies))
     company = pl.Enum(companies)
     # Of the only company no row is read.
-    is_of = pl.lit(companies[0], company) if len(companies) == 1 else c.company_id.str.to_lowercase().cast(company)
+    is_of = (
+        pl.lit(companies[0], company)
+        if len(companies) == 1
+        else c.company_id.str.to_lowercase().cast(company)
+    )
     chart, accounts, categories = (typed[noun].with_columns(company_id=is_of) for noun in SCHEMAS)
     return Frames(
         # A name of white space is none.
@@ -106,7 +119,9 @@ def _typed(noun: str, table: pa.Table) -> pl.DataFrame:
 
 def read(frames: Mapping[str, Any]) -> dict[str, pa.Table]:
     """Return the frames as Arrow with only the used columns; raise when a column is missing or has a wrong type."""
-    tables = {noun: in_memory(frame, noun, (*USED[noun], *READ.get(noun, ()))) for noun, frame in frames.items()}
+    tables = {
+        noun: in_memory(frame, noun, (*USED[noun], *READ.get(noun, ()))) for noun, frame in frames.items()
+    }
     for noun, table in tables.items():
         check_columns(noun, table.schema)
         if noun == "chart":
@@ -132,9 +147,12 @@ def check_columns(noun: str, columns: pa.Schema) -> None:
 def check_gaps(empty: Mapping[str, dict[str, int]], companies: int) -> None:
     """Refuse gaps in columns that must be filled; `empty` has the number of empty rows by noun and column of FILLED."""
     for noun, counts in empty.items():
-        refuse_gaps(noun, {name: count for name, count in counts.items() if (noun, name) != ("chart", "company_id")})
+        refuse_gaps(
+            noun, {name: count for name, count in counts.items() if (noun, name) != ("chart", "company_id")}
+        )
     if empty["chart"]["company_id"] and companies != 1:
         seen = f"{companies} companies" if companies else "no company"
         raise ArgumentError(
-            "chart", f"has rows without a company, and the frames have {seen}: add a column company_id to the chart"
+            "chart",
+            f"has rows without a company, and the frames have {seen}: add a column company_id to the chart",
         )

@@ -75,7 +75,9 @@ class Reconciliation(Result):
         """
         rows = self._listed(name)
         return (
-            rows if language is None or name not in _WORDED else _WORDED[name](pl.DataFrame(rows), language).to_arrow()
+            rows
+            if language is None or name not in _WORDED
+            else _WORDED[name](pl.DataFrame(rows), language).to_arrow()
         )
 
     @functools.cached_property
@@ -167,7 +169,9 @@ class Reconciliation(Result):
         return self.__dict__ | {"_listed": tables.__getitem__}
 
     def __repr__(self) -> str:
-        return readable("\n".join(["; ".join(self._headings), *as_lines(self.findings, words("en"), "account")]))
+        return readable(
+            "\n".join(["; ".join(self._headings), *as_lines(self.findings, words("en"), "account")])
+        )
 
     def _repr_html_(self) -> str:
         return "".join(map(views.heading, self._headings)) + as_html(
@@ -180,7 +184,9 @@ class Reconciliation(Result):
         counted = words("en").counted
         severities = self.findings["severity"].value_counts()
         counts = ", ".join(f"{severities.get(name, 0):,} {name}" for name in SEVERITIES)
-        accounts = ", ".join(f"{count:,} {UNCHANGED.get(action, action)}" for action, count in self._action_counts)
+        accounts = ", ".join(
+            f"{count:,} {UNCHANGED.get(action, action)}" for action, count in self._action_counts
+        )
         covered = int((self.coverage["state"] == "covered").sum())
         headline = (
             f"Reconciliation: {counted(len(self.findings), 'finding')} ({counts}); "
@@ -205,18 +211,41 @@ def _findings(rows: pl.DataFrame, language: Words) -> pl.DataFrame:
     roles = {role: language.name("role", role) for role in ROLES}
     company = pl.format(language("part.company", company_id="{}"), pl.col("company_id"))
     return with_sentences(rows, language, "account", fact="one", to_do="do").select(
-        "check", "severity", "action", "company_id", "external_id", "account_id", "category_id", "field", "erp_value",
-        "service_value", fact_and_step(language, "fact", "to_do").alias("message"), pl.coalesce("about", company).str.replace_all(r"[\r\n\t]+", " ").alias("about"), "to_do",
+        "check",
+        "severity",
+        "action",
+        "company_id",
+        "external_id",
+        "account_id",
+        "category_id",
+        "field",
+        "erp_value",
+        "service_value",
+        fact_and_step(language, "fact", "to_do").alias("message"),
+        pl.coalesce("about", company).str.replace_all(r"[\r\n\t]+", " ").alias("about"),
+        "to_do",
         pl.col("who").replace(roles),
         "facts",
-    )  # fmt: skip
+    )
 
 
 def _actions(rows: pl.DataFrame, language: Words) -> pl.DataFrame:
     return with_sentences(rows, language, "why", code="why", told="one").select(
-        "company_id", "external_id", "account_id", "action", pl.col("told").alias("why"), "name", "code", "archived",
-        "tax_code_external_id", pl.col("why").alias("reason"), "facts",
-    )  # fmt: skip
+        "company_id",
+        "external_id",
+        "account_id",
+        "action",
+        pl.col("told").alias("why"),
+        "name",
+        "code",
+        "archived",
+        "tax_code_external_id",
+        pl.col("why").alias("reason"),
+        "facts",
+    )
 
 
-_WORDED: Mapping[str, Callable[[pl.DataFrame, Words], pl.DataFrame]] = {"findings": _findings, "actions": _actions}
+_WORDED: Mapping[str, Callable[[pl.DataFrame, Words], pl.DataFrame]] = {
+    "findings": _findings,
+    "actions": _actions,
+}

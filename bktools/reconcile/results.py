@@ -23,7 +23,8 @@ ABOUT = dict.fromkeys(("accounts", "alike", "repeated", "unidentified"), c.accou
 # Accounts that a sentence names.
 EXAMPLES = 3
 FINDINGS = dict.fromkeys(
-    ("check", "severity", "who", "action", *IDS, "field", "erp_value", "service_value", "about", "facts"), pl.String
+    ("check", "severity", "who", "action", *IDS, "field", "erp_value", "service_value", "about", "facts"),
+    pl.String,
 )
 
 
@@ -54,8 +55,16 @@ def _beside(subject: Mapping[str, pl.Expr], check: AccountCheck) -> dict[str, pl
 def coverage(tables: Tables) -> pl.DataFrame:
     """Return each category with its account and its state."""
     return tables.coverage.select(
-        "category_id", "company_id", "name", "archived", "account_id", "external_id", "account_name", "tax_code_id", "state",
-    )  # fmt: skip
+        "category_id",
+        "company_id",
+        "name",
+        "archived",
+        "account_id",
+        "external_id",
+        "account_name",
+        "tax_code_id",
+        "state",
+    )
 
 
 def actions(tables: Tables) -> pl.DataFrame:
@@ -67,7 +76,9 @@ def actions(tables: Tables) -> pl.DataFrame:
         for name, erp, service in zip(values, ours, theirs, strict=True)
     }
     differs = {"name": c.name_differs, "code": c.code_differs, "tax_code": c.tax_code_differs}
-    differing = pl.concat_list([pl.when(flag).then(pl.lit(field)) for field, flag in differs.items()]).list.drop_nulls()
+    differing = pl.concat_list(
+        [pl.when(flag).then(pl.lit(field)) for field, flag in differs.items()]
+    ).list.drop_nulls()
     rows = tables.accounts.with_columns(differing=differing)
     facts = [
         pl.when(c.rule == number).then(pl.struct(rule.facts).struct.json_encode())
@@ -75,9 +86,13 @@ def actions(tables: Tables) -> pl.DataFrame:
         if rule.facts
     ]
     decided = rows.select(
-        *KEY, "account_id", "action", why=pl.lit(pl.Series([rule.code for rule in RULES])).gather(c.rule), **chosen,
+        *KEY,
+        "account_id",
+        "action",
+        why=pl.lit(pl.Series([rule.code for rule in RULES])).gather(c.rule),
+        **chosen,
         facts=pl.coalesce(*facts, pl.lit("{}")),
-    )  # fmt: skip
+    )
     others = tables.pairs.filter(~tables.remarkable).select(*KEY, "account_id", why=pl.lit(SAME), **chosen)
     unidentified = tables.frames.chart.filter(IS_EMPTY).select(*KEY, *values, why=pl.lit("external_id_empty"))
     listed = pl.concat([decided, others, unidentified], how="diagonal")
@@ -100,7 +115,9 @@ def chart_match(tables: Tables) -> pl.DataFrame:
     An account that is spelled another way in the chart has findings of its own; one that is repeated counts once.
     """
     used = (
-        tables.frames.categories.filter(~c.archived & (c.account_id != "")).select("company_id", "account_id").unique()
+        tables.frames.categories.filter(~c.archived & (c.account_id != ""))
+        .select("company_id", "account_id")
+        .unique()
     )
     respelled = tables.accounts.filter(c.twin.is_not_null()).select(KEY)
     doubled = tables.doubled.select(*KEY, in_chart=c.chart_rows > 0, in_service=c.service_rows > 0)
@@ -115,7 +132,9 @@ def chart_match(tables: Tables) -> pl.DataFrame:
             is_used=c.is_used.fill_null(value=False),
             is_matched=c.in_chart & c.name.is_not_null() & c.erp_name.is_not_null(),
         )
-        .with_columns(is_renamed=c.is_matched & (c.name != c.erp_name) & (spelled(c.name) != spelled(c.erp_name)))
+        .with_columns(
+            is_renamed=c.is_matched & (c.name != c.erp_name) & (spelled(c.name) != spelled(c.erp_name))
+        )
     )
     is_missing, names = ~c.in_chart, pl.format("{} ({})", c.account, c.erp_name)
     return (
@@ -149,7 +168,14 @@ RESULTS: Mapping[str, tuple[Callable[[Tables], pl.DataFrame], tuple[str | pl.Exp
         findings,
         (
             c.severity.replace_strict(dict(zip(SEVERITIES, range(3), strict=True)), return_dtype=pl.UInt8),
-            "check", "company_id", "external_id", "category_id", "account_id", "field", "erp_value", "facts",
+            "check",
+            "company_id",
+            "external_id",
+            "category_id",
+            "account_id",
+            "field",
+            "erp_value",
+            "facts",
         ),
     ),
     "coverage": (coverage, ("company_id", "name", "category_id")),
@@ -157,7 +183,7 @@ RESULTS: Mapping[str, tuple[Callable[[Tables], pl.DataFrame], tuple[str | pl.Exp
     "action_counts": (action_counts, ("company_id", "action")),
     "chart_match": (chart_match, ("company_id",)),
     "unused_accounts": (unused_accounts, (*KEY, "account_id", "code", "name")),
-}  # fmt: skip
+}
 
 
 def results(frames: Mapping[str, pa.Table], names: Iterable[str], imported: Import) -> dict[str, pa.Table]:

@@ -22,7 +22,9 @@ def collected(frames: Mapping[str, Any], imported: Import) -> tuple[dict[str, pa
     frames = {noun: _on_spark(session, frame, noun) for noun, frame in frames.items()}
     compare = partial(results, names=RESULTS, imported=imported)
     parts = on_workers(compare, _with_companies(frames), by="company_id")
-    return {name: in_order(name, pl.DataFrame(table)) for name, table in parts.items()}, frames["chart"].columns
+    return {name: in_order(name, pl.DataFrame(table)) for name, table in parts.items()}, frames[
+        "chart"
+    ].columns
 
 
 def _on_spark(session: Any, frame: Any, noun: str) -> Any:
@@ -51,4 +53,6 @@ def _with_companies(frames: Mapping[str, Any]) -> dict[str, Any]:
         companies |= {*named}
         empty[noun] = dict(zip(inputs.FILLED[noun], numbers, strict=True))
     inputs.check_gaps(empty, len(companies))
-    return {**frames, "chart": chart.fillna(min(companies), ["company_id"])} if len(companies) == 1 else frames
+    return (
+        {**frames, "chart": chart.fillna(min(companies), ["company_id"])} if len(companies) == 1 else frames
+    )

@@ -18,7 +18,8 @@ def suggest(coverage: pd.DataFrame, actions: pd.DataFrame) -> pd.DataFrame:
     from rapidfuzz import fuzz, process, utils
 
     open_ = coverage[(coverage["state"] == "no_account") & ~coverage["archived"] & coverage["name"].notna()]
-    usable = actions[(actions["archived"] == False) & (actions["action"] != "archive") & actions["name"].notna()]  # noqa: E712 - null is not False
+    is_open = actions["archived"].eq(False) & (actions["action"] != "archive")
+    usable = actions[is_open & actions["name"].notna()]
     usable = usable.sort_values(["company_id", "external_id"])
     rows = []
     for company, categories in open_.groupby("company_id"):
@@ -31,7 +32,14 @@ def suggest(coverage: pd.DataFrame, actions: pd.DataFrame) -> pd.DataFrame:
             for _, score, place in likes:
                 account = accounts.iloc[place]
                 rows.append(
-                    (category["category_id"], company, category["name"], account["external_id"], account["name"], score)
+                    (
+                        category["category_id"],
+                        company,
+                        category["name"],
+                        account["external_id"],
+                        account["name"],
+                        score,
+                    )
                 )
     frame = pd.DataFrame(rows, columns=COLUMNS)
     return frame.astype({**dict.fromkeys(COLUMNS[:-1], STRINGS), "score": "float64"})

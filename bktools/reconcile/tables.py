@@ -29,7 +29,13 @@ OURS = {
     "archived": "erp_archived",
     "tax_code_external_id": "erp_tax",
 }
-THEIRS = {"id": "account_id", "name": "name", "code": "code", "archived": "archived", "tax_code_external_id": "tax"}
+THEIRS = {
+    "id": "account_id",
+    "name": "name",
+    "code": "code",
+    "archived": "archived",
+    "tax_code_external_id": "tax",
+}
 IS_EMPTY = c.external_id.fill_null("") == ""
 # In an imported list an empty value is unknown, because the list may lack the column.
 IS_FROM_SERVICE = c.id.is_not_null() & (c.state != "IMPORTED")
@@ -51,7 +57,9 @@ DIFFERENCES: Mapping[str, Difference] = {
     "name_differs": Difference("name", c.erp_name, c.name, c.name.is_not_null()),
     "archived_differs": Difference("archived", c.erp_archived, c.archived, c.archived.is_not_null()),
     "code_differs": Difference("code", c.erp_code, c.code, c.is_from_service | c.code.is_not_null()),
-    "tax_code_differs": Difference("tax_code_external_id", c.erp_tax, c.tax, c.is_from_service | c.tax.is_not_null()),
+    "tax_code_differs": Difference(
+        "tax_code_external_id", c.erp_tax, c.tax, c.is_from_service | c.tax.is_not_null()
+    ),
 }
 
 
@@ -92,7 +100,9 @@ class Tables:
         length = c.code.str.len_bytes().filter(is_number)
         return _as_text(
             self.frames.chart.group_by("company_id").agg(
-                shortest=length.min(), longest=length.max(), has_zeros=(is_number & c.code.str.starts_with("0")).any()
+                shortest=length.min(),
+                longest=length.max(),
+                has_zeros=(is_number & c.code.str.starts_with("0")).any(),
             )
         )
 
@@ -112,7 +122,9 @@ class Tables:
             or [digests[0].clear()]
         )
         rows = [
-            side.lazy().filter(digest.is_in(repeated.implode())).select(*KEY, "code", "name", in_chart=pl.lit(is_chart))
+            side.lazy()
+            .filter(digest.is_in(repeated.implode()))
+            .select(*KEY, "code", "name", in_chart=pl.lit(is_chart))
             for side, digest, is_chart in zip(sides, digests, (True, False), strict=True)
         ]
         counted = (
@@ -205,7 +217,10 @@ class Tables:
             account=pl.coalesce(c.account, pl.when(c.in_chart).then(ours).otherwise(theirs)),
             twin=pl.coalesce(c.looks_like, c.zeros_like),
             # An external ID or a code that differs in leading zeros alone, as both sides have it.
-            zeros_in=pl.when(is_short).then(pl.lit("external_id")).when(c.code_lost_zeros).then(pl.lit("code")),
+            zeros_in=pl.when(is_short)
+            .then(pl.lit("external_id"))
+            .when(c.code_lost_zeros)
+            .then(pl.lit("code")),
             erp_zeros=pl.when(is_short).then(c.external_id).otherwise(c.erp_code),
             service_zeros=pl.when(is_short).then(c.zeros_like).otherwise(c.code),
             known_since=pl.lit(self.imported.day, pl.String),
@@ -256,7 +271,9 @@ class Tables:
         """Which known accounts are active and used by no category of their company, if the company has categories."""
         asked = self.frames.categories["company_id"].unique()
         is_active = c.id.is_not_null() & c.archived.ne_missing(other=True)
-        return self.frames.known.select(~self._is_used & is_active & c.company_id.is_in(asked.implode())).to_series()
+        return self.frames.known.select(
+            ~self._is_used & is_active & c.company_id.is_in(asked.implode())
+        ).to_series()
 
     @cached_property
     def unused(self) -> pl.DataFrame:
@@ -274,7 +291,8 @@ class Tables:
         sides = {"chart": c.chart_rows, "service": c.service_rows}
         columns = (*KEY, "account")
         return pl.concat(
-            self.doubled.filter(rows > 1).select(*columns, side=pl.lit(side), rows=rows) for side, rows in sides.items()
+            self.doubled.filter(rows > 1).select(*columns, side=pl.lit(side), rows=rows)
+            for side, rows in sides.items()
         )
 
     @cached_property
@@ -291,12 +309,20 @@ class Tables:
     def alike(self) -> pl.DataFrame:
         """One row per account of the chart alone whose external ID looks like one of the service: in what they differ."""
         rows = self.accounts.filter(c.is_new & c.looks_like.is_not_null())
-        return rows if rows.is_empty() else rows.with_columns(differing=differences(c.external_id, c.looks_like))
+        return (
+            rows if rows.is_empty() else rows.with_columns(differing=differences(c.external_id, c.looks_like))
+        )
 
     @cached_property
     def _is_used(self) -> pl.Series:
         """Which known accounts the categories of their company use."""
-        used = self.frames.categories.lazy().select("company_id", id=c.account_id).drop_nulls().unique().collect()
+        used = (
+            self.frames.categories.lazy()
+            .select("company_id", id=c.account_id)
+            .drop_nulls()
+            .unique()
+            .collect()
+        )
         # Few accounts have one of the IDs, and a join of all would take most of the time.
         rows = (
             self.frames.known.lazy()
@@ -311,7 +337,11 @@ class Tables:
         """Return the rows of a side whose external ID is there, and is not repeated on either side."""
         is_repeated = pl.lit(value=False)
         if not self.doubled.is_empty():
-            rows = side.select(KEY).with_row_index().filter(c.external_id.is_in(self.doubled["external_id"].implode()))
+            rows = (
+                side.select(KEY)
+                .with_row_index()
+                .filter(c.external_id.is_in(self.doubled["external_id"].implode()))
+            )
             is_repeated = pl.lit(_flags(rows.join(self.doubled, on=KEY, how="semi")["index"], len(side)))
         return side.filter(~IS_EMPTY & ~is_repeated)
 

@@ -45,10 +45,25 @@ TITLE_SIZE, LONGEST_TITLE = 13, 74
 # DejaVu comes with matplotlib and has Latin, Greek, Cyrillic, Hebrew and Arabic; the others draw the letters that it
 # lacks.
 FONTS = (
-    "DejaVu Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans CJK TC", "Noto Sans CJK KR", "Source Han Sans",
-    "Yu Gothic", "Hiragino Sans", "Microsoft YaHei", "PingFang SC", "Malgun Gothic", "Apple SD Gothic Neo",
-    "Noto Sans Devanagari", "Noto Sans Thai", "Noto Emoji", "Segoe UI Emoji", "Segoe UI Symbol", "Arial Unicode MS",
-)  # fmt: skip
+    "DejaVu Sans",
+    "Noto Sans CJK JP",
+    "Noto Sans CJK SC",
+    "Noto Sans CJK TC",
+    "Noto Sans CJK KR",
+    "Source Han Sans",
+    "Yu Gothic",
+    "Hiragino Sans",
+    "Microsoft YaHei",
+    "PingFang SC",
+    "Malgun Gothic",
+    "Apple SD Gothic Neo",
+    "Noto Sans Devanagari",
+    "Noto Sans Thai",
+    "Noto Emoji",
+    "Segoe UI Emoji",
+    "Segoe UI Symbol",
+    "Arial Unicode MS",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +225,9 @@ def _large_chart(figure: Figure, chart: Chart, top: float, looks: Mapping[str, L
     return ax
 
 
-def _small_chart(figure: Figure, chart: Chart, place: tuple[float, float, float], looks: Mapping[str, Look]) -> Axes:
+def _small_chart(
+    figure: Figure, chart: Chart, place: tuple[float, float, float], looks: Mapping[str, Look]
+) -> Axes:
     """Draw thin bars, each below a line with its name and its figure."""
     left, top, room = place
     ax = _axes(figure, chart, (left, top + 0.06, room), SMALL_BAR, looks)
@@ -252,9 +269,14 @@ def _draw_bars(
         drawn = [row for row in rows if values[row]]
         starts = [highs[row] if values[row] > 0 else lows[row] for row in drawn]
         ax.barh(
-            [row + offset for row in drawn], [values[row] for row in drawn], height, left=starts, label=part,
-            linewidth=0.8, **_filled(looks[part]),
-        )  # fmt: skip
+            [row + offset for row in drawn],
+            [values[row] for row in drawn],
+            height,
+            left=starts,
+            label=part,
+            linewidth=0.8,
+            **_filled(looks[part]),
+        )
         highs = [high + max(value, 0) for high, value in zip(highs, values, strict=True)]
         lows = [low + min(value, 0) for low, value in zip(lows, values, strict=True)]
     low, high = min(lows, default=0), max(highs, default=0)
@@ -269,7 +291,9 @@ def _draw_bars(
 def _write_beside(ax: Axes, side: float, row: float, text: str, **looks: Any) -> None:
     """Write a line between bars, at the left (0) or the right side (1) of a chart."""
     if text:
-        ax.text(side, row, text, transform=ax.get_yaxis_transform(), va="center", fontsize=8, color=INK, **looks)
+        ax.text(
+            side, row, text, transform=ax.get_yaxis_transform(), va="center", fontsize=8, color=INK, **looks
+        )
 
 
 def _write(figure: Figure, text: str, left: float, top: float, **looks: Any) -> None:

@@ -21,7 +21,11 @@ LOOKS: dict[str, Look] = {COVERED: (DONE, ""), OPEN: (WAITING, "")}
 
 
 def plot_coverage(
-    reconciliation: Reconciliation, *, title: str | None = None, figure: Figure | None = None, language: str = "en"
+    reconciliation: Reconciliation,
+    *,
+    title: str | None = None,
+    figure: Figure | None = None,
+    language: str = "en",
 ) -> Axes:
     """Draw the categories by the state of their account, such as covered or archived.
 
@@ -61,7 +65,9 @@ def plot_coverage(
     >>> ax.get_yticklabels()[0].get_text()
     'unknown account'
     """
-    coverage = bars.checked(reconciliation, "reconciliation", Reconciliation, "reconcile_accounts").table("coverage")
+    coverage = bars.checked(reconciliation, "reconciliation", Reconciliation, "reconcile_accounts").table(
+        "coverage"
+    )
     texts = bars.words_of(language)
     looks = {texts(f"report.picture.{part}"): look for part, look in LOOKS.items()}
     names = dict(zip(LOOKS, looks, strict=True))

@@ -38,7 +38,9 @@ FIXES = pa.schema({"line": COUNT} | dict.fromkeys(COLUMNS, TEXT) | BOOKS | {"pro
 
 OPEN, DONE, DIFFERENT, NOTED, WRONG = "open", "done", "done_differently", "note", "not_valid"
 CHECKED = pa.schema(
-    dict.fromkeys(("outcome", "about", "to_do", "account_now", "new_account", "note", "message", "period"), TEXT)
+    dict.fromkeys(
+        ("outcome", "about", "to_do", "account_now", "new_account", "note", "message", "period"), TEXT
+    )
     | {"line": COUNT}
     | dict.fromkeys(("category_id", "account_id", "line_id"), TEXT)
 )
@@ -46,7 +48,9 @@ CHECKED = pa.schema(
 FOLDER = "fixes"
 
 
-def read_fixes(path: str | PathLike[str], *, company: str | None = None, period: Month | None = None) -> pd.DataFrame:
+def read_fixes(
+    path: str | PathLike[str], *, company: str | None = None, period: Month | None = None
+) -> pd.DataFrame:
     """Read what people filled in on the sheet "to do" of a close's workbook.
 
     Parameters
@@ -92,10 +96,13 @@ def read_fixes(path: str | PathLike[str], *, company: str | None = None, period:
     hidden, source = _hidden_sheet(path), str(path)
     if company not in {None, hidden["company_id"]}:
         raise InputError(
-            f"is of company {hidden['company_id']}, not of {company}: name its company with --company", source=source
+            f"is of company {hidden['company_id']}, not of {company}: name its company with --company",
+            source=source,
         )
     if period not in {None, hidden["period"]}:
-        raise InputError(f"is of {hidden['period']}, not of {period}: give the workbook of that month", source=source)
+        raise InputError(
+            f"is of {hidden['period']}, not of {period}: give the workbook of that month", source=source
+        )
     headings = {name: words(hidden["language"])(f"report.column.{name}") for name in COLUMNS}
     sheet = words(hidden["language"])("report.sheet.to_do")
     table = read_table(path, lambda cells: sum(cell in headings.values() for cell in cells), sheet=sheet)
@@ -178,7 +185,9 @@ def kept_fixes(settings: Settings, company: str, period: str | None = None) -> p
                 if line["company_id"] == company and period in {None, line["period"]}:
                     lines[line["line_id"]] = {name: line.get(name) for name in FIXES.names}
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise StorageError(f"{path} cannot be read ({error}): move it away and read its workbook again") from error
+            raise StorageError(
+                f"{path} cannot be read ({error}): move it away and read its workbook again"
+            ) from error
     return to_pandas(pa.Table.from_pylist(list(lines.values()), schema=FIXES), {"company_id": company})
 
 
@@ -208,7 +217,8 @@ def _lines(table: Table, named: Mapping[str, str], hidden: Mapping[str, Any]) ->
     missing = [heading for heading in named.values() if normal(heading) not in headings]
     if missing:
         raise InputError(
-            f"the sheet to fill in has no column {missing[0]!r}: take a new copy of the workbook", source=table.source
+            f"the sheet to fill in has no column {missing[0]!r}: take a new copy of the workbook",
+            source=table.source,
         )
     places = {name: headings.index(normal(heading)) for name, heading in named.items()}
     refuse_broken(table, places.values())
@@ -217,10 +227,16 @@ def _lines(table: Table, named: Mapping[str, str], hidden: Mapping[str, Any]) ->
     counts = Counter(row["line_id"] for row in rows)
     company = {name: hidden[name] for name in BOOKS}
     for number, row in zip(table.lines.tolist(), rows, strict=True):
-        said = {name: value.strip() if name in {"new_account", "note"} else value for name, value in row.items()}
+        said = {
+            name: value.strip() if name in {"new_account", "note"} else value for name, value in row.items()
+        }
         problem = _problem(said, hidden, counts)
         if said["new_account"] or said["note"] or problem:
-            yield {name: value or None for name, value in said.items()} | company | {"line": number, "problem": problem}
+            yield (
+                {name: value or None for name, value in said.items()}
+                | company
+                | {"line": number, "problem": problem}
+            )
     for number, (key, about) in enumerate(hidden["lines"].items(), 2):
         if key not in counts:
             yield {"line": number, "about": about, "line_id": key, "problem": TEXTS("fix.removed")} | company
@@ -276,9 +292,13 @@ def _checked(
 def _chosen(text: str, accounts: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any] | None, str]:
     """Return the account that a person chose from the list, or wrote as a code; None and the reason without one."""
     # A label is one account's own; a code alone may be several accounts'.
-    spellings = [({_label(account), account["code"], account["external_id"]}, account) for account in accounts]
+    spellings = [
+        ({_label(account), account["code"], account["external_id"]}, account) for account in accounts
+    ]
     code = text.partition(BETWEEN)[0].strip()
-    matches = [one for names, one in spellings if text in names] or [one for names, one in spellings if code in names]
+    matches = [one for names, one in spellings if text in names] or [
+        one for names, one in spellings if code in names
+    ]
     if not matches:
         return None, TEXTS("fix.unknown_account", account=text)
     if len(matches) > 1:

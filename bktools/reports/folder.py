@@ -53,7 +53,9 @@ MACHINE = "machine"
 JOBS = pa.schema(
     {"sent_at": INSTANT, "sent_by": TEXT, "fate": TEXT, "entries": COUNT, "job_id": TEXT, "batch_id": TEXT},
 )
-CREATED = pa.schema(dict.fromkeys(("outcome", "code", "name", "external_id", "id", "message", "company_id"), TEXT))
+CREATED = pa.schema(
+    dict.fromkeys(("outcome", "code", "name", "external_id", "id", "message", "company_id"), TEXT)
+)
 
 
 # By file: its table. `report.readme` of the wording says what it is.
@@ -112,7 +114,9 @@ def check_target(folder: Path, environment: str, company: str) -> None:
         probe.rmdir()
     held = disk.held_file(folder)
     if held is not None:
-        raise StorageError(f"{held} is open in another program, so {folder} cannot be replaced: {disk.CLOSE_IT}")
+        raise StorageError(
+            f"{held} is open in another program, so {folder} cannot be replaced: {disk.CLOSE_IT}"
+        )
 
 
 def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
@@ -150,7 +154,9 @@ def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
             documents[README] = _readme(close, inputs).encode()
             for name, content in (copies | pictures | documents).items():
                 put(name, content)
-            text = json.dumps(_manifest(close, files, inputs, profile), indent=2, ensure_ascii=False, default=str)
+            text = json.dumps(
+                _manifest(close, files, inputs, profile), indent=2, ensure_ascii=False, default=str
+            )
             put(MANIFEST, f"{text}\n".encode())
             for made in (staging / MACHINE, staging):
                 disk.folder_to_disk(made)
@@ -193,7 +199,10 @@ def _is_untouched_plan(folder: Path) -> bool:
     return (
         not manifest["run"]["applied"]
         and names == {*files, MANIFEST}
-        and all(hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest for name, digest in files.items())
+        and all(
+            hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+            for name, digest in files.items()
+        )
     )
 
 
@@ -215,7 +224,9 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         dt.datetime.fromisoformat(manifest["run"]["begun_at"])
         return {name: manifest[name] for name in ("run", "environment", "company_id", "company", "files")}
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise StorageError(f"the manifest in {folder} cannot be read, so the folder is not moved: {error}") from error
+        raise StorageError(
+            f"the manifest in {folder} cannot be read, so the folder is not moved: {error}"
+        ) from error
 
 
 def _put_in_place(staging: Path, folder: Path, run: Run) -> None:
@@ -244,16 +255,24 @@ def _readme(close: Close, inputs: Mapping[str, Mapping[str, Any]]) -> str:
     words = close.words
     about = {REPORT: "report_html", WORKBOOK: "month_end_xlsx"}
     about |= {name: name.replace(".", "_") for name in (*PICTURES, *TABLES)} | {f"{MACHINE}/": "machine"}
-    about |= {one["file"]: f"input_{name}" for name, one in inputs.items() if one["file"]} | {MANIFEST: "manifest_json"}
+    about |= {one["file"]: f"input_{name}" for name, one in inputs.items() if one["file"]} | {
+        MANIFEST: "manifest_json"
+    }
     width = max(map(len, about))
     sheet = words("report.sheet.to_do")
-    lines = "\n".join(f"{name:<{width}}  {words(f'report.readme.{key}', sheet=sheet)}" for name, key in about.items())
+    lines = "\n".join(
+        f"{name:<{width}}  {words(f'report.readme.{key}', sheet=sheet)}" for name, key in about.items()
+    )
     title = words("report.title", month=close.period)
-    head = words("report.readme.head", title=title, name=close.name, place=close.place, state=close.title_state)
+    head = words(
+        "report.readme.head", title=title, name=close.name, place=close.place, state=close.title_state
+    )
     return f"{head}\n\n{lines}\n\n{words('report.readme.again')}\n{words('report.readme.of_the_run')}\n"
 
 
-def _manifest(close: Close, files: Mapping[str, Any], inputs: Mapping[str, Any], profile: str) -> dict[str, Any]:
+def _manifest(
+    close: Close, files: Mapping[str, Any], inputs: Mapping[str, Any], profile: str
+) -> dict[str, Any]:
     return {
         "manifest_version": MANIFEST_VERSION,
         "period": close.period,
@@ -309,5 +328,7 @@ def _inputs(close: Close) -> tuple[dict[str, Any], dict[str, bytes]]:
             inputs[name]["file"] = f"input_{name}{source.suffix}"
             copies[inputs[name]["file"]] = content
         else:
-            inputs[name]["note"] = "not copied: the file was changed or removed since it was read, or it was no file"
+            inputs[name]["note"] = (
+                "not copied: the file was changed or removed since it was read, or it was no file"
+            )
     return inputs, copies

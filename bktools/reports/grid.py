@@ -20,9 +20,14 @@ NAVY, RED, QUIET, PALE, GREY = "#1F3A5F", "#D55E00", "#BBBBBB", "#FFF7D6", "#F2F
 # Text is at the left whatever its script, so that a column stays a column.
 FONT = {"font_name": "Arial", "font_size": 9, "valign": "top", "align": "left"}
 HEAD = {
-    "bold": True, "font_size": 10, "font_color": "#FFFFFF", "bg_color": NAVY, "text_wrap": True, "border": 1,
+    "bold": True,
+    "font_size": 10,
+    "font_color": "#FFFFFF",
+    "bg_color": NAVY,
+    "text_wrap": True,
+    "border": 1,
     "border_color": "#FFFFFF",
-}  # fmt: skip
+}
 TITLE = {"bold": True, "font_size": 16, "font_color": NAVY}
 HEADING = {"bold": True, "font_size": 11, "font_color": NAVY}
 NOTE = {"font_color": "#555555"}
@@ -158,7 +163,9 @@ class Grid:
         """Give the cells of a column a name."""
         from xlsxwriter.utility import xl_range_abs
 
-        self.book.book.define_name(name, f"='{self.sheet.name}'!{xl_range_abs(rows[0], place, rows[-1], place)}")
+        self.book.book.define_name(
+            name, f"='{self.sheet.name}'!{xl_range_abs(rows[0], place, rows[-1], place)}"
+        )
 
     def page(self, columns: int, pages: int = 1) -> None:
         """Print the sheet on one page, or on so many, without lines between cells; with 0 on as many as it needs."""

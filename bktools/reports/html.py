@@ -85,7 +85,9 @@ class Listing:
         chosen.sort(key=lambda place: (fates[place] in (EXPORTED, BEFORE), place))
         self.rows: list[dict[str, Any]] = table.take(pa.array(chosen, pa.int64())).to_pylist()
         self.total = len(table)
-        self.columns = {name for name in table.column_names if any(row[name] not in (None, "") for row in self.rows)}
+        self.columns = {
+            name for name in table.column_names if any(row[name] not in (None, "") for row in self.rows)
+        }
         self._places: dict[tuple[str, ...], list[int]] = defaultdict(list)
         for place, row in enumerate(self.rows):
             for names in LINKED:
@@ -107,24 +109,37 @@ def _pages(language: str) -> Environment:
     pages.filters |= {
         name: partial(_formatted, form, language)
         for name, form in (
-            ("number", numbers.number), ("percent", numbers.percent), ("day", numbers.day), ("month", numbers.month),
+            ("number", numbers.number),
+            ("percent", numbers.percent),
+            ("day", numbers.day),
+            ("month", numbers.month),
             ("moment", numbers.moment),
         )
-    }  # fmt: skip
+    }
     pages.filters |= {
-        "amount": texts.amount, "css": _css, "ids": _ids, "sentence": capitalized, "source": partial(_source_of, texts),
+        "amount": texts.amount,
+        "css": _css,
+        "ids": _ids,
+        "sentence": capitalized,
+        "source": partial(_source_of, texts),
         "name": lambda code, section: texts.name(section, code),
-    }  # fmt: skip
+    }
     pages.globals |= {
-        "MARKS": views.MARKS, "t": partial(_report_text, texts), "noun": texts.noun, "columns_of": partial(_columns, texts),
-    }  # fmt: skip
+        "MARKS": views.MARKS,
+        "t": partial(_report_text, texts),
+        "noun": texts.noun,
+        "columns_of": partial(_columns, texts),
+    }
     pages.globals |= {
         name: partial(function, texts)
         for name, function in (
-            ("label", sentences.label_of), ("said", sentences.said), ("valued", sentences.valued),
-            ("thing_name", sentences.name_of), ("detail", sentences.detail_of),
+            ("label", sentences.label_of),
+            ("said", sentences.said),
+            ("valued", sentences.valued),
+            ("thing_name", sentences.name_of),
+            ("detail", sentences.detail_of),
         )
-    }  # fmt: skip
+    }
     return pages
 
 
@@ -136,12 +151,19 @@ def _script_words(texts: Words) -> dict[str, str]:
     """Return the words and signs that the page's script writes."""
     style = STYLES[texts.language]
     keys = ("find", "all", "none", "show_all", "no_currency", "rows", "of_page")
-    return {key: texts(f"report.script.{key}") for key in keys} | {"thousands": style.thousands, "point": style.point}
+    return {key: texts(f"report.script.{key}") for key in keys} | {
+        "thousands": style.thousands,
+        "point": style.point,
+    }
 
 
 def _columns(texts: Words, currencies: Iterable[str]) -> list[tuple[str, str]]:
     """Return headings and kinds of the columns of a table with a column a currency."""
-    return [("", "heading"), (texts("report.entries"), "number"), *((currency, "sum") for currency in currencies)]
+    return [
+        ("", "heading"),
+        (texts("report.entries"), "number"),
+        *((currency, "sum") for currency in currencies),
+    ]
 
 
 def _formatted(form: Callable[[Any, str], str], language: str, value: object) -> str:
@@ -151,13 +173,19 @@ def _formatted(form: Callable[[Any, str], str], language: str, value: object) ->
 
 def _ids(row: Mapping[str, Any]) -> str:
     """Return the identifiers of an entry, which are those in the CSV files."""
-    return ", ".join(f"{name.removesuffix('_id')} {row[name]}" for name in ("line", "id", "job_id") if row[name])
+    return ", ".join(
+        f"{name.removesuffix('_id')} {row[name]}" for name in ("line", "id", "job_id") if row[name]
+    )
 
 
 def _source_of(texts: Words, about: Mapping[str, Any]) -> str:
     """Return where a table comes from: file or tables, rows, times and digest."""
     source = about.get("source") or ()
-    names = [PurePath(source).name] if isinstance(source, str) else [texts(f"report.the_{name}") for name in source]
+    names = (
+        [PurePath(source).name]
+        if isinstance(source, str)
+        else [texts(f"report.the_{name}") for name in source]
+    )
     rows = [texts.counted(about["rows"], "row")] if "rows" in about else []
     times = [texts("report.fetched", moment=time) for time in about.get("fetched_at") or ()]
     digest = [f"SHA-256 {about['sha256'][:12]}…"] if "sha256" in about else []
@@ -167,7 +195,8 @@ def _source_of(texts: Words, about: Mapping[str, Any]) -> str:
 def _css(text: str) -> str:
     """Return a text for a string of CSS: whatever it holds, it ends neither the string nor the style."""
     return "".join(
-        letter if letter.isascii() and letter.isalnum() else f"\\{ord(letter):06x}" for letter in visible(text)
+        letter if letter.isascii() and letter.isalnum() else f"\\{ord(letter):06x}"
+        for letter in visible(text)
     )
 
 

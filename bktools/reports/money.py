@@ -64,7 +64,11 @@ SUMS, DIFFERENCES = ("currency", "entries", "amount"), ("currency", "this", "tha
 
 
 def plot_spend(
-    spend: pd.DataFrame, *, title: str | None = None, currency: str | None = None, figure: Figure | None = None
+    spend: pd.DataFrame,
+    *,
+    title: str | None = None,
+    currency: str | None = None,
+    figure: Figure | None = None,
 ) -> dict[str, Axes]:
     """Draw what was spent: the company's own currency large, the others small beneath it.
 
@@ -105,14 +109,23 @@ def plot_spend(
     needed = DIFFERENCES if "difference" in frame.columns else SUMS
     missing = [name for name in needed if name not in frame.columns]
     if missing:
-        raise InputError(f"the frame has no column {missing[0]!r}: give the frame that spend(entries, by=...) returns")
+        raise InputError(
+            f"the frame has no column {missing[0]!r}: give the frame that spend(entries, by=...) returns"
+        )
     keys = list(frame.columns[: list(frame.columns).index("currency")])
-    by = " and ".join(key.removesuffix("_name").removesuffix("_id").replace("_", " ") for key in keys) or "currency"
+    by = (
+        " and ".join(key.removesuffix("_name").removesuffix("_id").replace("_", " ") for key in keys)
+        or "currency"
+    )
     title = frame.attrs.get("bktools", {}).get("title", "") if title is None else title
     if needed is DIFFERENCES:
         frame = frame.assign(bar=_labels(frame, keys))
         return _drawn(
-            _of_differences(frame, currency), bars.titled(title, f"differences by {by}"), _PLAIN, figure, ENGLISH
+            _of_differences(frame, currency),
+            bars.titled(title, f"differences by {by}"),
+            _PLAIN,
+            figure,
+            ENGLISH,
         )
     frame = frame.dropna(subset="amount")
     if "month" in keys:
@@ -228,15 +241,22 @@ def _with_states(
         held = as_exported(entries.held)
         table = pa.concat_tables([entries.rows, held], promote_options="permissive")
         of_batches = {} if jobs is None else dict(zip(jobs["batch_id"], jobs["outcome"], strict=True))
-        states = [OF_OUTCOMES.get(of_batches.get(batch, ""), READY) for batch in entries.rows["batch_id"].to_pylist()]
+        states = [
+            OF_OUTCOMES.get(of_batches.get(batch, ""), READY)
+            for batch in entries.rows["batch_id"].to_pylist()
+        ]
         reasons = [""] * len(states) + held["reason"].to_pylist()
         states += [OF_REASON.get(reason, HELD) for reason in held["reason"].to_pylist()]
         # A plan does not know which month's close exported an entry before.
         states = [EXPORTED if state == BEFORE else state for state in states]
     else:
-        table = to_arrow(entries, "the entries") if isinstance(entries, pd.DataFrame | pa.Table) else pa.table({})
+        table = (
+            to_arrow(entries, "the entries") if isinstance(entries, pd.DataFrame | pa.Table) else pa.table({})
+        )
         if not {"fate", "reason"} <= set(table.column_names):
-            raise ArgumentError("entries", "must be an ExportPlan, a LedgerMatch, or have the columns fate and reason")
+            raise ArgumentError(
+                "entries", "must be an ExportPlan, a LedgerMatch, or have the columns fate and reason"
+            )
         states, reasons = (table[name].to_pylist() for name in ("fate", "reason"))
     if not {"amount", "currency"} <= set(table.column_names):
         raise ArgumentError("entries", "must have amounts and currencies")
@@ -266,7 +286,11 @@ def _charts(
     sums = sums.assign(amount=to_arrow(sums[["amount", "currency"]], "the sums")["amount"].to_pylist())
     charts: dict[str, Chart] = {}
     for code in sorted(dict.fromkeys(sums["currency"]), key=lambda code: code != own):
-        rows, money, is_large = sums[sums["currency"] == code], partial(texts.amount, currency=code), not charts
+        rows, money, is_large = (
+            sums[sums["currency"] == code],
+            partial(texts.amount, currency=code),
+            not charts,
+        )
         table = _table(rows, order(rows["bar"]), looks)
         entries = rows.groupby("bar")["entries"].sum()
         amounts = [total(row) for row in table.to_numpy()]
@@ -287,7 +311,9 @@ def _charts(
 
 def _whole(amounts: Sequence[Decimal], money: Callable[[Decimal], str], texts: Words) -> str:
     """Return the sum of amounts, and where some have the other sign, of what the shares beside the bars are."""
-    whole = total(amount for amount, share in zip(amounts, shares_of(amounts), strict=True) if share is not None)
+    whole = total(
+        amount for amount, share in zip(amounts, shares_of(amounts), strict=True) if share is not None
+    )
     if len(amounts) == 1 or whole == total(amounts) or not whole:
         return money(total(amounts))
     return texts("report.picture.shares_of", total=money(total(amounts)), whole=money(whole))
@@ -336,7 +362,9 @@ def _table(sums: pd.DataFrame, names: list[str], looks: Iterable[str]) -> pd.Dat
     for name, part, amount in zip(sums["bar"], sums["part"], sums["amount"], strict=True):
         cells[name, part].append(amount)
     parts = [look for look in looks if look in set(sums["part"])]
-    return pd.DataFrame([[total(cells[name, part]) for part in parts] for name in names], names, parts, "object")
+    return pd.DataFrame(
+        [[total(cells[name, part]) for part in parts] for name in names], names, parts, "object"
+    )
 
 
 def _largest_first(sums: pd.DataFrame) -> pd.DataFrame:
@@ -378,7 +406,9 @@ def _tinted(frame: pd.DataFrame, own: str) -> dict[str, Look]:
     amounts = frame["amount"].astype("float64").abs().where(frame["currency"] == own, 0)
     sizes = amounts.groupby(frame["part"], sort=False).sum().sort_values(ascending=False, kind="stable")
     largest = list(sizes.index[: len(TINTS)])
-    return dict(zip(largest, TINTS, strict=False)) | ({OTHERS: (INK, STRIPES)} if len(sizes) > len(largest) else {})
+    return dict(zip(largest, TINTS, strict=False)) | (
+        {OTHERS: (INK, STRIPES)} if len(sizes) > len(largest) else {}
+    )
 
 
 def _drawn(

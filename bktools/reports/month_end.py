@@ -131,7 +131,9 @@ def close_month(
     >>> close.period, close.state, written[0]
     ('2026-10', 'planned', 'README.txt')
     """
-    arguments = {name: value for name, value in locals().items() if name not in {"folder", "profile", "service"}}
+    arguments = {
+        name: value for name, value in locals().items() if name not in {"folder", "profile", "service"}
+    }
     profile_named(profile)
     closing = Closing(service_or_default(service), **arguments)
     # Folders are checked before anything is sent, too.

@@ -28,7 +28,13 @@ def pictures_of(close: Close) -> dict[str, bytes]:
     title = f"{month(close.period, language)}, {close.name}\n{capitalized(about)}"
     figures = {name: bars.figure_of_its_own() for name in PICTURES}
     plot_coverage(close.after, title=title, figure=figures[COVERAGE], language=language)
-    plot_money(close.tables["entries"], title=title, currency=close.currency, figure=figures[MONEY], language=language)
+    plot_money(
+        close.tables["entries"],
+        title=title,
+        currency=close.currency,
+        figure=figures[MONEY],
+        language=language,
+    )
     return {name: _png(figure) for name, figure in figures.items()}
 
 

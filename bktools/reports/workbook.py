@@ -33,16 +33,33 @@ LINES = "lines"
 CHART = "chart"
 TABLES = {
     "entries": (
-        "fate", "reason", "date", "supplier", "description", "category_name", "account_code", "employee_name", "amount",
+        "fate",
+        "reason",
+        "date",
+        "supplier",
+        "description",
+        "category_name",
+        "account_code",
+        "employee_name",
+        "amount",
         "currency",
     ),
     "changes": (
-        "table", "change", "about", "before", "after", "currency", "amount_before", "amount_after", "difference", "share",
+        "table",
+        "change",
+        "about",
+        "before",
+        "after",
+        "currency",
+        "amount_before",
+        "amount_after",
+        "difference",
+        "share",
         "drivers",
     ),
     "coverage": ("name", "external_id", "account_name", "state", "archived"),
     CHART: (),
-}  # fmt: skip
+}
 # The name of the cells with the accounts to choose: on the sheet of the chart, after its own columns.
 CHOICES = "accounts_to_choose"
 # What begins the columns with the data of the file.
@@ -51,7 +68,8 @@ OF_FILE = "file_"
 BETWEEN = " · "
 FORMAT = "bktools to do 2"
 FILL, CLOSED = (
-    {"bg_color": colour, "border": 1, "border_color": "#DDDDDD", **grid.WRAPPED} for colour in (grid.PALE, grid.GREY)
+    {"bg_color": colour, "border": 1, "border_color": "#DDDDDD", **grid.WRAPPED}
+    for colour in (grid.PALE, grid.GREY)
 )
 # Currencies with a column on the first sheet's page; others have theirs beside the page.
 PRINTED_CURRENCIES = 6
@@ -100,7 +118,9 @@ def account_label(code: str | None, external_id: str, name: str | None) -> str:
 def _first(book: Book, close: Close, omitted: Mapping[str, str], picture: bytes | None) -> None:
     """Write one page: what became of the month, against the last one, what to do first, who has to act, the jobs."""
     words = close.words
-    sheet = book.grid(words("report.sheet.close"), grid.NAVY, [LABEL, 10, *[AMOUNT] * len(close.figures.currencies)])
+    sheet = book.grid(
+        words("report.sheet.close"), grid.NAVY, [LABEL, 10, *[AMOUNT] * len(close.figures.currencies)]
+    )
     sheet.write([words("report.title", month=close.period)], grid.TITLE)
     sheet.write([f"{close.name}{BETWEEN}{close.title_state}"], grid.HEADING)
     if close.is_sandbox:
@@ -142,7 +162,8 @@ def _blocks(close: Close) -> Iterator[Block]:
         last, now = month(close.last_month, language), month(close.period, language)
         sides = ((last, "before"), (now, "now"), (words("report.workbook.change"), "change"))
         against = [
-            row(label, None, {name: getattr(line, side) for name, line in lines.items()}) for label, side in sides
+            row(label, None, {name: getattr(line, side) for name, line in lines.items()})
+            for label, side in sides
         ]
         shares = {name: Share(line.share) for name, line in lines.items()}
         against.append(["%", None, *map(shares.get, close.figures.currencies)])
@@ -150,11 +171,21 @@ def _blocks(close: Close) -> Iterator[Block]:
     first = [(_step(words, action), action) for action in close.actions[:3]]
     yield words("report.first_steps"), rows(first), []
     roles = [
-        (words("report.workbook.errors_and_warnings", role=line.role, errors=line.errors, warnings=line.warnings), line)
+        (
+            words(
+                "report.workbook.errors_and_warnings",
+                role=line.role,
+                errors=line.errors,
+                warnings=line.warnings,
+            ),
+            line,
+        )
         for line in close.by_role
     ]
     yield words("report.workbook.who_has_to_act", sheet=words("report.sheet.to_do")), rows(roles), []
-    reasons = [(label_of(words, line), line) for line in close.statement if line["fate"] == HELD and line["reason"]]
+    reasons = [
+        (label_of(words, line), line) for line in close.statement if line["fate"] == HELD and line["reason"]
+    ]
     whole_of_held = rows([(label_of(words, held), held)])[0] if held else []
     yield words("report.workbook.held_back_by_reason"), rows(reasons), whole_of_held
     jobs = rows((_job(words, job.keys), job) for job in close.figures.jobs)
@@ -214,7 +245,9 @@ def _step(words: Words, action: Action) -> str:
 
 def _entry(words: Words, row: Mapping[str, Any]) -> str:
     day = words.day(row["date"]) if row["date"] else None
-    return BETWEEN.join(filter(None, (day, row["supplier"] or row["description"] or row["id"], row["category_name"])))
+    return BETWEEN.join(
+        filter(None, (day, row["supplier"] or row["description"] or row["id"], row["category_name"]))
+    )
 
 
 def _job(words: Words, keys: Mapping[str, Any]) -> str:
@@ -234,12 +267,18 @@ def _to_do(book: Book, close: Close, *, has_list: bool) -> None:
     """Write the sheet to fill in: a row an action, with a row beneath it for each of several things."""
     words, currencies = close.words, close.figures.currencies
     identity = (*IDS, "facts", "line_id")
-    widths = [*BEFORE_AMOUNTS.values(), *[12] * len(currencies), *AFTER_AMOUNTS.values(), *[12] * len(identity)]
+    widths = [
+        *BEFORE_AMOUNTS.values(),
+        *[12] * len(currencies),
+        *AFTER_AMOUNTS.values(),
+        *[12] * len(identity),
+    ]
     sheet = book.grid(words("report.sheet.to_do"), grid.RED, widths)
     titles = [
-        *(words(f"report.column.{name}") for name in BEFORE_AMOUNTS), *currencies,
+        *(words(f"report.column.{name}") for name in BEFORE_AMOUNTS),
+        *currencies,
         *(words(f"report.column.{name}") for name in (*AFTER_AMOUNTS, *identity)),
-    ]  # fmt: skip
+    ]
     lines = list(lines_of(close))
     written = sheet.table(titles, [line.cells for line in lines])
     place = len(BEFORE_AMOUNTS) + len(currencies)
@@ -288,19 +327,32 @@ def _line(
     words = close.words
     told, look = said(words, action), QUIET if of else {**grid.WRAPPED, **BOLD}
     # Two actions of one code have other facts, another severity, or stand apart.
-    facts = facts_text({
-        **action.facts, "severity": action.severity, "apart": action.is_apart,
-        **({"line": of.name["line"]} if of and not ids else {}),
-    })  # fmt: skip
+    facts = facts_text(
+        {
+            **action.facts,
+            "severity": action.severity,
+            "apart": action.is_apart,
+            **({"line": of.name["line"]} if of and not ids else {}),
+        }
+    )
     key = key_of(close.company, close.period, action.code, facts, ids)
     about, why = texts
     cells: list[Value] = [
-        (words.name("severity", action.severity), look), (told.who, look), (told.to_do, look), (about, grid.WRAPPED),
-        (why or None, grid.WRAPPED), value.entries or None,
+        (words.name("severity", action.severity), look),
+        (told.who, look),
+        (told.to_do, look),
+        (about, grid.WRAPPED),
+        (why or None, grid.WRAPPED),
+        value.entries or None,
         *(Money(value.amounts.get(name), name) for name in close.figures.currencies),
-        (None, FILL if wants_account else CLOSED), (None, FILL), action.command or None, action.code,
-        *map(ids.get, IDS), facts, key,
-    ]  # fmt: skip
+        (None, FILL if wants_account else CLOSED),
+        (None, FILL),
+        action.command or None,
+        action.code,
+        *map(ids.get, IDS),
+        facts,
+        key,
+    ]
     return Line(cells, key, about or told.to_do, wants_account, of is not None)
 
 
@@ -328,7 +380,8 @@ def _listing(book: Book, name: str, table: pa.Table, labels: Sequence[str]) -> N
     rows = [[_value(row, column, words) for column in order] for row in table.select(order).to_pylist()]
     titles = [_heading(words, column) for column in order]
     widths = [
-        width_of(title, (_text(row[place], words) for row in rows), grid.WIDEST) for place, title in enumerate(titles)
+        width_of(title, (_text(row[place], words) for row in rows), grid.WIDEST)
+        for place, title in enumerate(titles)
     ]
     if labels:
         titles, widths = [*titles, words("report.workbook.account_to_choose")], [*widths, grid.WIDEST]
@@ -343,9 +396,14 @@ def _listing(book: Book, name: str, table: pa.Table, labels: Sequence[str]) -> N
 def _lines(book: Book, close: Close) -> None:
     """Write a hidden sheet with the identity of the file and of its lines, so that a missing line is noticed."""
     facts = {
-        "fact": "value", "format": FORMAT, "company_id": close.company, "environment": close.environment,
-        "period": close.period, "begun_at": close.run.begun_at.isoformat(), "language": close.words.language,
-    }  # fmt: skip
+        "fact": "value",
+        "format": FORMAT,
+        "company_id": close.company,
+        "environment": close.environment,
+        "period": close.period,
+        "begun_at": close.run.begun_at.isoformat(),
+        "language": close.words.language,
+    }
     sheet = book.grid(LINES, grid.QUIET, [10, grid.WIDEST])
     for pair in facts.items():
         sheet.write(pair)

@@ -14,7 +14,9 @@ JSON_TYPE = "application/json;charset=UTF-8"
 class Refusal(Exception):
     """A refused request: the status, `type` and `message` of its answer, and further headers."""
 
-    def __init__(self, status: int, type: str, message: str, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, status: int, type: str, message: str, headers: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.headers = headers

@@ -46,7 +46,9 @@ def build_app(state: State, base_url: str, balance_url: str, on_request: OnReque
             if endpoint.on_balance_host is (audience == BALANCE_AUDIENCE)
         ]
         failed = partial(_failed, audience)
-        app = Starlette(routes=[*routes, *others], exception_handlers={HTTPException: failed, Exception: failed})
+        app = Starlette(
+            routes=[*routes, *others], exception_handlers={HTTPException: failed, Exception: failed}
+        )
         app.router.redirect_slashes = False
         return app
 
@@ -154,7 +156,9 @@ async def _failed(audience: str, request: Request, error: Exception) -> Response
         return json_answer(content, error.status_code, error.headers)
     types = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
     message = f"{request.method} {request.url.path}: {error.detail}"
-    return Refusal(error.status_code, types.get(error.status_code, "INVALID_REQUEST"), message, error.headers).answer()
+    return Refusal(
+        error.status_code, types.get(error.status_code, "INVALID_REQUEST"), message, error.headers
+    ).answer()
 
 
 def _failure(audience: str, status: int) -> Response:

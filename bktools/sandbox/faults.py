@@ -145,7 +145,9 @@ class Faults:
         return [
             fault
             for fault, hits in active
-            if fault.operation in {None, operation} and str(fault.company or "").lower() in text and next(hits)
+            if fault.operation in {None, operation}
+            and str(fault.company or "").lower() in text
+            and next(hits)
         ]
 
 
@@ -162,7 +164,9 @@ def rate_limited(seconds: float, form: str = "seconds") -> Refusal:
     """Return the refusal of one request too many, with one of the forms of Retry-After."""
     whole = max(1, -int(-seconds // 1))
     value = {"seconds": str(whole), "date": formatdate(time.time() + whole, usegmt=True)}.get(form)
-    return Refusal(429, "RATE_LIMITED", "too many requests", None if value is None else {"Retry-After": value})
+    return Refusal(
+        429, "RATE_LIMITED", "too many requests", None if value is None else {"Retry-After": value}
+    )
 
 
 class LostResponse(Response):

@@ -13,7 +13,10 @@ OUTCOMES = ("completed", "completed_with_errors", "failed", "expired")
 # Failure reason and its type, by outcome.
 _FAILURES = {
     "completed_with_errors": ("Some items were refused by the accounting system.", "validation_failure"),
-    "failed": ("The accounting system does not accept the configured contra account.", "invalid_configuration"),
+    "failed": (
+        "The accounting system does not accept the configured contra account.",
+        "invalid_configuration",
+    ),
     "expired": ("The job was not started in time.", "job_expired"),
 }
 
@@ -77,4 +80,6 @@ def job_at(job: ExportJob, now: float) -> dict[str, Any]:
 
 def timestamp(seconds: float) -> str:
     """Return a time as ISO 8601 text in UTC."""
-    return dt.datetime.fromtimestamp(seconds, dt.UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return (
+        dt.datetime.fromtimestamp(seconds, dt.UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    )

@@ -41,7 +41,9 @@ def openapi_document(base_url: str, balance_url: str) -> Schema:
 def _operation(endpoint: Endpoint) -> Schema:
     operation, on_balance = SERVED[endpoint.operation], endpoint.on_balance_host
     without = ({400} if on_balance else set()) | (set() if operation.body else {415})
-    answers = {status: answer for status, answer in _REFUSALS.items() if status not in without} | operation.answers
+    answers = {
+        status: answer for status, answer in _REFUSALS.items() if status not in without
+    } | operation.answers
     parameters = operation.parameters
     described: Schema = {
         "operationId": endpoint.operation,

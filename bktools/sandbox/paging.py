@@ -67,7 +67,9 @@ def backwards(order: Order) -> Order:
 def beyond(order: Order, key: Key, *, inclusive: bool = False) -> Condition:
     """Return the condition that a row comes after a key, or has the key itself where `inclusive`."""
     (last, value), *upper = reversed(list(zip(order, key, strict=True)))
-    condition = Condition(f"{last.sql} {'<' if last.descending else '>'}{'=' if inclusive else ''} ?", (value,))
+    condition = Condition(
+        f"{last.sql} {'<' if last.descending else '>'}{'=' if inclusive else ''} ?", (value,)
+    )
     for term, value in upper:
         sql = f"({term.sql} {'<' if term.descending else '>'} ? OR {term.sql} IS ? AND {condition.sql})"
         condition = Condition(sql, (value, value, *condition.parameters))

@@ -129,7 +129,9 @@ async def create_account(request: Request, state: State, caller: Caller) -> Resp
     fields = {camel(name): value for name, value in sorted(stored._asdict().items()) if name != "metadata"}
     # Metadata are answered exactly as they were sent, so they are never encoded again.
     shown = json.dumps(fields, ensure_ascii=False)
-    return text_answer(f'{{"data": {shown[:-1]}, "metadata": {stored.metadata or "null"}}}}}', 201 if new else 200)
+    return text_answer(
+        f'{{"data": {shown[:-1]}, "metadata": {stored.metadata or "null"}}}}}', 201 if new else 200
+    )
 
 
 async def create_export_job(request: Request, state: State, caller: Caller) -> Response:
@@ -137,7 +139,9 @@ async def create_export_job(request: Request, state: State, caller: Caller) -> R
     sent = await read_body(request, SCHEMAS["ExportJobCreate"])
     company = _company(state, caller, sent["companyId"])
     if not company.has_integration:
-        message = f"no active accounting integration exists for company {company.id} and its accounting system"
+        message = (
+            f"no active accounting integration exists for company {company.id} and its accounting system"
+        )
         raise Refusal(404, "ACCOUNTING_INTEGRATION_NOT_FOUND", message)
     if not company.has_contra_accounts:
         rule = f"contra accounts of company {company.id} are not fully configured; map them in the accounting settings"

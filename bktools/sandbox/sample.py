@@ -28,7 +28,13 @@ _account_columns = attrgetter(*_ACCOUNT_HEADINGS)
 
 _ENTRIES = 320
 # Of one euro, about; JPY has no decimals.
-_RATES = {"EUR": Decimal(1), "USD": Decimal("1.1"), "CHF": Decimal("0.95"), "SEK": Decimal(11), "JPY": Decimal(165)}
+_RATES = {
+    "EUR": Decimal(1),
+    "USD": Decimal("1.1"),
+    "CHF": Decimal("0.95"),
+    "SEK": Decimal(11),
+    "JPY": Decimal(165),
+}
 
 _IN_REVIEW = range(10, 310, 20)  # 15 of the entries: draft and in_review in turn
 _COPIED = 99  # repeated as the last line
@@ -73,7 +79,9 @@ def write_sample_data(folder: Path | str) -> tuple[Path, Path]:
     chart = [account[: len(_CHART_HEADINGS)] for account in chart_of_accounts()]
     entries = _entries(World())
     return (
-        _write(folder, CHART_FILE, "\ufeff" + _csv([_CHART_HEADINGS, *chart], delimiter=";", line_end="\r\n")),
+        _write(
+            folder, CHART_FILE, "\ufeff" + _csv([_CHART_HEADINGS, *chart], delimiter=";", line_end="\r\n")
+        ),
         _write(folder, ENTRIES_FILE, _csv([entries[0], *(entry.values() for entry in entries)])),
     )
 
@@ -134,12 +142,18 @@ def write_sample_months(folder: Path | str) -> tuple[Path, Path]:
     """
     world = World()
     october = [entry | {"status": "approved"} for entry in _entries(world)[:-1]]
-    entries = [entry for before in range(_MONTHS_BEFORE, 0, -1) for entry in _earlier(world, october, before)] + october
+    entries = [
+        entry for before in range(_MONTHS_BEFORE, 0, -1) for entry in _earlier(world, october, before)
+    ] + october
     budget: dict[str, Decimal] = {}
     for entry in entries:
         if entry["currency"] == "EUR" and entry["amount"] != _UNUSUAL[-1]:
-            budget[entry["cost_centre"]] = budget.get(entry["cost_centre"], Decimal(0)) + Decimal(entry["amount"])
-    rows = [(name, f"{round(amount / (_MONTHS_BEFORE + 1), -2):.2f}") for name, amount in sorted(budget.items())]
+            budget[entry["cost_centre"]] = budget.get(entry["cost_centre"], Decimal(0)) + Decimal(
+                entry["amount"]
+            )
+    rows = [
+        (name, f"{round(amount / (_MONTHS_BEFORE + 1), -2):.2f}") for name, amount in sorted(budget.items())
+    ]
     return (
         _write(folder, MONTHS_FILE, _csv([entries[0], *(entry.values() for entry in entries)])),
         _write(folder, BUDGET_FILE, _csv([("cost_centre", "amount"), *rows])),
@@ -208,7 +222,11 @@ def write_sample_ledger(exported: Any, folder: Path | str) -> Path:
     for number, (account, amount, day, entry) in enumerate(vouchers, 1):
         text = _quoted(f"{entry['supplier']} {entry['description']}")
         lines += [["#VER", "ER", str(number), f"{day:%Y%m%d}", text], ["{"]]
-        lines += [["#TRANS", account, "{}", f"{amount:.2f}"], ["#TRANS", _PAYABLES, "{}", f"{-amount:.2f}"], ["}"]]
+        lines += [
+            ["#TRANS", account, "{}", f"{amount:.2f}"],
+            ["#TRANS", _PAYABLES, "{}", f"{-amount:.2f}"],
+            ["}"],
+        ]
     return _write(folder, LEDGER_FILE, "".join(" ".join(line) + "\r\n" for line in lines))
 
 

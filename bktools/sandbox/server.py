@@ -169,7 +169,9 @@ class Server:
         self.base_url, self.balance_url = (f"http://{LOOPBACK}:{s.getsockname()[1]}" for s in sockets)
         self._failure = None
         # A daemon, so that a notebook's kernel or a script can end.
-        self._thread = threading.Thread(target=self._run, args=(sockets,), name="bktools-sandbox", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, args=(sockets,), name="bktools-sandbox", daemon=True
+        )
         self._thread.start()
         deadline = time.monotonic() + _START_SECONDS
         while not (self._uvicorn and self._uvicorn.started):
@@ -324,7 +326,9 @@ def _listen(port: int) -> socket.socket:
         listening = socket.create_server((LOOPBACK, port), backlog=2048)
     except OSError as error:
         why, *_ = str(error.strerror).split(" (while")
-        raise StorageError(f"port {port} of {LOOPBACK} cannot be used ({why}); give another one or none") from error
+        raise StorageError(
+            f"port {port} of {LOOPBACK} cannot be used ({why}); give another one or none"
+        ) from error
     # Connections inherit it. Without it each small answer waits 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening

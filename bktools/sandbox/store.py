@@ -86,7 +86,9 @@ class Store:
             raise StorageError(
                 f"{file} cannot be used as a sandbox database: {disk.reason_of(error)} (the place is set by BKTOOLS_DATA_DIR, or --db FILE)"
             ) from error
-        self._connection = sqlite3.connect(file, timeout=30, isolation_level=None, detect_types=sqlite3.PARSE_DECLTYPES)
+        self._connection = sqlite3.connect(
+            file, timeout=30, isolation_level=None, detect_types=sqlite3.PARSE_DECLTYPES
+        )
         self._execute = self._connection.execute
         self._cached_total = lru_cache(_MOST_TOTALS)(self._total)
         self._connection.create_function("folded", 1, str.casefold, deterministic=True)
@@ -149,7 +151,9 @@ class Store:
         settings = {
             "token": self.issue_token(Caller(MAIN_AUDIENCE)),
             "api_key": secrets.token_urlsafe(32),
-            "balance_token": self.issue_token(Caller(BALANCE_AUDIENCE, companies=[world.all_companies[0].id])),
+            "balance_token": self.issue_token(
+                Caller(BALANCE_AUDIENCE, companies=[world.all_companies[0].id])
+            ),
             "world": json.dumps(astuple(world)),
         }
         many("INSERT INTO settings VALUES (?, ?)", settings.items())
@@ -213,7 +217,9 @@ class Store:
             more, behind = len(read_rows) > limit, offset > 0 and total > 0
             if bound is not None:
                 towards = backwards(read)
-                behind = bool(self._select(table, all_of(matching, beyond(towards, bound, inclusive=True)), towards, 1))
+                behind = bool(
+                    self._select(table, all_of(matching, beyond(towards, bound, inclusive=True)), towards, 1)
+                )
         rows = read_rows[:limit] if forwards else read_rows[:limit][::-1]
         previous, following = (behind, more) if forwards else (more, behind)
         return rows, previous, following, total
@@ -265,7 +271,10 @@ class Store:
         if job_outcome is not None and job_outcome not in OUTCOMES:
             raise ArgumentError("job_outcome", f"must be one of {', '.join(OUTCOMES)}", job_outcome)
         check_whole("job_expires_in", job_expires_in or 0)
-        options: dict[str, Any] = {"has_integration": has_integration, "has_contra_accounts": has_contra_accounts}
+        options: dict[str, Any] = {
+            "has_integration": has_integration,
+            "has_contra_accounts": has_contra_accounts,
+        }
         options |= {"job_outcome": job_outcome, "job_expires_in": job_expires_in}
         changes = ", ".join(f"{name} = ifnull(?, {name})" for name in options)
         sql = f"UPDATE companies SET {changes} WHERE id = ?"
@@ -291,7 +300,13 @@ class Store:
             )
             for position, body in self._execute(sql).fetchall():
                 self._execute("DELETE FROM categories WHERE position = ?", (position,))
-                added = {"id": new_id(), "archived": False, "accountId": None, "taxCodeId": None, "metadata": None}
+                added = {
+                    "id": new_id(),
+                    "archived": False,
+                    "accountId": None,
+                    "taxCodeId": None,
+                    "metadata": None,
+                }
                 self.add_category(json.loads(body) | added)
 
     def category_ids(self, company_id: str | None = None) -> list[str]:
@@ -336,7 +351,9 @@ class Store:
             sql = "SELECT job_outcome, job_expires_in FROM companies WHERE id = ?"
             outcome, expires_in = self._execute(sql, (job.company_id,)).fetchone()
             job = job._replace(created_at=now, outcome=outcome, expires_in=expires_in)
-            self._execute("INSERT INTO export_jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*job, job.ends_at))
+            self._execute(
+                "INSERT INTO export_jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*job, job.ends_at)
+            )
             rows = ((job.id, entry) for entry in entries)
             self._connection.executemany("INSERT INTO accepted_entries VALUES (?, ?)", rows)
         return job

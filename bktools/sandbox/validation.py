@@ -135,13 +135,18 @@ def uuid_text(name: str, text: str) -> str:
 
 def same_json(one: str | None, other: str | None) -> bool:
     """Whether two JSON objects are the same apart from spaces and the order of their fields."""
-    return one == other or (one is not None and other is not None and _DECODER.decode(one) == _DECODER.decode(other))
+    return one == other or (
+        one is not None and other is not None and _DECODER.decode(one) == _DECODER.decode(other)
+    )
 
 
 def _check_media_type(given: str | None) -> None:
     header = Message()
     header["Content-Type"] = given or ""
-    if header.get_content_type() != "application/json" or header.get_content_charset("utf-8") not in {"utf-8", "utf8"}:
+    if header.get_content_type() != "application/json" or header.get_content_charset("utf-8") not in {
+        "utf-8",
+        "utf8",
+    }:
         rule = f"send the body as application/json;charset=UTF-8, got {given or 'no content type'}"
         raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", rule)
 

@@ -146,14 +146,21 @@ class World:
             return Account(id_, owner, code, name, archived, code, None, tax)
 
         if company > 0:
-            return [account(f"{4000 + 10 * n}", f"Account {4000 + 10 * n}", None, archived=n == 0) for n in range(12)]
+            return [
+                account(f"{4000 + 10 * n}", f"Account {4000 + 10 * n}", None, archived=n == 0)
+                for n in range(12)
+            ]
         others, only_in_service = NAMES["other_names"], NAMES["only_in_service"]
         known = [
-            account(row.code, others.get(row.code, row.name), row.tax_code or None, archived=row.active == "nein")
+            account(
+                row.code, others.get(row.code, row.name), row.tax_code or None, archived=row.active == "nein"
+            )
             for row in chart_of_accounts()
             if row.in_service
         ]
-        return known + [account(code, name, None, archived=archived) for code, name, archived in only_in_service]
+        return known + [
+            account(code, name, None, archived=archived) for code, name, archived in only_in_service
+        ]
 
     def categories_of(self, company: int) -> Iterator[dict[str, Any]]:
         """Yield the categories of a company as the service answers them, in the order of their creation.
@@ -198,7 +205,9 @@ class World:
         """Yield the employees of a company as the service answers them, some of them without optional fields."""
         owner = self.all_companies[company]
         *_, domain = _named("companies", company)
-        count = self.employees if company == 0 else max(1, self.employees // _SMALLER) if self.employees else 0
+        count = (
+            self.employees if company == 0 else max(1, self.employees // _SMALLER) if self.employees else 0
+        )
         people = _of_country("people", owner.country)
         for number in range(count):
             first, last, address = people[(number + 5 * company) % len(people)]
@@ -266,5 +275,9 @@ def _category_name(company: int, country: str, number: int) -> str:
     else:
         things, places = _of_country("things", country), NAMES["places"]
     again = number // (len(things) * len(places))
-    parts = [things[number % len(things)], places[number // len(things) % len(places)], str(again + 1) if again else ""]
+    parts = [
+        things[number % len(things)],
+        places[number // len(things) % len(places)],
+        str(again + 1) if again else "",
+    ]
     return " ".join(filter(None, parts))

@@ -42,9 +42,7 @@ _ESCAPE = re.compile(
     re.DOTALL,
 )
 
-EXISTS_ALREADY = (
-    "the account exists already, but its id is unknown: import the service's list (bktools accounts import FILE)"
-)
+EXISTS_ALREADY = "the account exists already, but its id is unknown: import the service's list (bktools accounts import FILE)"
 _REDIRECTED = (
     "the address redirects, and redirects are not followed, so that no credential goes to another host: correct the "
     "address (bktools config shows it)"
@@ -89,7 +87,9 @@ def record_of(answer: Answer, kind: type[Record], endpoint: Endpoint) -> Record:
             problem = f"breaks the interface: {error}"
         elif body:
             media_type = one_line(headers.get("content-type", "no content type"), LONGEST_DETAIL)
-            problem = f"is not JSON ({one_line(str(error), LONGEST_DETAIL)}; {media_type}): is the address right?"
+            problem = (
+                f"is not JSON ({one_line(str(error), LONGEST_DETAIL)}; {media_type}): is the address right?"
+            )
         else:
             problem = f"has no body ({status}): is the address right?"
         unreadable = UnreadableAnswerError(
@@ -106,7 +106,9 @@ def _warn_of_replaced(body: bytes, endpoint: Endpoint) -> None:
     data = answer.get("data", answer)
     records = data if isinstance(data, list) else [data]
     names = [
-        str(record.get("id", "the answer")) for record in records if REPLACEMENT in msgspec.json.encode(record).decode()
+        str(record.get("id", "the answer"))
+        for record in records
+        if REPLACEMENT in msgspec.json.encode(record).decode()
     ]
     warnings.warn(
         f"the answer to {endpoint.operation} has characters that are no text, shown as {REPLACEMENT}: correct them in "

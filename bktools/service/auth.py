@@ -40,7 +40,9 @@ def authorization(endpoint: Endpoint, settings: Settings) -> str:
             + (" or BKTOOLS_API_KEY" if endpoint.takes_api_key else "")
         )
     if not endpoint.takes_api_key:
-        raise ConfigurationError(f"{endpoint.operation} accepts no API key, only a bearer token: set BKTOOLS_TOKEN")
+        raise ConfigurationError(
+            f"{endpoint.operation} accepts no API key, only a bearer token: set BKTOOLS_TOKEN"
+        )
     return f"Basic {_base64(settings.api_key.reveal() + ':')}"
 
 
@@ -105,5 +107,11 @@ def _with_escapes(char: str) -> str:
     if _NEVER_ESCAPED.fullmatch(char):
         return re.escape(char)
     number, plain = f"{ord(char):02x}", re.escape(char)
-    spellings = (plain, rf"\\{plain}", rf"\\u00(?i:{number})", f"%(?i:{number})", f"&#(?i:x{number}|{ord(char)});")
+    spellings = (
+        plain,
+        rf"\\{plain}",
+        rf"\\u00(?i:{number})",
+        f"%(?i:{number})",
+        f"&#(?i:x{number}|{ord(char)});",
+    )
     return f"(?:{'|'.join(spellings)})"

@@ -79,7 +79,9 @@ def _waited() -> float:
     return time.monotonic() - time.thread_time()
 
 
-def by_cursor(search: Search[Record], first: Page[Record], limit: int | None, *, prove: bool) -> Pages[Record]:
+def by_cursor(
+    search: Search[Record], first: Page[Record], limit: int | None, *, prove: bool
+) -> Pages[Record]:
     """Yield the pages of a table in order, each after the end cursor of the page before; raise for a bad cursor.
 
     Cursors are opaque. If a service uses positions, rows move across them when other rows are deleted. `prove` therefore
@@ -96,7 +98,9 @@ def by_cursor(search: Search[Record], first: Page[Record], limit: int | None, *,
             return
         cursor = envelope.end_cursor
         if not cursor:
-            raise PagingError("the service reports a next page, but no cursor for it: the table cannot be read")
+            raise PagingError(
+                "the service reports a next page, but no cursor for it: the table cannot be read"
+            )
         if cursor in seen:
             raise PagingError("the service returned the same cursor twice: reading would never end")
         seen.add(cursor)
@@ -272,5 +276,7 @@ def verified_pages(
         )
     if complaints := checks.complaints(problem):
         warnings.warn(
-            f"the {noun.name} may be incomplete or wrong: {'; '.join(complaints)}", UnverifiedTableWarning, stacklevel=3
+            f"the {noun.name} may be incomplete or wrong: {'; '.join(complaints)}",
+            UnverifiedTableWarning,
+            stacklevel=3,
         )

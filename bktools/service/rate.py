@@ -40,7 +40,11 @@ class Rate:
     """
 
     def __init__(
-        self, per_minute: int, *, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = pause
+        self,
+        per_minute: int,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = pause,
     ) -> None:
         self._per_minute = per_minute
         self._for_reads = max(per_minute - max(per_minute // FOR_EXPORTS, 1), 1)
@@ -52,7 +56,11 @@ class Rate:
         self._reserved = threading.local()
 
     def wait(
-        self, end: float | None = None, *, is_export: bool = False, sleep: Callable[[float], None] | None = None
+        self,
+        end: float | None = None,
+        *,
+        is_export: bool = False,
+        sleep: Callable[[float], None] | None = None,
     ) -> float:
         """Wait until one more request may be sent, and count it; return the seconds that were waited for room.
 
@@ -67,7 +75,9 @@ class Rate:
             with self._lock:
                 now = self._clock()
                 held = self._held_until - now
-                wait = held if held > 0 else self._take(now, self._per_minute if is_export else self._for_reads)
+                wait = (
+                    held if held > 0 else self._take(now, self._per_minute if is_export else self._for_reads)
+                )
             if not wait:
                 return for_room
             if held > 0 and end is not None and now + held > end + for_room:
@@ -77,7 +87,9 @@ class Rate:
                     status=429,
                     retry_after=held,
                 )
-            why = "as the service asked" if held > 0 else f"for room under {self._per_minute} requests a minute"
+            why = (
+                "as the service asked" if held > 0 else f"for room under {self._per_minute} requests a minute"
+            )
             self._tell(now, wait, why)
             (sleep or self._sleep)(wait)
             if held <= 0:

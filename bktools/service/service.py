@@ -47,7 +47,10 @@ def limits_of(settings: Settings, *, shortest: float = 0.0) -> Limits:
     """Return the limits of the setting `timeout`; `shortest` is the least time for an answer, in seconds."""
     usual, read = Limits(), max(settings.timeout, shortest)
     return replace(
-        usual, connect=min(usual.connect, settings.timeout), read=read, whole=max(usual.whole, 2 * shortest, read)
+        usual,
+        connect=min(usual.connect, settings.timeout),
+        read=read,
+        whole=max(usual.whole, 2 * shortest, read),
     )
 
 
@@ -201,7 +204,9 @@ class Service:
             As in `search_categories`; the request is sent once.
         """
         known = {"company_id": company_id, "external_id": external_id, "name": name, "archived": archived}
-        body = accounts.create_body(**known, code=code, metadata=metadata, tax_code_external_id=tax_code_external_id)
+        body = accounts.create_body(
+            **known, code=code, metadata=metadata, tax_code_external_id=tax_code_external_id
+        )
         account, status = self._answered(
             accounts.CREATE_ACCOUNT, Data[accounts.Account], body=msgspec.json.encode(body)
         )
@@ -426,12 +431,25 @@ class Service:
 
     def _repr_html_(self) -> str:
         note = "the embedded sandbox, not real books" if self.settings.is_sandbox else "the real service"
-        rows = [row[:2] for row in self.settings.rows() if row[0] in {"base_url", "company", "cache_dir", "data_dir"}]
-        parts = (views.heading(f"Service: {self.settings.environment} ({note})"), views.table(["", ""], rows, total=4))
+        rows = [
+            row[:2]
+            for row in self.settings.rows()
+            if row[0] in {"base_url", "company", "cache_dir", "data_dir"}
+        ]
+        parts = (
+            views.heading(f"Service: {self.settings.environment} ({note})"),
+            views.table(["", ""], rows, total=4),
+        )
         return "".join(parts) + views.next_steps(["load_categories(service=service)"])
 
     def _pages(
-        self, noun: Noun[Any], filters: Mapping[str, Any], companies: Sequence[str | None], limit: int, *, strict: bool
+        self,
+        noun: Noun[Any],
+        filters: Mapping[str, Any],
+        companies: Sequence[str | None],
+        limit: int,
+        *,
+        strict: bool,
     ) -> Iterator[list[Any]]:
         if not companies and noun.needs_company:
             people = self.pages("employees", ALL)
@@ -463,7 +481,9 @@ class Service:
             nonlocal end
             # What the client itself waits for does not shorten the call.
             end += self._rate.wait(end, is_export=endpoint.books_money)
-            answer = interruptible(lambda: self._transport.send(request, limits, end, fresh=endpoint.books_money))
+            answer = interruptible(
+                lambda: self._transport.send(request, limits, end, fresh=endpoint.books_money)
+            )
             try:
                 return record_of(answer, kind, endpoint), answer[0]
             except StatusError as error:
@@ -483,7 +503,9 @@ def search_of(
         usual = client._retry  # noqa: SLF001 - one room
         client._retry = replace(usual, attempts=min(usual.attempts, first_attempts))  # noqa: SLF001
 
-    def search(*, after: str | None = None, offset: int | None = None, limit: int | None = None) -> Page[Record]:
+    def search(
+        *, after: str | None = None, offset: int | None = None, limit: int | None = None
+    ) -> Page[Record]:
         nonlocal client
         page = client._page(noun, request, page_query(after=after, offset=offset, limit=limit))  # noqa: SLF001
         client = service

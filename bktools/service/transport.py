@@ -62,7 +62,9 @@ LONGEST_REQUEST_ID = 128
 _SECRET_HEADER = re.compile(r"cookie|authorization|token|secret|credential|password|api-?key")
 
 _ADDRESS = "is the address right (bktools config shows it)?"
-_TRUST = "If your network has its own issuer, set ca_bundle (BKTOOLS_CA_BUNDLE) to a file with its certificate"
+_TRUST = (
+    "If your network has its own issuer, set ca_bundle (BKTOOLS_CA_BUNDLE) to a file with its certificate"
+)
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,9 @@ def request_of(
     headers |= {"Accept-Encoding": "gzip", "User-Agent": "bktools"}
     if body is not None:
         headers["Content-Type"] = "application/json;charset=UTF-8"
-    return httpx.Request(endpoint.method, f"{url}?{urlencode(query)}" if query else url, headers=headers, content=body)
+    return httpx.Request(
+        endpoint.method, f"{url}?{urlencode(query)}" if query else url, headers=headers, content=body
+    )
 
 
 class Transport:
@@ -142,7 +146,10 @@ class Transport:
                             status=response.status_code,
                             repeatable=True,
                         )
-                    headers = {name.lower(): _clean(value, self._settings) for name, value in response.headers.items()}
+                    headers = {
+                        name.lower(): _clean(value, self._settings)
+                        for name, value in response.headers.items()
+                    }
                     body = _whole_body(response, headers.get("content-encoding", ""), limits.body)
             except UnreadableAnswerError as error:
                 of_answer(error, headers)
@@ -159,7 +166,11 @@ class Transport:
                 )
                 raise of_answer(lost, headers) from None
         status = response.status_code
-        return status, headers, body if httpx.codes.is_success(status) else auth.without_secrets(body, self._settings)
+        return (
+            status,
+            headers,
+            body if httpx.codes.is_success(status) else auth.without_secrets(body, self._settings),
+        )
 
     def close(self) -> None:
         """Close every connection; those in use close after their request."""
@@ -213,7 +224,9 @@ class Transport:
             return CertificateError(
                 f"no TLS connection to {connection.tls_host}{through} ({reason}): nothing was sent; {_ADDRESS}"
             )
-        is_refused = isinstance(error, httpx.ProxyError) and reason.partition(" ")[0] not in PROXY_CANNOT_REACH
+        is_refused = (
+            isinstance(error, httpx.ProxyError) and reason.partition(" ")[0] not in PROXY_CANNOT_REACH
+        )
         if is_refused or (proxy and isinstance(error, httpx.ProtocolError) and connection.has_read):
             return ProxyError(
                 f"the proxy {proxy} refuses to connect to {host} ({reason}): nothing was sent; is BKTOOLS_PROXY right, "
@@ -224,7 +237,9 @@ class Transport:
 
 def _proxy_of(address: Secret, trusted: ssl.SSLContext) -> httpx.Proxy:
     """Return the proxy of an address. Nothing fails in here, so that no traceback holds its password."""
-    return httpx.Proxy(address.reveal(), ssl_context=trusted if address.reveal().startswith("https:") else None)
+    return httpx.Proxy(
+        address.reveal(), ssl_context=trusted if address.reveal().startswith("https:") else None
+    )
 
 
 def _host_of(proxy: Secret) -> str:
@@ -271,7 +286,8 @@ def _whole_body(response: httpx.Response, encoding: str, most: int) -> bytes:
     names = [name for part in encoding.split(",") if (name := part.strip().lower()) not in {"", "identity"}]
     if names not in ([], ["gzip"], ["x-gzip"]):
         raise UnreadableAnswerError(
-            f"the answer has the encoding {encoding[:40]!r}, which was not requested", status=response.status_code
+            f"the answer has the encoding {encoding[:40]!r}, which was not requested",
+            status=response.status_code,
         )
     assert isinstance(response.stream, httpx.SyncByteStream)
     # A list of pieces of one byte would take fifty times their size.
@@ -288,10 +304,13 @@ def _whole_body(response: httpx.Response, encoding: str, most: int) -> bytes:
                 body = unpacked.read(most + 1)
         except (EOFError, OSError, zlib.error):
             raise UnreadableAnswerError(
-                "the answer's compressed body is damaged or cut short", status=response.status_code, repeatable=True
+                "the answer's compressed body is damaged or cut short",
+                status=response.status_code,
+                repeatable=True,
             ) from None
     if len(body) > most:
         raise UnreadableAnswerError(
-            f"the answer is larger than {most // 2**20} MiB: ask for smaller pages", status=response.status_code
+            f"the answer is larger than {most // 2**20} MiB: ask for smaller pages",
+            status=response.status_code,
         )
     return body

@@ -66,7 +66,9 @@ def fetch(
             again = checks.count - len(pc.unique(rows.column("id")))
             problem = checks.drift(again)
             if not problem or (attempt == ATTEMPTS and not strict and not again):
-                return rows, Facts(time.isoformat(), checks.count, checks.verified(), checks.complaints(problem))
+                return rows, Facts(
+                    time.isoformat(), checks.count, checks.verified(), checks.complaints(problem)
+                )
         bar.update(-checks.count)
         log.info("%s: attempt %s of %s failed: %s", noun.name, attempt, ATTEMPTS, problem)
     raise DriftError(

@@ -131,7 +131,9 @@ class Load:
         if not companies and self.noun.needs_company:
             employees = replace(self, noun=EMPLOYEES, options=replace(self.options, on_error="raise"))
             parts, _ = employees.read(ALL, {})
-            companies = companies_among(text for part in parts for text in part.rows["company_id"].to_pylist())
+            companies = companies_among(
+                text for part in parts for text in part.rows["company_id"].to_pylist()
+            )
         selections = [{**checked, "company_id": company_id} for company_id in companies] or [checked]
         return [Query(self.noun.name, selection) for selection in selections]
 
@@ -164,7 +166,11 @@ class Load:
         of = "the snapshot" if len(cached) == 1 else f"{len(cached)} snapshots, the oldest"
         rows = sum(facts.rows for facts in cached)
         text = f"{self.noun.name}: {rows} rows from {of} of {oldest:%Y-%m-%d %H:%M} UTC, {age_of(oldest)}"
-        way = "" if self.options.until or not can_set("refresh") else f"; {setting('refresh', True)} asks the service"
+        way = (
+            ""
+            if self.options.until or not can_set("refresh")
+            else f"; {setting('refresh', True)} asks the service"
+        )
         note(f"{text}{way}", shown=self.options.progress)
 
 
@@ -216,7 +222,9 @@ def _fetched(load: Load, query: Query, *, bar: Bar, threads: int, has_copy: bool
     return fetch(
         load.noun,
         query.filters,
-        search_of(load.service, load.noun, query.filters, first_attempts=ATTEMPTS_WITH_COPY if has_copy else None),
+        search_of(
+            load.service, load.noun, query.filters, first_attempts=ATTEMPTS_WITH_COPY if has_copy else None
+        ),
         bar,
         threads=threads,
         strict=load.options.verify == "strict",
@@ -262,14 +270,19 @@ def warn(noun: str, parts: Sequence[Part], failures: Sequence[Failure], *, stack
         say(f"{oldest.problem}; {used}", StaleSnapshotWarning)
     complaints = [complaint for part in parts for complaint in part.facts.complaints]
     if complaints:
-        say(f"the {noun} may be incomplete or wrong: {'; '.join(dict.fromkeys(complaints))}", UnverifiedTableWarning)
+        say(
+            f"the {noun} may be incomplete or wrong: {'; '.join(dict.fromkeys(complaints))}",
+            UnverifiedTableWarning,
+        )
 
 
 def _as_one(failures: Sequence[Failure], companies: int, *, is_cached: bool) -> BktoolsError:
     """Return the first failure, with a message about all of them."""
     first = failures[0]
     error = first.error
-    cached = "; the others are in the cache, so load again to ask only for what is missing" if is_cached else ""
+    cached = (
+        "; the others are in the cache, so load again to ask only for what is missing" if is_cached else ""
+    )
     way = f", or {setting('on_error', 'collect')} returns the others" if can_set("on_error") else ""
     error.args = (
         f"{len(failures):,} of {companies:,} companies could not be read; the first is {first.company}: {error}{cached}{way}",

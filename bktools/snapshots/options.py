@@ -103,9 +103,13 @@ def instant(argument: str, moment: Moment) -> dt.datetime:
         if len(text) > len("2026-10-31"):
             return rules.timestamp(text)
         # Python would read a week as its Monday.
-        return dt.datetime.combine(dt.date.fromisoformat(text.replace("W", "week")), dt.time.max, tzinfo=dt.UTC)
+        return dt.datetime.combine(
+            dt.date.fromisoformat(text.replace("W", "week")), dt.time.max, tzinfo=dt.UTC
+        )
     except ValueError:
-        raise ArgumentError(argument, "must be a day such as 2026-10-31 or an ISO 8601 instant", moment) from None
+        raise ArgumentError(
+            argument, "must be a day such as 2026-10-31 or an ISO 8601 instant", moment
+        ) from None
 
 
 def age_of(time: dt.datetime) -> str:

@@ -23,7 +23,8 @@ DAMAGED = ".damaged-"
 
 _TIME = "%Y-%m-%dT%H%M%S.%fZ"
 _NAME = re.compile(
-    rf"({re.escape(DAMAGED)})?(\d{{6,}})_(\d{{4}}-\d\d-\d\dT\d{{6}}\.\d{{6}}Z)_([0-9a-f]{{16}})\.parquet", re.ASCII
+    rf"({re.escape(DAMAGED)})?(\d{{6,}})_(\d{{4}}-\d\d-\d\dT\d{{6}}\.\d{{6}}Z)_([0-9a-f]{{16}})\.parquet",
+    re.ASCII,
 )
 
 
@@ -102,14 +103,18 @@ class Snapshot:
             return None
         damaged, number, time, digest = match.groups()
         try:
-            return cls(int(number), dt.datetime.fromisoformat(time), digest, folder / name, is_damaged=bool(damaged))
+            return cls(
+                int(number), dt.datetime.fromisoformat(time), digest, folder / name, is_damaged=bool(damaged)
+            )
         except ValueError:  # no date
             return None
 
     @classmethod
     def committed(cls, folder: Path, number: int, time: dt.datetime, digest: str) -> Self:
         """Return a new snapshot with the name of its file."""
-        return cls(number, time, digest, folder / f"{number:06}_{time.astimezone(dt.UTC):{_TIME}}_{digest}.parquet")
+        return cls(
+            number, time, digest, folder / f"{number:06}_{time.astimezone(dt.UTC):{_TIME}}_{digest}.parquet"
+        )
 
     def size(self) -> int:
         """Return the bytes of the file; 0 when it is gone."""

@@ -54,13 +54,17 @@ class Store:
         if version_0.is_left(self._root):
             with disk.storage_errors(self._root):
                 folders = list(self._folders())
-                version_0.take_over(self._root, folders, lambda about: self._folder(about.owner[0], about.query))
+                version_0.take_over(
+                    self._root, folders, lambda about: self._folder(about.owner[0], about.query)
+                )
 
     def history(self, query: Query) -> list[Snapshot]:
         """Return every snapshot of a query, in the order of the commits, with those that were set aside."""
         return _snapshots_in(self.folder(query))
 
-    def append(self, query: Query, rows: pa.Table, facts: Facts, history: Sequence[Snapshot] | None = None) -> Snapshot:
+    def append(
+        self, query: Query, rows: pa.Table, facts: Facts, history: Sequence[Snapshot] | None = None
+    ) -> Snapshot:
         """Commit the newest snapshot of a query; raise `StorageError` when it cannot be written.
 
         It gets the number after those of the history, which may be the one that was read before the rows were fetched.
@@ -71,7 +75,9 @@ class Store:
             disk.private_folder(folder)
             earlier = self.history(query) if history is None else history
             digest = hashlib.sha256(content).hexdigest()[:16]
-            snapshot = Snapshot.committed(folder, earlier[-1].number + 1 if earlier else 1, facts.time, digest)
+            snapshot = Snapshot.committed(
+                folder, earlier[-1].number + 1 if earlier else 1, facts.time, digest
+            )
             # An existing file of this name has this content: the name has its digest.
             disk.replace_content(snapshot.path, content)
             remove_left_over(folder, now=snapshot.path.stat().st_mtime)
@@ -141,8 +147,14 @@ class Store:
         try:
             if keep and not mark.exists():
                 disk.replace_content(mark, b"")
-            elif keep and not 0 <= time.time() - mark.stat().st_mtime < A_DAY and _pruning.acquire(blocking=False):
-                threading.Thread(target=self._prune_and_mark, args=(mark,), name="bktools-prune", daemon=True).start()
+            elif (
+                keep
+                and not 0 <= time.time() - mark.stat().st_mtime < A_DAY
+                and _pruning.acquire(blocking=False)
+            ):
+                threading.Thread(
+                    target=self._prune_and_mark, args=(mark,), name="bktools-prune", daemon=True
+                ).start()
         except OSError as error:
             log.warning(NOT_PRUNED, error)
 

@@ -264,14 +264,19 @@ def load_table(
     warn(noun.name, parts, failures, stacklevel=4)
     schema = schema_of(noun.record)
     # A column that an earlier version of bktools did not have is null.
-    rows = pa.concat_tables([schema.empty_table(), *(part.rows for part in parts)], promote_options="permissive")
+    rows = pa.concat_tables(
+        [schema.empty_table(), *(part.rows for part in parts)], promote_options="permissive"
+    )
     facts = [part.facts for part in parts]
     companies = [company for part in parts if (company := part.query.filters.get("company_id")) is not None]
     about = {
         "environment": service.settings.environment,
         "base_url": service.settings.identity,
         "table": noun.name,
-        "filters": {**(parts[0].query.filters if parts else {}), **({"company_id": companies} if companies else {})},
+        "filters": {
+            **(parts[0].query.filters if parts else {}),
+            **({"company_id": companies} if companies else {}),
+        },
         "rows": rows.num_rows,
         "source": [part.source for part in parts],
         "fetched_at": [item.fetched_at for item in facts],

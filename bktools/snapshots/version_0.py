@@ -14,7 +14,9 @@ from bktools.snapshots.snapshot import DAMAGED, About, Snapshot
 _KEY = "key"
 
 
-def take_over(root: Path, folders: list[tuple[Path, list[Snapshot], About]], name: Callable[[About], Path]) -> None:
+def take_over(
+    root: Path, folders: list[tuple[Path, list[Snapshot], About]], name: Callable[[About], Path]
+) -> None:
     """Give the snapshots of all credentials of an environment one history, in the order of their times.
 
     `name` returns the folder of a snapshot's query. Every step is a rename: after a kill the next load goes on.
@@ -29,7 +31,9 @@ def take_over(root: Path, folders: list[tuple[Path, list[Snapshot], About]], nam
             # From the newest on, so that no file takes the name of one that is still to be renamed.
             for number, snapshot in reversed([*enumerate(snapshots, 1)]):
                 new = Snapshot.committed(target, number, snapshot.time, snapshot.digest).path
-                disk.replace(snapshot.path, new.with_name(f"{DAMAGED if snapshot.is_damaged else ''}{new.name}"))
+                disk.replace(
+                    snapshot.path, new.with_name(f"{DAMAGED if snapshot.is_damaged else ''}{new.name}")
+                )
         shutil.rmtree(root / _KEY)
 
 

@@ -96,14 +96,19 @@ def versus(
     for group in {**now, **before}:
         of_this, of_that = now.get(group, {}), before.get(group, {})
         for currency in {**of_this, **of_that}:
-            old, new, difference, percent = change_of(of_that.get(currency, _NOTHING), of_this.get(currency, _NOTHING))
+            old, new, difference, percent = change_of(
+                of_that.get(currency, _NOTHING), of_this.get(currency, _NOTHING)
+            )
             if difference:
                 rows.append(
                     {"group": group, "currency": currency, "this": new, "that": old, "difference": difference}
                     | {"share": percent, "percent": percent}
                 )
     large = [row for row in rows if is_large(row)]
-    ranks = {currency: place for place, currency in enumerate(currencies_of([*now.values(), *before.values()], None))}
+    ranks = {
+        currency: place
+        for place, currency in enumerate(currencies_of([*now.values(), *before.values()], None))
+    }
     large.sort(key=lambda row: (ranks[row["currency"]], -abs(row["difference"]), row["group"]))
     signs = [sign if "entries" not in rows.column_names else 0 for sign, rows in ((1, this), (-1, that))]
     drivers = _drivers(sides, signs, joined)
@@ -182,7 +187,11 @@ def _drivers(
             tables.append(pa.table(columns, [*alike, "sign", "day"]))
     drivers: dict[Group, list[tuple[Decimal, str]]] = defaultdict(list)
     if tables:
-        left = pa.concat_tables(tables).group_by(alike, use_threads=False).aggregate([("sign", "sum"), ("day", "max")])
+        left = (
+            pa.concat_tables(tables)
+            .group_by(alike, use_threads=False)
+            .aggregate([("sign", "sum"), ("day", "max")])
+        )
         left = left.filter(pc.and_(pc.not_equal(left["sign_sum"], 0), pc.is_valid(left["amount"])))
         for row in left.to_pylist():
             name = " ".join(filter(None, (row["day_max"], row["supplier"]))) or "an entry"
@@ -202,22 +211,31 @@ def _largest(entries: Sequence[tuple[Decimal, str]], difference: Decimal, curren
     """Return the entries that add most to a difference, by name, with what each of them adds."""
     same_way = [entry for entry in entries if entry[0] * difference > 0]
     largest = sorted(same_way, key=lambda entry: (-abs(entry[0]), entry[1]))[:SHOWN_DRIVERS]
-    return "; ".join(f"{name} {'+' if amount > 0 else ''}{shown(amount, currency)}" for amount, name in largest)
+    return "; ".join(
+        f"{name} {'+' if amount > 0 else ''}{shown(amount, currency)}" for amount, name in largest
+    )
 
 
 def _table(rows: Sequence[Mapping[str, Any]], side: Grouped) -> pa.Table:
     """Return the differences as a table: keys as text, exact amounts in one scale, IDs last."""
     names = list(side.missing)
-    texts = {name: [row[name] if row.get(name) is not None else side.missing[name] for row in rows] for name in names}
+    texts = {
+        name: [row[name] if row.get(name) is not None else side.missing[name] for row in rows]
+        for name in names
+    }
     columns = {name: pa.array(values, TEXT) for name, values in texts.items()}
     columns["currency"] = pa.array([row["currency"] for row in rows], TEXT)
-    money = [pa.chunked_array([pa.array([row[name] for row in rows], _kind(rows, name))]) for name in FIGURES[1:4]]
+    money = [
+        pa.chunked_array([pa.array([row[name] for row in rows], _kind(rows, name))]) for name in FIGURES[1:4]
+    ]
     columns |= dict(zip(FIGURES[1:4], in_one_scale(*money), strict=True))
     columns["percent"] = pa.array(
         [None if row["percent"] is None else float(row["percent"]) for row in rows], pa.float64()
     )
     columns["drivers"] = pa.array([row["drivers"] for row in rows], TEXT)
-    columns |= {name: pa.array([row.get(name) for row in rows], TEXT) for name in side.keys if name not in names}
+    columns |= {
+        name: pa.array([row.get(name) for row in rows], TEXT) for name in side.keys if name not in names
+    }
     return pa.table(columns)
 
 

@@ -142,7 +142,9 @@ class Grouped:
         of_entries = {
             name: self.rows[name] for name in ("id", "split_line", "amount") if name in self.rows.column_names
         }
-        sums = summed(pa.table(of_entries | keys | {"currency": _text(self.rows["currency"])}), *keys, "currency")
+        sums = summed(
+            pa.table(of_entries | keys | {"currency": _text(self.rows["currency"])}), *keys, "currency"
+        )
         return sums.rename_columns([*self.keys, "currency", "entries", "amount"])
 
 
@@ -155,7 +157,9 @@ def grouped_by(entries: Any, by: str | Sequence[str], **frames: Any) -> Grouped:
             way = f"read the file with {setting('currency', 'EUR')}"
             way = way if is_command() else 'add it: entries.assign(currency="EUR")'
             advice = "" if name == "amount" else f"; if all are in one, {way}"
-            raise InputError(f"the entries have no column {name}, without which nothing can be added up{advice}")
+            raise InputError(
+                f"the entries have no column {name}, without which nothing can be added up{advice}"
+            )
     rows = with_names(rows, **{name: frame for name, frame in frames.items() if frame is not None})
     shown: dict[str, pa.ChunkedArray] = {}
     missing: dict[str, str] = {}
@@ -164,7 +168,9 @@ def grouped_by(entries: Any, by: str | Sequence[str], **frames: Any) -> Grouped:
     for key in keys:
         names, _ = KEYS.get(key, ((key,), None))
         if not (of_key := _key(rows, key)):
-            raise InputError(f"the entries have no {key.replace('_', ' ')}: {ADVICE.get(key, '')}{_keys_of(entries)}")
+            raise InputError(
+                f"the entries have no {key.replace('_', ' ')}: {ADVICE.get(key, '')}{_keys_of(entries)}"
+            )
         shown |= of_key
         missing |= {name: f"no {key.replace('_', ' ')}" if name == names[0] else "" for name in names}
         first = first or tuple(of_key)
@@ -179,7 +185,9 @@ def keys_of(by: str | Sequence[str], *entries: Any) -> list[str]:
     Refuse what is no key.
     """
     keys = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
-    fields = {heading: field for frame in entries for field, heading in source_of(frame).get("columns", {}).items()}
+    fields = {
+        heading: field for frame in entries for field, heading in source_of(frame).get("columns", {}).items()
+    }
     named = {names[0]: key for key, (names, _) in KEYS.items()}
     headed = {heading: named.get(field, field) for heading, field in fields.items() if heading not in KEYS}
     keys = [headed.get(key, key) if isinstance(key, str) else key for key in keys]
@@ -210,7 +218,8 @@ def _key(rows: pa.Table, key: str) -> dict[str, pa.ChunkedArray]:
     if names[0] not in rows.column_names:
         return {}
     return {
-        name: _text(rows.column(name)) if name in rows.column_names else pa.nulls(len(rows), TEXT) for name in names
+        name: _text(rows.column(name)) if name in rows.column_names else pa.nulls(len(rows), TEXT)
+        for name in names
     }
 
 
@@ -223,9 +232,7 @@ def _keys_of(entries: Any) -> str:
     keys += ["month"] if "date" in columns else []
     of_keys = {name for names, identifier in KEYS.values() for name in (*names, identifier)}
     own = [name for name in columns if name not in {*of_keys, *MONEY, "id", "date"}]
-    return (
-        f"add them up by {', '.join(dict.fromkeys([*keys, *own])) or 'nothing (by=[]), for the total of each currency'}"
-    )
+    return f"add them up by {', '.join(dict.fromkeys([*keys, *own])) or 'nothing (by=[]), for the total of each currency'}"
 
 
 def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -241,7 +248,11 @@ def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _ranks(column: pa.ChunkedArray) -> dict[str | None, int]:
     """Return the place of each text of a column of numbers, dates or ordered categories; nothing of one of texts."""
     if pa.types.is_dictionary(column.type) and column.type.ordered:
-        values = pa.chunked_array([column.unify_dictionaries().chunk(0).dictionary]) if column.num_chunks else column
+        values = (
+            pa.chunked_array([column.unify_dictionaries().chunk(0).dictionary])
+            if column.num_chunks
+            else column
+        )
     elif column.type in TEXTS or pa.types.is_dictionary(column.type) or pa.types.is_null(column.type):
         return {}
     else:

@@ -46,7 +46,9 @@ STOPPING = (NotSentError, AuthenticationError, ScopeError, RateLimitedError)
 VALUES = ("name", "code", "tax_code_external_id", "archived")
 NEEDED = ("company_id", "external_id", "action", *VALUES)
 
-OUTCOMES = pa.schema(dict.fromkeys(("company_id", "external_id", "code", "name", "outcome", "id", "message"), TEXT))
+OUTCOMES = pa.schema(
+    dict.fromkeys(("company_id", "external_id", "code", "name", "outcome", "id", "message"), TEXT)
+)
 
 
 def create_accounts(
@@ -114,10 +116,18 @@ def create_accounts(
     service, apply = service_or_default(service), rules.flag("apply", apply)
     with open_for_writing(service.settings) as journal:
         rows = create_with(
-            journal, reconciliation, actions, apply=apply, new_chart=new_chart, progress=progress, service=service
+            journal,
+            reconciliation,
+            actions,
+            apply=apply,
+            new_chart=new_chart,
+            progress=progress,
+            service=service,
         )
     table = pa.Table.from_pylist(rows, schema=OUTCOMES)
-    return to_pandas(table, {"environment": service.settings.environment, "applied": apply, "rows": len(rows)})
+    return to_pandas(
+        table, {"environment": service.settings.environment, "applied": apply, "rows": len(rows)}
+    )
 
 
 def create_with(
@@ -141,7 +151,9 @@ def create_with(
                 wanted.append(_checked(action))
     doubt = "" if rules.flag("new_chart", new_chart) else reconciliation.another_chart
     if not apply:
-        message = f"would be created with {setting('new_chart', value=True)} only" if doubt else "would be created"
+        message = (
+            f"would be created with {setting('new_chart', value=True)} only" if doubt else "would be created"
+        )
         return [*rows, *(_row(account, "PLANNED", None, message) for account in wanted)]
     if doubt:
         raise InputError(
@@ -173,7 +185,9 @@ def _checked(account: Mapping[str, Any]) -> dict[str, Any]:
     try:
         body = create_body(company_id=account["company_id"], external_id=account["external_id"], **values)
     except ArgumentError as error:
-        raise InputError(f"account {account['external_id']!r} cannot be created: {error}; nothing was sent") from None
+        raise InputError(
+            f"account {account['external_id']!r} cannot be created: {error}; nothing was sent"
+        ) from None
     return {"company_id": body["companyId"], "external_id": body["externalId"], **values}
 
 
@@ -214,9 +228,13 @@ def _sent(account: Mapping[str, Any], service: Service, budget: Budget) -> dict[
     except ServiceError as error:
         # Only an answer of the class 4xx says that the service itself refuses the account.
         is_4xx = isinstance(error, StatusError) and 400 <= error.status < 500
-        return _memory(account, "REJECTED" if is_4xx and not is_repeatable(error) else "UNKNOWN", {"said": str(error)})
+        return _memory(
+            account, "REJECTED" if is_4xx and not is_repeatable(error) else "UNKNOWN", {"said": str(error)}
+        )
     if (answer.company_id.lower(), answer.external_id) != key_of(account):
-        return _memory(account, "UNKNOWN", {"said": f"the service answered with another account: {answer.id}"})
+        return _memory(
+            account, "UNKNOWN", {"said": f"the service answered with another account: {answer.id}"}
+        )
     row = _memory(account, "MATCHED" if answer.matched else "CREATED", {})
     for name in VALUES:
         value = getattr(answer, name)

@@ -52,7 +52,8 @@ LONGEST_PAUSE = 30.0
 COMPANIES = 32
 
 OUTCOMES = pa.schema(
-    dict.fromkeys(("batch_id", "company_id", "entries", "outcome", "job_id", "message"), TEXT) | {"entries": COUNT}
+    dict.fromkeys(("batch_id", "company_id", "entries", "outcome", "job_id", "message"), TEXT)
+    | {"entries": COUNT}
 )
 
 
@@ -134,9 +135,15 @@ def submit_export_jobs(
     service = service_or_default(service)
     with open_for_writing(service.settings) as journal:
         rows = Submission(
-            journal, plan, service, apply=apply, wait=wait, others_export=others_export, period=period,
+            journal,
+            plan,
+            service,
+            apply=apply,
+            wait=wait,
+            others_export=others_export,
+            period=period,
             progress=progress,
-        ).rows()  # fmt: skip
+        ).rows()
     table = pa.Table.from_pylist(rows, schema=OUTCOMES)
     about = {"environment": service.settings.environment, "plan": plan.plan_id, "applied": apply}
     return to_pandas(table, about | {"unchecked": list(plan.unchecked)})
@@ -171,7 +178,10 @@ class Submission:
     errors: list[Exception] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.seconds, self.others_export = _seconds(self.wait), rules.flag("others_export", self.others_export)
+        self.seconds, self.others_export = (
+            _seconds(self.wait),
+            rules.flag("others_export", self.others_export),
+        )
         self.rate_limit = RateLimit(shown=self.progress)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -192,13 +202,18 @@ class Submission:
                 raise PlanError(reason)
             of_company.setdefault(batch.company_id, []).append(batch.batch_id)
         if self.apply:
-            with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=self.progress) as bar:
+            with progress_bar(
+                "export jobs", total=len(plan.batches), unit="batch", shown=self.progress
+            ) as bar:
                 self.bar = bar
                 return self._sent(of_company)
         explained = set[str]()
         # Requests are made one at a time, to save memory.
         batches = (plan.request(batch_id) for own in of_company.values() for batch_id in own)
-        return [_row_unsent(journal, batch, explained, "SENDING") or _row_planned(journal, batch) for batch in batches]
+        return [
+            _row_unsent(journal, batch, explained, "SENDING") or _row_planned(journal, batch)
+            for batch in batches
+        ]
 
     def _sent(self, of_company: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
         """Send the batches of each company, given by their IDs."""
@@ -227,7 +242,9 @@ class Submission:
         self.errors.append(error)
         self.ending.set()
 
-    def _company(self, own: WritableJournal | None, company_id: str, batch_ids: Sequence[str]) -> list[dict[str, Any]]:
+    def _company(
+        self, own: WritableJournal | None, company_id: str, batch_ids: Sequence[str]
+    ) -> list[dict[str, Any]]:
         try:
             self.go_on()
             # A thread needs its own connection to the journal.
@@ -298,7 +315,9 @@ class _Sender:
             return row or _row(batch, "BLOCKED", stopped)
         outcome = self._send_when_free(batch)
         if outcome.state not in SETTLED:
-            self.stopped = f"not sent, because batch {batch.batch_id} before it was not accepted: {outcome.message}"
+            self.stopped = (
+                f"not sent, because batch {batch.batch_id} before it was not accepted: {outcome.message}"
+            )
         if outcome.stops_all:
             self.run.stopped = self.stopped
         # The journal may know better: that the job belongs to another batch.
@@ -348,7 +367,9 @@ class _Sender:
         sent_at = time.monotonic()
         # Only the request, and nothing that could fail, stands between its intent and its outcome.
         try:
-            job = service.create_export_job(batch.entry_ids, batch.company_id, **asdict(self.run.plan.options))
+            job = service.create_export_job(
+                batch.entry_ids, batch.company_id, **asdict(self.run.plan.options)
+            )
             outcome = of_answer(job, batch.company_id, len(batch.entry_ids))
         except BaseException as error:
             outcome = of_error(error, doubt=doubt, rate_limit_type=service.settings.rate_limit_type)
@@ -361,7 +382,9 @@ class _Sender:
             self.run.rate_limit.passed()
             return outcome
         reason = self.run.rate_limit.reached(sent_at, outcome.retry_after)
-        return replace(outcome, code="not_sent", facts={"said": reason}, stops_all=True) if reason else outcome
+        return (
+            replace(outcome, code="not_sent", facts={"said": reason}, stops_all=True) if reason else outcome
+        )
 
     def _doubt_about_a_job(self, batch: BatchRequest) -> str:
         """Return the code of why a job in progress may be that of this batch, "" when it is certainly another."""
@@ -398,7 +421,9 @@ def _row_planned(journal: Journal, batch: BatchRequest) -> dict[str, Any]:
     return _row(batch, "BLOCKED", reason) if reason else _row(batch, "PLANNED", WOULD_BE_SENT)
 
 
-def _row_unsent(journal: Journal, batch: BatchRequest, explained: set[str], *states: str) -> dict[str, Any] | None:
+def _row_unsent(
+    journal: Journal, batch: BatchRequest, explained: set[str], *states: str
+) -> dict[str, Any] | None:
     """Return the row of a batch that is not sent, because it has an outcome, one of the states, or a company that waits."""
     row = journal.state_of(batch.batch_id)
     state = None if row is None else row["state"]
@@ -421,7 +446,9 @@ def _row_unsent(journal: Journal, batch: BatchRequest, explained: set[str], *sta
             f"{len(changed)} of its entries have other data now than when they were exported (the first is {changed[0]}): "
             "nothing was sent; compose again with history=load_export_jobs(entries=True), which shows both",
         )
-    return _row(batch, state, f"{_said(row)} (since {row['settled_at']}; nothing was sent again)", row["job_id"])
+    return _row(
+        batch, state, f"{_said(row)} (since {row['settled_at']}; nothing was sent again)", row["job_id"]
+    )
 
 
 def _said(row: Row) -> str:

@@ -56,7 +56,10 @@ def of_answer(job: ExportJob, company_id: str, entries: int) -> Outcome:
     elif job.company_id.lower() != company_id:
         answered = f"a job of another company: {job.company_id[:40]}"
     elif job.number_of_items != entries:
-        answered, job_id = f"job {job.id} of {job.number_of_items} items, but {entries} were sent", job.id.lower()
+        answered, job_id = (
+            f"job {job.id} of {job.number_of_items} items, but {entries} were sent",
+            job.id.lower(),
+        )
     else:
         facts = {"job_id": job.id.lower(), "status": job.status or "no status"}
         return Outcome("ACCEPTED", "accepted", facts, job_id=job.id.lower(), job=text)
@@ -80,19 +83,25 @@ def of_error(error: BaseException, *, doubt: str, rate_limit_type: str) -> Outco
             outcome = Outcome("PLANNED", "not_sent", facts, stops_all=True)
         case ExportAlreadyInProgressError():
             outcome = (
-                Outcome("UNKNOWN", doubt, facts) if doubt else Outcome("PLANNED", "job_in_progress", facts, waits=True)
+                Outcome("UNKNOWN", doubt, facts)
+                if doubt
+                else Outcome("PLANNED", "job_in_progress", facts, waits=True)
             )
         case ExportRefusedError():
             outcome = Outcome("REJECTED", "refused", facts)
         case RateLimitedError() if error.type and error.type == rate_limit_type:
             # ASSUMED: the service counts requests before it takes one up, so nothing was created.
-            outcome = Outcome("PLANNED", RATE_LIMITED, facts, is_rate_limited=True, retry_after=error.retry_after)
+            outcome = Outcome(
+                "PLANNED", RATE_LIMITED, facts, is_rate_limited=True, retry_after=error.retry_after
+            )
         case StatusError() if 400 <= error.status < 500 and error.status not in UNCERTAIN:
             # Only what has the service's own form is its refusal; a gateway may have passed the request on.
             state, code = ("REJECTED", "refused") if error.is_service else ("UNKNOWN", "foreign_answer")
             outcome = Outcome(state, code, facts, stops_all=isinstance(error, AuthenticationError))
         case BktoolsError():
-            outcome = Outcome("UNKNOWN", next(code for kind, code in _CODES.items() if isinstance(error, kind)), facts)
+            outcome = Outcome(
+                "UNKNOWN", next(code for kind, code in _CODES.items() if isinstance(error, kind)), facts
+            )
         case _:
             facts = {"said": f"{type(error).__name__} while sending{': ' + line if line else ''}"}
             outcome = Outcome("UNKNOWN", "interrupted", facts)

@@ -20,7 +20,10 @@ MEANINGS: dict[str, tuple[str, str | None]] = {
         "not sent, because an earlier batch of the company was refused or has an unknown outcome",
         "settle the earlier batch first, then run again: completed batches are skipped",
     ),
-    "REJECTED": ("the service refused it, nothing was booked", "read the message, correct the cause, then run again"),
+    "REJECTED": (
+        "the service refused it, nothing was booked",
+        "read the message, correct the cause, then run again",
+    ),
     "UNKNOWN": (
         "outcome unknown: the answer was lost",
         "look its entries up in the accounting system, then record the outcome with resolve_export_job",
@@ -76,14 +79,21 @@ class Outcomes:
     def next_steps(self) -> list[str]:
         """The next steps, the most urgent first; empty when nothing is to be done."""
         there, meanings = set(self.frame["outcome"]), reversed(self._meanings.items())
-        return [f"{outcome}: {step}" for outcome, (_, step) in meanings if outcome in there and step is not None]
+        return [
+            f"{outcome}: {step}" for outcome, (_, step) in meanings if outcome in there and step is not None
+        ]
 
     def _counts(self) -> list[tuple[int, str, str]]:
         counts = self.frame["outcome"].value_counts()
-        return [(int(count), str(name), self._meanings.get(str(name), ("", None))[0]) for name, count in counts.items()]
+        return [
+            (int(count), str(name), self._meanings.get(str(name), ("", None))[0])
+            for name, count in counts.items()
+        ]
 
     def __repr__(self) -> str:
-        lines = [f"{count:,} {name}{f': {meaning}' if meaning else ''}" for count, name, meaning in self._counts()]
+        lines = [
+            f"{count:,} {name}{f': {meaning}' if meaning else ''}" for count, name, meaning in self._counts()
+        ]
         shown = [*(lines or [NOTHING]), *(f"  next: {step}" for step in self.next_steps)]
         return readable("\n".join(shown))
 
@@ -93,7 +103,9 @@ class Outcomes:
         # Rows that need a next step come first.
         is_done = shown["outcome"].map(lambda name: self._meanings.get(name, ("", ""))[1] is None)
         rows = shown.loc[is_done.sort_values(kind="stable").index].astype("object")
-        values = ([None if pd.isna(value) else value for value in row] for row in rows.itertuples(index=False))
+        values = (
+            [None if pd.isna(value) else value for value in row] for row in rows.itertuples(index=False)
+        )
         head = ", ".join(f"{count:,} {name}" for count, name, _ in counts) or NOTHING
         return (
             views.heading(head)

@@ -36,9 +36,13 @@ def templates(package: str) -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(
-        loader=PackageLoader(package), autoescape=True, undefined=StrictUndefined, finalize=_text,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+        loader=PackageLoader(package),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_text,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
 
 
 def short(value: Any, longest: int = LONGEST_CELL) -> str:

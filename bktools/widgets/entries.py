@@ -247,7 +247,9 @@ def _shown(entries: pd.DataFrame, names: dict[str, Any], plan: ExportPlan | None
     """Return the columns of the grid as text: days as ISO dates, amounts with the decimals of their currency."""
     used = [name for name in entries.columns if name in {*FIRST, *HIDDEN, "status", "reason", "message"}]
     table = with_names(to_arrow(entries[used].reset_index(drop=True), "the entries"), **names)
-    columns = {name: table.column(name).to_pylist() for name in table.column_names if name in {*FIRST, *HIDDEN}}
+    columns = {
+        name: table.column(name).to_pylist() for name in table.column_names if name in {*FIRST, *HIDDEN}
+    }
     if "date" in columns:
         columns["date"] = pc.cast(days_of(table), TEXT).to_pylist()
     if "amount" in columns:

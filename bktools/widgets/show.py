@@ -56,7 +56,9 @@ class Shown:
 
     def _repr_html_(self) -> str:
         rows = _texts(self.table.slice(0, self.count), self.columns)
-        longest = [max(map(len, cells), default=0) for cells in zip(*rows, strict=True)] or [0] * len(self.columns)
+        longest = [max(map(len, cells), default=0) for cells in zip(*rows, strict=True)] or [0] * len(
+            self.columns
+        )
         looks = [
             TO_THE_RIGHT
             if self._is_number(name)
@@ -70,7 +72,10 @@ class Shown:
 
     def _grid(self) -> Any:
         columns = [
-            {"label": name, "kind": "number" if self._is_number(name) else "date" if name == "date" else "text"}
+            {
+                "label": name,
+                "kind": "number" if self._is_number(name) else "date" if name == "date" else "text",
+            }
             for name in self.columns
         ]
         rows = [[cell(text) for text in row] for row in _texts(self.table, self.columns)]
@@ -165,7 +170,9 @@ def _column(name: str, column: pa.ChunkedArray, currencies: Sequence[str | None]
     kind = column.type
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     if pa.types.is_decimal(kind) or (name == "amount" and is_number):
-        return [shown(value, currency) for value, currency in zip(column.to_pylist(), currencies, strict=True)]
+        return [
+            shown(value, currency) for value, currency in zip(column.to_pylist(), currencies, strict=True)
+        ]
     if name == SHARE and pa.types.is_floating(kind):
         return ["" if value is None else f"{value:.1%}" for value in column.to_pylist()]
     return [_text(value) for value in dated(column).to_pylist()]

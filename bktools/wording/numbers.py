@@ -47,7 +47,15 @@ _GERMAN = "Januar Februar März April Mai Juni Juli August September Oktober Nov
 
 STYLES: Mapping[str, Style] = {
     "en": Style(
-        ",", ".", "%Y-%m-%d", "%Y-%m-%d %H:%M UTC", tuple(_ENGLISH.split()), "%", "yyyy-mm-dd", "+0.0%;-0.0%;0%", '""'
+        ",",
+        ".",
+        "%Y-%m-%d",
+        "%Y-%m-%d %H:%M UTC",
+        tuple(_ENGLISH.split()),
+        "%",
+        "yyyy-mm-dd",
+        "+0.0%;-0.0%;0%",
+        '""',
     ),
     "de": Style(
         ".",

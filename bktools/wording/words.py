@@ -121,7 +121,9 @@ class Words:
         """Return a noun of the section `noun`, for one thing or for several."""
         return self(f"noun.{noun}.{'one' if count == 1 else 'many'}")
 
-    def listed(self, things: Sequence[Any], *, most: int = LISTED, between: str = ", ", of: int | None = None) -> str:
+    def listed(
+        self, things: Sequence[Any], *, most: int = LISTED, between: str = ", ", of: int | None = None
+    ) -> str:
         """Return the first things of a list, and how many more there are, `of` as many in all."""
         first = between.join(map(str, things[:most]))
         more = (len(things) if of is None else of) - most
@@ -209,7 +211,9 @@ def words(language: str) -> Words:
 
 @functools.cache
 def _parts(template: str) -> tuple[Part, ...]:
-    return tuple((literal, field, spec or "") for literal, field, spec, _ in string.Formatter().parse(template))
+    return tuple(
+        (literal, field, spec or "") for literal, field, spec, _ in string.Formatter().parse(template)
+    )
 
 
 def _flat(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str | Mapping[str, str]]]:

@@ -73,12 +73,21 @@ def write_world(folder: Path, entries: int) -> None:
     is_archived = pa.array(np.arange(CATEGORIES) % 25 == 7)
     beside = {
         "categories": {
-            "id": category, "company_id": company[:1].take(pa.array([0] * CATEGORIES)), "name": names,
-            "archived": is_archived, "account_id": account,
+            "id": category,
+            "company_id": company[:1].take(pa.array([0] * CATEGORIES)),
+            "name": names,
+            "archived": is_archived,
+            "account_id": account,
         },
-        "accounts": {"id": account, "archived": is_archived, "name": names, "code": names, "external_id": names},
+        "accounts": {
+            "id": account,
+            "archived": is_archived,
+            "name": names,
+            "code": names,
+            "external_id": names,
+        },
         "employees": {"id": employee, "first_name": employee, "last_name": employee, "email": employee},
-    }  # fmt: skip
+    }
     for name, columns in beside.items():
         pq.write_table(pa.table(columns), folder / f"{name}.parquet")
 
@@ -100,7 +109,9 @@ def plan_in_words(entries: pd.DataFrame, **frames: pd.DataFrame) -> Any:
     return len(made.rows), len(made.held), len(made.findings)
 
 
-def merges(entries: pd.DataFrame, categories: pd.DataFrame, accounts: pd.DataFrame, employees: pd.DataFrame) -> Any:
+def merges(
+    entries: pd.DataFrame, categories: pd.DataFrame, accounts: pd.DataFrame, employees: pd.DataFrame
+) -> Any:
     """Merge the same frames by pandas."""
     coded = entries.merge(categories.add_prefix("category_"), on="category_id", how="left")
     known = coded.merge(
@@ -127,7 +138,9 @@ def run_one(folder: Path, way: str) -> None:
         result = WAYS[way](**frames)
         seconds.append(time.perf_counter() - start)
     memory = (_memory("VmHWM") - before) / 1024
-    sys.stdout.write(json.dumps({"first": seconds[0], "seconds": seconds[1], "memory": memory, "result": result}))
+    sys.stdout.write(
+        json.dumps({"first": seconds[0], "seconds": seconds[1], "memory": memory, "result": result})
+    )
 
 
 def _memory(name: str) -> int:
@@ -144,7 +157,14 @@ def measure(entries: int, rounds: int) -> dict[str, dict[str, float]]:
         for _ in range(rounds):
             for way in ways:
                 is_earlier = way == EARLIER
-                command = [sys.executable, __file__, "--one", "plan" if is_earlier else way, "--folder", folder]
+                command = [
+                    sys.executable,
+                    __file__,
+                    "--one",
+                    "plan" if is_earlier else way,
+                    "--folder",
+                    folder,
+                ]
                 environment = os.environ | ({"PYTHONPATH": os.environ[BEFORE]} if is_earlier else {})
                 done = subprocess.run(command, check=True, capture_output=True, env=environment)
                 taken[way].append(json.loads(done.stdout))
@@ -159,7 +179,10 @@ def measure(entries: int, rounds: int) -> dict[str, dict[str, float]]:
 
 def row(entries: int, milliseconds: float, most: float | None, measured: dict[str, dict[str, float]]) -> str:
     """Return a row of the table."""
-    reached, ratio = measured["plan"]["seconds"] * 1000, measured["plan"]["seconds"] / measured["merges"]["seconds"]
+    reached, ratio = (
+        measured["plan"]["seconds"] * 1000,
+        measured["plan"]["seconds"] / measured["merges"]["seconds"],
+    )
     is_met = reached <= milliseconds or (most is not None and ratio <= most)
     ways = "; ".join(
         f"{way} {figures['seconds'] * 1000:,.0f} ms (first call {figures['first'] * 1000:,.0f}), {figures['memory']:,.0f} MiB"
@@ -167,14 +190,14 @@ def row(entries: int, milliseconds: float, most: float | None, measured: dict[st
     )
     goal = f"≤ {milliseconds:,} ms" + (f", or ≤ {most} times the merges" if most else "")
     verdict = "met" if is_met else f"missed by {reached / milliseconds - 1:.0%}"
-    return (
-        f"| plan with findings of {entries:,} entries | {goal} | {reached:,.0f} ms, {ratio:.2f} | {verdict} | {ways} |"
-    )
+    return f"| plan with findings of {entries:,} entries | {goal} | {reached:,.0f} ms, {ratio:.2f} | {verdict} | {ways} |"
 
 
 def run(*, tiny: bool, peers: bool) -> None:
     """Measure, print the table and write it; a tiny run writes nothing."""
-    rows = [row(size, goal, most, measure(size, rounds)) for size, rounds, goal, most in (TINY if tiny else SIZES)]
+    rows = [
+        row(size, goal, most, measure(size, rounds)) for size, rounds, goal, most in (TINY if tiny else SIZES)
+    ]
     text = f"""`python tests/benchmarks/run.py compose` writes this section.
 
 {machine("pandas", "polars", "pyarrow")}

@@ -77,9 +77,7 @@ def entries(path: Path, rows: int) -> Path:
 
 def fec(path: Path, rows: int) -> Path:
     """Write an FEC of vouchers with two postings."""
-    headings = (
-        "JournalCode JournalLib EcritureNum EcritureDate CompteNum CompteLib CompAuxNum CompAuxLib PieceRef PieceDate"
-    )
+    headings = "JournalCode JournalLib EcritureNum EcritureDate CompteNum CompteLib CompAuxNum CompAuxLib PieceRef PieceDate"
     headings += " EcritureLib Debit Credit EcritureLet DateLet ValidDate Montantdevise Idevise"
     lines = ["\t".join(headings.split())]
     for row in range(rows):
@@ -137,7 +135,12 @@ def sie(path: Path, rows: int) -> Path:
             f"2640 {{}} 0.00 {day}",
             f"1930 {{}} -{amount} {day}",
         ]
-        lines += [f'#VER A {row + 1} {day} "Köp {row}" {day}', "{", *(f"#TRANS {posting}" for posting in postings), "}"]
+        lines += [
+            f'#VER A {row + 1} {day} "Köp {row}" {day}',
+            "{",
+            *(f"#TRANS {posting}" for posting in postings),
+            "}",
+        ]
     path.write_bytes("\r\n".join(lines).encode("cp437"))
     return path
 
@@ -146,11 +149,15 @@ def workbook(path: Path, rows: int) -> Path:
     """Write a workbook of entries."""
     with xlsxwriter.Workbook(path, {"constant_memory": True}) as book:
         sheet, form = book.add_worksheet(), book.add_format({"num_format": "yyyy-mm-dd"})
-        sheet.write_row(0, 0, ["Date", "Amount", "Currency", "Supplier", "Description", "Category", "Cost centre"])
+        sheet.write_row(
+            0, 0, ["Date", "Amount", "Currency", "Supplier", "Description", "Category", "Cost centre"]
+        )
         for row in range(rows):
             sheet.write_datetime(row + 1, 0, DAY + dt.timedelta(row * 360 // rows), form)
             sheet.write_number(row + 1, 1, row + row % 100 / 100)
-            sheet.write_row(row + 1, 2, ["EUR", f"Supplier {row % 5_000}", f"Lunch {row}", "Travel", str(row % 50)])
+            sheet.write_row(
+                row + 1, 2, ["EUR", f"Supplier {row % 5_000}", f"Lunch {row}", "Travel", str(row % 50)]
+            )
     return path
 
 
@@ -160,8 +167,13 @@ def measure(rows: int, runs: int, folder: Path) -> Iterator[Row]:
     csv, small = entries(folder / "entries.csv", rows), entries(folder / "small.csv", 320)
     ours, theirs = in_turn(runs, lambda: bktools.read_entries(csv), lambda: pd.read_csv(csv, dtype="str"))
     work = f"read entries, CSV of {rows:,} rows"
-    yield Row(work, "time ÷ read_csv(dtype=str)", 1.5, ours / theirs, f"bktools {ours:.2f} s, pandas {theirs:.2f} s")
-    of_ours, of_theirs = peak("bktools.read_entries", "", csv, small), peak("pd.read_csv", ", dtype='str'", csv, small)
+    yield Row(
+        work, "time ÷ read_csv(dtype=str)", 1.5, ours / theirs, f"bktools {ours:.2f} s, pandas {theirs:.2f} s"
+    )
+    of_ours, of_theirs = (
+        peak("bktools.read_entries", "", csv, small),
+        peak("pd.read_csv", ", dtype='str'", csv, small),
+    )
     note = f"bktools {of_ours:.0f} MiB, pandas {of_theirs:.0f} MiB"
     yield Row(work, "memory ÷ read_csv(dtype=str)", 1.5, of_ours / of_theirs, note)
     for name, make, options in (
@@ -211,7 +223,9 @@ def processor_seconds() -> float:
 def peak(way: str, more: str, path: Path, small: Path) -> float:
     """Return the MiB that one run takes in a process of its own, beyond its imports."""
     code = PEAK.format(way=way, more=more)
-    done = subprocess.run([sys.executable, "-c", code, path, small], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, path, small], capture_output=True, text=True, check=True
+    )
     return float(done.stdout)
 
 
@@ -222,10 +236,10 @@ def write(rows: list[Row], path: Path = RESULTS) -> None:
         "| --- | --- | --- | --- | --- | --- |",
         *(row.line() for row in rows),
     ]
-    text = (
-        "`python tests/benchmarks/run.py files` writes this section, in time of the processor. Peers check nothing.\n\n"
+    text = "`python tests/benchmarks/run.py files` writes this section, in time of the processor. Peers check nothing.\n\n"
+    write_section(
+        HEADING, text + machine("pandas", "pyarrow", "python-calamine") + "\n\n" + "\n".join(lines), path
     )
-    write_section(HEADING, text + machine("pandas", "pyarrow", "python-calamine") + "\n\n" + "\n".join(lines), path)
 
 
 def run(*, tiny: bool, peers: bool) -> None:

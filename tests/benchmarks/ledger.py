@@ -41,7 +41,9 @@ def world(count: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.Series]:
             "entry_id": pd.Series(np.char.mod("%08x-0000-4000-8000-000000000000", numbers), dtype="str"),
             "batch_id": pd.Series(np.char.mod("batch%d", numbers // 500), dtype="str"),
             "account_code": pd.Series(np.char.mod("%d", 4000 + numbers % 100), dtype="str"),
-            "date": pd.Series(np.datetime64("2026-10-05", "s") + (numbers // 100 % 20).astype("timedelta64[D]")),
+            "date": pd.Series(
+                np.datetime64("2026-10-05", "s") + (numbers // 100 % 20).astype("timedelta64[D]")
+            ),
             "amount": _money(1_000 + 7 * numbers),
             "currency": pd.Series("EUR", index=range(count), dtype="str"),
             "description": texts,
@@ -54,7 +56,9 @@ def world(count: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.Series]:
         first += share
     postings = entries.drop(columns=["entry_id", "batch_id"]).rename(columns={"description": "text"})
     postings["voucher_id"] = pd.Series(np.char.mod("A %d", numbers), dtype="str")
-    postings.loc[planted == "another_amount", "amount"] = _money(1_003 + 7 * numbers[planted == "another_amount"])
+    postings.loc[planted == "another_amount", "amount"] = _money(
+        1_003 + 7 * numbers[planted == "another_amount"]
+    )
     postings.loc[planted == "another_account", "account_code"] = "6999"
     postings.loc[planted == "another_date", "date"] += pd.Timedelta(days=2)
     kept = postings[planted != "missing"]
@@ -63,7 +67,9 @@ def world(count: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.Series]:
 
 
 def _money(cents: np.ndarray) -> pd.array:
-    exact = pc.multiply(pa.array(cents).cast(pa.decimal128(19, 0)), pa.scalar("0.01").cast(pa.decimal128(3, 2)))
+    exact = pc.multiply(
+        pa.array(cents).cast(pa.decimal128(19, 0)), pa.scalar("0.01").cast(pa.decimal128(3, 2))
+    )
     return pd.array(exact.cast(pa.decimal128(38, 2)), dtype=MONEY)
 
 
@@ -116,7 +122,8 @@ def measure(count: int, rounds: int, *, small: int = 320) -> list[Row]:
     entries, postings, planted = world(count)
     check(entries, postings, planted)
     one_to_one = _in_turn(
-        {"pandas": lambda: by_pandas(entries, postings), "bktools": lambda: by_bktools(entries, postings)}, rounds
+        {"pandas": lambda: by_pandas(entries, postings), "bktools": lambda: by_bktools(entries, postings)},
+        rounds,
     )
     ours, totals = sums(count)
     if not {*by_bktools(ours, totals)["status"]} <= {"booked", "in_a_sum"}:
@@ -127,12 +134,19 @@ def measure(count: int, rounds: int, *, small: int = 320) -> list[Row]:
     few = world(small)[:2]
     month = _in_turn({"bktools": lambda: by_bktools(*few)}, 3 * rounds)["bktools"]
     load = f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
-    memory = f"largest memory of the process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.1f} GiB"
+    memory = (
+        f"largest memory of the process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.1f} GiB"
+    )
     return [
-        _row(f"match {len(entries):,} entries by {len(postings):,} postings", 1, one_to_one, f"{PROFILE}; {memory}; {load}"),
+        _row(
+            f"match {len(entries):,} entries by {len(postings):,} postings",
+            1,
+            one_to_one,
+            f"{PROFILE}; {memory}; {load}",
+        ),
         _row(f"match {len(ours):,} entries by {len(totals):,} sums of account and day", 0.5, by_day, load),
         Row(f"match {small} entries", "ms", 100, True, 1_000 * month[0], 1_000 * month[1], load),
-    ]  # fmt: skip
+    ]
 
 
 def _in_turn(ways: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, tuple[float, float]]:
@@ -149,7 +163,9 @@ def _in_turn(ways: Mapping[str, Callable[[], object]], rounds: int) -> dict[str,
 
 def _row(work: str, goal: float, medians: Mapping[str, tuple[float, float]], note: str) -> Row:
     wall, used = (medians["pandas"][place] / medians["bktools"][place] for place in (0, 1))
-    figures = "; ".join(f"{name} {passed:.3f} s, processor {spent:.3f} s" for name, (passed, spent) in medians.items())
+    figures = "; ".join(
+        f"{name} {passed:.3f} s, processor {spent:.3f} s" for name, (passed, spent) in medians.items()
+    )
     return Row(work, "÷ pandas merge, times faster", goal, False, wall, used, f"{figures}; {note}")
 
 

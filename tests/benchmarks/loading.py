@@ -164,7 +164,9 @@ def fetch_slowly(size: Size) -> list[Row]:
             seconds["dlt"] = timed("dlt", server, size.slow_rows, python=dlt_python(), runs=1)
     ours, least = seconds["bktools"], math.ceil(size.slow_rows / 100)
     note = ", ".join(f"{name} {value:.2f} s" for name, value in seconds.items())
-    rows = [Row(work, "time ÷ raw sockets, 16 at once", ours / seconds["raw-16"], 1.1, at_most=True, note=note)]
+    rows = [
+        Row(work, "time ÷ raw sockets, 16 at once", ours / seconds["raw-16"], 1.1, at_most=True, note=note)
+    ]
     rows += [
         Row(work, f"÷ {name}, times faster", seconds[name] / ours, 14.0, at_most=False)
         for name in ("loop", "dlt")
@@ -181,7 +183,13 @@ def warm(size: Size) -> list[Row]:
     for rows in (size.rows, size.many_rows):
         with serving(rows, 1000) as server, tempfile.TemporaryDirectory() as folder:
             settings = load_settings(
-                server.url, env={}, token="t", company=COMPANY, cache_dir=folder, data_dir=folder, requests_per_minute=0
+                server.url,
+                env={},
+                token="t",
+                company=COMPANY,
+                cache_dir=folder,
+                data_dir=folder,
+                requests_per_minute=0,
             )
             with Service(settings) as service:
                 load_categories(service=service)
@@ -196,7 +204,12 @@ def warm(size: Size) -> list[Row]:
         ratio = seconds["bktools"] / seconds["pandas"]
         found.append(
             Row(
-                f"warm load of {rows:,} rows, checks included", "time ÷ read_table", ratio, 1.2, at_most=True, note=note
+                f"warm load of {rows:,} rows, checks included",
+                "time ÷ read_table",
+                ratio,
+                1.2,
+                at_most=True,
+                note=note,
             )
         )
     return found

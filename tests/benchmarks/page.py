@@ -16,9 +16,7 @@ def machine(*libraries: str) -> str:
     """Return the line that says where and with what was measured."""
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in libraries)
     load = f"load {os.getloadavg()[0]:.1f} at the end"
-    about = (
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {load}, Python {platform.python_version()}"
-    )
+    about = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {load}, Python {platform.python_version()}"
     return f"{about}, {versions}; {dt.datetime.now(dt.UTC):%Y-%m-%d}"
 
 

@@ -99,7 +99,9 @@ async def serve(pages: Pages, latency: float) -> None:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode()
                 lines = head.split("\r\n")
-                length = next((int(line[15:]) for line in lines if line.lower().startswith("content-length:")), 0)
+                length = next(
+                    (int(line[15:]) for line in lines if line.lower().startswith("content-length:")), 0
+                )
                 await reader.readexactly(length)
                 if latency:
                     await asyncio.sleep(latency)

@@ -32,7 +32,9 @@ def read(url: str, folder: Path, company: str, threads: int) -> int:
     repeating = [name for name in CATEGORIES.names if name.endswith("_id")]
     kept = []
     with (
-        pq.ParquetWriter(folder / "raw.parquet", CATEGORIES, compression="zstd", use_dictionary=repeating) as writer,
+        pq.ParquetWriter(
+            folder / "raw.parquet", CATEGORIES, compression="zstd", use_dictionary=repeating
+        ) as writer,
         ThreadPoolExecutor(1) as pool,
     ):
         writing = []
@@ -97,7 +99,9 @@ def _asker(address: tuple[str, int], body: bytes) -> Ask:
 
 
 def _exchange(connection: socket.socket, target: str, body: bytes) -> bytes:
-    head = f"POST {target} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer t\r\nContent-Length: {len(body)}\r\n\r\n"
+    head = (
+        f"POST {target} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer t\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
     connection.sendall(head.encode() + body)
     buffer = bytearray()
     while (end := buffer.find(b"\r\n\r\n")) < 0:

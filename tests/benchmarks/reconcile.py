@@ -55,7 +55,9 @@ class Row:
 def world(accounts: int, categories: int) -> dict[str, pd.DataFrame]:
     """Return a chart and accounts in another order, of which 1 % differ in name and 1.5 % are on one side alone."""
     ids = np.char.mod("%08d", np.arange(accounts) + 1000).astype(object)
-    chart = pd.DataFrame({"company_id": COMPANY, "external_id": ids, "code": ids, "name": ids, "archived": False})
+    chart = pd.DataFrame(
+        {"company_id": COMPANY, "external_id": ids, "code": ids, "name": ids, "archived": False}
+    )
     chart["name"] = "Account " + chart["name"]
     chart["tax_code_external_id"] = "V19"
     known = chart.sample(frac=1, random_state=1).reset_index(drop=True).assign(state="CREATED")
@@ -64,11 +66,16 @@ def world(accounts: int, categories: int) -> dict[str, pd.DataFrame]:
     chart, known = chart.iloc[: int(accounts * 0.995)], known.iloc[: int(accounts * 0.99)]
     places = np.arange(categories) * 3 % max(len(known), 1)
     used = pd.DataFrame({"account_id": known["id"].to_numpy()[places]})
-    used = used.assign(id="category", company_id=COMPANY, category_group_id="group", name="Category", archived=False)
+    used = used.assign(
+        id="category", company_id=COMPANY, category_group_id="group", name="Category", archived=False
+    )
     numbers = pd.Series(np.arange(categories).astype("str"), dtype="str")
     used["id"], used["name"], used["tax_code_id"] = used["id"] + numbers, used["name"] + numbers, "tax"
     frames = {"chart": chart, "accounts": known, "categories": used}
-    return {noun: frame.astype({name: "str" for name in frame if name != "archived"}) for noun, frame in frames.items()}
+    return {
+        noun: frame.astype({name: "str" for name in frame if name != "archived"})
+        for noun, frame in frames.items()
+    }
 
 
 def by_pandas(chart: pd.DataFrame, accounts: pd.DataFrame, categories: pd.DataFrame) -> pd.DataFrame:
@@ -80,10 +87,14 @@ def by_pandas(chart: pd.DataFrame, accounts: pd.DataFrame, categories: pd.DataFr
         left, right = both[field], both[f"{field}_service"]
         rows = both[(left != right) & ~(left.isna() & right.isna())]
         found.append(
-            pd.DataFrame({"external_id": rows["external_id"], "field": field, "left": rows[field].astype("str")})
+            pd.DataFrame(
+                {"external_id": rows["external_id"], "field": field, "left": rows[field].astype("str")}
+            )
         )
         found[-1]["right"] = rows[f"{field}_service"].astype("str")
-    sides = {side: merged.loc[merged["_merge"] == side, ["external_id"]] for side in ("left_only", "right_only")}
+    sides = {
+        side: merged.loc[merged["_merge"] == side, ["external_id"]] for side in ("left_only", "right_only")
+    }
     found += [rows.assign(field=side) for side, rows in sides.items()]
     return pd.concat(found, ignore_index=True)
 
@@ -108,7 +119,9 @@ def in_one_form(found: pd.DataFrame) -> list[tuple[str, str, str, str]]:
             field=found["field"].where(differing, found["check"].map(sides)), left=found["erp_value"]
         )
         found = found.rename(columns={"service_value": "right"})
-    rows = found[["external_id", "field", "left", "right"]].astype("object").fillna("").itertuples(index=False)
+    rows = (
+        found[["external_id", "field", "left", "right"]].astype("object").fillna("").itertuples(index=False)
+    )
     return sorted(tuple(row) for row in rows)
 
 
@@ -172,7 +185,9 @@ def medians_of(ways: Mapping[str, Callable[[], tuple[float, float]]], rounds: in
     for _ in range(rounds):
         for name, way in ways.items():
             taken[name].append(way())
-    return {name: [statistics.median(side) for side in zip(*runs, strict=True)] for name, runs in taken.items()}
+    return {
+        name: [statistics.median(side) for side in zip(*runs, strict=True)] for name, runs in taken.items()
+    }
 
 
 def measure_size(accounts: int, goal: float, rounds: int, *, peers: bool) -> tuple[list[Row], str]:
@@ -204,7 +219,9 @@ def measure_size(accounts: int, goal: float, rounds: int, *, peers: bool) -> tup
     return rows, peer.versions
 
 
-def measure(sizes: Mapping[int, float], few: tuple[int, int], rounds: int, *, peers: bool) -> tuple[list[Row], str]:
+def measure(
+    sizes: Mapping[int, float], few: tuple[int, int], rounds: int, *, peers: bool
+) -> tuple[list[Row], str]:
     """Return the rows, and the versions of the peers."""
     rows: list[Row] = []
     versions = ""
@@ -215,7 +232,8 @@ def measure(sizes: Mapping[int, float], few: tuple[int, int], rounds: int, *, pe
     small = world(*few)
     by_bktools(**small)
     wall, used = (
-        figure * 1000 for figure in medians_of({"": lambda: measured(lambda: by_bktools(**small))}, rounds * 3)[""]
+        figure * 1000
+        for figure in medians_of({"": lambda: measured(lambda: by_bktools(**small))}, rounds * 3)[""]
     )
     rows.append(Row(f"reconcile {few[0]:,} accounts, {few[1]:,} categories", "ms", 25, True, wall, used, ""))
     return rows, versions

@@ -38,7 +38,10 @@ def main() -> None:
         rows = compare(chart, accounts)
         after = resource.getrusage(resource.RUSAGE_SELF)
         processor = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
-        print(json.dumps({"rows": rows, "seconds": time.perf_counter() - begin, "processor": processor}), flush=True)
+        print(
+            json.dumps({"rows": rows, "seconds": time.perf_counter() - begin, "processor": processor}),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -24,7 +24,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help=f"of {', '.join(BENCHMARKS)}; all by default")
     parser.add_argument("--tiny", action="store_true", help="a few rows: does it still run? writes nothing")
-    parser.add_argument("--without-peers", action="store_true", help="make no virtual environment for the peers")
+    parser.add_argument(
+        "--without-peers", action="store_true", help="make no virtual environment for the peers"
+    )
     asked = parser.parse_args()
     unknown = set(asked.names) - set(BENCHMARKS)
     if unknown:

@@ -19,7 +19,10 @@ def test_both_ways_find_the_same_to_the_row():
 def test_every_goal_gets_a_figure(tmp_path):
     """Each goal is measured at tiny size, and the section can be written."""
     rows, versions = reconcile.measure({100: 2.0}, (50, 10), 1, peers=False)
-    assert [row.work for row in rows] == ["reconcile 100 by 100 accounts", "reconcile 50 accounts, 10 categories"]
+    assert [row.work for row in rows] == [
+        "reconcile 100 by 100 accounts",
+        "reconcile 50 accounts, 10 categories",
+    ]
     assert all(row.reached > 0 for row in rows)
     page = tmp_path / "RESULTS.md"
     reconcile.write(rows, versions, path=page)

@@ -55,7 +55,9 @@ def loop_way() -> Callable[[str, Path], object]:
         params: dict[str, Any] = {"limit": 1000}
         with httpx.Client(base_url=url, headers={"Authorization": "Bearer t"}, trust_env=False) as client:
             while True:
-                answer = client.post(PATH, params=params, json={"companyId": COMPANY}).raise_for_status().json()
+                answer = (
+                    client.post(PATH, params=params, json={"companyId": COMPANY}).raise_for_status().json()
+                )
                 rows += answer["data"]
                 if not answer["pagination"]["hasNextPage"]:
                     break
@@ -93,10 +95,18 @@ def dlt_way() -> Callable[[str, Path], object]:
                 "client": {
                     "base_url": url,
                     "headers": {"Authorization": "Bearer t"},
-                    "paginator": {"type": "cursor", "cursor_path": "pagination.endCursor", "cursor_param": "after"},
+                    "paginator": {
+                        "type": "cursor",
+                        "cursor_path": "pagination.endCursor",
+                        "cursor_param": "after",
+                    },
                 },
                 "resources": [
-                    {"name": "categories", "endpoint": endpoint, "columns": {"metadata": {"data_type": "json"}}}
+                    {
+                        "name": "categories",
+                        "endpoint": endpoint,
+                        "columns": {"metadata": {"data_type": "json"}},
+                    }
                 ],
             },
             max_table_nesting=0,

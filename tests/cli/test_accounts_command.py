@@ -53,7 +53,9 @@ def test_accounts_that_were_refused_are_no_success(run, tmp_path):
     """What was asked was not done, so the exit code says it; run again without the fault, it is."""
     Path("chart.csv").write_text("Konto;Name\n990001;First\n990002;Second\n", encoding="utf-8")
     command = ("accounts", "create", "--chart", "chart.csv")
-    with Server(tmp_path / "server", faults=[Fault("error", "create_account", status=422, times=2)]) as server:
+    with Server(
+        tmp_path / "server", faults=[Fault("error", "create_account", status=422, times=2)]
+    ) as server:
         variables = {
             "BKTOOLS_BASE_URL": server.base_url,
             "BKTOOLS_TOKEN": server.token,
@@ -101,7 +103,10 @@ def test_a_complete_list_says_what_it_lacks(run):
     assert "2 accounts are known now" in run("accounts", "import", "all.csv", "--sandbox").stdout
     assert "2 accounts are known now" in run("accounts", "import", "fewer.csv", "--sandbox").stdout
     told = run("accounts", "import", "fewer.csv", "--complete", "--sandbox").stdout
-    assert "1 no longer known, because the list lacks them (--format json names them)\n1 accounts are known now" in told
+    assert (
+        "1 no longer known, because the list lacks them (--format json names them)\n1 accounts are known now"
+        in told
+    )
     run("accounts", "import", "all.csv", "--sandbox")
     data = run("accounts", "import", "fewer.csv", "--complete", "--sandbox", "--format", "json").stdout
     assert json.loads(data)["no_longer_known"] == ["\x1b[31m0400"]

@@ -68,7 +68,9 @@ def test_the_option_that_the_error_names_works(run):
 
 def test_malformed_uuid_in_the_entries(run):
     """An entry whose ID is no UUID is told by its line and value."""
-    Path("entries.csv").write_text(HEADINGS + ENTRY + ENTRY.replace("123e4567-", "123e4567+"), encoding="utf-8")
+    Path("entries.csv").write_text(
+        HEADINGS + ENTRY + ENTRY.replace("123e4567-", "123e4567+"), encoding="utf-8"
+    )
     done = run("month-end", "--sandbox", "--apply", "--entries", "entries.csv")
     assert done.returncode == Exit.INPUT
     line = one_line(done)
@@ -167,14 +169,32 @@ def test_the_folder_one_stands_in(run):
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("month-end --chart missing.csv --month October", "--month must be a month such as 2026-10, got 'October'"),
-        ("export compose missing.csv --month October", "--month must be a month such as 2026-10, got 'October'"),
-        ("verify --ledger missing.csv --month 2026-13", "--month must be a month such as 2026-10, got '2026-13'"),
-        ("month-end --chart missing.csv --fail-on all", "--fail-on must be one of held, error, warning, got 'all'"),
-        ("month-end --chart missing.csv --from few", "--from must be an amount such as 500, or a share such as 5%, got 'few'"),
-        ("month-end --chart missing.csv --profile lotus", "--profile must be one of excel, excel-eu, machine, got 'lotus'"),
+        (
+            "month-end --chart missing.csv --month October",
+            "--month must be a month such as 2026-10, got 'October'",
+        ),
+        (
+            "export compose missing.csv --month October",
+            "--month must be a month such as 2026-10, got 'October'",
+        ),
+        (
+            "verify --ledger missing.csv --month 2026-13",
+            "--month must be a month such as 2026-10, got '2026-13'",
+        ),
+        (
+            "month-end --chart missing.csv --fail-on all",
+            "--fail-on must be one of held, error, warning, got 'all'",
+        ),
+        (
+            "month-end --chart missing.csv --from few",
+            "--from must be an amount such as 500, or a share such as 5%, got 'few'",
+        ),
+        (
+            "month-end --chart missing.csv --profile lotus",
+            "--profile must be one of excel, excel-eu, machine, got 'lotus'",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_option_is_told_before_a_file_is_read(run, command, said):
     """What an option takes is checked before the service is opened and a file is looked for."""
     done = run(*command.split(), "--sandbox")
@@ -230,7 +250,9 @@ def commands(group: typer.core.TyperGroup) -> Iterator[typer.core.TyperCommand]:
         yield from commands(command) if isinstance(command, typer.core.TyperGroup) else [command]
 
 
-@pytest.mark.parametrize("command", list(commands(typer.main.get_command(app))), ids=lambda command: command.name)
+@pytest.mark.parametrize(
+    "command", list(commands(typer.main.get_command(app))), ids=lambda command: command.name
+)
 def test_every_command_teaches_with_an_example(command):
     """Each command's help has an example that calls it."""
     assert re.search(rf"^Example: .*\bbktools .*\b{command.name}\b", command.help, re.MULTILINE)

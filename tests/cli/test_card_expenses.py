@@ -62,7 +62,9 @@ def test_one_refusal_one_command_then_none(tmp_path, monkeypatch, books):
     assert "mapping 'card' used for november.csv" in done.output
     for month, amounts in ((10, [1234.0, -5600.0]), (11, [2345.0, -6700.0])):
         plan = read_plan(tmp_path / {10: "october.plan", 11: "november.plan"}[month]).plan
-        entries = pd.concat([plan.entries, plan.not_ready]).set_index("id" if "id" in plan.entries else "entry_id")
+        entries = pd.concat([plan.entries, plan.not_ready]).set_index(
+            "id" if "id" in plan.entries else "entry_id"
+        )
         assert entries.loc[list(IDS), "category_id"].tolist() == categories["id"][:2].tolist()
         assert entries.loc[list(IDS), "employee_id"].tolist() == employees["id"][:2].tolist()
         assert entries.loc[list(IDS), "amount"].tolist() == amounts
@@ -80,7 +82,9 @@ def test_a_chart_with_a_title_merged_headings_and_totals(tmp_path, monkeypatch):
         sheet.merge_range(2, 2, 2, 3, "Saldo")
         for column, heading in enumerate(("Nummer", "Bezeichnung", "Soll", "Haben")):
             sheet.write(3, column, heading)
-        for row, (code, name) in enumerate((("0400", "Maschinen"), ("1200", "Bank"), ("4930", "Bürobedarf")), 4):
+        for row, (code, name) in enumerate(
+            (("0400", "Maschinen"), ("1200", "Bank"), ("4930", "Bürobedarf")), 4
+        ):
             sheet.write_row(row, 0, [code, name, 10, 0])
         sheet.write_row(7, 0, ["", "Summe", 30, 0])
     done = run("accounts create --chart chart.xlsx --output made.csv --profile machine")

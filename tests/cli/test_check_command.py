@@ -38,7 +38,11 @@ ok       disk           DATA can be written, N GiB are free
 def run(sandbox, monkeypatch):
     """Run `bktools check` against the sandbox; return the code, and the transcript without what differs each time."""
     server = sandbox.server
-    for name, value in {"BASE_URL": server.base_url, "TOKEN": server.token, "COMPANY": server.company_id}.items():
+    for name, value in {
+        "BASE_URL": server.base_url,
+        "TOKEN": server.token,
+        "COMPANY": server.company_id,
+    }.items():
         monkeypatch.setenv(f"BKTOOLS_{name}", value)
 
     def check(**variables):
@@ -66,7 +70,9 @@ def other_service():
             is_portal = self.path.startswith("/portal")
             body = b"<html>Sign in</html>" if is_portal else json.dumps({"data": [{"id": OTHER}]}).encode()
             self.send_response_only(200)
-            self.send_header("Date", format_datetime(dt.datetime.now(dt.UTC) + dt.timedelta(hours=1), usegmt=True))
+            self.send_header(
+                "Date", format_datetime(dt.datetime.now(dt.UTC) + dt.timedelta(hours=1), usegmt=True)
+            )
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
@@ -132,13 +138,17 @@ def test_the_file_of_certificates_is_missing(run, tmp_path):
     assert f"failed   connection     ca_bundle {tmp_path / 'none.pem'} cannot be read" in text
 
 
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="this system has no /proc, in which nobody can write")
+@pytest.mark.skipif(
+    not Path("/proc/self").exists(), reason="this system has no /proc, in which nobody can write"
+)
 def test_the_data_folder_cannot_be_written(run):
     """The folder, the reason and what to do are told, with the code of storage."""
     code, text = run(DATA_DIR="/proc/bktools")
     assert code == Exit.STORAGE
     told = text.splitlines()[-2:]
-    assert re.match(r"failed   disk           the data folder .* cannot be written: No such file or directory", told[0])
+    assert re.match(
+        r"failed   disk           the data folder .* cannot be written: No such file or directory", told[0]
+    )
     assert told[1].strip() == "correct its permissions, or set BKTOOLS_DATA_DIR"
 
 
@@ -213,7 +223,9 @@ def test_the_journal_is_damaged(run):
 
 def test_a_proxy_refuses(run, other_service):
     """A proxy that wants a name and a password is named without them."""
-    code, text = run(BASE_URL="https://books.example.com", PROXY=other_service.replace("//", "//ada:hunter2@"))
+    code, text = run(
+        BASE_URL="https://books.example.com", PROXY=other_service.replace("//", "//ada:hunter2@")
+    )
     assert code == Exit.UNREACHABLE
     assert "hunter2" not in text
     assert (

@@ -69,12 +69,16 @@ def test_the_commands_collect_and_say_so(tmp_path, monkeypatch):
         sandbox.server.inject(Fault("error", status=403, company=ids[2]))
 
         def run(*options):
-            return CliRunner().invoke(app, ["categories", "--companies", str(tmp_path / "companies.txt"), *options])
+            return CliRunner().invoke(
+                app, ["categories", "--companies", str(tmp_path / "companies.txt"), *options]
+            )
 
         for file in ("rows.csv", "rows.parquet"):
             found = run("--on-error", "collect", "--output", str(tmp_path / file))
             assert found.exit_code == 12
-            lines = [line for line in found.stderr.splitlines() if line.startswith(f"bktools: company {ids[2]}")]
+            lines = [
+                line for line in found.stderr.splitlines() if line.startswith(f"bktools: company {ids[2]}")
+            ]
             assert len(lines) == 1
             assert "403" in lines[0]
             assert lines[0].endswith("ask for access to the company, or leave it out")

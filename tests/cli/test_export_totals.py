@@ -35,7 +35,9 @@ def test_totals_by_currency(capsys: pytest.CaptureFixture[str]):
 def test_a_plan_without_ready_entries_sends_nothing(tmp_path):
     """Neither a dry run nor --apply asks for another step where no entry of the plan is ready."""
     plan = str(tmp_path / "august.plan")
-    composed = CliRunner().invoke(app, ["export", "compose", "--sandbox", "--month", "2026-08", "--out", plan])
+    composed = CliRunner().invoke(
+        app, ["export", "compose", "--sandbox", "--month", "2026-08", "--out", plan]
+    )
     assert "there is nothing to submit" in composed.output
     for apply in ([], ["--apply"]):
         sent = CliRunner().invoke(app, ["export", "submit", plan, "--sandbox", *apply])

@@ -16,7 +16,9 @@ from bktools.sandbox.world import World
 
 
 def _line(rows: Rows, check: str, at: int = 0) -> list[Any]:
-    return [row for row in rows if row[column(rows, "check")] == check and row[column(rows, "category id")]][at]
+    return [row for row in rows if row[column(rows, "check")] == check and row[column(rows, "category id")]][
+        at
+    ]
 
 
 def _set_account(category_id: str, account_id: str, *, sandbox: Path) -> None:
@@ -75,7 +77,9 @@ def test_the_round_trip(run, tmp_path: Path):
 
     refused = run("fixes", path, "--month", "2026-11", "--sandbox")
     assert (refused.returncode, refused.stdout) == (4, "")
-    assert refused.stderr == f"bktools: {path}: is of 2026-10, not of 2026-11: give the workbook of that month\n"
+    assert (
+        refused.stderr == f"bktools: {path}: is of 2026-10, not of 2026-11: give the workbook of that month\n"
+    )
 
 
 def _table(printed: str) -> list[tuple[list[str], list[str]]]:

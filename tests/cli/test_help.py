@@ -31,7 +31,9 @@ def test_summaries_fit_and_values_have_names():
     for path in commands_of(command):
         text = help_of(*path).partition("\n")[2]
         assert "..." not in re.sub(r"(MACHINE|BATCH|ENTRY)\.\.\.", "", text), path
-    found = [help_of(*name.split()) for name in ("month-end", "categories", "export compose", "sandbox serve")]
+    found = [
+        help_of(*name.split()) for name in ("month-end", "categories", "export compose", "sandbox serve")
+    ]
     assert not re.findall(r"--[\w-]+ <(?:str|int|float|path|list)\b.*", "".join(found))
     assert "--column FIELD=HEADING" in found[0]
     assert "--month YYYY-MM" in found[0]
@@ -45,8 +47,13 @@ def test_options_are_in_sections():
         assert headings == sorted(headings, key=order.index), path
     text = help_of("month-end")
     assert re.findall(r"^(\w[\w ]+):$", text, re.MULTILINE) == [
-        "Options", "Service", "Reading the chart", "Reading the ledger", "Reading the entries", "Output",
-    ]  # fmt: skip
+        "Options",
+        "Service",
+        "Reading the chart",
+        "Reading the ledger",
+        "Reading the entries",
+        "Output",
+    ]
     assert "Also, in any place: --quiet" in text
 
 
@@ -59,7 +66,10 @@ def test_the_longest_help_is_two_screens():
     ("line", "said"),
     [
         ("categories --formt json", r"No such option: --formt[\s\S]*--format"),
-        ("reconcile --sandbox --column kode=Konto", r"--column may map these fields \(did you mean code\?\): "),
+        (
+            "reconcile --sandbox --column kode=Konto",
+            r"--column may map these fields \(did you mean code\?\): ",
+        ),
     ],
 )
 def test_what_was_mistyped_gets_a_suggestion(line, said):

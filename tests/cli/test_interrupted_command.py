@@ -15,7 +15,9 @@ from bktools.sandbox import Fault, Server
 
 def test_ctrl_c_says_what_was_kept_and_the_next_run_goes_on(run, samples, tmp_path):
     """Interrupted between two accounts, the close ends at once with one line; run again, it creates nothing twice."""
-    with Server(tmp_path / "server", faults=[Fault("latency", "create_account", skip=12, seconds=60)]) as server:
+    with Server(
+        tmp_path / "server", faults=[Fault("latency", "create_account", skip=12, seconds=60)]
+    ) as server:
         arguments = ("month-end", "--apply", "--chart", str(samples[0]), "--entries", str(samples[1]))
         variables = {
             "BKTOOLS_BASE_URL": server.base_url,
@@ -24,7 +26,9 @@ def test_ctrl_c_says_what_was_kept_and_the_next_run_goes_on(run, samples, tmp_pa
         }
         before = len(server.accounts())
         command = [sys.executable, "-m", "bktools", *arguments]
-        with subprocess.Popen(command, env=os.environ | variables, stderr=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(
+            command, env=os.environ | variables, stderr=subprocess.PIPE, text=True
+        ) as process:
             # The answer of the first new account has arrived when the second one is there.
             while len(server.accounts()) < before + 2:
                 assert process.poll() is None
@@ -52,7 +56,9 @@ def test_a_reader_that_goes_away_stops_nothing(run):
     reading, writing = os.pipe()
     os.close(reading)
     command = [sys.executable, "-u", "-m", "bktools", "month-end", "--sandbox", "--apply"]
-    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False, timeout=120)
+    done = subprocess.run(
+        command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False, timeout=120
+    )
     os.close(writing)
     assert done.returncode == Exit.DONE
     assert [line for line in done.stderr.splitlines() if "still running" not in line] == []

@@ -70,7 +70,9 @@ def test_a_workbook_with_the_same_headings(october):
 
 def test_a_file_that_is_longer_than_what_is_looked_into(october):
     """The headings of a long file are known, wherever its first 64 KiB end: behind a line, not within a letter of the next."""
-    rows = "".join(f"{'ä' * 150}{number};03/12/2026;{amount}\n" for number in range(120) for amount in ("1,5", "-1,5"))
+    rows = "".join(
+        f"{'ä' * 150}{number};03/12/2026;{amount}\n" for number in range(120) for amount in ("1,5", "-1,5")
+    )
     december = october.with_name("december.csv")
     december.write_text(f"{HEADINGS}\n{rows}", encoding="utf-8")
     done = run("ledger", december, "--summary")
@@ -79,7 +81,9 @@ def test_a_file_that_is_longer_than_what_is_looked_into(october):
 
 def test_explicit_options_win(october):
     """An option goes before what was remembered, and the rest stays."""
-    done = run("ledger", october, "--decimal", ".", "--output", october.with_name("made.csv"), "--profile", "machine")
+    done = run(
+        "ledger", october, "--decimal", ".", "--output", october.with_name("made.csv"), "--profile", "machine"
+    )
     assert done.exit_code == 0, done.output
     assert "4930,2026-04-03,1234," in october.with_name("made.csv").read_text(encoding="utf-8")
 
@@ -108,8 +112,13 @@ def test_a_mapping_can_be_mailed(october, tmp_path, monkeypatch):
 def test_list_and_show(october):
     """`list` has a line for each mapping, `show` the file as it is."""
     listed = run("mappings", "list").output
-    assert "house\tledger\t3\taccount_code=Nr 1, date=Wann, amount=Wieviel, decimal=,, date_format=%d/%m/%Y\n" in listed
-    assert run("mappings", "show", "house").output.startswith((folder() / "house.toml").read_text(encoding="utf-8"))
+    assert (
+        "house\tledger\t3\taccount_code=Nr 1, date=Wann, amount=Wieviel, decimal=,, date_format=%d/%m/%Y\n"
+        in listed
+    )
+    assert run("mappings", "show", "house").output.startswith(
+        (folder() / "house.toml").read_text(encoding="utf-8")
+    )
     assert "there is no such mapping" in str(run("mappings", "show", "other").exception)
 
 
@@ -133,12 +142,15 @@ def test_a_name_that_windows_reserves_is_refused(october, name):
         ('kind = "bank"\nheadings = ["a"]', "chart|entries|accounts|ledger"),
         ('kind = "chart"\nheadings = []', "length >= 1 - at `$.headings`"),
         ('kind = "chart"\nheadings = ["a"]\n[columns]\nprice = "a"', "[columns] has 'price'"),
-        ('kind = "chart"\nheadings = ["a"]\n[options]\ndecimal = 1', "Expected `str`, got `int` - at `$.options"),
+        (
+            'kind = "chart"\nheadings = ["a"]\n[options]\ndecimal = 1',
+            "Expected `str`, got `int` - at `$.options",
+        ),
         ('kind = "chart"\nheadings = ["a"]\nextra = 1', "unknown field `extra`"),
         ('kind = "\udcff"', "invalid start byte"),
         ("#" * (1 << 20) + "\n", "is too large"),
     ],
-)  # fmt: skip
+)
 def test_a_damaged_mapping_is_one_line(october, content, why):
     """It names the file and what is wrong, whichever command meets it."""
     damaged = folder() / "damaged.toml"
@@ -157,16 +169,27 @@ def test_names_that_are_none(october):
         error = run("ledger", october, "--save-mapping", name).exception
         assert isinstance(error, ArgumentError)
     error = run("ledger", october, "--save-mapping", "other").exception
-    assert str(error).startswith("--save-mapping must be house, the mapping that is for these headings already")
+    assert str(error).startswith(
+        "--save-mapping must be house, the mapping that is for these headings already"
+    )
     shutil.copy(folder() / "house.toml", folder() / "twin.toml")
-    assert "the mappings 'house' and 'twin' are for the same headings" in str(run("ledger", october).exception)
+    assert "the mappings 'house' and 'twin' are for the same headings" in str(
+        run("ledger", october).exception
+    )
 
 
 def test_what_is_not_saved(tmp_path):
     """A file without headings cannot be known again, and one that needs no option needs no mapping."""
     path = tmp_path / "file.csv"
     path.write_text("4930;2026-10-01;1.50\n1200;2026-10-01;-1.50\n" * 2, encoding="utf-8")
-    settled = ("--column", "account_code=column 1", "--column", "date=column 2", "--column", "amount=column 3")
+    settled = (
+        "--column",
+        "account_code=column 1",
+        "--column",
+        "date=column 2",
+        "--column",
+        "amount=column 3",
+    )
     done = run("ledger", path, *settled, "--save-mapping", "none")
     assert "mapping 'none' not saved: file.csv has no headings to know it by" in done.output
     path.write_text("Account;Date;Amount\n4930;2026-10-01;1.50\n", encoding="utf-8")

@@ -86,7 +86,10 @@ def the_manifest_is_true(folder):
 def an_entry_that_was_changed_after_its_export_is_named(run, text, folder):
     """The next close names the entry with both amounts; the exported one is kept beside the new one."""
     sent = next(row for row in rows(folder / "machine" / "entries.csv") if row["fate"] == "exported")
-    changed = [line.replace(sent["amount"], "987654.32") if sent["id"] in line else line for line in text.splitlines()]
+    changed = [
+        line.replace(sent["amount"], "987654.32") if sent["id"] in line else line
+        for line in text.splitlines()
+    ]
     Path("changed.csv").write_text("\n".join(changed), encoding="utf-8")
     again = run("month-end", "--sandbox", "--apply", "--entries", "changed.csv")
     assert again.returncode == Exit.DONE
@@ -94,7 +97,9 @@ def an_entry_that_was_changed_after_its_export_is_named(run, text, folder):
     told = next(place for place, line in enumerate(lines) if "→ 987,654.32" in line)
     assert (sent["date"] in lines[told - 1], " amount " in lines[told]) == (True, True)
     assert "Undo the change in the service" in lines[told - 2]
-    (changed,) = (row for row in rows(folder / "machine" / "entries.csv") if row["reason"] == "changed_since_export")
+    (changed,) = (
+        row for row in rows(folder / "machine" / "entries.csv") if row["reason"] == "changed_since_export"
+    )
     assert (changed["id"], changed["fate"]) == (sent["id"], "exported")
     assert (changed["amount"], changed["file_amount"]) == (sent["amount"], "987654.32")
 
@@ -133,15 +138,30 @@ def test_an_unknown_outcome_comes_first(run, samples, tmp_path):
         assert run(*close, "--apply", **access).returncode == Exit.INCOMPLETE
         again = run(*close, "--apply", **access)
         assert again.returncode == Exit.INCOMPLETE
-        command = re.match(r"outcome unknown: batch \w+ .* bktools (export resolve .+?) --outcome", again.stdout)[1]
+        command = re.match(
+            r"outcome unknown: batch \w+ .* bktools (export resolve .+?) --outcome", again.stdout
+        )[1]
         assert [row["fate"] for row in rows(Path("month-end-2026-10/export_jobs.csv"))] == ["in_doubt"]
-        assert run("month-end", "--format", "json", *close[1:], **access).stdout.count('"outcome_unknown": [') == 1
+        assert (
+            run("month-end", "--format", "json", *close[1:], **access).stdout.count('"outcome_unknown": [')
+            == 1
+        )
         assert run("export", "compose", files[-1], "--out", "empty.plan", **access).returncode == Exit.DONE
         for more in ((), ("--apply",)):
             sent = run("export", "submit", "empty.plan", *more, **access)
-            assert (sent.returncode, sent.stdout.startswith("outcome unknown: batch ")) == (Exit.INCOMPLETE, True)
+            assert (sent.returncode, sent.stdout.startswith("outcome unknown: batch ")) == (
+                Exit.INCOMPLETE,
+                True,
+            )
         settled = run(
-            *shlex.split(command), "--outcome", "accepted", "--evidence", "in the ERP", "--by", "Ada", **access
+            *shlex.split(command),
+            "--outcome",
+            "accepted",
+            "--evidence",
+            "in the ERP",
+            "--by",
+            "Ada",
+            **access,
         )
         assert (settled.returncode, settled.stderr) == (Exit.DONE, "")
         sent = run("export", "submit", "empty.plan", "--apply", **access)
@@ -152,14 +172,28 @@ def test_an_unknown_outcome_comes_first(run, samples, tmp_path):
 @pytest.mark.parametrize(
     ("text", "encoding", "count"),
     [
-        ("*Code,*Name,*Type,*Tax Code\n0400,Bank ,Asset,\n2290,GST / Payable,Liability,0.1\n", "utf-8-sig", 2),
+        (
+            "*Code,*Name,*Type,*Tax Code\n0400,Bank ,Asset,\n2290,GST / Payable,Liability,0.1\n",
+            "utf-8-sig",
+            2,
+        ),
         ("Account,Name,Type,Active\n1010,Balanserade utgifter ,Asset,yes\n1011,Påse,Asset,no\n", "utf-8", 2),
     ],
 )
 def test_a_chart_of_another_erp(run, text, encoding, count):
     """Every account of a chart ends up created once, its name and code to the letter."""
     Path("chart.csv").write_text(text, encoding=encoding)
-    command = ("accounts", "create", "--sandbox", "--apply", "--chart", "chart.csv", "--profile", "machine", "--output")
+    command = (
+        "accounts",
+        "create",
+        "--sandbox",
+        "--apply",
+        "--chart",
+        "chart.csv",
+        "--profile",
+        "machine",
+        "--output",
+    )
     assert run(*command, "first.csv").returncode == Exit.DONE
     made = rows(Path("first.csv"))
     lines = list(csv.reader(text.splitlines()))[1:]

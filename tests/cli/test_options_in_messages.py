@@ -100,7 +100,12 @@ def test_commands_name_their_options(line, tmp_path, monkeypatch):
         done = CliRunner().invoke(app, [*arguments, "--sandbox"])
         said = f"{done.output}\n{done.exception}"
         # A close also says which month and which person it took, and the options that name others.
-        named = set(re.findall(r"(?<!\S)'?(--[a-z][a-z-]+)", said)) - {"--sandbox", "--apply", "--month", "--by"}
+        named = set(re.findall(r"(?<!\S)'?(--[a-z][a-z-]+)", said)) - {
+            "--sandbox",
+            "--apply",
+            "--month",
+            "--by",
+        }
         assert named == {begin + NAMES.get(argument, argument)}, (what, said)
         assert named <= options_of(words)
         assert re.search(r"\b(columns|decimal|date_format|encoding|delimiter)=", said) is None
@@ -118,7 +123,9 @@ def test_readers_name_their_arguments(reader, tmp_path):
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", GuessedEncodingWarning)
-                said = "\n".join([*read(path).attrs["bktools"]["notes"], *(str(one.message) for one in caught)])
+                said = "\n".join(
+                    [*read(path).attrs["bktools"]["notes"], *(str(one.message) for one in caught)]
+                )
         except InputError as error:
             said = str(error)
         assert f"{argument}=" in said, what
@@ -164,7 +171,10 @@ def test_headings_are_quoted_for_the_shell(tmp_path, monkeypatch):
     done = CliRunner().invoke(app, ["reconcile", "--chart", "file.csv", "--sandbox"])
     assert "--column 'tax_code_external_id=*Tax Code'" in done.output
     again = ["--column", "tax_code_external_id=*Tax Code"]
-    assert "tax rates" not in CliRunner().invoke(app, ["reconcile", "--chart", "file.csv", "--sandbox", *again]).output
+    assert (
+        "tax rates"
+        not in CliRunner().invoke(app, ["reconcile", "--chart", "file.csv", "--sandbox", *again]).output
+    )
 
 
 def test_a_malformed_mapping_names_its_option(tmp_path, monkeypatch):
@@ -180,6 +190,8 @@ def test_no_reader_is_written_for_a_command():
         for room in ("inputs", "tables")
         for path in (ROOT / room).glob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(r"(?<!\S)--[a-z]", node.value)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and re.search(r"(?<!\S)--[a-z]", node.value)
     ]
     assert wrong == []

@@ -14,7 +14,9 @@ from bktools.cli.exits import Exit
 def test_config_masks_secrets(run):
     """`config` shows each value and its source, and no secret."""
     proxy = "http://user:hunter2@proxy.example:8080"
-    done = run("config", BKTOOLS_BASE_URL="https://books.example", BKTOOLS_TOKEN="very-secret", BKTOOLS_PROXY=proxy)
+    done = run(
+        "config", BKTOOLS_BASE_URL="https://books.example", BKTOOLS_TOKEN="very-secret", BKTOOLS_PROXY=proxy
+    )
     assert done.returncode == Exit.DONE
     assert "very-secret" not in done.stdout
     assert "hunter2" not in done.stdout
@@ -32,7 +34,9 @@ def test_config_names_every_source(run):
     said = {line.split()[0]: line.split(maxsplit=1)[1] for line in done.stdout.splitlines()[1:]}
     assert said["environment"] == said["base_url"] == f"{address}  (BKTOOLS_ENVIRONMENT)"
     assert said["token"] == "set, not shown  (BKTOOLS_TOKEN)"
-    other = run("config", "-e", "https://other.example", BKTOOLS_ENVIRONMENT=address, BKTOOLS_COMPANY="c").stdout
+    other = run(
+        "config", "-e", "https://other.example", BKTOOLS_ENVIRONMENT=address, BKTOOLS_COMPANY="c"
+    ).stdout
     assert "(not set; BKTOOLS_COMPANY is not for https://other.example)" in other
     both = run("config", "--sandbox", "-e", address)
     assert (both.returncode, both.stderr) == (
@@ -95,7 +99,10 @@ def test_sandbox_serve_prints_what_curl_needs(tmp_path):
     import sys
 
     process = subprocess.Popen(
-        [sys.executable, "-u", "-m", "bktools", "sandbox", "serve"], stdout=subprocess.PIPE, text=True, env=os.environ
+        [sys.executable, "-u", "-m", "bktools", "sandbox", "serve"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ,
     )
     try:
         lines = [process.stdout.readline() for _ in range(8)]

@@ -58,7 +58,10 @@ MAIN_PATHS = {
     "journal rename": ("old {own} --by Ada", None),
     "journal move": ("--by Ada", None),
     "journal rights": ("analyst", None),
-    "journal waive": ("bob@old-laptop#3f9c2a1b --from 2026-10-01 --to 2026-10-31 --evidence ledger --by Ada", None),
+    "journal waive": (
+        "bob@old-laptop#3f9c2a1b --from 2026-10-01 --to 2026-10-31 --evidence ledger --by Ada",
+        None,
+    ),
     "mappings list": ("", None),
     "mappings show": ("erp", None),
     "periods": ("", None),
@@ -75,9 +78,25 @@ MAIN_PATHS = {
 }
 # Those whose result is a table, which JSON has as a list of rows.
 TABLES = {
-    "check", "guide", "ledger", "fixes", "spend", "versus", "categories", "employees", "compare", "config", "accounts list", "accounts create",
-    "export history", "mappings list", "periods", "sandbox faults", "snapshots list", "snapshots show",
-}  # fmt: skip
+    "check",
+    "guide",
+    "ledger",
+    "fixes",
+    "spend",
+    "versus",
+    "categories",
+    "employees",
+    "compare",
+    "config",
+    "accounts list",
+    "accounts create",
+    "export history",
+    "mappings list",
+    "periods",
+    "sandbox faults",
+    "snapshots list",
+    "snapshots show",
+}
 IN_A_DATABASE = {"journal move", "journal rights", "journal waive"}
 
 # The event of a restore that a machine has to confirm.
@@ -105,15 +124,25 @@ def served(tmp_path_factory, samples):
     ledger.write_text(
         "account;date;amount;currency;text\n0400;2026-10-01;12.50;EUR;=1+1\n5800;2026-10-02;-12.50;EUR;\n"
     )
-    words = {"chart": samples[0], "entries": samples[1], "ledger": ledger, "accounts": folder / "accounts.csv"}
+    words = {
+        "chart": samples[0],
+        "entries": samples[1],
+        "ledger": ledger,
+        "accounts": folder / "accounts.csv",
+    }
     with bktools.Sandbox(folder / "state", job_seconds=60) as service, pytest.MonkeyPatch.context() as patch:
         settings = service.settings
         variables = {
-            "BASE_URL": settings.base_url, "TOKEN": settings.token.reveal(), "COMPANY": settings.company,
-            "BALANCE_URL": settings.balance_url, "BALANCE_TOKEN": settings.balance_token.reveal(),
-            "CONFIG": folder / "config.toml", "DATA_DIR": folder / "data", "CACHE_DIR": folder / "cache",
+            "BASE_URL": settings.base_url,
+            "TOKEN": settings.token.reveal(),
+            "COMPANY": settings.company,
+            "BALANCE_URL": settings.balance_url,
+            "BALANCE_TOKEN": settings.balance_token.reveal(),
+            "CONFIG": folder / "config.toml",
+            "DATA_DIR": folder / "data",
+            "CACHE_DIR": folder / "cache",
             "SENT_LOG_DIR": folder / "sent_log",
-        }  # fmt: skip
+        }
         variables = {f"BKTOOLS_{name}": str(value) for name, value in variables.items()}
         for name, value in variables.items():
             patch.setenv(name, value)
@@ -187,8 +216,11 @@ def served_until_it_answers(line: str) -> str:
     """Return what a serving command prints until it is interrupted."""
     process = subprocess.Popen(
         [sys.executable, "-u", "-m", "bktools", *shlex.split(line)],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=os.environ,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=os.environ,
+    )
     lines = []
     while not lines or lines[-1] not in {"}\n", ""}:
         lines.append(process.stdout.readline())
@@ -240,7 +272,9 @@ def test_part_of_a_list(world):
     euros = [Decimal(row["amount"]) for row in whole if row["currency"] == "EUR"]
     assert (Decimal(of_all["EUR"]["amount"]), of_all["EUR"]["rows"]) == (sum(euros), len(euros))
     states = Counter((row["state"], row["currency"]) for row in whole)
-    assert {(row["value"], row["currency"]): row["rows"] for row in table if row["column"] == "state"} == states
+    assert {
+        (row["value"], row["currency"]): row["rows"] for row in table if row["column"] == "state"
+    } == states
     assert "id" not in {row["column"] for row in table}
     line = f"reconcile --chart {world['chart']} --format json"
     rows, counts = invoke(line).stdout, invoke(f"{line} --summary").stdout
@@ -273,7 +307,9 @@ def test_formats_agree(world, tmp_path):
     assert len(rows[0]["date"]) == 10
     assert rows[0]["sent_at"].endswith("Z")
     assert isinstance(rows[0]["amount"], str)
-    assert [json.loads(line) for line in invoke("export history --entries --format jsonl").stdout.splitlines()] == rows
+    assert [
+        json.loads(line) for line in invoke("export history --entries --format jsonl").stdout.splitlines()
+    ] == rows
     told = invoke("export history --entries --format csv").stdout
     assert not told.startswith("\ufeff")
     as_csv = list(csv.DictReader(io.StringIO(told)))
@@ -284,8 +320,13 @@ def test_formats_agree(world, tmp_path):
         assert done.stdout == ""
         assert f"{len(rows)} rows written to" in done.stderr
     assert json.loads((tmp_path / "history.json").read_bytes()) == rows
-    assert pd.read_parquet(tmp_path / "history.parquet")["entry_id"].to_list() == [row["entry_id"] for row in rows]
-    assert pd.read_excel(tmp_path / "history.xlsx", engine="calamine")["entry_id"].to_list()[0] == rows[0]["entry_id"]
+    assert pd.read_parquet(tmp_path / "history.parquet")["entry_id"].to_list() == [
+        row["entry_id"] for row in rows
+    ]
+    assert (
+        pd.read_excel(tmp_path / "history.xlsx", engine="calamine")["entry_id"].to_list()[0]
+        == rows[0]["entry_id"]
+    )
     assert (tmp_path / "history.md").read_text().count("\n") == len(rows) + 2
     invoke(f"categories --output {tmp_path}/c.parquet")
     assert len(pd.read_parquet(tmp_path / "c.parquet")) == 240
@@ -311,11 +352,20 @@ def test_hostile_text_is_text_in_markdown_and_json(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("config --output x.txt", "--output must end in .csv, .xlsx, .json, .jsonl, .md, .parquet, or be - for standard output"),
-        ("config --output x.csv --format json", "--format cannot be json with --output x.csv, whose suffix decides"),
-        ("export compose e.csv --out - --format json", "--format cannot be combined with - for standard output"),
+        (
+            "config --output x.txt",
+            "--output must end in .csv, .xlsx, .json, .jsonl, .md, .parquet, or be - for standard output",
+        ),
+        (
+            "config --output x.csv --format json",
+            "--format cannot be json with --output x.csv, whose suffix decides",
+        ),
+        (
+            "export compose e.csv --out - --format json",
+            "--format cannot be combined with - for standard output",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_written_is_refused_first(line, said):
     """A suffix that nothing writes, and two wishes for one output, are one line."""
     assert str(CliRunner().invoke(app, line.split()).exception).startswith(said)
@@ -329,7 +379,8 @@ def test_standard_streams(world, tmp_path):
     assert "standard-input.txt" in plan.stderr
     assert "Nothing was sent" in invoke("export submit -", stdin=plan.stdout_bytes).stdout
     assert (
-        "93 rows of standard-input.txt" in invoke("reconcile --chart -", stdin=Path(world["chart"]).read_bytes()).stdout
+        "93 rows of standard-input.txt"
+        in invoke("reconcile --chart -", stdin=Path(world["chart"]).read_bytes()).stdout
     )
     empty = CliRunner().invoke(app, ["reconcile", "--chart", "-"], input=b"")
     assert str(empty.exception) == "standard input: is empty"

@@ -24,14 +24,18 @@ def run(*arguments, stdout, **variables):
     )
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full, a disk that is always full")
+@pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="this system has no /dev/full, a disk that is always full"
+)
 @pytest.mark.parametrize("words", ["--help", "sandbox faults", "employees --sandbox"])
 def test_a_full_disk_is_one_line(words):
     """Output that cannot be written is told in one line, with the code of storage, also when it is long."""
     with Path("/dev/full").open("wb") as full:
         done = run(*words.split(), stdout=full)
     assert done.returncode == Exit.STORAGE
-    assert done.stderr.decode().splitlines() == ["bktools: the output cannot be written: No space left on device"]
+    assert done.stderr.decode().splitlines() == [
+        "bktools: the output cannot be written: No space left on device"
+    ]
 
 
 def test_letters_that_an_encoding_lacks_are_escaped():

@@ -49,7 +49,9 @@ def test_a_closed_month_is_shown_and_not_sent_again(command, samples, sandbox):
     exported = amounts(applied)
     assert [line[:3] for line in exported] == ["CHF", "EUR", "JPY", "SEK", "USD"]
 
-    with pytest.raises(JournalError, match=r"the period 2026-10 of company .* was closed by Ada on ") as refused:
+    with pytest.raises(
+        JournalError, match=r"the period 2026-10 of company .* was closed by Ada on "
+    ) as refused:
         command(f"{close} --entries {entries} --apply --by Ada")
     assert "open it again: bktools periods reopen 2026-10 --environment " in str(refused.value)
     assert len(sandbox.server.export_jobs()) == 1
@@ -59,7 +61,9 @@ def test_a_closed_month_is_shown_and_not_sent_again(command, samples, sandbox):
         head, *lines = csv.reader(file)
     with Path("other.csv").open("w", encoding="utf-8", newline="") as file:
         # Another amount now; nothing else waits.
-        csv.writer(file).writerows([head, *([*line[:3], "1.00", *line[4:]] for line in lines if line[0] in sent)])
+        csv.writer(file).writerows(
+            [head, *([*line[:3], "1.00", *line[4:]] for line in lines if line[0] in sent)]
+        )
     code, shown = command(f"{close} --entries other.csv --fail-on held")
     assert code == Exit.DONE, "what was exported is not held back"
     assert amounts(shown) == exported
@@ -72,14 +76,19 @@ def test_a_closed_month_is_shown_and_not_sent_again(command, samples, sandbox):
     assert [f"{line[2]} {line[4]}" for line in listed] == exported
     held = bktools.record_of("2026-10").held_back
     counts = held[held["currency"] == "EUR"]
-    assert [line[5:7] for line in listed if line[2] == "EUR"] == [[str(len(counts)), f"{counts['amount'].sum():,.2f}"]]
+    assert [line[5:7] for line in listed if line[2] == "EUR"] == [
+        [str(len(counts)), f"{counts['amount'].sum():,.2f}"]
+    ]
     assert {(line[0], line[1]) for line in listed} == {("2026-10", "CLOSED")}
     assert command('periods reopen 2026-10 --by Grace --reason "a late invoice"') == (
         Exit.DONE,
         "The period 2026-10 was opened again by Grace\n",
     )
     assert "a late invoice" in command("periods")[1]
-    assert command("periods close 2026-10 --by Grace") == (Exit.DONE, "The period 2026-10 was closed by Grace\n")
+    assert command("periods close 2026-10 --by Grace") == (
+        Exit.DONE,
+        "The period 2026-10 was closed by Grace\n",
+    )
 
 
 def test_what_fails_a_close_is_chosen(command):

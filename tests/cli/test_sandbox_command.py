@@ -78,7 +78,9 @@ def test_what_is_printed_can_be_pasted():
         page = json.loads(done.stdout)
         assert len(page["data"]) == 2
         assert {row["companyId"] for row in page["data"]} == {variables["BKTOOLS_COMPANY"]}
-        balance = get(f"{variables['BKTOOLS_BALANCE_URL']}/v1/companies/balance", variables["BKTOOLS_BALANCE_TOKEN"])
+        balance = get(
+            f"{variables['BKTOOLS_BALANCE_URL']}/v1/companies/balance", variables["BKTOOLS_BALANCE_TOKEN"]
+        )
         assert balance.keys() == {"currency", "current", "available"}
 
 
@@ -88,12 +90,18 @@ def test_what_is_printed_for_bktools_can_be_pasted(tmp_path):
         pasted = [*(f"{line}\n" for line in lines if line.startswith("export ")), process.stdout.readline()]
         assert pasted[1:] == ["bktools categories\n"]
         own = os.environ | {"BKTOOLS_DATA_DIR": str(tmp_path / "d"), "BKTOOLS_CACHE_DIR": str(tmp_path / "c")}
-        shell = f'bktools() {{ {shlex.quote(sys.executable)} -m bktools "$@"; }}\n{"".join(pasted)}bktools config'
+        shell = (
+            f'bktools() {{ {shlex.quote(sys.executable)} -m bktools "$@"; }}\n{"".join(pasted)}bktools config'
+        )
         done = subprocess.run(["bash", "-c", shell], env=own, capture_output=True, text=True, check=True)
     rows = done.stdout.splitlines()
     assert rows[0].startswith("id\tname\t")
     assert sum(row.count("\t") == 4 for row in rows) == 241
-    for value in (variables["BKTOOLS_BASE_URL"], variables["BKTOOLS_BALANCE_URL"], variables["BKTOOLS_COMPANY"]):
+    for value in (
+        variables["BKTOOLS_BASE_URL"],
+        variables["BKTOOLS_BALANCE_URL"],
+        variables["BKTOOLS_COMPANY"],
+    ):
         assert value in done.stdout
 
 
@@ -187,7 +195,9 @@ def test_faults_are_listed(run):
     told = run("sandbox", "faults").stdout
     assert {field.name for field in dataclasses.fields(Fault)} == {"kind", *OPTIONS}
     assert [word for word in (*KINDS.values(), *OPTIONS.values(), *OPERATIONS) if word not in told] == []
-    assert "bktools sandbox faults" in " ".join(run("sandbox", "serve", "--help", COLUMNS="200").stdout.split())
+    assert "bktools sandbox faults" in " ".join(
+        run("sandbox", "serve", "--help", COLUMNS="200").stdout.split()
+    )
 
 
 def test_a_port_in_use_is_one_line(run):
@@ -279,7 +289,11 @@ def test_sample_data(run, tmp_path):
     done = run("sandbox", "sample-data", "samples")
     assert done.returncode == Exit.DONE
     written = [Path(line) for line in done.stdout.splitlines()]
-    assert [path.name for path in written] == ["chart_of_accounts.csv", "accounting_entries.csv", "accounts.csv"]
+    assert [path.name for path in written] == [
+        "chart_of_accounts.csv",
+        "accounting_entries.csv",
+        "accounts.csv",
+    ]
     again = tmp_path / "again"
     for mine, theirs in zip(written, (*write_sample_data(again), write_account_list(again)), strict=True):
         assert mine.read_bytes() == theirs.read_bytes()
@@ -299,7 +313,10 @@ def test_environment_of_the_tests_is_their_own():
     ("option", "line"),
     [
         ((), r"(POST|GET) (\S+) (\d+|no answer) \d+ ms"),
-        (("--log-format", "json"), r'.*"level": "INFO", "message": "(POST|GET) (\S+) (\d+|no answer) \d+ ms"\}'),
+        (
+            ("--log-format", "json"),
+            r'.*"level": "INFO", "message": "(POST|GET) (\S+) (\d+|no answer) \d+ ms"\}',
+        ),
         (("--quiet",), None),
     ],
 )
@@ -308,7 +325,10 @@ def test_each_request_is_a_line(option, line):
     with served(*option, "--fault", "reset:operation=search_employees") as (variables, _, process):
         search(variables, "?limit=1")
         with pytest.raises(ConnectionError):
-            get(f"{variables['BKTOOLS_BASE_URL']}/v2/employees?email=anna%40b.example", variables["BKTOOLS_TOKEN"])
+            get(
+                f"{variables['BKTOOLS_BASE_URL']}/v2/employees?email=anna%40b.example",
+                variables["BKTOOLS_TOKEN"],
+            )
         with pytest.raises(urllib.error.HTTPError) as refused:
             get(f"{variables['BKTOOLS_BASE_URL']}/%1b%5b31m", variables["BKTOOLS_TOKEN"])
         refused.value.read()

@@ -29,7 +29,9 @@ def test_a_table_fits_the_terminal(width):
     assert {len(row.split()[0]) for row in rows} == {36}
     # Every cell begins below its heading, however wide its letters are.
     assert width < 75 or all(
-        width_of_text(row[: row.index("False")]) == heading.index("archived") for row in rows if "False" in row
+        width_of_text(row[: row.index("False")]) == heading.index("archived")
+        for row in rows
+        if "False" in row
     )
     assert told.startswith("… and 190 more rows")
     assert told.endswith("(all of it: --output FILE)")
@@ -75,13 +77,20 @@ def test_a_cell_never_makes_a_row(monkeypatch, capsys):
 
 def test_counts_have_their_noun():
     """One is no plural, and thousands are set apart."""
-    assert [counted(count, "batch", "batches") for count in (0, 1, 1234)] == ["0 batches", "1 batch", "1,234 batches"]
+    assert [counted(count, "batch", "batches") for count in (0, 1, 1234)] == [
+        "0 batches",
+        "1 batch",
+        "1,234 batches",
+    ]
 
 
 def test_commands_are_offered_by_the_shell():
     """Completion offers the commands and the options that begin as typed."""
     for typed, offered in (
-        ("export ", ["compose", "history", "import", "not-booked", "resolve", "status", "submit", "undo-import"]),
+        (
+            "export ",
+            ["compose", "history", "import", "not-booked", "resolve", "status", "submit", "undo-import"],
+        ),
         ("check --comp", ["--company"]),
     ):
         variables = {"_TYPER_COMPLETE_ARGS": f"bktools {typed}", "_BKTOOLS_COMPLETE": "complete_zsh"}

@@ -43,12 +43,17 @@ def test_retries_are_visible_in_the_log(run, failing):
     done = run("categories", "--log-format", "json", **failing)
     lines = log_of(done)
     retries = [line["message"] for line in lines if "attempt" in line["message"]]
-    assert [re.match(r"waiting \d+\.\d s, .*attempt (\d) of 5\): .*503", text)[1] for text in retries] == ["2", "3"]
+    assert [re.match(r"waiting \d+\.\d s, .*attempt (\d) of 5\): .*503", text)[1] for text in retries] == [
+        "2",
+        "3",
+    ]
     assert (lines[-1]["exit_code"], done.returncode) == (0, 0)
     assert lines[-1]["seconds"] > 0
     assert failing["BKTOOLS_TOKEN"] not in done.stderr
     again = run("--log-format=text", "categories", **failing)
-    assert re.fullmatch(rf"{TIME.pattern} INFO categories: 240 rows from the snapshot .*", again.stderr.splitlines()[0])
+    assert re.fullmatch(
+        rf"{TIME.pattern} INFO categories: 240 rows from the snapshot .*", again.stderr.splitlines()[0]
+    )
 
 
 def test_an_error_is_a_line_of_the_log(run):
@@ -69,7 +74,9 @@ def test_quiet_leaves_results_warnings_and_errors(run, failing):
     again = run("categories", **failing)
     assert "rows from the snapshot" in again.stderr
     assert again.stdout == done.stdout
-    away = run("categories", "--quiet", "--max-age", "0s", **failing | {"BKTOOLS_BASE_URL": "http://127.0.0.1:9"})
+    away = run(
+        "categories", "--quiet", "--max-age", "0s", **failing | {"BKTOOLS_BASE_URL": "http://127.0.0.1:9"}
+    )
     assert (away.returncode, away.stderr.count("is used instead")) == (0, 1)
 
 
@@ -77,7 +84,10 @@ def test_quiet_leaves_results_warnings_and_errors(run, failing):
     ("given", "ordered"),
     [
         ("month-end --sandbox --quiet", "--quiet month-end --sandbox"),
-        ("export submit --log-format json --apply --verbose", "--log-format=json --verbose export submit --apply"),
+        (
+            "export submit --log-format json --apply --verbose",
+            "--log-format=json --verbose export submit --apply",
+        ),
         ("config --log-format=text", "--log-format=text config"),
         ("config --log-format", "--log-format config"),
         ("config --log-level debug", "--log-level=debug config"),

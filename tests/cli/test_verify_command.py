@@ -105,16 +105,24 @@ def test_what_differs_is_listed(run, sandbox, entries, tmp_path):
     assert code == Exit.INCOMPLETE
     assert "1 booked once, 1 with another amount, 1 booked twice or more, 1 not decided" in said
     assert 'voucher A 2, "Ticket 2", line 3, voucher A 5, "Ticket 2", line 5' in said
-    assert "2026-10-03, Ticket 3, 31.50 EUR\t35.10 EUR is booked instead of 31.50 EUR (difference 3.60) on 5800" in said
+    assert (
+        "2026-10-03, Ticket 3, 31.50 EUR\t35.10 EUR is booked instead of 31.50 EUR (difference 3.60) on 5800"
+        in said
+    )
     # Half of the entries show no style: nothing is called missing.
     assert "2026-10-04, Ticket 4, 41.50 EUR\t41.50 EUR on 5800 Travel is not found" in said
     assert "by hand" not in said
     assert "control totals: 1 of 1 accounts are open" in said
-    assert "5800 Travel, 2026-10, EUR: 106.00 exported (gross), 89.60 in the ledger (net), -16.40 unexplained" in said
+    assert (
+        "5800 Travel, 2026-10, EUR: 106.00 exported (gross), 89.60 in the ledger (net), -16.40 unexplained"
+        in said
+    )
     (account,) = result(run("verify --ledger ledger.csv --format json")[1])["open_accounts"]
     assert account["unexplained"] == "-16.40"
     written = sorted(path.name for path in (tmp_path / "proof").iterdir())
-    assert written == [f"ledger_{name}.csv" for name in ("entries", "findings", "postings", "settlements", "totals")]
+    assert written == [
+        f"ledger_{name}.csv" for name in ("entries", "findings", "postings", "settlements", "totals")
+    ]
     assert (tmp_path / "proof" / "ledger_entries.csv").stat().st_mode & 0o077 == 0
 
 
@@ -146,9 +154,7 @@ def test_a_batch_in_doubt_that_arrived_is_accepted_by_the_printed_command(run, s
     code, said = run(VERIFY)
     assert code == Exit.DONE, said
     assert "--outcome accepted" in printed(said)
-    evidence = (
-        "All 2 entries of the batch are booked once in the ledger of 2026-08-31 to 2030-01-01: voucher A 1, voucher A 2"
-    )
+    evidence = "All 2 entries of the batch are booked once in the ledger of 2026-08-31 to 2030-01-01: voucher A 1, voucher A 2"
     assert evidence in printed(said)
     assert run(f"{printed(said)} --by Ada")[0] == Exit.DONE
     assert "outcome unknown" not in run("export status")[1]
@@ -163,7 +169,10 @@ def add_earlier(run, tmp_path):
     heading, first, *_ = whole.splitlines()
     company, category = first.split(",")[1], first.split(",")[5]
     rows = [("2026-09-07", "7.10", "Early 1"), ("2026-09-08", "8.20", "Early 2")]
-    lines = [f"{uuid.uuid4()},{company},{date},{amount},EUR,{category},approved,{text}" for date, amount, text in rows]
+    lines = [
+        f"{uuid.uuid4()},{company},{date},{amount},EUR,{category},approved,{text}"
+        for date, amount, text in rows
+    ]
     path.write_text("\n".join([heading, *lines]), encoding="utf-8")
     run("export compose entries.csv --out september.plan")
     assert run("export submit september.plan --apply")[0] == Exit.DONE
@@ -185,7 +194,10 @@ def test_a_batch_that_did_not_arrive_is_released_and_sent_again_once(run, sandbo
     write_ledger(tmp_path / "ledger.csv", earlier, last="2030-01-01", around=["2026-08-31", "2026-10-30"])
     code, said = run(VERIFY)
     assert code == Exit.INCOMPLETE
-    assert "None of the 4 entries of the batch is in the ledger of 2026-08-31 to 2030-01-01, alone or in a sum" in said
+    assert (
+        "None of the 4 entries of the batch is in the ledger of 2026-08-31 to 2030-01-01, alone or in a sum"
+        in said
+    )
     assert "--outcome released" in printed(said)
     assert run(f"{printed(said)} --by Ada")[0] == Exit.DONE
     run("export submit october.plan --apply")
@@ -238,9 +250,12 @@ def many(sandbox, run, tmp_path, count, accounts=3):
     ]
     (tmp_path / "accounts.csv").write_text("id,external_id,code,name,company_id\n" + "\n".join(lines))
     run("accounts import accounts.csv")
-    categories = [sandbox.server.add_category(f"Cost {number}", account_id=one.id) for number, one in enumerate(known)]
+    categories = [
+        sandbox.server.add_category(f"Cost {number}", account_id=one.id) for number, one in enumerate(known)
+    ]
     before = [
-        (f"2026-09-{day:02}", 5_000 + 37 * day, day % accounts, uuid.uuid4()) for day in range(3, 3 + 2 * accounts)
+        (f"2026-09-{day:02}", 5_000 + 37 * day, day % accounts, uuid.uuid4())
+        for day in range(3, 3 + 2 * accounts)
     ]
     rows = [
         (f"2026-10-{number % 28 + 1:02}", 1_001 + 733 * number, number % accounts, uuid.uuid4())
@@ -265,7 +280,8 @@ def sums_of(rows, day, voucher):
     """Return a posting for each account with the sum of its entries."""
     accounts = sorted({account for _, _, account, _ in rows})
     return [
-        (5800 + own, day, sum(cents for _, cents, account, _ in rows if account == own), voucher) for own in accounts
+        (5800 + own, day, sum(cents for _, cents, account, _ in rows if account == own), voucher)
+        for own in accounts
     ]
 
 
@@ -361,7 +377,8 @@ def test_a_month_that_cuts_a_batch_decides_nothing(run, sandbox, entries, tmp_pa
     path.write_text(path.read_text(encoding="utf-8").replace("2026-10-02", "2026-09-30"), encoding="utf-8")
     export(run, sandbox, lost=True)
     write_ledger(
-        tmp_path / "ledger.csv", {1: ("2026-10-01", "11.50", "Ticket 1"), 2: ("2026-10-03", "31.50", "Ticket 3")}
+        tmp_path / "ledger.csv",
+        {1: ("2026-10-01", "11.50", "Ticket 1"), 2: ("2026-10-03", "31.50", "Ticket 3")},
     )
     said = run(f"{VERIFY} --month 2026-10")[1]
     assert "not decided" in said, said
@@ -377,7 +394,9 @@ def test_a_journal_without_amounts_takes_the_file_of_the_entries(run, sandbox, e
     )
     export(run, sandbox)
     write_ledger(tmp_path / "ledger.csv", dict(enumerate(entries, 1)))
-    with pytest.raises(ArgumentError, match="--entries must name the file of the entries: the journal kept no amounts"):
+    with pytest.raises(
+        ArgumentError, match="--entries must name the file of the entries: the journal kept no amounts"
+    ):
         run(VERIFY)
     code, said = run(f"{VERIFY} --entries whole.csv --month 2026-10")
     assert (code, "4 booked once" in said) == (Exit.DONE, True), said
@@ -394,7 +413,11 @@ def test_a_journal_without_amounts_takes_the_file_of_the_entries(run, sandbox, e
     with pytest.raises(InputError, match=r"1 exported entry is on several lines .* give --split-lines"):
         run(f"{VERIFY} --entries whole.csv")
     code, said = run(f"{VERIFY} --entries whole.csv --split-lines")
-    assert (code, "5 booked once" in said, "split: 1 entry with 2 lines" in said) == (Exit.DONE, True, True), said
+    assert (code, "5 booked once" in said, "split: 1 entry with 2 lines" in said) == (
+        Exit.DONE,
+        True,
+        True,
+    ), said
 
 
 def test_bad_input_is_one_line(run, sandbox, entries, tmp_path):
@@ -449,9 +472,9 @@ def test_a_verification_is_remembered(run, sandbox, entries, tmp_path):
     assert "nothing moved" in run(f"{VERIFY} --month 2026-10")[1]
     write_ledger(tmp_path / "ledger.csv", dict(enumerate([*entries, ("2026-10-20", "99.00", "Late")], 1)))
     later = run(f"{VERIFY} --month 2026-10")[1]
-    assert re.search(r"Since the verification of .* by Ada:\n(.*\n)*  account 5800: +1 posting more, 99.00", later), (
-        later
-    )
+    assert re.search(
+        r"Since the verification of .* by Ada:\n(.*\n)*  account 5800: +1 posting more, 99.00", later
+    ), later
 
 
 def test_what_was_exported_elsewhere_is_not_sent(run, sandbox, entries):

@@ -25,19 +25,35 @@ def entries_of(*rows: dict[str, Any]) -> pa.Table:
     """Return a table of entries: the columns of a row that are not given are null, and it is held back."""
     usual = {"fate": "held_back", "currency": "EUR", "split_line": 0}
     numbered = [usual | {"id": f"entry {number}", "line": number} | row for number, row in enumerate(rows)]
-    return pa.Table.from_pylist([{"amount": Decimal(row.pop("money", "1.00"))} | row for row in numbered], COLUMNS)
+    return pa.Table.from_pylist(
+        [{"amount": Decimal(row.pop("money", "1.00"))} | row for row in numbered], COLUMNS
+    )
 
 
 def found(check: str, entry: int | None, **columns: Any) -> dict[str, Any]:
     """Return a finding of an entry by its number."""
-    usual = {"check": check, "severity": "error", "who": SERVICE, "id": f"entry {entry}", "line": entry, "facts": "{}"}
+    usual = {
+        "check": check,
+        "severity": "error",
+        "who": SERVICE,
+        "id": f"entry {entry}",
+        "line": entry,
+        "facts": "{}",
+    }
     return usual | {"category_id": None} | columns
 
 
 def in_coverage(category: str, state: str, **columns: Any) -> dict[str, Any]:
     """Return a category by its name."""
     names = dict.fromkeys(("account_id", "external_id", "account_name"))
-    return {"category_id": f"id of {category}", "name": category, "state": state, "archived": False, **names, **columns}
+    return {
+        "category_id": f"id of {category}",
+        "name": category,
+        "state": state,
+        "archived": False,
+        **names,
+        **columns,
+    }
 
 
 def of_account(check: str, account: str, **columns: Any) -> dict[str, Any]:
@@ -56,9 +72,13 @@ def made(entries: pa.Table, **given: Any) -> Actions:
 
 def test_like_steps_are_one_action_with_the_most_money_first():
     """Three categories without an account are one action; each has its entries and their money, the largest first."""
-    entries = entries_of({"money": "5.00"}, {"money": "70.00"}, {"money": "2.50"}, {"money": "9.00", "currency": "CHF"})
+    entries = entries_of(
+        {"money": "5.00"}, {"money": "70.00"}, {"money": "2.50"}, {"money": "9.00", "currency": "CHF"}
+    )
     owners = ["small", "large", "small", "large"]
-    findings = [found("no_account", number, category_id=f"id of {name}") for number, name in enumerate(owners)]
+    findings = [
+        found("no_account", number, category_id=f"id of {name}") for number, name in enumerate(owners)
+    ]
     coverage = [in_coverage(name, "no_account") for name in ("small", "large")]
     [action] = made(entries, findings=findings, coverage=coverage).all()
     assert [(thing.name["name"], thing.entries, thing.amounts) for thing in action.things] == [
@@ -82,8 +102,10 @@ def test_what_no_entry_waits_for_stands_apart_and_last():
     findings = [found("no_account", 0, category_id="id of used"), found("not_approved", 1)]
     actions = made(entries_of({}, {}), findings=findings, coverage=coverage).all()
     assert [(action.code, action.is_apart, len(action.things)) for action in actions] == [
-        ("no_account", False, 1), ("not_approved", False, 1), ("no_account", True, 1),
-    ]  # fmt: skip
+        ("no_account", False, 1),
+        ("not_approved", False, 1),
+        ("no_account", True, 1),
+    ]
     keys = {key_of("company", "2026-10", action.code, str(action.is_apart), action.ids) for action in actions}
     assert len(keys) == 3
 
@@ -103,12 +125,20 @@ def test_an_unknown_category_is_named_as_the_file_names_it():
 
 def test_facts_that_a_sentence_names_are_the_same_for_its_things():
     """Entries of two unknown currencies are two actions; what differs between things is told beside each."""
-    findings = [found("unknown_currency", n, facts=json.dumps({"currency": code})) for n, code in enumerate("XYX")]
+    findings = [
+        found("unknown_currency", n, facts=json.dumps({"currency": code})) for n, code in enumerate("XYX")
+    ]
     twins = [
-        found("suspected_duplicate", n, who=EMPLOYEE, employee_name="Ada", severity="warning",
-              facts=json.dumps({"party_kind": "supplier", "same_lines": [7 + n], "same_count": 1}))
+        found(
+            "suspected_duplicate",
+            n,
+            who=EMPLOYEE,
+            employee_name="Ada",
+            severity="warning",
+            facts=json.dumps({"party_kind": "supplier", "same_lines": [7 + n], "same_count": 1}),
+        )
         for n in range(2)
-    ]  # fmt: skip
+    ]
     actions = made(entries_of({}, {}, {}), findings=[*findings, *twins]).all()
     assert [(action.code, action.facts, action.entries) for action in actions] == [
         ("unknown_currency", {"currency": "X"}, 2),
@@ -139,15 +169,20 @@ def test_a_split_entry_counts_once_and_an_entry_without_id_by_its_line():
 def test_the_differences_of_an_account_are_one_thing():
     """Name and tax code of one account differ: one step with both, as severe as the worse of them."""
     accounts = [
-        of_account("name_differs", "0400", about="0400 Bank", field="name", erp_value="Bank", service_value="Bnk"),
-        of_account("tax_code_differs", "0400", severity="error", field="tax_code_external_id", erp_value="V19"),
+        of_account(
+            "name_differs", "0400", about="0400 Bank", field="name", erp_value="Bank", service_value="Bnk"
+        ),
+        of_account(
+            "tax_code_differs", "0400", severity="error", field="tax_code_external_id", erp_value="V19"
+        ),
     ]
     [action] = made(entries_of(), accounts=accounts).all()
     assert (action.code, action.severity, action.is_apart) == ("update_account", "error", True)
     assert said(ENGLISH, action)[1:] == (
-        "Update the account in the service", "0400 Bank",
+        "Update the account in the service",
+        "0400 Bank",
         f"It differs from the chart: name Bnk → Bank, tax code {ENGLISH('part.nothing')} → V19",
-    )  # fmt: skip
+    )
     assert action.ids == {"external_id": "0400"}
 
 
@@ -156,7 +191,9 @@ def test_a_job_in_doubt_comes_first_with_what_waits_for_it():
     entries = entries_of(
         {"batch_id": "b1", "fate": "in_doubt"}, {"reason": "blocked", "fate": "ready"}, {"money": "99"}
     )
-    actions = made(entries, findings=[found("not_approved", 2)], unknown_outcomes={"b1": "bktools export resolve b1"})
+    actions = made(
+        entries, findings=[found("not_approved", 2)], unknown_outcomes={"b1": "bktools export resolve b1"}
+    )
     first, _ = listed = actions.all()
     assert (first.code, first.entries, first.ids) == ("in_doubt", 2, {"batch_id": "b1"})
     assert first.command == "bktools export resolve b1"
@@ -164,15 +201,18 @@ def test_a_job_in_doubt_comes_first_with_what_waits_for_it():
     assert told.about == "Export job of 1 entry"
     assert "1 entry of later export jobs" in told.why
     assert [(line.role, line.errors, line.money["EUR"]) for line in actions.by_role(listed)] == [
-        (SERVICE, 1, Money(1, Decimal("99.00"))), (PREPARER, 1, Money(2, Decimal("2.00"))),
-    ]  # fmt: skip
+        (SERVICE, 1, Money(1, Decimal("99.00"))),
+        (PREPARER, 1, Money(2, Decimal("2.00"))),
+    ]
 
 
 def test_the_account_list_is_imported_once():
     """Categories on unknown accounts and accounts without a known ID are one action, an error where entries wait."""
     findings = [found("unknown_account", 0, category_id="id of Travel", who=PREPARER)]
     accounts = [
-        of_account("category_on_unknown_account", None, category_id="id of Travel", severity="error", who=PREPARER),
+        of_account(
+            "category_on_unknown_account", None, category_id="id of Travel", severity="error", who=PREPARER
+        ),
         of_account("account_id_unknown", "0400", who=PREPARER),
     ]
     coverage = [in_coverage("Travel", "unknown_account")]
@@ -189,9 +229,10 @@ def test_the_table_has_a_line_a_currency():
     actions = made(entries, findings=findings, coverage=[in_coverage("Fairs", "no_account")]).all()
     rows = table_of(ENGLISH, actions).to_pylist()
     assert [(row["check"], row["currency"], row["entries"], row["amount"]) for row in rows] == [
-        ("not_approved", "EUR", 1, Decimal("1.00")), ("not_approved", "CHF", 1, Decimal("2.00")),
+        ("not_approved", "EUR", 1, Decimal("1.00")),
+        ("not_approved", "CHF", 1, Decimal("2.00")),
         ("no_account", None, 0, None),
-    ]  # fmt: skip
+    ]
     assert rows[0]["entry_ids"] == "entry 0 entry 1"
     assert (rows[2]["category_id"], rows[2]["role"]) == ("id of Fairs", SERVICE)
 
@@ -210,7 +251,11 @@ def test_an_account_that_was_refused_is_corrected_in_the_chart(sandbox, service,
         for action, told in zip(close.actions, close.told, strict=True)
         if action.code == "account_refused"
     ]
-    assert (action.severity, action.role, action.ids) == ("error", ERP, {"external_id": refused["external_id"]})
+    assert (action.severity, action.role, action.ids) == (
+        "error",
+        ERP,
+        {"external_id": refused["external_id"]},
+    )
     assert told.about == f"{refused['code']} {refused['name']}"
     assert told.to_do == texts("step.account_refused.do")
     assert refused["message"] in told.why

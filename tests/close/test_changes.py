@@ -58,7 +58,9 @@ def test_two_months(sandbox, service, samples, tmp_path):
     october = bktools.read_entries(samples[1])
 
     def closed(month, entries):
-        return bktools.close_month(chart, entries, month=month, apply=True, folder=tmp_path / month, service=service)
+        return bktools.close_month(
+            chart, entries, month=month, apply=True, folder=tmp_path / month, service=service
+        )
 
     closes = [closed("2026-10", october)]
     added = sandbox.server.add_category("Drones")
@@ -93,7 +95,9 @@ def test_two_months(sandbox, service, samples, tmp_path):
     held = found[found["table"] == "held_back"]
     records = [bktools.record_of(close.period, service=service).held_back for close in closes]
     assert len(approved) > 1
-    counts = held.assign(entries=held["entries_before"] + held["entries_after"]).groupby("change")["entries"].sum()
+    counts = (
+        held.assign(entries=held["entries_before"] + held["entries_after"]).groupby("change")["entries"].sum()
+    )
     assert counts.to_dict() == {
         "resolved": len(approved),
         "still_open": len(records[0]) - len(approved),
@@ -102,7 +106,9 @@ def test_two_months(sandbox, service, samples, tmp_path):
     assert held.loc[held["change"] == "resolved", "about"].unique().tolist() == ["not approved"]
     about = found.attrs["bktools"]
     assert (about["not_compared"], about["below_threshold"]) == ([], 0)
-    assert any(line.startswith("held back: ") and f"{len(approved)} resolved" in line for line in about["headline"])
+    assert any(
+        line.startswith("held back: ") and f"{len(approved)} resolved" in line for line in about["headline"]
+    )
     assert closes[0].changes is None
     pd.testing.assert_frame_equal(closes[1].changes, found)
     large = bktools.compare("2026-10", "2026-11", threshold=500, service=service)
@@ -110,7 +116,9 @@ def test_two_months(sandbox, service, samples, tmp_path):
     assert large.attrs["bktools"]["below_threshold"] == is_small.sum() > 0
     pd.testing.assert_frame_equal(large, found[~is_small.fillna(False)].reset_index(drop=True))
     nothing = bktools.compare("2026-08", "2026-10", service=service)
-    assert nothing.attrs["bktools"]["not_compared"] == ["nothing was exported in August 2026, according to the journal"]
+    assert nothing.attrs["bktools"]["not_compared"] == [
+        "nothing was exported in August 2026, according to the journal"
+    ]
 
 
 def _sums(close, keys):
@@ -124,7 +132,9 @@ def _sums(close, keys):
 
 def _figures(frame, *keys):
     columns = ["amount_before", "amount_after", "difference", "entries_before", "entries_after"]
-    exact = frame.assign(**{name: [Decimal(repr(amount)) for amount in frame[name].tolist()] for name in columns[:3]})
+    exact = frame.assign(
+        **{name: [Decimal(repr(amount)) for amount in frame[name].tolist()] for name in columns[:3]}
+    )
     rows = exact[[*keys, *columns]].itertuples(index=False, name=None)
     return {(row[0] if len(keys) == 1 else row[: len(keys)]): row[len(keys) :] for row in rows}
 
@@ -156,7 +166,9 @@ def test_drivers_are_the_entries_that_make_the_difference():
     """Rent that comes each month drives nothing; a new entry and one that is gone do, the largest first."""
     old = entries_of(("Rent", "1000.00", "a"), ("Taxi", "30.00", "a"), ("Gone", "500.00", "b"))
     new = entries_of(("Rent", "1000.00", "a"), ("Fair", "250.00", "a"), ("Desk", "400.00", "a"))
-    by_category = {row["about"]: row for row in changes._exported("exported_by_category", old, new, words("en"))}
+    by_category = {
+        row["about"]: row for row in changes._exported("exported_by_category", old, new, words("en"))
+    }
     assert by_category["a"]["drivers"] == "2026-10-01 Desk +400.00; 2026-10-01 Fair +250.00"
     assert (by_category["a"]["change"], by_category["a"]["difference"]) == ("more", Decimal("620.00"))
     assert by_category["b"]["drivers"] == "2026-10-01 Gone -500.00"
@@ -166,7 +178,12 @@ def test_drivers_are_the_entries_that_make_the_difference():
 def test_two_moments(sandbox, service):
     """A category that came is named; one whose account changed shows both accounts by code and name."""
     accounts = pd.DataFrame(
-        {"id": ["00000000-0000-4000-8000-000000000001"], "external_id": ["0400"], "code": ["0400"], "name": ["Bank"]}
+        {
+            "id": ["00000000-0000-4000-8000-000000000001"],
+            "external_id": ["0400"],
+            "code": ["0400"],
+            "name": ["Bank"],
+        }
     ).assign(company_id=service.settings.company)
     bktools.import_accounts(accounts, service=service)
     one = sandbox.server.add_category("Fees", account_id=accounts["id"][0])
@@ -182,8 +199,12 @@ def test_two_moments(sandbox, service):
     assert found["table"].unique().tolist() == ["categories"]
     assert found.loc[added, ["change", "about"]].tolist() == ["added", "Drones"]
     assert found.loc[one, ["change", "about", "field", "before", "after"]].tolist() == [
-        "mapped", "Fees", "account", "0400 Bank", other,
-    ]  # fmt: skip
+        "mapped",
+        "Fees",
+        "account",
+        "0400 Bank",
+        other,
+    ]
     assert len(found) == 2
     assert found.attrs["bktools"]["after"] == "now"
 
@@ -191,7 +212,13 @@ def test_two_moments(sandbox, service):
 def test_each_change_of_a_category_is_a_row(sandbox, service):
     """Each field has its word, with the values before and after and null for none; what went is removed."""
     one, other = (str(uuid.UUID(int=number)) for number in (1, 2))
-    before = {"name": "Travel", "archived": False, "account_id": one, "category_group_id": one, "metadata": "{}"}
+    before = {
+        "name": "Travel",
+        "archived": False,
+        "account_id": one,
+        "category_group_id": one,
+        "metadata": "{}",
+    }
     after = [
         ({"name": "Trips"}, "renamed", "Travel", "Trips"),
         ({"archived": True}, "archived", "false", "true"),
@@ -217,7 +244,10 @@ def test_each_change_of_a_category_is_a_row(sandbox, service):
         (id_, next(iter(fields)).replace("account_id", "account"), *told)
         for id_, (fields, *told) in zip(ids, after, strict=True)
     } | {(gone, None, "removed", None, None), (again, "archived", "unarchived", "true", "false")}
-    assert set(found[["id", "field", "change", "before", "after"]].itertuples(index=False, name=None)) == expected
+    assert (
+        set(found[["id", "field", "change", "before", "after"]].itertuples(index=False, name=None))
+        == expected
+    )
 
 
 def test_a_moment_before_the_first_snapshot_is_refused(service):
@@ -239,7 +269,9 @@ def test_command(tmp_path, monkeypatch):
     assert "exported EUR 73,344.72, 73,344.72 more than in September 2026" in done.output
     written = runner.invoke(app, ["compare", "2026-09", "2026-10", "--sandbox", "--output", "changes.csv"])
     assert written.exit_code == 0
-    count = int(done.output.split(" differences between 2026-09 and 2026-10")[0].splitlines()[-1].replace(",", ""))
+    count = int(
+        done.output.split(" differences between 2026-09 and 2026-10")[0].splitlines()[-1].replace(",", "")
+    )
     assert len(pd.read_csv(tmp_path / "changes.csv")) == count > 0
     refused = runner.invoke(app, ["compare", "2026-09", "2026-10-31", "--sandbox"])
     assert str(refused.exception).startswith("AFTER must be a month such as 2026-11, as 2026-09 is")

@@ -65,7 +65,9 @@ def test_october_is_the_same_in_december(samples, tmp_path):
         # The fix: what was not approved is approved. Of what was exported, the file now has other amounts.
         later = [dict(row, status="approved") if row["entry_id"] in fixed else row for row in october]
         november = [dict(row, amount="1.00") if row["entry_id"] in sent else row for row in later] + [
-            dict(october[0], entry_id="00000000-0000-4000-8000-00000000000a", date="2026-11-05", amount="10.01")
+            dict(
+                october[0], entry_id="00000000-0000-4000-8000-00000000000a", date="2026-11-05", amount="10.01"
+            )
         ]
         second = closed(november, "2026-11", apply=True, by="Ada")
         third = closed(november[:1], "2026-10")
@@ -99,7 +101,11 @@ def test_october_is_the_same_in_december(samples, tmp_path):
         assert first.record.totals["held_back_amount"].equals(record.totals["held_back_amount"])
 
         # Beside the applied close, never over it.
-        assert (first.folder.name, third.folder.name, third.earlier_folder) == ("2026-10", "2026-10.planned", None)
+        assert (first.folder.name, third.folder.name, third.earlier_folder) == (
+            "2026-10",
+            "2026-10.planned",
+            None,
+        )
         assert json.loads((first.folder / "manifest.json").read_text())["run"]["applied"] is True
         with pytest.raises(JournalError, match=r"2026-10 of company .* was closed by Grace on 20"):
             closed(november, "2026-10", apply=True)
@@ -138,7 +144,9 @@ def test_a_blank_name_is_refused_before_anything_is_sent(sandbox, service, sampl
     chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
     entries = bktools.read_entries(samples[1])
     with pytest.raises(ArgumentError, match=said):
-        bktools.close_month(chart, entries, apply=True, folder=tmp_path / "october", service=service, **{argument: " "})
+        bktools.close_month(
+            chart, entries, apply=True, folder=tmp_path / "october", service=service, **{argument: " "}
+        )
     assert sandbox.server.export_jobs() == []
 
 

@@ -13,9 +13,15 @@ from bktools.submit.outcomes import MEANINGS
 from bktools.wording import LANGUAGES, words
 
 STEPS = {
-    *MAPPINGS, *OF_A_CATEGORY, UNKNOWN, *OF_JOB_OUTCOMES.values(), *(code for code, _ in OF_ACCOUNT_OUTCOMES.values()),
-    "in_doubt", "planned_accounts", "update_account",
-}  # fmt: skip
+    *MAPPINGS,
+    *OF_A_CATEGORY,
+    UNKNOWN,
+    *OF_JOB_OUTCOMES.values(),
+    *(code for code, _ in OF_ACCOUNT_OUTCOMES.values()),
+    "in_doubt",
+    "planned_accounts",
+    "update_account",
+}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -31,7 +31,10 @@ BAD_PAGES = [
     ({"limit": 1.5}, "limit must be a whole number"),
     ({"limit": True}, "limit must be a whole number"),
     ({"sorting_keys": "name"}, "sorting_keys must be a list of texts"),
-    ({"sorting_keys": ["name"], "sorting_order": ["ASC", "DESC"]}, "sorting_order must have one entry per sorting key"),
+    (
+        {"sorting_keys": ["name"], "sorting_order": ["ASC", "DESC"]},
+        "sorting_order must have one entry per sorting key",
+    ),
     ({"sorting_keys": ["name"]}, r"sorting_order must have one entry per sorting key \(1\), has 0"),
     ({"sorting_order": ["ASC"]}, "sorting_order must have one entry per sorting key"),
     ({"sorting_keys": ["name"], "sorting_order": ["UP"]}, r"sorting_order\[0\] must be one of ASC"),
@@ -105,7 +108,13 @@ def test_category_body_has_the_interface_s_names():
     }
     query, body = request_of(categories.CATEGORIES, given | {"archived": False, "name": ""})
     assert query == []
-    assert body == {"companyId": ID, "ids": [OTHER], "categoryGroupIds": [OTHER], "archived": False, "name": ""}
+    assert body == {
+        "companyId": ID,
+        "ids": [OTHER],
+        "categoryGroupIds": [OTHER],
+        "archived": False,
+        "name": "",
+    }
     lists = {"ids": [ID], "account_ids": [ID], "category_group_ids": [ID]}
     _, body = request_of(categories.CATEGORIES, {"company_id": ID, "archived": True, "name": "a"} | lists)
     assert set(body) == {"companyId", "ids", "accountIds", "categoryGroupIds", "archived", "name"}
@@ -130,7 +139,9 @@ BAD_ACCOUNTS = [
 def test_bad_account(arguments, message):
     """An account that breaks a rule names the argument and the rule."""
     with pytest.raises(ArgumentError, match=message):
-        accounts.create_body(**{"company_id": ID, "external_id": "0400", "name": "Bank", "archived": False} | arguments)
+        accounts.create_body(
+            **{"company_id": ID, "external_id": "0400", "name": "Bank", "archived": False} | arguments
+        )
 
 
 def test_account_body_keeps_text_to_the_letter():

@@ -21,17 +21,23 @@ def a_month(entries) -> dict[str, pd.DataFrame]:
     frame = entries(
         120,
         company_id=[(COMPANY, OTHER, COMPANY.upper(), None)[number % 4] for number in range(120)],
-        date=pd.to_datetime([None if number % 11 == 0 else f"2026-10-{number % 28 + 1:02}" for number in range(120)]),
+        date=pd.to_datetime(
+            [None if number % 11 == 0 else f"2026-10-{number % 28 + 1:02}" for number in range(120)]
+        ),
         category_id=[None if number % 13 == 0 else ids[number % 12] for number in range(120)],
         employee_id=[None if number % 7 else ids[number % 12] for number in range(120)],
         approved=[None if number % 17 == 0 else number % 19 != 0 for number in range(120)],
     )
     repeated = pd.concat([frame.head(9), frame.iloc[20:24].assign(currency="USD"), frame], ignore_index=True)
-    categories = pd.DataFrame({"id": ids, "company_id": [COMPANY, OTHER] * 6, "archived": [False] * 10 + [True] * 2})
+    categories = pd.DataFrame(
+        {"id": ids, "company_id": [COMPANY, OTHER] * 6, "archived": [False] * 10 + [True] * 2}
+    )
     return {
         "entries": repeated,
         "categories": categories.assign(account_id=[*ids[:8], None, None, *ids[10:]]),
         "accounts": pd.DataFrame({"id": ids[:7], "archived": [False] * 6 + [True]}),
         "employees": pd.DataFrame({"id": ids[:6]}),
-        "history": pd.DataFrame({"entry_id": frame["id"][::10], "state": ["ACCEPTED", "UNKNOWN", "RELEASED"] * 4}),
+        "history": pd.DataFrame(
+            {"entry_id": frame["id"][::10], "state": ["ACCEPTED", "UNKNOWN", "RELEASED"] * 4}
+        ),
     }

@@ -17,7 +17,9 @@ from bktools import compose_export_jobs
 from bktools.errors import ArgumentError, InputError, PlanError
 
 OTHER = "00000000-0000-4000-8000-00000000000f"
-CATEGORIES = pd.DataFrame({"id": [OTHER], "company_id": [COMPANY], "archived": [False], "account_id": [OTHER]})
+CATEGORIES = pd.DataFrame(
+    {"id": [OTHER], "company_id": [COMPANY], "archived": [False], "account_id": [OTHER]}
+)
 
 
 def two_companies(entries, count: int) -> pd.DataFrame:
@@ -54,7 +56,9 @@ def test_the_same_entries_give_the_same_plan(entries):
 def test_options_are_in_the_body_and_the_id(entries):
     """A job with other options is another job."""
     plain = compose_export_jobs(entries(1))
-    asked = compose_export_jobs(entries(1), employee_id=OTHER, is_interactive=False, vendor_based_bookkeeping=True)
+    asked = compose_export_jobs(
+        entries(1), employee_id=OTHER, is_interactive=False, vendor_based_bookkeeping=True
+    )
     assert plain.plan_id != asked.plan_id
     assert msgspec.json.decode(asked.request(asked.batches["batch_id"][0]).body) == {
         "accountingEntryIds": [entry_id(0)],
@@ -103,7 +107,11 @@ def test_the_callers_frame_is_not_changed(entries):
             InputError,
             "categories: needs the columns company_id, archived, account_id: give it as load_categories",
         ),
-        ({"categories": CATEGORIES}, InputError, "entries have no column category_id: add it, or leave out categories"),
+        (
+            {"categories": CATEGORIES},
+            InputError,
+            "entries have no column category_id: add it, or leave out categories",
+        ),
     ],
 )
 def test_bad_arguments_are_one_line(entries, options, error, said):
@@ -120,9 +128,15 @@ def _with(rows: pa.Table, name: str, values: list[str | None]) -> pa.Table:
 CHANGES = {
     "an entry taken away": lambda plan: {"rows": plan.rows.slice(1)},
     "an entry twice": lambda plan: {"rows": pa.concat_tables([plan.rows, plan.rows.slice(0, 1)])},
-    "entries in another order": lambda plan: {"rows": _with(plan.rows, "id", plan.rows["id"].to_pylist()[::-1])},
-    "entries moved": lambda plan: {"rows": _with(plan.rows, "batch_id", plan.rows["batch_id"].to_pylist()[::-1])},
-    "entries of another company": lambda plan: {"rows": _with(plan.rows, "company_id", [OTHER] * len(plan.rows))},
+    "entries in another order": lambda plan: {
+        "rows": _with(plan.rows, "id", plan.rows["id"].to_pylist()[::-1])
+    },
+    "entries moved": lambda plan: {
+        "rows": _with(plan.rows, "batch_id", plan.rows["batch_id"].to_pylist()[::-1])
+    },
+    "entries of another company": lambda plan: {
+        "rows": _with(plan.rows, "company_id", [OTHER] * len(plan.rows))
+    },
     "entries of no company": lambda plan: {"rows": _with(plan.rows, "company_id", [None] * len(plan.rows))},
     "other options": lambda plan: {"options": replace(plan.options, is_interactive=False)},
 }
@@ -193,7 +207,9 @@ def test_changing_the_rows_it_was_made_from_changes_nothing(entries):
 def test_frames_of_other_engines_give_the_same_plan(entries, kind):
     """Arrow tables, DuckDB relations and narwhals frames are taken as they are, and give the plan that pandas gives."""
     frame = two_companies(entries, 20).assign(category_id=OTHER)
-    categories = pd.DataFrame({"id": [OTHER], "company_id": [OTHER], "archived": [False], "account_id": [OTHER]})
+    categories = pd.DataFrame(
+        {"id": [OTHER], "company_id": [OTHER], "archived": [False], "account_id": [OTHER]}
+    )
     connection = duckdb.connect()
     lift = {
         "arrow": lambda rows: pa.Table.from_pandas(rows, preserve_index=False),

@@ -46,7 +46,13 @@ def history(state: str) -> dict[str, pd.DataFrame]:
 
 def sent(**changes) -> pd.DataFrame:
     """An entry of another ID that was exported on the day and with the amount of the entries made here."""
-    row = {"entry_id": entry_id(99), "state": "ACCEPTED", "company_id": COMPANY, "batch_id": "b1", "period": "2026-09"}
+    row = {
+        "entry_id": entry_id(99),
+        "state": "ACCEPTED",
+        "company_id": COMPANY,
+        "batch_id": "b1",
+        "period": "2026-09",
+    }
     return pd.DataFrame(
         [row | {"date": pd.Timestamp("2026-10-01"), "amount": Decimal("10.10"), "currency": "EUR"} | changes]
     )
@@ -61,102 +67,137 @@ def imported() -> dict[str, pd.DataFrame]:
 # The entry that fails each error, the arguments, and the facts of the finding.
 ERRORS = {
     "no_service_id": (
-        {"id": pd.array([None], dtype=STRINGS)}, {},
+        {"id": pd.array([None], dtype=STRINGS)},
+        {},
         {},
     ),
     "not_a_uuid": (
-        {"id": ["7"]}, {},
+        {"id": ["7"]},
+        {},
         {},
     ),
     "no_company": (
-        {"company_id": ["7"]}, {},
+        {"company_id": ["7"]},
+        {},
         {},
     ),
     "other_company": (
-        {}, {"company": OTHER},
+        {},
+        {"company": OTHER},
         {},
     ),
     "exported": (
-        {}, history("ACCEPTED"),
+        {},
+        history("ACCEPTED"),
         {},
     ),
     "changed_since_export": (
-        {}, {"history": history("ACCEPTED")["history"].assign(amount=Decimal("10.20"), currency="EUR")},
-        {"changes": [{"field": "amount", "currency": "EUR", "before": ["10.2"], "before_categories": None, "after": ["10.1"], "after_categories": None}]},
+        {},
+        {"history": history("ACCEPTED")["history"].assign(amount=Decimal("10.20"), currency="EUR")},
+        {
+            "changes": [
+                {
+                    "field": "amount",
+                    "currency": "EUR",
+                    "before": ["10.2"],
+                    "before_categories": None,
+                    "after": ["10.1"],
+                    "after_categories": None,
+                }
+            ]
+        },
     ),
     "lines_missing": (
-        {"split_line": [1], "split_lines": [3]}, {},
+        {"split_line": [1], "split_lines": [3]},
+        {},
         {"missing": 2},
     ),
     "in_doubt": (
-        {}, history("UNKNOWN"),
+        {},
+        history("UNKNOWN"),
         {},
     ),
     "later_period": (
-        {"date": pd.to_datetime(["2026-11-01"])}, OCTOBER,
+        {"date": pd.to_datetime(["2026-11-01"])},
+        OCTOBER,
         {"day": "2026-11-01", "period": "2026-10"},
     ),
     "not_approved": (
-        {"approved": [False]}, {},
+        {"approved": [False]},
+        {},
         {},
     ),
     "no_date": (
-        {"date": pd.to_datetime([None])}, {},
+        {"date": pd.to_datetime([None])},
+        {},
         {},
     ),
     "no_amount": (
-        {"amount": [None]}, {},
+        {"amount": [None]},
+        {},
         {},
     ),
     "zero_amount": (
-        {"amount": [Decimal("0.00")]}, {},
+        {"amount": [Decimal("0.00")]},
+        {},
         {},
     ),
     "no_currency": (
-        {"currency": [None]}, {},
+        {"currency": [None]},
+        {},
         {},
     ),
     "unknown_currency": (
-        {"currency": ["XXQ"]}, {},
+        {"currency": ["XXQ"]},
+        {},
         {"currency": "XXQ"},
     ),
     "too_many_decimals": (
-        {"currency": ["JPY"], "amount": [Decimal("12.50")]}, {},
+        {"currency": ["JPY"], "amount": [Decimal("12.50")]},
+        {},
         {"currency": "JPY", "units": 0},
     ),
     "no_category": (
-        {"category_id": [None]}, KNOWN,
+        {"category_id": [None]},
+        KNOWN,
         {},
     ),
     "unknown_category": (
-        {}, {"categories": categories(id=OTHER)},
+        {},
+        {"categories": categories(id=OTHER)},
         {"category_id": CATEGORY, "category_name": None},
     ),
     "category_of_other_company": (
-        {}, {"categories": categories(company_id=OTHER)},
+        {},
+        {"categories": categories(company_id=OTHER)},
         {"category_id": CATEGORY, "category_name": None},
     ),
     "archived_category": (
-        {}, {"categories": categories(archived=True)},
+        {},
+        {"categories": categories(archived=True)},
         {"category_id": CATEGORY, "category_name": None},
     ),
     "no_account": (
-        {}, {"categories": categories(account_id=None)},
+        {},
+        {"categories": categories(account_id=None)},
         {"category_id": CATEGORY, "category_name": None},
     ),
     "unknown_account": (
-        {}, imported(),
+        {},
+        imported(),
         {"category_id": CATEGORY, "category_name": None, "known_since": "2026-10-31", "none_imported": None},
     ),
     "archived_account": (
-        {}, {"categories": categories(), "accounts": accounts(archived=True)},
+        {},
+        {"categories": categories(), "accounts": accounts(archived=True)},
         {"category_id": CATEGORY, "category_name": None},
     ),
     "unknown_employee": (
-        {"employee_id": [OTHER], "employee_name": ["?ukasz"]}, NOBODY,
+        {"employee_id": [OTHER], "employee_name": ["?ukasz"]},
+        NOBODY,
         {"employee_name": "?ukasz"},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("reason", ERRORS)
@@ -181,40 +222,66 @@ def test_each_error_holds_an_entry_back(entries, reason):
 # The entries that get each warning or info, the arguments, the line with the first one, and its facts.
 LOOKS = {
     "earlier_period": (
-        {"date": pd.to_datetime(["2026-09-30"])}, OCTOBER, 1,
+        {"date": pd.to_datetime(["2026-09-30"])},
+        OCTOBER,
+        1,
         {"day": "2026-09-30", "period": "2026-10"},
     ),
     "suspected_duplicate": (
-        {"supplier": ["SJ AB", "Taxi", "sj ab ", "SJ AB", "SJ AB"], "employee_id": [OTHER] * 5}, {}, 1,
+        {"supplier": ["SJ AB", "Taxi", "sj ab ", "SJ AB", "SJ AB"], "employee_id": [OTHER] * 5},
+        {},
+        1,
         {"party_kind": "supplier", "same_lines": [3, 4, 5], "same_count": 3},
     ),
     "suspected_second_export": (
-        {"supplier": ["SJ AB"]}, {"history": sent(supplier="sj ab ")}, 1,
+        {"supplier": ["SJ AB"]},
+        {"history": sent(supplier="sj ab ")},
+        1,
         {
-            "party_kind": "supplier", "sent_day": "2026-10-01", "sent_party": "sj ab", "sent_period": "2026-09", "sent_batch": "b1",
+            "party_kind": "supplier",
+            "sent_day": "2026-10-01",
+            "sent_party": "sj ab",
+            "sent_period": "2026-09",
+            "sent_batch": "b1",
         },
     ),
     "unusual_amount": (
-        {"amount": [Decimal(12500), *(Decimal(100 + number) for number in range(11))]}, {}, 1,
-        {"usual_of": "category", "usual_low": 35.17, "usual_high": 316.5, "usual_entries": 12, "currency": "EUR"},
+        {"amount": [Decimal(12500), *(Decimal(100 + number) for number in range(11))]},
+        {},
+        1,
+        {
+            "usual_of": "category",
+            "usual_low": 35.17,
+            "usual_high": 316.5,
+            "usual_entries": 12,
+            "currency": "EUR",
+        },
     ),
     "no_tax_code": (
-        {"tax_code": [" "]}, {"categories": categories(), "accounts": accounts(tax_code_external_id="V25")}, 1,
+        {"tax_code": [" "]},
+        {"categories": categories(), "accounts": accounts(tax_code_external_id="V25")},
+        1,
         {"wanted_tax_code": "V25"},
     ),
     "no_employee": (
-        {"employee_id": [OTHER, None]}, {}, 2,
+        {"employee_id": [OTHER, None]},
+        {},
+        2,
         {},
     ),
     "reversal": (
-        {"amount": [Decimal(7), Decimal(-7)], "employee_id": [OTHER] * 2}, {}, 1,
+        {"amount": [Decimal(7), Decimal(-7)], "employee_id": [OTHER] * 2},
+        {},
+        1,
         {"party_kind": "employee", "opposite_lines": [2], "opposite_count": 1},
     ),
     "foreign_currency": (
-        {"currency": ["EUR", "SEK"]}, {"currency": "EUR"}, 2,
+        {"currency": ["EUR", "SEK"]},
+        {"currency": "EUR"},
+        2,
         {"currency": "SEK", "own_currency": "EUR"},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", LOOKS)
@@ -229,7 +296,10 @@ def test_each_warning_goes_out_with_the_plan(entries, name):
     severity = {check.code: check.severity for check in CHECKS}[name]
     assert set(found["severity"]) == {severity}
     assert (name in plan.needs_action["check"].to_list()) == (severity == "warning")
-    assert (f"{len(found):,} {severity}" in repr(plan).splitlines()[0], plan.totals["entries"].sum()) == (True, count)
+    assert (f"{len(found):,} {severity}" in repr(plan).splitlines()[0], plan.totals["entries"].sum()) == (
+        True,
+        count,
+    )
 
 
 # The kind of entries, their amounts, and the one that is unusual among them.
@@ -237,14 +307,22 @@ UNUSUAL = {
     "a rent that is ten times its supplier's": ("supplier", [Decimal(2000)] * 11, Decimal(20000)),
     "a fee with its point in the wrong place": ("supplier", [Decimal("49.90")] * 10, Decimal("499.00")),
     "a machine among tools": ("account", [Decimal(90 + number) for number in range(12)], Decimal(4100)),
-    "an invoice in another currency's amount": ("account", [Decimal(300 + 9 * number) for number in range(20)], Decimal(11000)),
+    "an invoice in another currency's amount": (
+        "account",
+        [Decimal(300 + 9 * number) for number in range(20)],
+        Decimal(11000),
+    ),
     "48,211 among a thousand below 4,000": (
-        "company", [Decimal(15 + number * 9973 % 3980) for number in range(1056)], Decimal(48211),
+        "company",
+        [Decimal(15 + number * 9973 % 3980) for number in range(1056)],
+        Decimal(48211),
     ),
     "a credit of 60,000 among small ones": (
-        "company", [Decimal(20 + number * 613 % 1500) for number in range(150)], Decimal(-60000),
+        "company",
+        [Decimal(20 + number * 613 % 1500) for number in range(150)],
+        Decimal(-60000),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", UNUSUAL)
@@ -258,7 +336,11 @@ def test_an_amount_is_unusual_for_its_supplier_its_account_or_the_company(entrie
     options = {"categories": every, "accounts": accounts()} if level == "account" else {}
     plan = compose_export_jobs(
         entries(
-            len(amounts), category_id=ids, amount=amounts, supplier=suppliers, description=[f"{one}" for one in ids]
+            len(amounts),
+            category_id=ids,
+            amount=amounts,
+            supplier=suppliers,
+            description=[f"{one}" for one in ids],
         ),
         **options,
     )
@@ -304,7 +386,9 @@ def test_an_unknown_account_ages_with_the_list(entries, changes, known_since, no
 
 def test_all_errors_of_an_entry_are_found(entries):
     """The reason is the first error, findings have all of them; nothing more is said of an entry that needs nothing."""
-    plan = compose_export_jobs(entries(1, approved=[False], amount=[None], category_id=[None], employee_id=[None]))
+    plan = compose_export_jobs(
+        entries(1, approved=[False], amount=[None], category_id=[None], employee_id=[None])
+    )
     assert plan.not_ready["reason"].to_list() == ["not_approved"]
     assert plan.findings["check"].to_list() == ["not_approved", "no_amount", "no_category", "no_employee"]
     again = compose_export_jobs(entries(1, approved=[False], amount=[None]), **history("ACCEPTED"))
@@ -324,15 +408,20 @@ def test_what_a_finding_is_about_is_named(entries):
         supplier=["SJ\r\nAB", None, "\u202eevil", "", None],
         description=["ignored", "Lunch", "x", " ", None],
         amount=pd.array(
-            [Decimal("-1234567.50"), Decimal(1200), None, Decimal("12.345"), None], pd.ArrowDtype(pa.decimal128(20, 3))
+            [Decimal("-1234567.50"), Decimal(1200), None, Decimal("12.345"), None],
+            pd.ArrowDtype(pa.decimal128(20, 3)),
         ),
         currency=["EUR", "JPY", "EUR", "KWD", None],
         approved=[False] * 5,
     )
     found = compose_export_jobs(frame).findings
     assert found[found["check"] == "not_approved"].sort_values("line")["about"].to_list() == [
-        "2026-10-03, SJ\\r\\nAB, -1,234,567.50 EUR", "2026-10-03, Lunch, 1,200 JPY", "\\u202eevil", "2026-10-03, 12.345 KWD", "line 5",
-    ]  # fmt: skip
+        "2026-10-03, SJ\\r\\nAB, -1,234,567.50 EUR",
+        "2026-10-03, Lunch, 1,200 JPY",
+        "\\u202eevil",
+        "2026-10-03, 12.345 KWD",
+        "line 5",
+    ]
     assert list(found.columns[:6]) == ["check", "severity", "about", "message", "to_do", "who"]
     assert list(found.columns[-4:]) == ["line", "id", "company_id", "facts"]
 
@@ -346,7 +435,9 @@ def test_a_period_is_a_month(entries, period):
 
 def test_the_company_s_currency_is_one(entries):
     """A currency that nobody has is refused, not compared."""
-    with pytest.raises(ArgumentError, match=r"currency.*must be the code of a currency in ISO 4217, such as EUR"):
+    with pytest.raises(
+        ArgumentError, match=r"currency.*must be the code of a currency in ISO 4217, such as EUR"
+    ):
         compose_export_jobs(entries(1), currency="XXQ")
 
 

@@ -106,7 +106,9 @@ def test_a_period_beside_entries_without_dates(entries):
 def test_frames_of_several_tools_go_together(entries):
     """Entries of Polars are checked against categories of pandas and a history in DuckDB."""
     frames = a_month(entries)
-    expected = compose_export_jobs(frames["entries"], categories=frames["categories"], history=frames["history"])
+    expected = compose_export_jobs(
+        frames["entries"], categories=frames["categories"], history=frames["history"]
+    )
     found = compose_export_jobs(
         pl.from_arrow(in_arrow(frames["entries"])).lazy(),
         categories=frames["categories"],
@@ -120,7 +122,9 @@ def test_a_file_that_is_not_parquet_is_one_line(entries, tmp_path):
     """A path must be of a whole Parquet file; the error names it."""
     path = tmp_path / "october.parquet"
     in_arrow(entries(3)).to_pandas().to_csv(path)
-    with pytest.raises(InputError, match=r"the entries .*october\.parquet: cannot be read as Parquet") as caught:
+    with pytest.raises(
+        InputError, match=r"the entries .*october\.parquet: cannot be read as Parquet"
+    ) as caught:
         compose_export_jobs(path)
     assert "\n" not in str(caught.value)
 
@@ -203,10 +207,22 @@ def test_repeated_entries_are_compared_by_columns_of_any_type(entries, values):
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ({"extra": pa.array([pa.MonthDayNano([1, 2, 3])] * 2)}, "column extra of the entries holds month_day_nano"),
-        ({"extra": pa.array([[1], [2]], pa.list_view(pa.int64()))}, "column extra of the entries holds list_view"),
-        ({"extra": pa.array([Decimal(0)] * 2, pa.decimal256(76, 40))}, "column extra of the entries holds decimal256"),
-        ({"split_line": pa.array(["1", "first"])}, "entries: column split_line must be a whole number, is text"),
+        (
+            {"extra": pa.array([pa.MonthDayNano([1, 2, 3])] * 2)},
+            "column extra of the entries holds month_day_nano",
+        ),
+        (
+            {"extra": pa.array([[1], [2]], pa.list_view(pa.int64()))},
+            "column extra of the entries holds list_view",
+        ),
+        (
+            {"extra": pa.array([Decimal(0)] * 2, pa.decimal256(76, 40))},
+            "column extra of the entries holds decimal256",
+        ),
+        (
+            {"split_line": pa.array(["1", "first"])},
+            "entries: column split_line must be a whole number, is text",
+        ),
     ],
 )
 def test_columns_that_cannot_be_read_are_one_line(entries, columns, said):
@@ -244,9 +260,16 @@ def test_types_of_other_tools_are_read(entries):
     frame = entries(4, category_id=OTHER, amount=[Decimal("1.10")] * 4, approved=True)
     expected = compose_export_jobs(frame)
     table = pa.Table.from_pandas(frame, preserve_index=False)
-    objects = frame.assign(**{name: frame[name].map(uuid.UUID) for name in ("id", "company_id", "category_id")})
+    objects = frame.assign(
+        **{name: frame[name].map(uuid.UUID) for name in ("id", "company_id", "category_id")}
+    )
     views = table.cast(
-        pa.schema([pa.field(f.name, pa.string_view() if f.type == pa.large_string() else f.type) for f in table.schema])
+        pa.schema(
+            [
+                pa.field(f.name, pa.string_view() if f.type == pa.large_string() else f.type)
+                for f in table.schema
+            ]
+        )
     )
     small = table.set_column(
         table.schema.get_field_index("amount"), "amount", table["amount"].cast(pa.decimal64(18, 2))
@@ -273,6 +296,10 @@ def test_amounts_without_currency_are_shown(entries):
 def test_columns_with_names_of_the_plan_stay(entries):
     """A file may have columns of its own named as those of findings and sums: the plan keeps and shows them."""
     own = {name: f"own {name}" for name in ("check", "severity", "entries", "value", "to_do", "who")}
-    plan = compose_export_jobs(entries(3, approved=[True, False, False], amount=[Decimal(7)] * 3).assign(**own))
-    assert plan.needs_action[["check", "entries", "value"]].to_numpy().tolist() == [["not_approved", 2, "EUR 14.00"]]
+    plan = compose_export_jobs(
+        entries(3, approved=[True, False, False], amount=[Decimal(7)] * 3).assign(**own)
+    )
+    assert plan.needs_action[["check", "entries", "value"]].to_numpy().tolist() == [
+        ["not_approved", 2, "EUR 14.00"]
+    ]
     assert plan.not_ready[list(own)].iloc[0].to_dict() == own

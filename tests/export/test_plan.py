@@ -32,7 +32,10 @@ def test_csv_opens_in_a_spreadsheet(entries, tmp_path):
     for profile, cell in {"excel": "'=1+1", "machine": "=1+1"}.items():
         back = pd.read_csv(plan.to_csv(tmp_path / profile, profile)[1], dtype=str)
         assert back["description"].to_list() == [cell]
-    assert plan.to_csv(tmp_path / "again")[1].read_bytes() == (tmp_path / "excel/export_entries.csv").read_bytes()
+    assert (
+        plan.to_csv(tmp_path / "again")[1].read_bytes()
+        == (tmp_path / "excel/export_entries.csv").read_bytes()
+    )
     with pytest.raises(ArgumentError, match="profile must be one of excel, excel-eu, machine"):
         plan.to_csv(tmp_path / "other", "lotus")
     assert not (tmp_path / "other").exists()
@@ -87,13 +90,17 @@ def test_an_unknown_batch_is_refused(entries):
 CATEGORIES = pd.DataFrame(
     {"id": ["c1"], "company_id": [COMPANY], "archived": [False], "account_id": ["a1"], "name": ["Travel"]}
 )
-ACCOUNTS = pd.DataFrame({"id": ["A1"], "archived": [False], "code": ["0400"], "external_id": ["x"], "name": ["Fares"]})
+ACCOUNTS = pd.DataFrame(
+    {"id": ["A1"], "archived": [False], "code": ["0400"], "external_id": ["x"], "name": ["Fares"]}
+)
 EMPLOYEES = pd.DataFrame({"id": ["e1"], "first_name": ["Ada"], "last_name": ["Lovelace"], "email": ["a@b.c"]})
 
 
 def test_names_and_money_come_first(entries, tmp_path):
     """Ready and held-back entries have names beside their IDs, in the frames and files; batches stay what they are."""
-    frame = entries(3, category_id=["C1", "c1", "c9"], employee_id=["e1", None, "e1"], description=["x", "y", "z"])
+    frame = entries(
+        3, category_id=["C1", "c1", "c9"], employee_id=["e1", None, "e1"], description=["x", "y", "z"]
+    )
     unnamed = {"categories": CATEGORIES.drop(columns="name"), "accounts": ACCOUNTS[["id", "archived"]]}
     plan = compose_export_jobs(frame, categories=CATEGORIES, accounts=ACCOUNTS, employees=EMPLOYEES)
     money = [

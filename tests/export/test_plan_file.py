@@ -27,7 +27,10 @@ OTHER = "00000000-0000-4000-8000-00000000000f"
 def plan(entries):
     """A plan with everything in it: options, batches, amounts, entries that are not ready."""
     frame = entries(
-        7, approved=[True] * 6 + [False], amount=[Decimal("1.10")] * 7, description=["a", "b", None, "=1", "é", "", "g"]
+        7,
+        approved=[True] * 6 + [False],
+        amount=[Decimal("1.10")] * 7,
+        description=["a", "b", None, "=1", "é", "", "g"],
     )
     history = pd.DataFrame({"entry_id": [], "state": []}, dtype="str")
     return compose_export_jobs(
@@ -64,7 +67,11 @@ def test_what_is_read_is_what_was_written(plan, tmp_path):
     assert pd.Timedelta(0) <= age + pd.Timedelta(seconds=1) < pd.Timedelta(minutes=2)
     for name in ("batches", "entries", "not_ready", "totals", "findings"):
         pd.testing.assert_frame_equal(getattr(read.plan, name), getattr(plan, name))
-    assert (read.plan.options, read.plan.unchecked, read.plan.plan_id) == (plan.options, plan.unchecked, plan.plan_id)
+    assert (read.plan.options, read.plan.unchecked, read.plan.plan_id) == (
+        plan.options,
+        plan.unchecked,
+        plan.plan_id,
+    )
     assert (read.plan.provenance, read.plan.journal) == (plan.provenance, plan.journal)
     for batch in plan.batches["batch_id"]:
         assert read.plan.request(batch).body == plan.request(batch).body
@@ -123,7 +130,10 @@ def without(name):
 
 
 def swapped(members):
-    members["entries.parquet"], members["not_ready.parquet"] = members["not_ready.parquet"], members["entries.parquet"]
+    members["entries.parquet"], members["not_ready.parquet"] = (
+        members["not_ready.parquet"],
+        members["entries.parquet"],
+    )
 
 
 CHANGES = {
@@ -154,7 +164,11 @@ def test_a_file_that_was_changed_is_refused(path, case):
     ("name", "ids", "said"),
     [
         ("company_id", pa.array(range(6)), "the column company_id of its entries holds int64, or gaps"),
-        ("batch_id", pa.nulls(6, pa.large_string()), "the column batch_id of its entries holds .*string, or gaps"),
+        (
+            "batch_id",
+            pa.nulls(6, pa.large_string()),
+            "the column batch_id of its entries holds .*string, or gaps",
+        ),
     ],
 )
 def test_entries_of_another_kind_are_refused(path, name, ids, said):

@@ -24,7 +24,11 @@ COMPANIES = 100
 
 def are_the_same(plan, expected):
     """Assert that two plans agree in everything that is shown, kept or sent."""
-    assert (plan.plan_id, plan.unchecked, plan.options) == (expected.plan_id, expected.unchecked, expected.options)
+    assert (plan.plan_id, plan.unchecked, plan.options) == (
+        expected.plan_id,
+        expected.unchecked,
+        expected.options,
+    )
     for name in ("batches", "entries", "not_ready", "totals", "findings"):
         pd.testing.assert_frame_equal(getattr(plan, name), getattr(expected, name))
     assert [request.body for request in plan.requests()] == [request.body for request in expected.requests()]
@@ -47,7 +51,9 @@ def test_a_month_with_every_reason(entries):
     options = {"max_entries": 4, "period": "2026-10", "currency": "EUR"}
     expected = compose_export_jobs(**frames, **options)
     assert expected.not_ready["reason"].nunique() > 10
-    are_the_same(compose_export_jobs(**{name: lifted(frame) for name, frame in frames.items()}, **options), expected)
+    are_the_same(
+        compose_export_jobs(**{name: lifted(frame) for name, frame in frames.items()}, **options), expected
+    )
 
 
 @pytest.mark.long
@@ -64,14 +70,20 @@ def test_split_entries(entries):
     expected = compose_export_jobs(frame, max_entries=2)
     assert expected.batches["entries"].to_list() == [2, 1]
     assert sorted(expected.not_ready["reason"]) == [
-        "duplicate", "lines_missing", "lines_missing", "not_approved", "other_line_not_ready",
-    ]  # fmt: skip
+        "duplicate",
+        "lines_missing",
+        "lines_missing",
+        "not_approved",
+        "other_line_not_ready",
+    ]
     are_the_same(compose_export_jobs(lifted(frame), max_entries=2), expected)
 
 
 def test_many_companies_are_submitted(tmp_path):
     """A month of 100 companies, with entries in two files and in two companies, is composed as in pandas, and accepted."""
-    sandbox = bktools.Sandbox(tmp_path / "group", companies=COMPANIES, categories=1, employees=1, job_seconds=0.01)
+    sandbox = bktools.Sandbox(
+        tmp_path / "group", companies=COMPANIES, categories=1, employees=1, job_seconds=0.01
+    )
     with sandbox as service:
         companies = [company.id for company in sandbox.server.companies()]
         for company in companies:
@@ -115,7 +127,11 @@ def test_what_is_refused(entries):
     """A selection, a missing column, and flags that are numbers, as one line each."""
     frame = entries(9, company_id=COMPANY).assign(date=dt.date(2026, 10, 1))
     for error, changed, words in (
-        (InputError, frame.drop(columns="company_id"), "entries: needs the column company_id: give it as read_entries"),
+        (
+            InputError,
+            frame.drop(columns="company_id"),
+            "entries: needs the column company_id: give it as read_entries",
+        ),
         (InputError, frame.assign(approved=1), "entries: column approved must be true or false, is int64"),
     ):
         with pytest.raises(error, match=words) as caught:

@@ -92,7 +92,8 @@ def test_a_list_in_another_encoding(entries, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("selection", "said"), [("nowhere.csv", "nowhere.csv"), (7, "is a int"), (pd.DataFrame({"x": [1]}), "no column id")]
+    ("selection", "said"),
+    [("nowhere.csv", "nowhere.csv"), (7, "is a int"), (pd.DataFrame({"x": [1]}), "no column id")],
 )
 def test_what_selects_nothing_is_refused(entries, selection, said):
     """A selection of a kind that is not known, or that is not there, is one clear line."""
@@ -143,7 +144,9 @@ def test_an_empty_id_selects_nothing(entries, empty):
 
 def test_spaces_around_an_id_are_none_of_it(entries):
     """An ID that was copied with its spaces selects its entry."""
-    assert compose_export_jobs(entries(3), selection=[f" {entry_id(1)}\t"]).entries["id"].to_list() == [entry_id(1)]
+    assert compose_export_jobs(entries(3), selection=[f" {entry_id(1)}\t"]).entries["id"].to_list() == [
+        entry_id(1)
+    ]
 
 
 @pytest.mark.parametrize("values", [[1, 0, 1], ["True", "False", "True"], [True, False, 1.0]])
@@ -170,5 +173,7 @@ def test_ids_that_are_no_text_are_refused(entries):
 
 def test_a_file_that_is_not_there_is_named(entries):
     """The line says which selection, then why it cannot be read."""
-    with pytest.raises(InputError, match=r"^the selection nowhere\.csv cannot be read: No such file or directory$"):
+    with pytest.raises(
+        InputError, match=r"^the selection nowhere\.csv cannot be read: No such file or directory$"
+    ):
         compose_export_jobs(entries(2), selection="nowhere.csv")

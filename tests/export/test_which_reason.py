@@ -45,7 +45,9 @@ def composed(entries, **right):
     return compose_export_jobs(
         frame,
         categories=pd.DataFrame([category]),
-        accounts=pd.DataFrame([{"id": right.get("known", OTHER), "archived": right.get("account_archived", True)}]),
+        accounts=pd.DataFrame(
+            [{"id": right.get("known", OTHER), "archived": right.get("account_archived", True)}]
+        ),
         employees=pd.DataFrame([{"id": right.get("employee", ACCOUNT)}]),
         history=right.get("history", pd.DataFrame({"entry_id": [entry_id(0)], "state": ["ACCEPTED"]})),
     )
@@ -113,8 +115,14 @@ def test_an_account_that_is_known_twice(entries, archived):
 
 
 APPROVAL, CATEGORIES, ACCOUNTS, EMPLOYEES, NO_EMPLOYEES, TWINS, HISTORY = (
-    "approval", "categories", "accounts", "employees", "no_employee_id", "party", "history",
-)  # fmt: skip
+    "approval",
+    "categories",
+    "accounts",
+    "employees",
+    "no_employee_id",
+    "party",
+    "history",
+)
 
 
 @pytest.mark.parametrize(
@@ -186,11 +194,17 @@ def test_a_batch_of_entries_without_dates_has_none(entries):
     """Entries of a file without dates are ordered by ID, and their batches have no first and last date."""
     plan = compose_export_jobs(entries(3).drop(columns="date").iloc[::-1], max_entries=2)
     assert plan.entries["id"].to_list() == [entry_id(0), entry_id(1), entry_id(2)]
-    assert plan.batches["first_date"].isna().to_list() == plan.batches["last_date"].isna().to_list() == [True, True]
+    assert (
+        plan.batches["first_date"].isna().to_list()
+        == plan.batches["last_date"].isna().to_list()
+        == [True, True]
+    )
     assert "dates" in plan.unchecked
 
 
-@pytest.mark.parametrize("amounts", [[2**62, 2**62], [-(2**62), -1], [Decimal(9 * 10**37), Decimal(9 * 10**37)]])
+@pytest.mark.parametrize(
+    "amounts", [[2**62, 2**62], [-(2**62), -1], [Decimal(9 * 10**37), Decimal(9 * 10**37)]]
+)
 def test_sums_are_exact_whatever_their_size(entries, amounts):
     """The sum of amounts that is larger than their own type holds has every digit."""
     plan = compose_export_jobs(entries(2, amount=amounts))
@@ -241,7 +255,9 @@ def test_many_companies_over_many_days_stay_apart(entries):
     companies = [f"00000000-0000-4000-8000-{number:012}" for number in range(300)]
     days = pd.date_range("2025-11-01", periods=365)
     frame = entries(
-        900, company_id=[companies[at % 300] for at in range(900)], date=[days[at * 7 % 365] for at in range(900)]
+        900,
+        company_id=[companies[at % 300] for at in range(900)],
+        date=[days[at * 7 % 365] for at in range(900)],
     )
     plan = compose_export_jobs(frame)
     assert plan.batches["company_id"].to_list() == companies

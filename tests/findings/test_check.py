@@ -47,7 +47,12 @@ def test_a_check_reads_what_its_expression_and_its_words_name():
 def test_the_first_error_of_each_row():
     """The reason is the first error; warnings and infos are no reason, and null fails nothing."""
     checks = applicable(CHECKS, ROWS.columns)
-    assert ROWS.select(first_error(checks)).to_series().to_list() == ["zero_amount", "later_period", "duplicate", None]
+    assert ROWS.select(first_error(checks)).to_series().to_list() == [
+        "zero_amount",
+        "later_period",
+        "duplicate",
+        None,
+    ]
     assert ROWS.with_columns(reason=first_error([]))["reason"].to_list() == [None] * 4
 
 

@@ -26,9 +26,13 @@ def main() -> None:
     plan = bktools.compose_export_jobs(lifted(entries), max_entries=3)
     pd.testing.assert_frame_equal(plan.entries, bktools.compose_export_jobs(entries, max_entries=3).entries)
     print("compose")
-    chart = pd.DataFrame({"external_id": ["1", "2"], "code": ["1", "2"], "name": ["a", "b"], "archived": False})
+    chart = pd.DataFrame(
+        {"external_id": ["1", "2"], "code": ["1", "2"], "name": ["a", "b"], "archived": False}
+    )
     chart = chart.assign(company_id=COMPANIES[0])
-    accounts = pd.DataFrame({"company_id": COMPANIES, "external_id": ["1", "1"], "state": "CREATED", "name": "b"})
+    accounts = pd.DataFrame(
+        {"company_id": COMPANIES, "external_id": ["1", "1"], "state": "CREATED", "name": "b"}
+    )
     categories = pd.DataFrame({"id": ["c", "d"], "company_id": COMPANIES, "name": "Fees", "archived": False})
     frames = (chart, accounts, categories)
     found = bktools.reconcile_accounts(*map(lifted, frames))

@@ -78,7 +78,9 @@ def test_times_keep_their_decimals(tmp_path: Path):
 
 def test_amounts_are_never_in_scientific_notation(tmp_path: Path):
     """A rate of many decimals is written out."""
-    rates = pd.array([Decimal("0.00000001"), None, Decimal("0E-8")], dtype=pd.ArrowDtype(pa.decimal128(38, 8)))
+    rates = pd.array(
+        [Decimal("0.00000001"), None, Decimal("0E-8")], dtype=pd.ArrowDtype(pa.decimal128(38, 8))
+    )
     path = bktools.to_csv(pd.DataFrame({"rate": rates, "n": [1, 2, 3]}), tmp_path / "rates.csv", "machine")
     assert path.read_text() == "rate,n\n0.00000001,1\n,2\n0.00000000,3\n"
 
@@ -89,14 +91,17 @@ def test_no_cell_is_a_formula_of_the_data(awkward: pd.DataFrame, tmp_path: Path)
         rows = _cells(bktools.to_csv(awkward[["code"]], tmp_path / "codes.csv", profile), profile)
         formulas = [cell for (cell,) in rows if cell[:1] in "=+-@\t\r" and cell]
         assert formulas == [
-            f'="{code}"' for code in ("0400", "12345678901234567", "1E5", "1-2", "+49 221 101", " 0400", "true")
+            f'="{code}"'
+            for code in ("0400", "12345678901234567", "1E5", "1-2", "+49 221 101", " 0400", "true")
         ]
 
 
 @pytest.mark.parametrize("text", ["Mar 5", "1. Dez", "5 may 26", "3/4", "10:30", "5%", "FALSE"])
 def test_text_that_a_spreadsheet_changes_is_kept(tmp_path: Path, text: str):
     """A day, a time, a share or a flag would become another value."""
-    rows = _cells(bktools.to_csv(pd.DataFrame({"code": [text, f"{text} b"]}), tmp_path / "codes.csv"), "excel")
+    rows = _cells(
+        bktools.to_csv(pd.DataFrame({"code": [text, f"{text} b"]}), tmp_path / "codes.csv"), "excel"
+    )
     assert rows[1:] == [[f'="{text}"'], [f"{text} b"]]
 
 
@@ -134,10 +139,14 @@ def test_amounts_have_the_decimals_of_their_currency(tmp_path: Path):
     """Yen have no decimals, euros two, dinars three; a digit that says something is never dropped."""
     money = pd.ArrowDtype(pa.decimal128(38, 3))
     amounts = [Decimal(text) for text in ("3590", "-12.5", "100", "1.25", "0", "12.345")]
-    frame = pd.DataFrame({
-        "amount": pd.array([*amounts, None], dtype=money), "currency": ["JPY", "EUR", "KWD", "JPY", "JPY", "EUR", "JPY"],
-        "exported_amount": pd.array([*amounts, None], dtype=money), "exported_currency": [*["JPY"] * 6, None],
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "amount": pd.array([*amounts, None], dtype=money),
+            "currency": ["JPY", "EUR", "KWD", "JPY", "JPY", "EUR", "JPY"],
+            "exported_amount": pd.array([*amounts, None], dtype=money),
+            "exported_currency": [*["JPY"] * 6, None],
+        }
+    )
     for profile in PROFILES:
         _, *rows = _cells(bktools.to_csv(frame, tmp_path / "money.csv", profile), profile)
         written = [[cell.replace(PROFILES[profile].decimal, ".") for cell in row] for row in rows]
@@ -195,7 +204,9 @@ def test_the_frame_is_not_changed(awkward: pd.DataFrame, tmp_path: Path):
 
 def test_a_frame_without_rows(tmp_path: Path):
     """Headings alone, when there is nothing else."""
-    path = bktools.to_csv(pd.DataFrame({"code": pd.Series(dtype="str"), "n": pd.Series(dtype="int64")}), tmp_path / "e")
+    path = bktools.to_csv(
+        pd.DataFrame({"code": pd.Series(dtype="str"), "n": pd.Series(dtype="int64")}), tmp_path / "e"
+    )
     assert path.read_bytes() == b"\xef\xbb\xbfcode,n\r\n"
 
 
@@ -217,7 +228,9 @@ def test_refusals_leave_what_was_there(awkward: pd.DataFrame, tmp_path: Path):
     assert [item.name for item in tmp_path.iterdir() if "csv" in item.name] == ["kept.csv"]
 
 
-def test_a_long_frame_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+def test_a_long_frame_is_one_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
     """Written in parts with a bar, it has one heading, one byte order mark, and every row in its place."""
     frame = pd.DataFrame({"n": range(1_001)})
     whole = bktools.to_csv(frame, tmp_path / "whole.csv").read_bytes()
@@ -238,7 +251,10 @@ def test_a_buffer_gets_the_bytes_of_the_file(awkward: pd.DataFrame, tmp_path: Pa
     assert raw.getvalue() == b"before " + whole
     bktools.to_csv(awkward, text, profile)
     assert text.getvalue() == whole.decode("utf-8-sig")
-    with gzip.open(tmp_path / "file.csv.gz", "wb") as packed, tempfile.NamedTemporaryFile("w", newline="") as opened:
+    with (
+        gzip.open(tmp_path / "file.csv.gz", "wb") as packed,
+        tempfile.NamedTemporaryFile("w", newline="") as opened,
+    ):
         bktools.to_csv(awkward, packed, profile)
         bktools.to_csv(awkward, opened, profile)
         opened.flush()

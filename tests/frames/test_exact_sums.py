@@ -8,14 +8,25 @@ import pyarrow as pa
 import pytest
 
 from bktools.errors import InputError
-from bktools.frames.sums import Money, change_of, money_of, number_of_entries, shares_of, summed, sums_of, total
+from bktools.frames.sums import (
+    Money,
+    change_of,
+    money_of,
+    number_of_entries,
+    shares_of,
+    summed,
+    sums_of,
+    total,
+)
 
 ROWS = pa.table(
     {
         "id": ["a", "b", "B", "b", "c", None],
         "split_line": [0, 1, 2, 3, None, 0],
         "reason": ["x", "x", "x", "y", "y", "y"],
-        "amount": pa.array([Decimal(2), Decimal(4), Decimal(8), Decimal(16), None, Decimal(32)], pa.decimal128(9, 2)),
+        "amount": pa.array(
+            [Decimal(2), Decimal(4), Decimal(8), Decimal(16), None, Decimal(32)], pa.decimal128(9, 2)
+        ),
         "currency": ["EUR", "EUR", "EUR", "EUR", "", None],
     }
 )
@@ -47,7 +58,14 @@ def test_sums_have_every_digit():
     rows = pa.table({"amount": pa.array([large] * 20, pa.decimal128(38, 2)), "currency": ["EUR"] * 20})
     exact = Decimal("1999999999999999999999999999999999980.20")
     assert money_of(rows)["EUR"].amount == total([large] * 20 + [None]) == exact
-    assert change_of(Money(1, large), Money(1, exact))[2] == Decimal("1899999999999999999999999999999999981.19")
-    assert shares_of([Decimal(3), Decimal(-1), None, Decimal(1)]) == [Decimal("0.75"), None, None, Decimal("0.25")]
+    assert change_of(Money(1, large), Money(1, exact))[2] == Decimal(
+        "1899999999999999999999999999999999981.19"
+    )
+    assert shares_of([Decimal(3), Decimal(-1), None, Decimal(1)]) == [
+        Decimal("0.75"),
+        None,
+        None,
+        Decimal("0.25"),
+    ]
     with pytest.raises(InputError, match="amount must be an exact number, is double"):
         money_of(pa.table({"amount": [0.1], "currency": ["EUR"]}))

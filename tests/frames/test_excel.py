@@ -45,7 +45,9 @@ def test_round_trip(awkward: pd.DataFrame, tmp_path: Path):
 
 def test_numbers_are_not_formatted_as_text(tmp_path: Path):
     """A share, a flag and a text: the first two share a format, and the text has another one."""
-    path = bktools.to_excel(pd.DataFrame({"share": [0.5], "is": [True], "text": ["a"]}), tmp_path / "kinds.xlsx")
+    path = bktools.to_excel(
+        pd.DataFrame({"share": [0.5], "is": [True], "text": ["a"]}), tmp_path / "kinds.xlsx"
+    )
     share, flag, text = re.findall(r'<c r="[ABC]2" s="(\d+)"', _parts(path, "sheet1.xml"))
     assert share == flag != text
 
@@ -56,14 +58,23 @@ def test_the_zone_of_a_time_is_told(tmp_path: Path):
     for time in (pd.Timestamp("2026-10-31 23:59:59", tz="UTC"), pd.Timestamp("2026-10-31 23:59:59")):
         path = bktools.to_excel(pd.DataFrame({"at": [time]}), tmp_path / "times.xlsx")
         (style,) = re.findall(r'<c r="A2" s="(\d+)"', _parts(path, r"sheet1\.xml$"))
-        used = re.findall(r'<xf numFmtId="(\d+)"', _parts(path, r"styles\.xml$").partition("<cellXfs")[2])[int(style)]
+        used = re.findall(r'<xf numFmtId="(\d+)"', _parts(path, r"styles\.xml$").partition("<cellXfs")[2])[
+            int(style)
+        ]
         cells += re.findall(rf'numFmtId="{used}" formatCode="(.+?)"/>', _parts(path, r"styles\.xml$"))
     assert ["UTC" in cell for cell in cells] == [True, False]
 
 
 def test_no_formula_and_no_link(tmp_path: Path):
     """Text that looks like a formula or an address is text."""
-    texts = ["=SUM(1)", "{=SUM(1)}", "@x", "https://books.example.com", "mailto:a@books.example.com", "internal:A!A1"]
+    texts = [
+        "=SUM(1)",
+        "{=SUM(1)}",
+        "@x",
+        "https://books.example.com",
+        "mailto:a@books.example.com",
+        "internal:A!A1",
+    ]
     path = bktools.to_excel(pd.DataFrame({"name": texts}), tmp_path / "names.xlsx")
     sheets = _parts(path, r"worksheets/sheet\d+\.xml$")
     assert "<f>" not in sheets
@@ -87,7 +98,9 @@ def test_headings_are_frozen_and_filtered(service: Service, samples: tuple[Path,
 def test_what_a_workbook_cannot_hold_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Too long a text, too many rows and bad names of sheets are one line, and nothing is written."""
     path = tmp_path / "large.xlsx"
-    with pytest.raises(InputError, match=r"'t' has a text of 32,768 characters in 'name', a cell holds 32,767"):
+    with pytest.raises(
+        InputError, match=r"'t' has a text of 32,768 characters in 'name', a cell holds 32,767"
+    ):
         bktools.to_excel({"t": pd.DataFrame({"name": ["x" * 32_768]})}, path)
     monkeypatch.setattr(excel, "MAX_ROWS", 3)
     with pytest.raises(InputError, match="has 3 rows, a sheet holds 2"):
@@ -108,7 +121,8 @@ def test_numbers_that_excel_would_round_are_text(tmp_path: Path):
     frame = pd.DataFrame(
         {
             "amount": pd.array(
-                [Decimal("1234567890123.45"), Decimal("12345678901234.56")], dtype=pd.ArrowDtype(pa.decimal128(38, 2))
+                [Decimal("1234567890123.45"), Decimal("12345678901234.56")],
+                dtype=pd.ArrowDtype(pa.decimal128(38, 2)),
             ),
             "count": [123_456_789_012_345, 1_234_567_890_123_456],
             "share": [0.1, float("inf")],
@@ -116,13 +130,18 @@ def test_numbers_that_excel_would_round_are_text(tmp_path: Path):
     )
     path = bktools.to_excel(frame, tmp_path / "numbers.xlsx")
     _, *rows = CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python()
-    assert rows == [[1234567890123.45, 123456789012345.0, 0.1], ["12345678901234.56", "1234567890123456", "inf"]]
+    assert rows == [
+        [1234567890123.45, 123456789012345.0, 0.1],
+        ["12345678901234.56", "1234567890123456", "inf"],
+    ]
 
 
 def test_times_without_a_zone(tmp_path: Path):
     """They are shown as dates only where every one of a column is midnight."""
     days = pd.to_datetime(["2026-10-31", None]).as_unit("us")
-    path = bktools.to_excel(pd.DataFrame({"day": days, "time": days + pd.Timedelta(minutes=750)}), tmp_path / "t.xlsx")
+    path = bktools.to_excel(
+        pd.DataFrame({"day": days, "time": days + pd.Timedelta(minutes=750)}), tmp_path / "t.xlsx"
+    )
     _, row = CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python()
     assert row == [dt.date(2026, 10, 31), dt.datetime(2026, 10, 31, 12, 30)]  # noqa: DTZ001
     assert 'formatCode="yyyy-mm-dd hh:mm:ss.000"' in _parts(path, r"styles\.xml$")
@@ -153,5 +172,7 @@ def test_a_buffer_gets_the_workbook(awkward: pd.DataFrame, tmp_path: Path):
         for content in (buffer.getvalue(), path.read_bytes())
     )
     assert found == wanted
-    with pytest.raises(ArgumentError, match="path must be a path, or a file or buffer for bytes, not for text"):
+    with pytest.raises(
+        ArgumentError, match="path must be a path, or a file or buffer for bytes, not for text"
+    ):
         bktools.to_excel(awkward, io.StringIO())

@@ -37,7 +37,9 @@ def test_findings_that_read_differently_are_apart():
     """A sentence that names a currency is told for each currency, with its own count."""
     facts = [{"currency": name, "own_currency": "EUR"} for name in ("USD", "CHF", "USD")]
     findings = _findings(*(("info", "foreign_currency", each, "") for each in facts))
-    counts = [(count, "USD" in sentence) for _, count, _, sentence in by_check(findings, words("en"), "entry")]
+    counts = [
+        (count, "USD" in sentence) for _, count, _, sentence in by_check(findings, words("en"), "entry")
+    ]
     assert counts == [(2, True), (1, False)]
 
 

@@ -13,7 +13,10 @@ from bktools.frames.incoming import in_memory
 from bktools.frames.schema import to_pandas
 
 CODES = pa.table(
-    {"code": pa.array(["0400", None, "1200 of more than twelve letters"], pa.large_string()), "more": [1, 2, 3]}
+    {
+        "code": pa.array(["0400", None, "1200 of more than twelve letters"], pa.large_string()),
+        "more": [1, 2, 3],
+    }
 )
 KINDS = {
     "pandas": lambda _: to_pandas(CODES),
@@ -78,7 +81,9 @@ def test_column_of_mixed_types_is_refused():
 def test_relation_that_fails_is_an_error_of_bktools():
     """What the caller's own connection cannot hold is one line, too."""
     connection = duckdb.connect(":memory:", config={"memory_limit": "10MB", "max_temp_directory_size": "0B"})
-    rows = connection.sql("SELECT range::VARCHAR || repeat('x', 50) AS code FROM range(1000000) ORDER BY code")
+    rows = connection.sql(
+        "SELECT range::VARCHAR || repeat('x', 50) AS code FROM range(1000000) ORDER BY code"
+    )
     with pytest.raises(InputError, match=r"^chart: cannot be read \(") as caught:
         in_memory(rows, "chart")
     assert "\n" not in str(caught.value)

@@ -49,7 +49,9 @@ def _entries_of(folder: Path, ids: list[str], company: str, rows: list[tuple[str
         for one, (currency, amount) in zip(ids, rows, strict=True)
     ]
     file = folder / "entries.csv"
-    file.write_text("\n".join(["id,company_id,date,amount,currency,status,supplier", *lines]), encoding="utf-8")
+    file.write_text(
+        "\n".join(["id,company_id,date,amount,currency,status,supplier", *lines]), encoding="utf-8"
+    )
     return bktools.read_entries(file, decimal=".", spending="positive")
 
 
@@ -80,7 +82,9 @@ def test_amounts_survive_the_way_through_pandas_and_a_plan(tmp_path_factory, row
     rows_of_plan = pa.concat_tables(
         [table.select(["id", "amount"]) for table in (plan.rows, plan.held)], promote_options="permissive"
     )
-    assert dict(zip(rows_of_plan["id"].to_pylist(), rows_of_plan["amount"].to_pylist(), strict=True)) == expected
+    assert (
+        dict(zip(rows_of_plan["id"].to_pylist(), rows_of_plan["amount"].to_pylist(), strict=True)) == expected
+    )
     buffer = io.StringIO()
     to_csv(entries, buffer, "machine")
     written = pd.read_csv(io.StringIO(buffer.getvalue()), dtype="str")
@@ -142,15 +146,21 @@ def test_other_floats_and_gaps():
 @pytest.mark.parametrize("value", [12345678901234567.0, float("inf"), 1e300])
 def test_floats_that_are_no_amount(value: float):
     """A float of more digits than it keeps is refused, with the way out."""
-    with pytest.raises(InputError, match=r"amount .* has more digits than the 15 that a float keeps.*money=.decimal"):
+    with pytest.raises(
+        InputError, match=r"amount .* has more digits than the 15 that a float keeps.*money=.decimal"
+    ):
         to_arrow(pd.DataFrame({"amount": [value], "currency": ["EUR"]}))
 
 
 def test_longer_amounts(tmp_path: Path):
     """A file with an amount of more than 15 digits is read as decimals alone, and goes through whole."""
     file = tmp_path / "entries.csv"
-    file.write_text(f"id,company_id,amount,currency\n{IDS[0]},{COMPANY},12345678901234.56,EUR\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r'amount 12345678901234.56 has more than the 15 digits.*money="decimal"'):
+    file.write_text(
+        f"id,company_id,amount,currency\n{IDS[0]},{COMPANY},12345678901234.56,EUR\n", encoding="utf-8"
+    )
+    with pytest.raises(
+        InputError, match=r'amount 12345678901234.56 has more than the 15 digits.*money="decimal"'
+    ):
         bktools.read_entries(file)
     with pytest.raises(ArgumentError, match="money must be 'float' or 'decimal'"):
         bktools.read_entries(file, money="exact")
@@ -164,9 +174,19 @@ def test_longer_amounts(tmp_path: Path):
 
 
 MONEY = (
-    "amount", "this", "that", "difference", "amount_before", "amount_after", "exported_amount", "held_back_amount",
-    "open_amount", "booked_amount", "ledger", "unexplained",
-)  # fmt: skip
+    "amount",
+    "this",
+    "that",
+    "difference",
+    "amount_before",
+    "amount_after",
+    "exported_amount",
+    "held_back_amount",
+    "open_amount",
+    "booked_amount",
+    "ledger",
+    "unexplained",
+)
 OPERATIONS = {
     "sum of two": lambda g: g["amount"] + g["amount"],
     "difference": lambda g: g["amount"] - g["amount"].shift(),
@@ -206,17 +226,28 @@ def test_pandas_works_on_money(service: Service, samples: tuple[Path, Path], tmp
     close = bktools.close_month(chart, entries, apply=True, folder=tmp_path / "close", service=service)
     record = bktools.record_of(close.period, service=service)
     ledger = (
-        close.entries.query("fate == 'exported'").iloc[3:].assign(account_code="4900", voucher_id=lambda g: g["id"])
+        close.entries.query("fate == 'exported'")
+        .iloc[3:]
+        .assign(account_code="4900", voucher_id=lambda g: g["id"])
     )
     match = bktools.match_ledger(sent, ledger[["account_code", "voucher_id", "date", "amount", "currency"]])
     frames = {
-        "match": match.entries, "findings of a match": match.findings, "accounts of a match": match.totals,
-        "close": close.entries, "record": record.exported, "held back": record.held_back,
-        "periods": bktools.load_periods(service=service), "compare": bktools.compare("2026-09", "2026-10", service=service),
-        "entries": entries, "plan": plan.entries, "not ready": plan.not_ready, "findings": plan.findings, "sent": sent,
+        "match": match.entries,
+        "findings of a match": match.findings,
+        "accounts of a match": match.totals,
+        "close": close.entries,
+        "record": record.exported,
+        "held back": record.held_back,
+        "periods": bktools.load_periods(service=service),
+        "compare": bktools.compare("2026-09", "2026-10", service=service),
+        "entries": entries,
+        "plan": plan.entries,
+        "not ready": plan.not_ready,
+        "findings": plan.findings,
+        "sent": sent,
         "spend": spend(entries, "supplier"),
         "versus": bktools.versus(month, before, by="supplier"),
-    }  # fmt: skip
+    }
     failed = {}
     for (name, frame), column in itertools.product(frames.items(), MONEY):
         if column not in frame.columns:
@@ -249,17 +280,23 @@ def test_files_have_the_decimals_of_each_currency(tmp_path: Path):
     with zipfile.ZipFile(to_excel(frame, tmp_path / "amounts.xlsx")) as book:
         sheet, styles = (book.read(f"xl/{name}.xml").decode() for name in ("worksheets/sheet1", "styles"))
     used = re.findall(r'<xf numFmtId="(\d+)"', styles.partition("<cellXfs")[2])
-    formats = {"3": "#,##0", "4": "#,##0.00"} | dict(re.findall(r'numFmtId="(\d+)" formatCode="(.+?)"', styles))
+    formats = {"3": "#,##0", "4": "#,##0.00"} | dict(
+        re.findall(r'numFmtId="(\d+)" formatCode="(.+?)"', styles)
+    )
     cells = re.findall(r'<c r="A\d" s="(\d+)"><v>(.+?)</v>', sheet)
     assert [(float(value), formats[used[int(style)]]) for style, value in cells] == [
-        (12.5, "#,##0.00"), (3590, "#,##0"), (1.5, "#,##0.000"), (1.005, "#,##0.000"),
-    ]  # fmt: skip
+        (12.5, "#,##0.00"),
+        (3590, "#,##0"),
+        (1.5, "#,##0.000"),
+        (1.005, "#,##0.000"),
+    ]
 
 
 def test_results_are_float_where_they_can_be():
     """A result is float64; one with a longer amount keeps all of its digits as decimals."""
     short, long = (
-        pa.table({"amount": pa.array([Decimal(text)], pa.decimal128(38, 2))}) for text in ("1.50", "12345678901234.56")
+        pa.table({"amount": pa.array([Decimal(text)], pa.decimal128(38, 2))})
+        for text in ("1.50", "12345678901234.56")
     )
     assert to_pandas(short)["amount"].to_list() == [1.5]
     assert to_pandas(long)["amount"].to_list() == [Decimal("12345678901234.56")]

@@ -8,18 +8,33 @@ import pyarrow as pa
 from bktools.frames.names import in_reading_order, with_names
 
 CATEGORIES = pd.DataFrame(
-    {"id": ["c1", "C2", None], "name": ["Travel", "Meals", "Nobody's"], "account_id": ["a1", None, "a1"]}, dtype="str"
+    {"id": ["c1", "C2", None], "name": ["Travel", "Meals", "Nobody's"], "account_id": ["a1", None, "a1"]},
+    dtype="str",
 )
 ACCOUNTS = pd.DataFrame(
-    {"id": ["a1", None], "code": [None, "9999"], "external_id": ["0400", "9999"], "name": ["Bank", "Unknown"]},
+    {
+        "id": ["a1", None],
+        "code": [None, "9999"],
+        "external_id": ["0400", "9999"],
+        "name": ["Bank", "Unknown"],
+    },
     dtype="str",
 )
 EMPLOYEES = pd.DataFrame(
-    {"id": ["e1", "e2"], "first_name": ["Ada ", None], "last_name": ["Lovelace", None], "email": ["a@b.c", "d@e.f"]},
+    {
+        "id": ["e1", "e2"],
+        "first_name": ["Ada ", None],
+        "last_name": ["Lovelace", None],
+        "email": ["a@b.c", "d@e.f"],
+    },
     dtype="str",
 )
 ENTRIES = pa.table(
-    {"id": ["1", "2", "3", "4"], "category_id": ["c1", "c2", "c9", None], "employee_id": ["E1", "e2", None, "e9"]}
+    {
+        "id": ["1", "2", "3", "4"],
+        "category_id": ["c1", "c2", "c9", None],
+        "employee_id": ["E1", "e2", None, "e9"],
+    }
 )
 
 
@@ -40,7 +55,9 @@ def test_only_given_frames_add_names():
     named = with_names(entries, categories=CATEGORIES)
     assert named.column_names == entries.column_names
     assert named.column("category_name").to_pylist() == ["Travel", "Meals", "own", "own"]
-    assert with_names(ENTRIES.select(["id"]), categories=CATEGORIES, employees=EMPLOYEES).column_names == ["id"]
+    assert with_names(ENTRIES.select(["id"]), categories=CATEGORIES, employees=EMPLOYEES).column_names == [
+        "id"
+    ]
 
 
 def test_no_rows_have_no_names():
@@ -54,5 +71,13 @@ def test_names_come_first_and_identifiers_last():
     """A person reads date, names and money first, then the other columns, what is to be done, and identifiers last."""
     columns = ["company_id", "id", "reason", "Project", "currency", "amount", "category_name", "line", "date"]
     assert in_reading_order(columns) == [
-        "date", "amount", "currency", "category_name", "Project", "reason", "line", "id", "company_id",
-    ]  # fmt: skip
+        "date",
+        "amount",
+        "currency",
+        "category_name",
+        "Project",
+        "reason",
+        "line",
+        "id",
+        "company_id",
+    ]

@@ -20,7 +20,10 @@ ID = "123e4567-e89b-42d3-a456-426614174000"
 @pytest.mark.parametrize(
     ("frame", "said"),
     [
-        (pd.DataFrame({"fine": [1, 2], "code": ["0400", 400]}), "the column code of the chart holds values of mixed"),
+        (
+            pd.DataFrame({"fine": [1, 2], "code": ["0400", 400]}),
+            "the column code of the chart holds values of mixed",
+        ),
         (pd.DataFrame({"code": [2**70]}), "the column code of the chart .*too large"),
         (pd.DataFrame({"code": [1j]}), "the column code of the chart holds values of mixed or unknown types"),
         (pd.DataFrame({"code": ["\ud800"]}, dtype="object"), "the column code of the chart .*surrogates"),
@@ -70,7 +73,9 @@ def test_no_public_function_shows_an_error_of_arrow(taker: str, service: bktools
 def test_days_are_told_from_times(unit: str):
     """Midnight and nothing are days, in any unit and before 1970; one second later is a time."""
     days = pd.to_datetime(["1969-12-31", None, "2026-10-31"]).as_unit(unit)
-    table = to_arrow(pd.DataFrame({"day": days, "time": days + pd.Timedelta(seconds=1), "none": [pd.NaT] * 3}))
+    table = to_arrow(
+        pd.DataFrame({"day": days, "time": days + pd.Timedelta(seconds=1), "none": [pd.NaT] * 3})
+    )
     assert [are_days(table.column(name)) for name in ("day", "time", "none")] == [True, False, True]
 
 

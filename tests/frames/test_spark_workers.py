@@ -13,7 +13,9 @@ from spark import NEEDS_SPARK, connect_port, session
 pytestmark = [*NEEDS_SPARK, pytest.mark.long]
 
 
-@pytest.mark.skipif(importlib.util.find_spec("grpc_status") is None, reason="Spark Connect comes with the extra spark")
+@pytest.mark.skipif(
+    importlib.util.find_spec("grpc_status") is None, reason="Spark Connect comes with the extra spark"
+)
 def test_spark_connect():
     """A process that is connected to a Spark server composes and reconciles, shows and hands over frames."""
     session()

@@ -17,10 +17,55 @@ import langdetect
 from babel import Locale
 
 LETTERS = [
-    "de", "fr", "es", "pt", "it", "nl", "sv", "da", "nb", "fi", "is", "pl", "cs", "sk", "hu", "hr", "sl", "ro",
-    "tr", "el", "ru", "uk", "bg", "sr", "mk", "be", "et", "lv", "lt", "he", "ar", "fa", "th", "vi", "ca", "eu",
-    "ga", "sq", "mt", "cy", "af", "id", "kk", "az", "lb", "fo", "gl", "en",
-]  # fmt: skip
+    "de",
+    "fr",
+    "es",
+    "pt",
+    "it",
+    "nl",
+    "sv",
+    "da",
+    "nb",
+    "fi",
+    "is",
+    "pl",
+    "cs",
+    "sk",
+    "hu",
+    "hr",
+    "sl",
+    "ro",
+    "tr",
+    "el",
+    "ru",
+    "uk",
+    "bg",
+    "sr",
+    "mk",
+    "be",
+    "et",
+    "lv",
+    "lt",
+    "he",
+    "ar",
+    "fa",
+    "th",
+    "vi",
+    "ca",
+    "eu",
+    "ga",
+    "sq",
+    "mt",
+    "cy",
+    "af",
+    "id",
+    "kk",
+    "az",
+    "lb",
+    "fo",
+    "gl",
+    "en",
+]
 SIGNS = {"ja": "ja", "zh-cn": "zh_Hans", "zh-tw": "zh_Hant", "ko": "ko"}
 KEYS = (
     "languages",
@@ -109,4 +154,6 @@ def common(code):
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text("\n".join([*map(line, LETTERS), *map(common, SIGNS)]) + "\n", encoding="utf-8")
+    Path(sys.argv[1]).write_text(
+        "\n".join([*map(line, LETTERS), *map(common, SIGNS)]) + "\n", encoding="utf-8"
+    )

@@ -60,7 +60,9 @@ def test_amounts(texts, expected):
 @pytest.mark.parametrize("texts", [["1,234"], ["1.234", "12"], ["1.234", "-5.678"]])
 def test_ambiguous_columns_ask(texts):
     """A column that could be thousands or decimals is not guessed: the option decides."""
-    with pytest.raises(InputError, match=r"line 2: 'Amount' holds amounts such as .*read it with decimal='[.,]'"):
+    with pytest.raises(
+        InputError, match=r"line 2: 'Amount' holds amounts such as .*read it with decimal='[.,]'"
+    ):
         read(texts)
     mark = "," if "," in texts[0] else "."
     assert read(texts, mark)[0] == Decimal("1.234")
@@ -74,7 +76,8 @@ def test_cells_that_are_numbers_have_a_point(decimal):
 
 
 @pytest.mark.parametrize(
-    "text", ["12 34", "1.23.4", "twelve", "12 bottles", "--5", "(-5)", "5--", "1e3", ".", "1,23,4", "NaN", "\u0661"]
+    "text",
+    ["12 34", "1.23.4", "twelve", "12 bottles", "--5", "(-5)", "5--", "1e3", ".", "1,23,4", "NaN", "\u0661"],
 )
 def test_what_is_no_amount_is_named(text):
     """A value that is no amount is named with its line."""
@@ -82,7 +85,9 @@ def test_what_is_no_amount_is_named(text):
         read(["1.5", text])
 
 
-@pytest.mark.parametrize("texts", [["1.50 €", "$2.50"], ["1.00 EUR", "2.00 USD"], ["-5.00 CR", "1.00"], ["-"]])
+@pytest.mark.parametrize(
+    "texts", [["1.50 €", "$2.50"], ["1.00 EUR", "2.00 USD"], ["-5.00 CR", "1.00"], ["-"]]
+)
 def test_columns_that_do_not_agree_are_refused(texts):
     """Two currencies in one column, two signs at one amount, and dashes alone are no amounts."""
     with pytest.raises(InputError, match="must hold amounts"):
@@ -113,7 +118,9 @@ def test_decimal_is_checked():
 
 @given(
     numbers=st.lists(st.decimals(-(10**12), 10**12, places=2), min_size=1, max_size=20),
-    marks=st.sampled_from([(",", "."), (".", ","), (" ", ","), ("\u202f", ","), ("'", "."), ("", "."), ("", ",")]),
+    marks=st.sampled_from(
+        [(",", "."), (".", ","), (" ", ","), ("\u202f", ","), ("'", "."), ("", "."), ("", ",")]
+    ),
     negative=st.sampled_from(["-{}", "({})", "{}-", "\u2212{}"]),
 )
 def test_numbers_come_back(numbers, marks, negative):

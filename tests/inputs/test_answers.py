@@ -49,99 +49,170 @@ def followed(read, path):
 # Reader, text, the arguments that are proposed, what they read.
 ASKED = {
     "spending that is negative": (
-        entries, table("Date,Amount", "2026-10-01,-5.00", "2026-10-02,-6.00", "2026-10-03,-7.00", "2026-10-04,1.00"),
-        {"spending": "negative"}, {"amount": ["5.00", "6.00", "7.00", "-1.00"]},
+        entries,
+        table("Date,Amount", "2026-10-01,-5.00", "2026-10-02,-6.00", "2026-10-03,-7.00", "2026-10-04,1.00"),
+        {"spending": "negative"},
+        {"amount": ["5.00", "6.00", "7.00", "-1.00"]},
     ),
     "a date in the first of its rows": (
         ledger,
         table(
-            "Account,Date,Debit,Credit", "10,2026-10-01,5.00,", "20,,,5.00", "10,2026-10-02,6.00,", "20,,,4.00", "30,,,2.00",
+            "Account,Date,Debit,Credit",
+            "10,2026-10-01,5.00,",
+            "20,,,5.00",
+            "10,2026-10-02,6.00,",
+            "20,,,4.00",
+            "30,,,2.00",
         ),
-        {"fill_down": "date"}, {"date": ["2026-10-01"] * 2 + ["2026-10-02"] * 3},
+        {"fill_down": "date"},
+        {"date": ["2026-10-01"] * 2 + ["2026-10-02"] * 3},
     ),
     "an account and a date in the first of their rows": (
-        ledger, table("Account,Date,Amount", "10,2026-10-01,5.00", ",,6.00", ",,7.00", "20,2026-10-02,-18.00", ",,0.00"),
-        {"fill_down": "account_code,date"}, {"account_code": ["10", "10", "10", "20", "20"]},
+        ledger,
+        table(
+            "Account,Date,Amount", "10,2026-10-01,5.00", ",,6.00", ",,7.00", "20,2026-10-02,-18.00", ",,0.00"
+        ),
+        {"fill_down": "account_code,date"},
+        {"account_code": ["10", "10", "10", "20", "20"]},
     ),
     "accounts in rows of their own above their postings": (
         ledger,
         table(
-            "Nordlicht Ltd,,,,", "General Ledger,,,,", ",Date,Transaction Type,Amount,Balance", "Checking,,,,",
-            ",Beginning Balance,,,1000.00", ",01/13/2026,Expense,-25.00,975.00", ",01/14/2026,Deposit,125.00,1100.00",
-            "Total for Checking,,,100.00,", "Travel,,,,", ",01/13/2026,Expense,25.00,25.00", "Total for Travel,,,25.00,",
-            "Sales,,,,", ",01/14/2026,Deposit,-125.00,-125.00", "Total for Sales,,,-125.00,",
+            "Nordlicht Ltd,,,,",
+            "General Ledger,,,,",
+            ",Date,Transaction Type,Amount,Balance",
+            "Checking,,,,",
+            ",Beginning Balance,,,1000.00",
+            ",01/13/2026,Expense,-25.00,975.00",
+            ",01/14/2026,Deposit,125.00,1100.00",
+            "Total for Checking,,,100.00,",
+            "Travel,,,,",
+            ",01/13/2026,Expense,25.00,25.00",
+            "Total for Travel,,,25.00,",
+            "Sales,,,,",
+            ",01/14/2026,Deposit,-125.00,-125.00",
+            "Total for Sales,,,-125.00,",
         ),
         {"columns": {"account_code": "column 1"}, "fill_down": "account_code"},
         {
-            "account_code": ["Checking", "Checking", "Travel", "Sales"], "amount": ["-25.00", "125.00", "25.00", "-125.00"],
+            "account_code": ["Checking", "Checking", "Travel", "Sales"],
+            "amount": ["-25.00", "125.00", "25.00", "-125.00"],
             "date": ["2026-01-13", "2026-01-14", "2026-01-13", "2026-01-14"],
         },
     ),
     "codes and names in one cell": (
-        chart, table("Account,Type", "1-1110 BNZ Cheque Account,Asset", "466300 Travel,Expense", "4-2000 - Rent,Expense"),
+        chart,
+        table(
+            "Account,Type",
+            "1-1110 BNZ Cheque Account,Asset",
+            "466300 Travel,Expense",
+            "4-2000 - Rent,Expense",
+        ),
         {"split_account": True},
         {"code": ["1-1110", "466300", "4-2000"], "name": ["BNZ Cheque Account", "Travel", "Rent"]},
     ),
     "codes and names in one cell of a ledger": (
-        ledger, table("Account,Date,Amount", "466300 Travel,2026-10-01,5.00", "1-1110 Bank,2026-10-01,-5.00"),
-        {"split_account": True}, {"account_code": ["466300", "1-1110"], "account_name": ["Travel", "Bank"]},
+        ledger,
+        table("Account,Date,Amount", "466300 Travel,2026-10-01,5.00", "1-1110 Bank,2026-10-01,-5.00"),
+        {"split_account": True},
+        {"account_code": ["466300", "1-1110"], "account_name": ["Travel", "Bank"]},
     ),
     "a heading that stands twice": (
-        chart, table("Code,Name,Name", "1,a,b", "2,c,d"), {"columns": {"name": "column 2"}}, {"name": ["a", "c"]},
+        chart,
+        table("Code,Name,Name", "1,a,b", "2,c,d"),
+        {"columns": {"name": "column 2"}},
+        {"name": ["a", "c"]},
     ),
     "a heading too long to paste": (
-        chart, table(f"Code,{'The name of the account as it is in the books'}", "1,a", "2,b"),
-        {"columns": {"name": "column 2"}}, {"name": ["a", "b"]},
+        chart,
+        table(f"Code,{'The name of the account as it is in the books'}", "1,a", "2,b"),
+        {"columns": {"name": "column 2"}},
+        {"name": ["a", "b"]},
     ),
     "a pair of which one column has cents": (
-        entries, table("Date,Withdrawal,Deposit", "2026-10-01,85.60,", "2026-10-02,,1500", "2026-10-03,7.10,"),
-        {"columns": {"debit": "Withdrawal", "credit": "Deposit"}}, {"amount": ["85.60", "-1500.00", "7.10"]},
+        entries,
+        table("Date,Withdrawal,Deposit", "2026-10-01,85.60,", "2026-10-02,,1500", "2026-10-03,7.10,"),
+        {"columns": {"debit": "Withdrawal", "credit": "Deposit"}},
+        {"amount": ["85.60", "-1500.00", "7.10"]},
     ),
     "a pair in Russian": (
-        entries, table("Дата;Приход;Расход", "01.10.2026;;5,00", "02.10.2026;7,00;", "03.10.2026;;1,00"),
-        {"columns": {"debit": "Расход", "credit": "Приход"}}, {"amount": ["5.00", "-7.00", "1.00"]},
+        entries,
+        table("Дата;Приход;Расход", "01.10.2026;;5,00", "02.10.2026;7,00;", "03.10.2026;;1,00"),
+        {"columns": {"debit": "Расход", "credit": "Приход"}},
+        {"amount": ["5.00", "-7.00", "1.00"]},
     ),
     "a running balance beside the amount": (
         entries,
-        table("Date,Move,Left", *(f"2026-10-0{day},{day}.50,{left}.50" for day, left in ((1, 1), (2, 4), (3, 7), (4, 12)))),
-        {"columns": {"amount": "Move"}}, {"amount": ["1.50", "2.50", "3.50", "4.50"]},
+        table(
+            "Date,Move,Left",
+            *(f"2026-10-0{day},{day}.50,{left}.50" for day, left in ((1, 1), (2, 4), (3, 7), (4, 12))),
+        ),
+        {"columns": {"amount": "Move"}},
+        {"amount": ["1.50", "2.50", "3.50", "4.50"]},
     ),
     "a column of zeros beside the amount": (
-        entries, table("Date,Nothing,Money", "2026-10-01,0.00,5.00", "2026-10-02,0.00,6.00"),
-        {"columns": {"amount": "Money"}}, {"amount": ["5.00", "6.00"]},
+        entries,
+        table("Date,Nothing,Money", "2026-10-01,0.00,5.00", "2026-10-02,0.00,6.00"),
+        {"columns": {"amount": "Money"}},
+        {"amount": ["5.00", "6.00"]},
     ),
     "an amount with the tax beside one without": (
-        entries, table("Date,amount_ex_gst,gst_amount,total_inc_gst", "2026-10-01,5.00,0.50,5.50", "2026-10-02,6.00,0.60,6.60"),
-        {"columns": {"amount": "total_inc_gst"}}, {"amount": ["5.50", "6.60"]},
+        entries,
+        table(
+            "Date,amount_ex_gst,gst_amount,total_inc_gst",
+            "2026-10-01,5.00,0.50,5.50",
+            "2026-10-02,6.00,0.60,6.60",
+        ),
+        {"columns": {"amount": "total_inc_gst"}},
+        {"amount": ["5.50", "6.60"]},
     ),
     "what was paid so far beside what was claimed": (
-        entries, table("Date,claim_amount,total_incl_gst,paid_amount", "2026-10-01,5.00,5.50,5.50", "2026-10-02,6.00,6.60,0.00"),
-        {"columns": {"amount": "total_incl_gst"}}, {"amount": ["5.50", "6.60"]},
+        entries,
+        table(
+            "Date,claim_amount,total_incl_gst,paid_amount",
+            "2026-10-01,5.00,5.50,5.50",
+            "2026-10-02,6.00,6.60,0.00",
+        ),
+        {"columns": {"amount": "total_incl_gst"}},
+        {"amount": ["5.50", "6.60"]},
     ),
     "what was paid so far beside what was invoiced": (
-        entries, table("Date,invoice_amount,paid_amount", "2026-10-01,5.00,5.00", "2026-10-02,6.00,0.00"),
-        {"columns": {"amount": "invoice_amount"}}, {"amount": ["5.00", "6.00"]},
+        entries,
+        table("Date,invoice_amount,paid_amount", "2026-10-01,5.00,5.00", "2026-10-02,6.00,0.00"),
+        {"columns": {"amount": "invoice_amount"}},
+        {"amount": ["5.00", "6.00"]},
     ),
     "a description beside a name with a prefix": (
-        chart, table("code,acme_account_name,description", "10,Cash,In the till", "20,Sales,All of them"),
-        {"columns": {"name": "acme_account_name"}}, {"name": ["Cash", "Sales"]},
+        chart,
+        table("code,acme_account_name,description", "10,Cash,In the till", "20,Sales,All of them"),
+        {"columns": {"name": "acme_account_name"}},
+        {"name": ["Cash", "Sales"]},
     ),
     "codes that end with a point, without headings": (
-        chart, table("Cooperativas,0", "Activo,1", "Caja,1.1.1.", "Banco,1.1.2."),
-        {"columns": {"code": "column 2", "name": "column 1"}}, {"code": ["0", "1", "1.1.1.", "1.1.2."]},
+        chart,
+        table("Cooperativas,0", "Activo,1", "Caja,1.1.1.", "Banco,1.1.2."),
+        {"columns": {"code": "column 2", "name": "column 1"}},
+        {"code": ["0", "1", "1.1.1.", "1.1.2."]},
     ),
     "thousands that could be decimals": (
-        entries, table("Date;Amount;Rate", "2026-10-01;1.234;0,50", "2026-10-02;5.678;1,25"), {"decimal": ","}, {"amount": ["1234", "5678"]},
+        entries,
+        table("Date;Amount;Rate", "2026-10-01;1.234;0,50", "2026-10-02;5.678;1,25"),
+        {"decimal": ","},
+        {"amount": ["1234", "5678"]},
     ),
     "days that other cells show to be behind the month": (
-        entries, table("Date,Due,Amount", "03/04/2026,10/31/2026,5.00", "03/05/2026,11/30/2026,6.00"),
-        None, {"date": ["2026-03-04", "2026-03-05"]},
+        entries,
+        table("Date,Due,Amount", "03/04/2026,10/31/2026,5.00", "03/05/2026,11/30/2026,6.00"),
+        None,
+        {"date": ["2026-03-04", "2026-03-05"]},
     ),
     "an approval in words that are not known": (
-        entries, table("Date,Amount,Approval status", "2026-10-01,5,Approved", "2026-10-02,6,Foo", "2026-10-02,7,Foo"),
-        {"approved_values": "Approved"}, {"approved": ["True", "False", "False"]},
+        entries,
+        table("Date,Amount,Approval status", "2026-10-01,5,Approved", "2026-10-02,6,Foo", "2026-10-02,7,Foo"),
+        {"approved_values": "Approved"},
+        {"approved": ["True", "False", "False"]},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ASKED)
@@ -196,7 +267,9 @@ def test_a_sign_is_not_taken_from_a_heading(write):
 
 def test_values_that_count_as_approved(write):
     """The caller says which values approve an entry; known words need no answer."""
-    text = table("Date,Amount,Approved", "2026-10-01,5,OK", "2026-10-02,6,NOT_REQUIRED", "2026-10-03,7,waiting")
+    text = table(
+        "Date,Amount,Approved", "2026-10-01,5,OK", "2026-10-02,6,NOT_REQUIRED", "2026-10-03,7,waiting"
+    )
     assert texts(entries(write(text)), "approved") == ["True", "True", "False"]
     assert texts(entries(write(text), approved_values="OK"), "approved") == ["True", "False", "False"]
     with pytest.raises(InputError, match=r"may be approvals or not: 'Maybe' \(1\)"):
@@ -235,8 +308,12 @@ def test_the_uuid_of_nothing_is_no_category(write):
 
 
 REPORT = table(
-    "Date,Text,Amount", "2026-10-01,Opening balance,100.00", "2026-10-02,Taxi,5.00", "2026-10-03,Lunch,7.00", "2026-10-31,Total,12.00",
-)  # fmt: skip
+    "Date,Text,Amount",
+    "2026-10-01,Opening balance,100.00",
+    "2026-10-02,Taxi,5.00",
+    "2026-10-03,Lunch,7.00",
+    "2026-10-31,Total,12.00",
+)
 
 
 def test_lines_of_a_report_are_no_entries(write):
@@ -304,6 +381,9 @@ def test_a_list_of_files_is_refused_in_one_line(write):
 def test_options_of_a_command_are_in_its_own_words(write):
     """A refusal in a command prints the command's options, and each answer is one that the command has."""
     path = write(ASKED["spending that is negative"][1])
-    with command({"columns": "--entry-column", "spending": "--spending"}), pytest.raises(InputError) as caught:
+    with (
+        command({"columns": "--entry-column", "spending": "--spending"}),
+        pytest.raises(InputError) as caught,
+    ):
         entries(path)
     assert str(caught.value).splitlines()[0].endswith("read it with --spending negative")

@@ -59,7 +59,9 @@ def test_an_error_far_down_beside_an_empty_cell_is_named(tmp_path):
         for line in range(1, 1001):
             sheet.write_row(line, 1, [ENTRY, COMPANY, 12.5, "EUR"])
         sheet.write_formula(1000, 3, "=1/0", None, "#DIV/0!")
-    with pytest.raises(InputError, match=r"line 1001: the cell D1001 of the sheet 'Buchungen' holds the error #DIV/0!"):
+    with pytest.raises(
+        InputError, match=r"line 1001: the cell D1001 of the sheet 'Buchungen' holds the error #DIV/0!"
+    ):
         bktools.read_entries(path)
 
 
@@ -74,7 +76,9 @@ def test_a_formula_without_a_value_is_named(book):
 
 def test_an_error_in_a_file_of_libreoffice_is_named():
     """LibreOffice's own files, made from such a workbook, say of errors that they are text; the old format hides them."""
-    with pytest.raises(InputError, match=r"line 5: the cell C5 of the sheet 'Buchungen' holds the error #DIV/0!"):
+    with pytest.raises(
+        InputError, match=r"line 5: the cell C5 of the sheet 'Buchungen' holds the error #DIV/0!"
+    ):
         bktools.read_entries(FILES / "formula_error.ods")
     notes = bktools.read_entries(FILES / "formula_error.xls").attrs["bktools"]["notes"]
     assert any(note.startswith("cells with an error such as #DIV/0! look empty") for note in notes)
@@ -84,7 +88,12 @@ def test_an_error_in_a_file_of_libreoffice_is_named():
 def test_a_number_that_is_none_is_named(tmp_path, value):
     """NaN and infinity in a Parquet file are no amounts; a null is an empty one."""
     path = tmp_path / "entries.parquet"
-    table = {"id": [ENTRY] * 3, "company_id": [COMPANY] * 3, "amount": [1.5, None, value], "currency": ["EUR"] * 3}
+    table = {
+        "id": [ENTRY] * 3,
+        "company_id": [COMPANY] * 3,
+        "amount": [1.5, None, value],
+        "currency": ["EUR"] * 3,
+    }
     pq.write_table(pa.table(table), path)
     with pytest.raises(InputError, match=rf"line 4: 'amount' holds {value}: write a null or a number"):
         bktools.read_entries(path)
@@ -94,7 +103,18 @@ def test_a_number_that_is_none_is_named(tmp_path, value):
 
 def test_an_error_in_a_text_file_is_named(write):
     """A file that a spreadsheet saved as CSV holds errors as text."""
-    for text in ("#DIV/0!", "#REF!", "#N/A", "#VALUE!", "#NAME?", "#NUM!", "#NULL!", "NaN", "inf", "Infinity"):
+    for text in (
+        "#DIV/0!",
+        "#REF!",
+        "#N/A",
+        "#VALUE!",
+        "#NAME?",
+        "#NUM!",
+        "#NULL!",
+        "NaN",
+        "inf",
+        "Infinity",
+    ):
         path = write(f"id,company_id,amount\n{ENTRY},{COMPANY},1.5\n{ENTRY},{COMPANY},{text}\n")
         with pytest.raises(InputError, match="line 3: 'amount' must hold amounts"):
             bktools.read_entries(path)

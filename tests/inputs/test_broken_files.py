@@ -49,7 +49,9 @@ PIECES = [
 ]
 LINES = st.lists(st.sampled_from(PIECES), max_size=60).map("".join)
 HEADED = st.tuples(
-    st.sampled_from(["Konto;Name;Aktiv;Tax Code\n", "id,company_id,amount,date,status,currency\n", "id\tcode\tname\n"]),
+    st.sampled_from(
+        ["Konto;Name;Aktiv;Tax Code\n", "id,company_id,amount,date,status,currency\n", "id\tcode\tname\n"]
+    ),
     LINES,
 ).map("".join)
 
@@ -94,7 +96,8 @@ ENTRIES = pd.DataFrame(
     }
 )
 CELLS = "".join(
-    f'<table:table-cell office:value-type="string"><text:p>{{{at}}}</text:p></table:table-cell>' for at in (0, 1)
+    f'<table:table-cell office:value-type="string"><text:p>{{{at}}}</text:p></table:table-cell>'
+    for at in (0, 1)
 )
 OPEN_DOCUMENT = (
     '<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"'
@@ -121,7 +124,8 @@ def whole(kind):
             archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
             archive.writestr("content.xml", OPEN_DOCUMENT)
             archive.writestr(
-                "META-INF/manifest.xml", '<manifest xmlns="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"/>'
+                "META-INF/manifest.xml",
+                '<manifest xmlns="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"/>',
             )
     elif kind == "parquet":
         ENTRIES.to_parquet(file)
@@ -161,7 +165,12 @@ def repacked(data, member, edits):
 
 
 @settings(max_examples=settings.default.max_examples // 4)
-@given(kind=st.sampled_from(["xlsx", "ods"]), member=st.floats(0, 1, exclude_max=True), outside=EDITS, inside=EDITS)
+@given(
+    kind=st.sampled_from(["xlsx", "ods"]),
+    member=st.floats(0, 1, exclude_max=True),
+    outside=EDITS,
+    inside=EDITS,
+)
 def test_any_workbook(kind, member, outside, inside):
     """A workbook whose parts or whose archive were changed anywhere gives a frame or an error of one line."""
     said_of(f"a.{kind}", edited(repacked(whole(kind), member, inside), outside), read_chart_of_accounts)

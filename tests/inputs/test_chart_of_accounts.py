@@ -48,7 +48,12 @@ def test_german_chart(write):
         "tax_code_external_id": "Steuerschlüssel",
         "active": "Aktiv",
     }
-    assert (seen["delimiter"], seen["encoding"], seen["heading_line"], seen["rows"]) == (";", "utf-8-sig", 1, 2)
+    assert (seen["delimiter"], seen["encoding"], seen["heading_line"], seen["rows"]) == (
+        ";",
+        "utf-8-sig",
+        1,
+        2,
+    )
     assert seen["source"] == str(path)
     assert len(seen["sha256"]) == 64
     assert seen["notes"] == []
@@ -87,7 +92,17 @@ def test_headings_in_ten_languages(write, headings, archived, yes):
 
 def test_text_is_kept_to_the_letter(write):
     """Zeros, spaces, newlines, emoji, right-to-left text, formulas and words that look like nulls stay."""
-    names = [" a ", "b\r\nc\nd", "\U0001f4b6", "\u05e7\u05d5\u05e4\u05d4 \u202e", "=1+1", "NA", "null", 'q"q', "'0"]
+    names = [
+        " a ",
+        "b\r\nc\nd",
+        "\U0001f4b6",
+        "\u05e7\u05d5\u05e4\u05d4 \u202e",
+        "=1+1",
+        "NA",
+        "null",
+        'q"q',
+        "'0",
+    ]
     rows = "".join(f'00{at},"{name.replace(chr(34), chr(34) * 2)}"\r\n' for at, name in enumerate(names))
     chart = read_chart_of_accounts(write("Code,Name\r\n" + rows))
     assert chart["name"].tolist() == names
@@ -179,7 +194,9 @@ def test_odd_accounts_are_told(write):
 
 def test_two_flag_columns(write):
     """Archived is who is archived by either column."""
-    chart = read_chart_of_accounts(write("Code,Name,Active,Archived\n1,a,yes,no\n2,b,no,no\n3,c,yes,yes\n4,d,,\n"))
+    chart = read_chart_of_accounts(
+        write("Code,Name,Active,Archived\n1,a,yes,no\n2,b,no,no\n3,c,yes,yes\n4,d,,\n")
+    )
     assert chart["archived"].tolist() == [False, True, True, False]
 
 
@@ -200,12 +217,18 @@ def test_company_column(write):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("Code,Name\n1,a\n2,b\n1,c\n", r"line 4: external ID '1' is on line 2 already, it must be unique; correct"),
+        (
+            "Code,Name\n1,a\n2,b\n1,c\n",
+            r"line 4: external ID '1' is on line 2 already, it must be unique; correct",
+        ),
         (
             "Code,Name\n" + "1,a\n" * 6,
             r"line 3: .*'1' is on line 2 already.*5 rows repeat one: lines 3, 4, 5 and 2 more",
         ),
-        ("External ID,Code,Name\n,1,a\nX,2,b\n", r"line 2: 'External ID' is the external ID and must not be empty"),
+        (
+            "External ID,Code,Name\n,1,a\nX,2,b\n",
+            r"line 2: 'External ID' is the external ID and must not be empty",
+        ),
         (f"Code,Name\n{'9' * 256},a\n", r"line 2: 'Code' must have at most 255 characters"),
         (f"Code,Name\n1,{'n' * 256}\n", r"line 2: 'Name' must have at most 255 characters"),
         ("Foo,Name\n1,a\n", r"no column found for 'code': read it with columns=\{'code': 'HEADING'\}"),
@@ -218,7 +241,10 @@ def test_company_column(write):
         ("Code,Name,Active\n1,a,maybe\n", r"line 2: 'Active' must say yes or no.*got 'maybe'"),
         ("Code,Name\n", "headings but no rows"),
         ("Code,Name\n,\n", "no row below the headings has a code"),
-        ("Code,Name\n1,Rent, rates\n", r"line 2: 3 cells, but 2 headings \(line 1\).*another one with delimiter="),
+        (
+            "Code,Name\n1,Rent, rates\n",
+            r"line 2: 3 cells, but 2 headings \(line 1\).*another one with delimiter=",
+        ),
         ('Code,Name\n1,a\n2,"b\n3,c\n', r"line 3: a quoted cell that starts here is not closed"),
         ('Code,Name\n1,"a" b\n', r"line 2: a quoted cell that starts here is not closed properly"),
         ("", "the file is empty"),
@@ -308,5 +334,7 @@ def test_columns_and_values_are_in_one_refusal(write):
     assert "(2) line 2: 'Aktiv' must say yes or no" in said
     assert "read it with columns={'name': 'Name'}" in said.splitlines()[0]
     assert "\nThen: " in said
-    with pytest.raises(InputError, match=r"2 problems: .*'Aktiv' must say yes or no.*external ID '0400' is on line 2"):
+    with pytest.raises(
+        InputError, match=r"2 problems: .*'Aktiv' must say yes or no.*external ID '0400' is on line 2"
+    ):
         read_chart_of_accounts(path, columns={"name": "Name"})

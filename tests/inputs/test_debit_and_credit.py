@@ -9,10 +9,32 @@ from bktools.inputs.entries import read_entries
 from bktools.inputs.general_ledger import read_general_ledger
 
 PAIRS = (
-    "D/C", "S/H", "D/K", "D/H", "D/A", "T/K", "B/A", "MD/D", "Wn/Ma", "Дт/Кт", "χ/π", "Dr./Cr.", "DR/CR", "db/cr",
-    "Soll/Haben", "Débit/Crédit", "Debe/Haber", "Dare/Avere", "Debet/Kredit", "Winien/Ma", "Tartozik/Követel",
-    "Borç/Alacak", "Cargo/Abono", "дебет/кредит", "De\u0301bit/Cre\u0301dit",
-)  # fmt: skip
+    "D/C",
+    "S/H",
+    "D/K",
+    "D/H",
+    "D/A",
+    "T/K",
+    "B/A",
+    "MD/D",
+    "Wn/Ma",
+    "Дт/Кт",
+    "χ/π",
+    "Dr./Cr.",
+    "DR/CR",
+    "db/cr",
+    "Soll/Haben",
+    "Débit/Crédit",
+    "Debe/Haber",
+    "Dare/Avere",
+    "Debet/Kredit",
+    "Winien/Ma",
+    "Tartozik/Követel",
+    "Borç/Alacak",
+    "Cargo/Abono",
+    "дебет/кредит",
+    "De\u0301bit/Cre\u0301dit",
+)
 
 
 def column(words, heading="Side"):
@@ -53,9 +75,13 @@ def test_a_heading_names_its_letters(write, heading, words, amounts):
 def test_a_word_of_another_pair_is_refused(write, words):
     """A column whose heading says that it holds sides is never read in part: the cell that says neither is named."""
     path = write(column(words, "D/C"))
-    with pytest.raises(InputError, match=rf"line \d: 'D/C' must say debit or credit.*got '({'|'.join(words)})'"):
+    with pytest.raises(
+        InputError, match=rf"line \d: 'D/C' must say debit or credit.*got '({'|'.join(words)})'"
+    ):
         read_general_ledger(path)
-    with pytest.raises(InputError, match=r"must say debit or credit.*or leave it out: columns=\{'sign': ''\}"):
+    with pytest.raises(
+        InputError, match=r"must say debit or credit.*or leave it out: columns=\{'sign': ''\}"
+    ):
         read_entries(path)
     assert read_entries(path, columns={"sign": ""})["amount"].tolist() == [1.0, 2.0]
 

@@ -24,14 +24,66 @@ from bktools.inputs.entries import read_entries
 RUNS = int(os.environ.get("BKTOOLS_TEST_RUNS", "150"))
 CHARTS_OF_LANGUAGES = tomllib.loads(Path(__file__).with_name("charts.toml").read_text(encoding="utf-8"))
 ENCODINGS = [
-    "cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "iso8859-1",
-    "iso8859-2", "iso8859-3", "iso8859-4", "iso8859-5", "iso8859-6", "iso8859-7", "iso8859-8", "iso8859-9",
-    "iso8859-10", "iso8859-13", "iso8859-15", "iso8859-16", "cp437", "cp737", "cp775", "cp850", "cp852",
-    "cp855", "cp857", "cp858", "cp861", "cp862", "cp863", "cp864", "cp865", "cp866", "koi8-r", "koi8-u",
-    "mac_roman", "mac_latin2", "mac_cyrillic", "mac_greek", "mac_turkish", "mac_iceland", "cp932", "shift_jis",
-    "euc_jp", "iso2022_jp", "gb18030", "gbk", "big5", "euc_kr", "cp949", "cp874", "utf-8", "utf-8-sig",
-    "utf-16", "utf-16-le", "utf-16-be",
-]  # fmt: skip
+    "cp1250",
+    "cp1251",
+    "cp1252",
+    "cp1253",
+    "cp1254",
+    "cp1255",
+    "cp1256",
+    "cp1257",
+    "cp1258",
+    "iso8859-1",
+    "iso8859-2",
+    "iso8859-3",
+    "iso8859-4",
+    "iso8859-5",
+    "iso8859-6",
+    "iso8859-7",
+    "iso8859-8",
+    "iso8859-9",
+    "iso8859-10",
+    "iso8859-13",
+    "iso8859-15",
+    "iso8859-16",
+    "cp437",
+    "cp737",
+    "cp775",
+    "cp850",
+    "cp852",
+    "cp855",
+    "cp857",
+    "cp858",
+    "cp861",
+    "cp862",
+    "cp863",
+    "cp864",
+    "cp865",
+    "cp866",
+    "koi8-r",
+    "koi8-u",
+    "mac_roman",
+    "mac_latin2",
+    "mac_cyrillic",
+    "mac_greek",
+    "mac_turkish",
+    "mac_iceland",
+    "cp932",
+    "shift_jis",
+    "euc_jp",
+    "iso2022_jp",
+    "gb18030",
+    "gbk",
+    "big5",
+    "euc_kr",
+    "cp949",
+    "cp874",
+    "utf-8",
+    "utf-8-sig",
+    "utf-16",
+    "utf-16-le",
+    "utf-16-be",
+]
 
 
 def outcome(text, encoding):
@@ -91,7 +143,10 @@ def test_a_few_accounts():
             "Conta;Nome\r\n12;Depósitos à ordem\r\n62;Rendas do N.º 4\r\n63;Honorários Ex.ª Sr.ª Lima",
             ["cp1252", "mac_roman", "cp850"],
         ),
-        ("Konto;Name\r\n1000;Kasse\r\n1200;Bank\r\n70001;Heinz Groß\r\n70002;Otto Weiß", ["cp1252", "iso8859-15"]),
+        (
+            "Konto;Name\r\n1000;Kasse\r\n1200;Bank\r\n70001;Heinz Groß\r\n70002;Otto Weiß",
+            ["cp1252", "iso8859-15"],
+        ),
         ("Compte;Libelle\r\n512;Banque\r\n601;Coût des achats\r\n602;Achats", ["cp1252", "iso8859-1"]),
         ("Compte;Compte\r\n601;Coût", ["cp1252"]),
     ],
@@ -104,16 +159,17 @@ def test_plain_text_is_no_question(text, names):
 def test_a_reading_that_may_be_another_one_is_a_warning():
     """Romanian with commas has the bytes of the usual Romanian with cedillas: it is never read without a warning."""
     rows = ["Cont;Denumire", *(f"{code};Furnizori și alte creanțe {code}" for code in range(401, 460))]
-    both = (
-        "read as cp1250, .*'401;Furnizori şi .* with encoding='cp1250'; '401;Furnizori și .* with encoding='iso8859-16'"
-    )
+    both = "read as cp1250, .*'401;Furnizori şi .* with encoding='cp1250'; '401;Furnizori și .* with encoding='iso8859-16'"
     with pytest.warns(GuessedEncodingWarning, match=both):
         to_utf8("\r\n".join(rows).encode("iso8859-16"), None, "f.csv")
 
 
 @pytest.mark.parametrize(
     "text",
-    ["Date;Montant\n01/10/2026;1\xa0234,50\n", "Date;Montant\n01/10/2026;1\xa0234,50\n02/10/2026;5\xa0000,00 ?\n"],
+    [
+        "Date;Montant\n01/10/2026;1\xa0234,50\n",
+        "Date;Montant\n01/10/2026;1\xa0234,50\n02/10/2026;5\xa0000,00 ?\n",
+    ],
 )
 def test_spaces_between_thousands_are_no_letters(text):
     """Hard spaces between digits show cp1252, also beside a stray mark."""
@@ -138,10 +194,14 @@ def test_a_refusal_shows_the_readings():
     assert "'530;Caisse 100 ¤' with encoding='cp1252'" in str(caught.value)
     with pytest.raises(InputError, match="could be in several encodings") as caught:
         to_utf8(
-            "Konto;Nimetus\r\n1800;Põhivara soetusmaksumus\r\n2310;Võlad tarnijatele".encode("cp850"), None, "f.csv"
+            "Konto;Nimetus\r\n1800;Põhivara soetusmaksumus\r\n2310;Võlad tarnijatele".encode("cp850"),
+            None,
+            "f.csv",
         )
     assert len(caught.value.details) == 2, "a third reading is far less likely"
-    with pytest.raises(InputError, match=r"100 €' with encoding='iso8859-15'\n.*100 ¤' with encoding='cp1252'"):
+    with pytest.raises(
+        InputError, match=r"100 €' with encoding='iso8859-15'\n.*100 ¤' with encoding='cp1252'"
+    ):
         to_utf8(f"Compte;Libellé\r\n530;{'Caisse ' * 20}100 €".encode("iso8859-15"), None, "f.csv")
     with (
         command({"encoding": "--encoding"}),
@@ -198,7 +258,9 @@ CHARTS = {
 }
 
 
-@pytest.mark.parametrize(("encoding", "text"), [(name, text) for name, texts in CHARTS.items() for text in texts])
+@pytest.mark.parametrize(
+    ("encoding", "text"), [(name, text) for name, texts in CHARTS.items() for text in texts]
+)
 def test_names_of_accounts_are_not_read_wrong(encoding, text):
     """A few names are read right or refused, whatever marks stand beside them."""
     assert outcome(text, encoding) in {"right", "refused"}
@@ -238,14 +300,18 @@ def test_a_mark_of_utf8_is_left_out():
     assert to_utf8(codecs.BOM_UTF8 + b"a", "cp1252", "f") == ("ï»¿a".encode(), "cp1252")
 
 
-@pytest.mark.parametrize("encoding", ["klingon", "base64", "rot13", "undefined", "idna", "", "\0", "\ud800", 1252])
+@pytest.mark.parametrize(
+    "encoding", ["klingon", "base64", "rot13", "undefined", "idna", "", "\0", "\ud800", 1252]
+)
 def test_what_is_no_encoding_of_files(encoding):
     """A name that Python knows no text encoding by is refused by name, whatever Python says of it."""
     with pytest.raises(ArgumentError, match="encoding must be an encoding such as utf-8 or cp1252"):
         to_utf8(b"a", encoding, "f")
 
 
-@pytest.mark.parametrize("data", [b"a-%b;\n1;2\n", bytes(range(256)), b"a\\ud800+2AA-\\", b"\xff\xfe\x00\xd8"])
+@pytest.mark.parametrize(
+    "data", [b"a-%b;\n1;2\n", bytes(range(256)), b"a\\ud800+2AA-\\", b"\xff\xfe\x00\xd8"]
+)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_every_encoding_reads_or_refuses(data):
     """With any encoding of Python, bytes become text or one clear line."""
@@ -263,7 +329,11 @@ def test_every_encoding_reads_or_refuses(data):
             r"line 3: byte 0xD6 is not valid UTF-8.*mixed.*set encoding=",
         ),
         ("Büro\n".encode("cp1252") * 50 + "Öl\n".encode(), None, r"line 1: byte 0xFC .*mixed"),
-        ("\n日本語\n".encode() + "Öl\n".encode("cp1252"), None, r"line 3: byte 0xD6 is not valid UTF-8.*mixed"),
+        (
+            "\n日本語\n".encode() + "Öl\n".encode("cp1252"),
+            None,
+            r"line 3: byte 0xD6 is not valid UTF-8.*mixed",
+        ),
         (codecs.BOM_UTF8 + b"a\n\xff\n", None, r"line 2: byte 0xFF is not valid utf-8"),
         (b"a\nb\n\xe4\n", "utf-8", r"line 3: byte 0xE4 is not valid utf-8; set encoding="),
         (b"a\n\x81\n", "cp1252", r"line 2: byte 0x81 is not valid cp1252"),
@@ -281,7 +351,9 @@ def test_refusals(data, encoding, message):
 @pytest.mark.parametrize("text", ["Café ?", "Caf?", "Déjeuner d?affaires"])
 def test_a_space_of_windows_between_thousands(write, text):
     """A no-break space in amounts and a question mark where a letter was lost are text of Windows."""
-    path = write(f"Date;Amount;Text\n2026-10-01;1\xa0234,50;{text}\n2026-10-02;2\xa0000,00;x\n", encoding="cp1252")
+    path = write(
+        f"Date;Amount;Text\n2026-10-01;1\xa0234,50;{text}\n2026-10-02;2\xa0000,00;x\n", encoding="cp1252"
+    )
     read = read_entries(path)
     assert read.attrs["bktools"]["encoding"] == "cp1252"
     assert read["amount"].to_list() == [1234.5, 2000.0]
@@ -290,11 +362,11 @@ def test_a_space_of_windows_between_thousands(write, text):
 
 def test_romanian_with_commas_or_cedillas(write):
     """The bytes of both are the same: the likelier reading is taken with a warning that shows the other one."""
-    text = (
-        "Simbol cont;Denumire\n101;Capital social și rezerve\n401;Furnizori și creditori\n628;Deplasări și detașări\n"
-    )
+    text = "Simbol cont;Denumire\n101;Capital social și rezerve\n401;Furnizori și creditori\n628;Deplasări și detașări\n"
     path = write(text, encoding="iso8859-16")
-    with pytest.warns(GuessedEncodingWarning, match="'101;Capital social și rezerve' with encoding='iso8859-16'"):
+    with pytest.warns(
+        GuessedEncodingWarning, match="'101;Capital social și rezerve' with encoding='iso8859-16'"
+    ):
         read_chart_of_accounts(path)
     names = read_chart_of_accounts(path, encoding="iso8859-16")["name"].tolist()
     assert names == ["Capital social și rezerve", "Furnizori și creditori", "Deplasări și detașări"]

@@ -17,9 +17,7 @@ from bktools.inputs.general_ledger import read_general_ledger
 ENTRY = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
 CATEGORY = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
-HEADINGS = (
-    "entry_id,company_id,date,amount,currency,category_id,employee_id,status,supplier,description,cost_centre,tax_code"
-)
+HEADINGS = "entry_id,company_id,date,amount,currency,category_id,employee_id,status,supplier,description,cost_centre,tax_code"
 
 
 def test_whole_entries(write):
@@ -55,7 +53,9 @@ def test_only_the_identifiers(write):
 def test_approval_words(write):
     """Approval is what a status says in a word of ten languages; all else is none, and an empty status is null."""
     said = ["approved", "Genehmigt", "freigegeben", "godkänd", "APPROUVÉ", "not approved", "draft", "yes", ""]
-    entries = read_entries(write("id;company_id;Status\n" + "".join(f"{ENTRY};{COMPANY};{one}\n" for one in said)))
+    entries = read_entries(
+        write("id;company_id;Status\n" + "".join(f"{ENTRY};{COMPANY};{one}\n" for one in said))
+    )
     assert entries["approved"].tolist() == [True] * 5 + [False] * 4
     assert entries["status"].isna().tolist() == [False] * 8 + [True]
     assert (
@@ -78,7 +78,11 @@ def test_approved_column(write):
         ("id,company_id", f'"{ENTRY}\n",{COMPANY}', "line 2: 'id' must hold UUIDs"),
         ("id,company_id", f",{COMPANY}\n{ENTRY},{COMPANY}", "line 2: 'id' must not be empty"),
         ("id,company_id", f"{ENTRY},acme", "line 2: 'company_id' must hold UUIDs"),
-        ("id,company_id,category_id", f"{ENTRY},{COMPANY},{ENTRY}x", "line 2: 'category_id' must hold UUIDs.*'1b4e"),
+        (
+            "id,company_id,category_id",
+            f"{ENTRY},{COMPANY},{ENTRY}x",
+            "line 2: 'category_id' must hold UUIDs.*'1b4e",
+        ),
         ("id,company_id,employee_id", f"{ENTRY},{COMPANY},{ENTRY}x", "line 2: 'employee_id' must hold UUIDs"),
         ("id,company_id,currency", f"{ENTRY},{COMPANY},Euro", "line 2: 'currency' must hold currency codes"),
     ],
@@ -113,7 +117,13 @@ CATEGORIES = pd.DataFrame(
     }
 )
 EMPLOYEES = pd.DataFrame(
-    {"id": [CATEGORY], "company_id": COMPANY, "email": "anna@example.com", "first_name": "Anna", "last_name": "Ek"}
+    {
+        "id": [CATEGORY],
+        "company_id": COMPANY,
+        "email": "anna@example.com",
+        "first_name": "Anna",
+        "last_name": "Ek",
+    }
 )
 
 
@@ -123,7 +133,9 @@ def test_names_are_found(write, category, employee):
     """Categories are found by ID, name or code and employees by ID, e-mail or name; the company is the argument's."""
     path = write(f"Expense ID,Category,Employee\n{ENTRY},{category},{employee}\n")
     entries = read_entries(path, company=COMPANY, categories=CATEGORIES, employees=EMPLOYEES)
-    assert entries[["company_id", "category_id", "employee_id"]].to_numpy().tolist() == [[COMPANY, CATEGORY, CATEGORY]]
+    assert entries[["company_id", "category_id", "employee_id"]].to_numpy().tolist() == [
+        [COMPANY, CATEGORY, CATEGORY]
+    ]
 
 
 def test_unknown_and_ambiguous_names_are_listed(write):
@@ -198,7 +210,10 @@ def test_entries_without_ids(write):
 @pytest.mark.parametrize(
     ("content", "amounts"),
     [
-        ("Date;Soll;Haben\n2026-10-31;1,50;\n2026-10-31;;2,00\n2026-10-31;0,00;3,00\n", ["1.50", "-2.00", "-3.00"]),
+        (
+            "Date;Soll;Haben\n2026-10-31;1,50;\n2026-10-31;;2,00\n2026-10-31;0,00;3,00\n",
+            ["1.50", "-2.00", "-3.00"],
+        ),
         ("Date;Soll;Haben\n2026-10-31;1,50;\n2026-10-31;2,00;\n", ["1.50", "2.00"]),
         ("Date;Soll;Haben\n2026-10-31;;1,50\n2026-10-31;;2\n", ["-1.50", "-2.00"]),
         ("Date;Betrag;S/H\n2026-10-31;1,50;S\n2026-10-31;2,00;H\n", ["1.50", "-2.00"]),
@@ -235,7 +250,9 @@ def test_all_problems_at_once(write):
 
 def test_a_column_is_proposed_by_the_names_in_it(write):
     """A required column under a heading of its own is proposed by its values, and so is each of two."""
-    categories = pd.DataFrame({"id": [CATEGORY, ENTRY], "company_id": [COMPANY] * 2, "name": ["Travel", "Meals"]})
+    categories = pd.DataFrame(
+        {"id": [CATEGORY, ENTRY], "company_id": [COMPANY] * 2, "name": ["Travel", "Meals"]}
+    )
     text = f"id;Wozu;Was\n{ENTRY};travel;x\n{COMPANY};;x\n"
     options = {"company": COMPANY, "categories": categories, "required": ("category_id",)}
     with pytest.raises(
@@ -311,7 +328,9 @@ def test_columns_and_values_are_in_one_refusal(write):
 
 def test_both_columns_of_amounts_are_in_one_refusal(write):
     """Debit and credit that cannot be read are two problems of one refusal."""
-    with pytest.raises(InputError, match=r"2 problems: .*'Soll' must hold amounts.*'Haben' must hold amounts"):
+    with pytest.raises(
+        InputError, match=r"2 problems: .*'Soll' must hold amounts.*'Haben' must hold amounts"
+    ):
         read_entries(write("Soll;Haben\nx;\n;y\n"))
 
 
@@ -331,19 +350,26 @@ def test_a_year_comes_from_the_title(write, title, name, year):
     """Dates without a year take the one year of the rows above the headings and of the name, or are refused."""
     path = write(f"{title}\nDatum;Betrag\n31.10.;1,50\n01.11.;2,50\n", name)
     if year is None:
-        with pytest.raises(InputError, match=r"'Datum' holds dates without a year, such as '31\.10\.'.*: put one year"):
+        with pytest.raises(
+            InputError, match=r"'Datum' holds dates without a year, such as '31\.10\.'.*: put one year"
+        ):
             read_entries(path)
         return
     entries = read_entries(path)
     assert entries["date"].dt.date.tolist() == [dt.date(year, 10, 31), dt.date(year, 11, 1)]
-    assert f"'Datum' has no year: {year} taken from the file's title or name" in entries.attrs["bktools"]["notes"]
+    assert (
+        f"'Datum' has no year: {year} taken from the file's title or name"
+        in entries.attrs["bktools"]["notes"]
+    )
 
 
 def test_a_year_comes_from_the_title_of_a_workbook(tmp_path):
     """The rows above the headings of a sheet say the year, too, in entries and in general ledgers."""
     with xlsxwriter.Workbook(tmp_path / "journal.xlsx") as book:
         sheet = book.add_worksheet("Journal")
-        for line, row in enumerate([["Journal", "10/2026"], [], ["Konto", "Datum", "Betrag"], ["5800", "31.10.", 1.5]]):
+        for line, row in enumerate(
+            [["Journal", "10/2026"], [], ["Konto", "Datum", "Betrag"], ["5800", "31.10.", 1.5]]
+        ):
             sheet.write_row(line, 0, row)
     for reader in (read_entries, read_general_ledger):
         assert reader(tmp_path / "journal.xlsx")["date"].dt.date.tolist() == [dt.date(2026, 10, 31)]
@@ -364,7 +390,8 @@ def test_net_and_tax_are_amounts(tmp_path, heading, cells, expected):
     """Columns of amounts beside the amount are amounts by their heading and all their cells; others stay text."""
     path = tmp_path / "entries.csv"
     path.write_text(
-        f"Datum;Betrag;{heading}\n01.10.2026;1.190,00;{cells[0]}\n02.10.2026;24,40;{cells[1]}\n", encoding="utf-8"
+        f"Datum;Betrag;{heading}\n01.10.2026;1.190,00;{cells[0]}\n02.10.2026;24,40;{cells[1]}\n",
+        encoding="utf-8",
     )
     read = read_entries(path)
     assert [None if pd.isna(value) else value for value in read[heading]] == expected

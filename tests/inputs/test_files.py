@@ -62,7 +62,8 @@ def test_workbook_chart(workbook):
     assert (seen["sheet"], seen["heading_line"]) == ("Konten", 3)
     assert "read the sheet 'Konten'; not read: 'Info'" in seen["notes"]
     assert any(
-        "lost leading zeros which others still have, kept as they are: 1 (line 6)" in note for note in seen["notes"]
+        "lost leading zeros which others still have, kept as they are: 1 (line 6)" in note
+        for note in seen["notes"]
     )
 
 
@@ -114,7 +115,9 @@ def test_content_counts_not_the_name(workbook, write):
 
 def test_parquet_chart(tmp_path):
     """Parquet text stays text, numbers with nulls are whole numbers again, nulls are empty."""
-    frame = pd.DataFrame({"code": ["0400", "0401"], "name": ["a ", "NA"], "Tax Code": [9.0, None], "extra": [[1], [2]]})
+    frame = pd.DataFrame(
+        {"code": ["0400", "0401"], "name": ["a ", "NA"], "Tax Code": [9.0, None], "extra": [[1], [2]]}
+    )
     frame.to_parquet(tmp_path / "chart.parquet")
     chart = read_chart_of_accounts(tmp_path / "chart.parquet")
     assert chart["code"].tolist() == ["0400", "0401"]
@@ -132,7 +135,9 @@ def test_parquet_entries(tmp_path):
             "id": [ENTRY, ENTRY],
             "company_id": [COMPANY, COMPANY],
             "amount": pa.array([Decimal("0E-10"), Decimal("-1234.0000000001")], pa.decimal128(20, 10)),
-            "date": pa.array([dt.datetime(2026, 10, 31, 23, tzinfo=dt.UTC), None], pa.timestamp("us", tz="UTC")),
+            "date": pa.array(
+                [dt.datetime(2026, 10, 31, 23, tzinfo=dt.UTC), None], pa.timestamp("us", tz="UTC")
+            ),
         }
     )
     pq.write_table(table, tmp_path / "entries.parquet")
@@ -194,7 +199,9 @@ def test_sheet_of_a_text_is_refused(write):
 def test_a_delimiter_that_was_named(write):
     """Any one character may be named as the delimiter; a quote, the end of a line or two of them are refused."""
     for delimiter in "|¢ §":
-        chart = read_chart_of_accounts(write(f"Konto{delimiter}Name\n0400{delimiter}Büro;Haus\n"), delimiter=delimiter)
+        chart = read_chart_of_accounts(
+            write(f"Konto{delimiter}Name\n0400{delimiter}Büro;Haus\n"), delimiter=delimiter
+        )
         assert chart[["code", "name"]].to_numpy().tolist() == [["0400", "Büro;Haus"]]
     for delimiter in ("\0", '"', "\n", ";;", ""):
         with pytest.raises(ArgumentError, match="delimiter must be one character"):
@@ -227,12 +234,14 @@ def test_workbook_without_headings(workbook):
 
 def test_a_refusal_lists_the_sheets_that_were_not_taken(workbook):
     """Where no sheet has what is needed, each is told with why it was not taken, and the option that chooses one."""
-    path = workbook({
-        "Deckblatt": [["Nordlicht GmbH"]],
-        "Leer": [],
-        "Konten": [["Konto", "Wert"], ["0400", "x"], ["0500", "y"]],
-        "Namen": [["Bezeichnung"], ["Bank"]],
-    })  # fmt: skip
+    path = workbook(
+        {
+            "Deckblatt": [["Nordlicht GmbH"]],
+            "Leer": [],
+            "Konten": [["Konto", "Wert"], ["0400", "x"], ["0500", "y"]],
+            "Namen": [["Bezeichnung"], ["Bank"]],
+        }
+    )
     with pytest.raises(InputError) as caught:
         read_chart_of_accounts(path)
     assert str(caught.value).endswith(

@@ -19,7 +19,9 @@ EXPECTED = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
 COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
 IDS = [f"1b4e28ba-2fa1-41d2-883f-0016d3cca42{digit}" for digit in range(3)]
 CATEGORIES = pd.DataFrame({"id": IDS, "company_id": COMPANY, "name": ["Travel", "Meals", "Software"]})
-EMPLOYEES = pd.DataFrame({"id": IDS[:2], "company_id": COMPANY, "email": ["anna@example.com", "bo@example.com"]})
+EMPLOYEES = pd.DataFrame(
+    {"id": IDS[:2], "company_id": COMPANY, "email": ["anna@example.com", "bo@example.com"]}
+)
 
 
 def of_kind(kind):
@@ -45,7 +47,9 @@ def test_charts(name):
         chart = read(read_chart_of_accounts, name, columns=columns)
         if chart is not None:
             codes = [None if pd.isna(code) else code for code in chart["code"]]
-            assert [list(pair) for pair in zip(codes, chart["name"], strict=True)] == EXPECTED[name]["accounts"]
+            assert [list(pair) for pair in zip(codes, chart["name"], strict=True)] == EXPECTED[name][
+                "accounts"
+            ]
 
 
 @pytest.mark.parametrize("name", of_kind("entries"))

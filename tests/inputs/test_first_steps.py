@@ -47,9 +47,13 @@ def test_describe_nlargest_cumsum_hist_and_groups(path: Path):
     assert entries.describe().loc["mean", "amount"] == pytest.approx(4280.25 / 4)
     assert amounts.nlargest(2).tolist() == entries.nlargest(2, "amount")["amount"].tolist() == [3000, 1204.5]
     assert amounts.cumsum().tolist() == pytest.approx([1204.5, 1192.2, 1280.25, 4280.25])
-    assert entries.groupby("currency")["amount"].cumsum().tolist() == pytest.approx([1204.5, 1192.2, 88.05, 3088.05])
+    assert entries.groupby("currency")["amount"].cumsum().tolist() == pytest.approx(
+        [1204.5, 1192.2, 88.05, 3088.05]
+    )
     assert sum(bar.get_height() for bar in amounts.plot.hist().patches) == 4
-    assert entries.groupby("currency")["amount"].sum().to_dict() == pytest.approx({"CHF": 3088.05, "EUR": 1192.2})
+    assert entries.groupby("currency")["amount"].sum().to_dict() == pytest.approx(
+        {"CHF": 3088.05, "EUR": 1192.2}
+    )
 
 
 def test_both_forms_of_amounts_are_the_same_amounts(path: Path):
@@ -79,6 +83,7 @@ def test_a_file_without_amounts(tmp_path: Path):
     """The form of amounts changes nothing of a file without amounts."""
     path = tmp_path / "entries.csv"
     path.write_text(
-        "id,company_id\n123e4567-e89b-42d3-a456-426614174000,9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d\n", encoding="utf-8"
+        "id,company_id\n123e4567-e89b-42d3-a456-426614174000,9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d\n",
+        encoding="utf-8",
     )
     assert read_entries(path, money="decimal").equals(read_entries(path))

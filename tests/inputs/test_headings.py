@@ -47,8 +47,23 @@ def test_no_word_is_there_twice():
 
 def test_every_table_of_words_is_used():
     """A field takes its headings from tables that are there, and no table is without a use."""
-    named = {table for kind in FILE["fields"].values() for tiers in kind.values() for tier in tiers for table in tier}
-    others = {"of_a_bank", "balance", "contra_account", "money_in", "money_out", "of_another", "without_tax", "tax"}
+    named = {
+        table
+        for kind in FILE["fields"].values()
+        for tiers in kind.values()
+        for tier in tiers
+        for table in tier
+    }
+    others = {
+        "of_a_bank",
+        "balance",
+        "contra_account",
+        "money_in",
+        "money_out",
+        "of_another",
+        "without_tax",
+        "tax",
+    }
     assert named | others == set(FILE["headings"])
     assert set(FILE["two_meanings"]["tables"]) <= named
 
@@ -105,10 +120,15 @@ def test_headings_are_compared_without_decoration(heading, same):
 @pytest.mark.parametrize(
     ("heading", "same"),
     [
-        ("Betrag (EUR)", "betrag"), ("amount_usd", "amount"), ("Amount in CHF", "amount"), ("Importe €", "importe"),
-        ("Umsatz (ohne Soll/Haben-Kz)", "umsatz"), ("Amount [net]", "amount"), ("Eurocard", "eurocard"),
+        ("Betrag (EUR)", "betrag"),
+        ("amount_usd", "amount"),
+        ("Amount in CHF", "amount"),
+        ("Importe €", "importe"),
+        ("Umsatz (ohne Soll/Haben-Kz)", "umsatz"),
+        ("Amount [net]", "amount"),
+        ("Eurocard", "eurocard"),
     ],
-)  # fmt: skip
+)
 def test_brackets_and_currencies_are_cut_from_headings(heading, same):
     """What stands in brackets, and a currency, is no part of the word."""
     assert without_extras(heading) == same
@@ -121,21 +141,41 @@ NAMES = ("Cash", "Sales")
 @pytest.mark.parametrize(
     ("headings", "expected"),
     [
-        ("*Code,*Name,*Type,*Tax Code,Description,Dashboard", {"code": "*Code", "name": "*Name", "type": "*Type"}),
-        ("Account #,Full name,Type,Detail type,Description,Total balance", {"code": "Account #", "name": "Full name"}),
-        ("No.,Name,Income/Balance,Account Type,Blocked", {"code": "No.", "name": "Name", "archived": "Blocked"}),
+        (
+            "*Code,*Name,*Type,*Tax Code,Description,Dashboard",
+            {"code": "*Code", "name": "*Name", "type": "*Type"},
+        ),
+        (
+            "Account #,Full name,Type,Detail type,Description,Total balance",
+            {"code": "Account #", "name": "Full name"},
+        ),
+        (
+            "No.,Name,Income/Balance,Account Type,Blocked",
+            {"code": "No.", "name": "Name", "archived": "Blocked"},
+        ),
         ("G/L Account,Short Text,Long Text", {"code": "G/L Account", "name": "Long Text"}),
         ("N/C,Name", {"code": "N/C", "name": "Name"}),
-        ("id,code,name,account_type", {"external_id": "id", "code": "code", "name": "name", "type": "account_type"}),
+        (
+            "id,code,name,account_type",
+            {"external_id": "id", "code": "code", "name": "name", "type": "account_type"},
+        ),
         (
             "Account ID,Account Name,Account Code,Description,Account Status",
-            {"external_id": "Account ID", "code": "Account Code", "name": "Account Name", "active": "Account Status"},
+            {
+                "external_id": "Account ID",
+                "code": "Account Code",
+                "name": "Account Name",
+                "active": "Account Status",
+            },
         ),
         ("Account ID,Account Name", {"code": "Account ID", "name": "Account Name"}),
         ("Konto,Kontenbeschriftung,SprachId", {"code": "Konto", "name": "Kontenbeschriftung"}),
         ("Konto,Benämning,Momskod,Aktiv", {"tax_code_external_id": "Momskod", "active": "Aktiv"}),
         ("Kontonr,Kontonavn,MVA-kode", {"tax_code_external_id": "MVA-kode"}),
-        ("Account number,Title,Status,Account type", {"code": "Account number", "name": "Title", "active": "Status"}),
+        (
+            "Account number,Title,Status,Account type",
+            {"code": "Account number", "name": "Title", "active": "Status"},
+        ),
         ("AcctCode,AcctName", {"code": "AcctCode", "name": "AcctName"}),
         ("CompteNum,CompteLib", {"code": "CompteNum", "name": "CompteLib"}),
         ("Konto,Bezeichnung,Steuerschluessel", {"tax_code_external_id": "Steuerschluessel"}),

@@ -45,7 +45,9 @@ def _xlsx(path, cells, shared=""):
         for name in parts.namelist():
             content = parts.read(name).decode()
             if name == "xl/worksheets/sheet1.xml":
-                content = re.sub("<sheetData>.*</sheetData>", lambda _: f"<sheetData>{cells}</sheetData>", content)
+                content = re.sub(
+                    "<sheetData>.*</sheetData>", lambda _: f"<sheetData>{cells}</sheetData>", content
+                )
             if name == "xl/sharedStrings.xml" and shared:
                 content = f'<sst xmlns="{MAIN}">{shared}</sst>'
             archive.writestr(name, content)
@@ -82,7 +84,9 @@ def _archive(path, members, declared=None):
             + struct.pack("<5HII", len(name), 0, 0, 0, 0, 0, file.tell())
             + name.encode()
         )
-        file.write(b"PK\x03\x04" + struct.pack("<5H", 20, 0, 8, 0, 33) + sizes + struct.pack("<HH", len(name), 0))
+        file.write(
+            b"PK\x03\x04" + struct.pack("<5H", 20, 0, 8, 0, 33) + sizes + struct.pack("<HH", len(name), 0)
+        )
         file.write(name.encode() + packed)
     end = struct.pack("<4HIIH", 0, 0, len(members), len(members), len(entries), file.tell(), 0)
     file.write(entries + b"PK\x05\x06" + end)
@@ -158,10 +162,16 @@ HOSTILE = {
         lambda path: path.write_bytes(_parquet(_repeated_text(1 << 20, 4000))),
         "unpacks to far more than its",
     ),
-    "plan.bkplan": (lambda path: _plan(path, _numbers(), _true_head(_numbers())), "unpacks to far more than its"),
+    "plan.bkplan": (
+        lambda path: _plan(path, _numbers(), _true_head(_numbers())),
+        "unpacks to far more than its",
+    ),
     "head.bkplan": (lambda path: _plan(path, head=" " * (65 << 20)), "its plan.json is too large"),
     "archive.bkplan": (lambda path: _archive(path, LARGE, 0xF0000000), "unpacks to more than 1,024 MB"),
-    "one line.csv": (lambda path: _sparse(path, 2 << 30, b"Code;Name\n"), "line 2: the line has more than 16 MB"),
+    "one line.csv": (
+        lambda path: _sparse(path, 2 << 30, b"Code;Name\n"),
+        "line 2: the line has more than 16 MB",
+    ),
     "long.csv": (
         lambda path: _sparse(path, 3 << 30, b"Code;Name\n"),
         "has more than 2,048 MB: export it again in parts",
@@ -263,9 +273,17 @@ def test_a_pipe_is_not_waited_for(tmp_path):
 def test_a_workbook_is_read_where_less_memory_is_allowed(tmp_path):
     """On a machine that allows a process 4 GB, less than it may take here, a workbook is read all the same."""
     path = _xlsx(tmp_path / "chart.xlsx", HEAD + _row(2, _text("A2", "0400"), _text("B2", "Bank")))
-    command = ["sh", "-c", 'ulimit -v 4000000 && exec "$0" -P "$1"', sys.executable, workbook_process.__file__]
+    command = [
+        "sh",
+        "-c",
+        'ulimit -v 4000000 && exec "$0" -P "$1"',
+        sys.executable,
+        workbook_process.__file__,
+    ]
     asked = json.dumps({"sheet": None, "memory": 1 << 40, "seconds": 60}).encode() + b"\n" + path.read_bytes()
-    answer, cells = subprocess.run(command, input=asked, capture_output=True, check=True).stdout.split(b"\n", 1)
+    answer, cells = subprocess.run(command, input=asked, capture_output=True, check=True).stdout.split(
+        b"\n", 1
+    )
     assert json.loads(answer)["sheets"] == {"A": [[10, 0], [10, 0]]}
     assert cells == b"Code\x000400\0Name\0Bank\0"
 
@@ -315,8 +333,12 @@ def test_a_last_line_without_an_end_is_read(tmp_path, name):
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_number_that_is_none_is_one_problem(tmp_path, value):
     """NaN and infinity in Parquet are told once, beside what is wrong with other rows."""
-    pq.write_table(pa.table({"Date": ["2026-10-31", "x"], "Amount": [value, 1.5]}), tmp_path / "entries.parquet")
-    with pytest.raises(InputError, match=rf"2 problems: \(1\) line 2: 'Amount' holds {value}: .*\(2\) line 3: 'Date'"):
+    pq.write_table(
+        pa.table({"Date": ["2026-10-31", "x"], "Amount": [value, 1.5]}), tmp_path / "entries.parquet"
+    )
+    with pytest.raises(
+        InputError, match=rf"2 problems: \(1\) line 2: 'Amount' holds {value}: .*\(2\) line 3: 'Date'"
+    ):
         read_entries(tmp_path / "entries.parquet")
 
 
@@ -325,7 +347,10 @@ def test_entities_in_a_workbook_do_not_grow(tmp_path):
     _xlsx(tmp_path / "plain.xlsx", HEAD)
     entities = "".join(f'<!ENTITY l{at} "{f"&l{at - 1};" * 10}">' for at in range(1, 12))
     bomb = f'?><!DOCTYPE x [<!ENTITY l0 "lol">{entities}]>'
-    with zipfile.ZipFile(tmp_path / "plain.xlsx") as parts, zipfile.ZipFile(tmp_path / "bomb.xlsx", "w") as archive:
+    with (
+        zipfile.ZipFile(tmp_path / "plain.xlsx") as parts,
+        zipfile.ZipFile(tmp_path / "bomb.xlsx", "w") as archive,
+    ):
         for name in parts.namelist():
             content = parts.read(name).decode()
             if name.endswith("sheet1.xml"):

@@ -18,9 +18,26 @@ COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
 IDS = [f"1b4e28ba-2fa1-41d2-883f-0016d3cca4{at:02}" for at in range(20)]
 
 NAMES = [
-    "Bank", "=1+1", "+Zins", "-12,50 Skonto", "@name", "\tTab", "'=1+1", "''+x", "'apostrophe", "+49 221 101", "1-2",
-    "10:30", 'say "so", twice; or not', '="5" pipe', "Zeile eins\nZeile zwei", "-\r\n-", " 0400", "true", "Größe",
-]  # fmt: skip
+    "Bank",
+    "=1+1",
+    "+Zins",
+    "-12,50 Skonto",
+    "@name",
+    "\tTab",
+    "'=1+1",
+    "''+x",
+    "'apostrophe",
+    "+49 221 101",
+    "1-2",
+    "10:30",
+    'say "so", twice; or not',
+    '="5" pipe',
+    "Zeile eins\nZeile zwei",
+    "-\r\n-",
+    " 0400",
+    "true",
+    "Größe",
+]
 CODES = [f"{at:06}" for at in range(1000, 1000 + len(NAMES))]
 
 

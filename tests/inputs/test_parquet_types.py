@@ -18,7 +18,9 @@ from bktools.frames.unpacking import parquet_table
 
 IDS = [str(uuid.UUID(int=number << 64 | 0x4000_8000_0000_0000_0000)) for number in range(1, 4)]
 COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
-NATIVE = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([uuid.UUID(one).bytes for one in IDS], pa.binary(16)))
+NATIVE = pa.ExtensionArray.from_storage(
+    pa.uuid(), pa.array([uuid.UUID(one).bytes for one in IDS], pa.binary(16))
+)
 COMPANIES = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([uuid.UUID(COMPANY).bytes] * 3, pa.binary(16)))
 BASE = {"id": pa.array(IDS), "company_id": pa.array([COMPANY] * 3)}
 MOMENT = dt.datetime(2026, 10, 31, 23, 30, tzinfo=dt.UTC)
@@ -52,7 +54,10 @@ def write(table, path):
         plain = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
         pq.write_table(
             pa.table(
-                {name: table[name].cast(plain.get(table[name].type, table[name].type)) for name in table.column_names}
+                {
+                    name: table[name].cast(plain.get(table[name].type, table[name].type))
+                    for name in table.column_names
+                }
             ),
             path,
         )
@@ -93,7 +98,8 @@ def test_times_keep_their_calendar_day(tmp_path):
     """A time with a zone is the day that its zone shows."""
     for zone, day in (("UTC", 31), ("Europe/Berlin", 1), ("America/New_York", 31)):
         pq.write_table(
-            pa.table({**BASE, "date": pa.array([MOMENT] * 3, pa.timestamp("us", zone))}), tmp_path / "a.parquet"
+            pa.table({**BASE, "date": pa.array([MOMENT] * 3, pa.timestamp("us", zone))}),
+            tmp_path / "a.parquet",
         )
         assert set(bktools.read_entries(tmp_path / "a.parquet")["date"].dt.day) == {day}
 
@@ -130,6 +136,8 @@ def test_runs_and_wide_decimals_of_frames():
 def test_a_file_without_rows_is_read(tmp_path):
     """A column without rows has no page to look at: the file is whole all the same."""
     kinds = {"id": pa.string(), "approved": pa.bool_(), "amount": pa.decimal128(10, 2)}
-    pq.write_table(pa.table({name: pa.array([], kind) for name, kind in kinds.items()}), tmp_path / "none.parquet")
+    pq.write_table(
+        pa.table({name: pa.array([], kind) for name, kind in kinds.items()}), tmp_path / "none.parquet"
+    )
     read, left_out = parquet_table((tmp_path / "none.parquet").read_bytes())
     assert (read.schema.types, len(read), left_out) == ([*kinds.values()], 0, [])

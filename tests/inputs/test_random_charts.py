@@ -42,7 +42,8 @@ def charts(draw):
     width = draw(st.integers(3, 8))
     codes = draw(st.lists(st.integers(1, 10**width - 1), min_size=3, max_size=12, unique=True))
     accounts = [
-        (str(code).zfill(width), draw(st.sampled_from(known))[1] + draw(st.sampled_from(ENDINGS))) for code in codes
+        (str(code).zfill(width), draw(st.sampled_from(known))[1] + draw(st.sampled_from(ENDINGS)))
+        for code in codes
     ]
     rows = [*accounts]
     if draw(st.booleans()):
@@ -67,7 +68,9 @@ def written(draw, folder, rows):
         return path, {"sheet": draw(st.sampled_from(["Plan", None]))}
     delimiter, encoding = draw(st.sampled_from(",;\t|")), draw(st.sampled_from(ENCODINGS))
     text = io.StringIO()
-    csv.writer(text, delimiter=delimiter, lineterminator=draw(st.sampled_from(["\n", "\r\n"]))).writerows(rows)
+    csv.writer(text, delimiter=delimiter, lineterminator=draw(st.sampled_from(["\n", "\r\n"]))).writerows(
+        rows
+    )
     try:
         data = text.getvalue().encode(encoding)
     except UnicodeEncodeError:

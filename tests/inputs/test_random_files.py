@@ -74,7 +74,9 @@ def tables(draw):
     of = {}
     if kind == "chart":
         width = draw(st.integers(3, 6))
-        codes = draw(st.lists(st.integers(1, 10**width - 1), min_size=len(rows), max_size=len(rows), unique=True))
+        codes = draw(
+            st.lists(st.integers(1, 10**width - 1), min_size=len(rows), max_size=len(rows), unique=True)
+        )
         right = {
             "code": [str(code).zfill(width) for code in codes],
             "name": [draw(st.sampled_from(NAMES)) for _ in rows],
@@ -87,7 +89,11 @@ def tables(draw):
             of[field], right["archived"] = [said[flag] for flag in archived], archived
     else:
         days = [dt.date(2026, 10, 1) + dt.timedelta(draw(st.integers(0, 30))) for _ in rows]
-        form = draw(st.sampled_from(["%Y-%m-%d", "%d.%m.%Y", "%Y%m%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%y", "%d %b %Y"]))
+        form = draw(
+            st.sampled_from(
+                ["%Y-%m-%d", "%d.%m.%Y", "%Y%m%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%y", "%d %b %Y"]
+            )
+        )
         amounts = [money(draw) for _ in rows]
         if kind == "ledger":
             # Two lines balance each other, on one day.
@@ -105,7 +111,10 @@ def tables(draw):
         of["description" if kind == "entries" else "text"] = [draw(st.sampled_from(TEXTS)) for _ in rows]
     named = {draw(headings(kind, field)): column for field, column in of.items()}
     if draw(st.booleans()):
-        junk = [str(draw(st.integers(0, 99999))) if draw(st.booleans()) else draw(st.sampled_from(TEXTS)) for _ in rows]
+        junk = [
+            str(draw(st.integers(0, 99999))) if draw(st.booleans()) else draw(st.sampled_from(TEXTS))
+            for _ in rows
+        ]
         named |= {draw(st.sampled_from(JUNK)): junk}
     if kind != "chart" and draw(st.booleans()):
         beside = draw(st.sampled_from(["Row no", "Net", "Left"]))
@@ -113,7 +122,12 @@ def tables(draw):
         nets = [f"{amount * 4 / 5:.2f}" for amount in amounts]
         named |= {beside: {"Row no": [str(row + 1) for row in rows], "Net": nets, "Left": balances}[beside]}
     order = draw(st.permutations([*named]))
-    return kind, {heading: named[heading] for heading in order}, right, len(of) + (len(named) > len(of)) == len(named)
+    return (
+        kind,
+        {heading: named[heading] for heading in order},
+        right,
+        len(of) + (len(named) > len(of)) == len(named),
+    )
 
 
 @st.composite
@@ -126,12 +140,15 @@ def sides(draw, kind, amounts):
     if form == "pair":
         of = {"debit": amounts, "credit": [-amount for amount in amounts]}
         return {
-            side: [text if amount > 0 else "" for text, amount in zip(absolute, of[side], strict=True)] for side in of
+            side: [text if amount > 0 else "" for text, amount in zip(absolute, of[side], strict=True)]
+            for side in of
         }
     if form == "signed":
         return {"amount": plain}
     debit, credit = draw(
-        st.sampled_from([(listed("values", "debit"), listed("values", "credit")), (["S"], ["H"]), (["D"], ["C"])])
+        st.sampled_from(
+            [(listed("values", "debit"), listed("values", "credit")), (["S"], ["H"]), (["D"], ["C"])]
+        )
     )
     word = {True: draw(st.sampled_from(debit)), False: draw(st.sampled_from(credit))}
     said = [word[amount > 0] for amount in amounts]
@@ -156,8 +173,14 @@ def shaped(draw, kind, columns, right):
             title = ["" if place != at else account for place in range(len(row))]
             rows += [title, [*row[:at], "", *row[at + 1 :]]]
     elif shape == "report" and kind == "entries":
-        word = draw(st.sampled_from(["Opening balance", "Closing balance", "Turnover", "Saldo Anterior", "Endbestand"]))
-        text = next((at for at, heading in enumerate(rows[0]) if any(row[at] in TEXTS[:4] for row in rows[1:])), None)
+        word = draw(
+            st.sampled_from(
+                ["Opening balance", "Closing balance", "Turnover", "Saldo Anterior", "Endbestand"]
+            )
+        )
+        text = next(
+            (at for at, heading in enumerate(rows[0]) if any(row[at] in TEXTS[:4] for row in rows[1:])), None
+        )
         if text is not None:
             rows.insert(1, [word if at == text else cell for at, cell in enumerate(rows[1])])
     return rows

@@ -98,9 +98,17 @@ def test_what_programs_write_is_regular(quoting, end):
 @pytest.mark.parametrize(
     "text",
     [
-        'a;"b\nc"\n', "a;b\rc;d\n", 'a"b;c\n', '"a"b;c\n', "a;b\nc\n", "a;b;c\n", '"a;b\n', f"a;{'x' * 200_000}\n", "",
+        'a;"b\nc"\n',
+        "a;b\rc;d\n",
+        'a"b;c\n',
+        '"a"b;c\n',
+        "a;b\nc\n",
+        "a;b;c\n",
+        '"a;b\n',
+        f"a;{'x' * 200_000}\n",
+        "",
     ],
-)  # fmt: skip
+)
 def test_what_is_not_regular_is_left_to_the_careful_reader(text):
     """Line breaks in cells, lone carriage returns, quotes inside of cells, rows of other widths, long lines, nothing."""
     assert both(text, 2)[0] is None

@@ -53,7 +53,9 @@ def test_cells_come_back(rows, delimiter, line_end, quoting, ends):
     writer.writerows(rows)
     text = out.getvalue() if ends else out.getvalue()[: -len(line_end)]
     score = {"Konto", "Bezeichnung", "Art"}.intersection
-    head = read_head(text.encode(), lambda cells: len(score(cells)), delimiter=None, prefer=",", source="x.csv")
+    head = read_head(
+        text.encode(), lambda cells: len(score(cells)), delimiter=None, prefer=",", source="x.csv"
+    )
     body = careful_body(text.encode(), head, "x.csv")
 
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -65,7 +67,9 @@ def test_cells_come_back(rows, delimiter, line_end, quoting, ends):
             lines.append(line)
         line = reader.line_num + 1
     assert head.delimiter == delimiter
-    assert [list(row) for row in zip(*(column.to_pylist() for column in body.columns), strict=True)] == expected
+    assert [
+        list(row) for row in zip(*(column.to_pylist() for column in body.columns), strict=True)
+    ] == expected
     assert body.lines.tolist() == lines
 
 

@@ -23,7 +23,9 @@ def check(read, path, expected, options):
         with pytest.raises((InputError, ArgumentError)) as caught:
             read(path, **options)
         assert [part for part in expected if part not in f"{caught.value}$"] == [], caught.value
-        assert isinstance(caught.value, ArgumentError) or str(caught.value).startswith(str(path)), "the file is named"
+        assert isinstance(caught.value, ArgumentError) or str(caught.value).startswith(str(path)), (
+            "the file is named"
+        )
         return
     frame = read(path, **options)
     facts = frame.attrs["bktools"]
@@ -50,233 +52,446 @@ UUIDS = "".join(f"{letter}b4e28ba-2fa1-41d2-883f-0016d3cca427;Taxi\n" for letter
 PAIR = "Date,Amount,Debit,Credit\n"
 LEDGER = 'Date,Account,Amount\n03/04/2026,5800,"1,234"\n'
 FRENCH = "Compte;Libellé\r\n101000;Capital\r\n401000;Fournisseurs\r\n411000;Créances clients\r\n512000;Banque"
-ITALIAN = "Conto;Descrizione\r\n40;Debiti verso società controllate\r\n60;Acquisti\r\n63;Pubblicità\r\n68;Salari"
+ITALIAN = (
+    "Conto;Descrizione\r\n40;Debiti verso società controllate\r\n60;Acquisti\r\n63;Pubblicità\r\n68;Salari"
+)
 
 TABLES = {
     "one wrong cell": (entries, wrong_companies(1), ["got '7'$"], {}),
     "two wrong cells": (entries, wrong_companies(2), ["got '7' (2 such cells: lines 3, 4)"], {}),
-    "five wrong cells": (entries, wrong_companies(5), ["got '7' (5 such cells: lines 3, 4, 5 and 2 more)"], {}),
+    "five wrong cells": (
+        entries,
+        wrong_companies(5),
+        ["got '7' (5 such cells: lines 3, 4, 5 and 2 more)"],
+        {},
+    ),
     "one total": (
-        entries, "Date,Amount\n2026-10-31,1\nTotal,1\n",
-        {"amount": ["1"], "notes": ["rows skipped as totals or lines of a report, not entries: 1 (line 3)"]}, {},
+        entries,
+        "Date,Amount\n2026-10-31,1\nTotal,1\n",
+        {"amount": ["1"], "notes": ["rows skipped as totals or lines of a report, not entries: 1 (line 3)"]},
+        {},
     ),
     "two totals": (
-        entries, "Date,Amount\n2026-10-31,1\nTotal,1\n2026-10-31,1\nTotal,2\n",
-        {"amount": ["1", "1"], "notes": ["rows skipped as totals or lines of a report, not entries: 2 (lines 3, 5)"]}, {},
+        entries,
+        "Date,Amount\n2026-10-31,1\nTotal,1\n2026-10-31,1\nTotal,2\n",
+        {
+            "amount": ["1", "1"],
+            "notes": ["rows skipped as totals or lines of a report, not entries: 2 (lines 3, 5)"],
+        },
+        {},
     ),
-    "dates without marks under Valuta": (entries, "Valuta;Betrag\n20180222;5,00\n", {"date": ["2018-02-22"]}, {}),
+    "dates without marks under Valuta": (
+        entries,
+        "Valuta;Betrag\n20180222;5,00\n",
+        {"date": ["2018-02-22"]},
+        {},
+    ),
     "short dates under Valuta": (
-        entries, "Valuta;Betrag\n22.02.18;5,00\n", {"date": ["2018-02-22"]}, {"date_format": "%d.%m.%y"}
+        entries,
+        "Valuta;Betrag\n22.02.18;5,00\n",
+        {"date": ["2018-02-22"]},
+        {"date_format": "%d.%m.%y"},
     ),
-    "dates without marks under Wert": (entries, "Datum;Wert\n20180222;20180223\n", ["no column found for 'amount'"], {}),
+    "dates without marks under Wert": (
+        entries,
+        "Datum;Wert\n20180222;20180223\n",
+        ["no column found for 'amount'"],
+        {},
+    ),
     "dates of one form": (
-        entries, "Date,Amount\n30 Jun 2023,1.00\n", ["'Date' holds dates such as '30 Jun 2023': read it with date_format='%d %b %Y'"], {}
+        entries,
+        "Date,Amount\n30 Jun 2023,1.00\n",
+        ["'Date' holds dates such as '30 Jun 2023': read it with date_format='%d %b %Y'"],
+        {},
     ),
     "a title of two cells above five": (
-        chart, "Bericht;2026\nFoo;Bar;Baz;Qux;Quux\n1;a;b;c;d\n2;e;f;g;h\n", ["headings: 'Foo', 'Bar', 'Baz', 'Qux', 'Quux'"], {}
+        chart,
+        "Bericht;2026\nFoo;Bar;Baz;Qux;Quux\n1;a;b;c;d\n2;e;f;g;h\n",
+        ["headings: 'Foo', 'Bar', 'Baz', 'Qux', 'Quux'"],
+        {},
     ),
-    "three rows without headings": (chart, THREE, ACCOUNTS, {"columns": {"code": "column 1", "name": "column 2"}}),
+    "three rows without headings": (
+        chart,
+        THREE,
+        ACCOUNTS,
+        {"columns": {"code": "column 1", "name": "column 2"}},
+    ),
     "identifiers under a heading of codes and names": (
-        chart, "Account;Description\nloans_receivable;Loans\nbank_fees;Fees\ncash;Cash\n",
-        {"code": ["loans_receivable", "bank_fees", "cash"]}, {},
+        chart,
+        "Account;Description\nloans_receivable;Loans\nbank_fees;Fees\ncash;Cash\n",
+        {"code": ["loans_receivable", "bank_fees", "cash"]},
+        {},
     ),
     "a date and an amount that are none": (
-        ledger, "Konto;Datum;Betrag\n10;x;5\n20;2026-10-01;y\n",
-        ["2 problems: (1) line 2: 'Datum' must hold dates", "(2) line 3: 'Betrag' must hold"], {},
+        ledger,
+        "Konto;Datum;Betrag\n10;x;5\n20;2026-10-01;y\n",
+        ["2 problems: (1) line 2: 'Datum' must hold dates", "(2) line 3: 'Betrag' must hold"],
+        {},
     ),
     "dates of two forms, of which one is in order": (
-        entries, "Date,Amount\n" + "".join(f"{day}/2026,1\n" for day in ("09/07", "09/09", "07/10", "11/10")),
-        ["read it with date_format='%d/%m/%Y'"], {},
+        entries,
+        "Date,Amount\n" + "".join(f"{day}/2026,1\n" for day in ("09/07", "09/09", "07/10", "11/10")),
+        ["read it with date_format='%d/%m/%Y'"],
+        {},
     ),
     "a line of a report with something beside it": (
-        chart, "Konto;Name;Art\n" + "".join(f"{code};Kasse;B\n" for code in range(1000, 1030)) + "Seite 1 von 3;;x\n",
-        {"notes": ["rows skipped as lines of a report, not accounts: 1 (line 32)"]}, {},
+        chart,
+        "Konto;Name;Art\n"
+        + "".join(f"{code};Kasse;B\n" for code in range(1000, 1030))
+        + "Seite 1 von 3;;x\n",
+        {"notes": ["rows skipped as lines of a report, not accounts: 1 (line 32)"]},
+        {},
     ),
     "an ID and a company that are none": (
-        entries, f"id,company_id\n7,{COMPANY}\n{ENTRY},8\n",
-        ["2 problems: (1) line 2: 'id' must hold", "(2) line 3: 'company_id' must hold"], {},
+        entries,
+        f"id,company_id\n7,{COMPANY}\n{ENTRY},8\n",
+        ["2 problems: (1) line 2: 'id' must hold", "(2) line 3: 'company_id' must hold"],
+        {},
     ),
     "rates of taxes": (
-        read_accounts, f"id,company_id,Tax Code\n{ENTRY},{COMPANY},19%\n",
-        {"notes": ["'Tax Code' holds tax rates, not identifiers of tax codes: not read; take it all the same with columns={'tax_code_external_id': 'Tax Code'}"]}, {},
+        read_accounts,
+        f"id,company_id,Tax Code\n{ENTRY},{COMPANY},19%\n",
+        {
+            "notes": [
+                "'Tax Code' holds tax rates, not identifiers of tax codes: not read; take it all the same with columns={'tax_code_external_id': 'Tax Code'}"
+            ]
+        },
+        {},
     ),
     "rates of taxes that were named": (
-        read_accounts, f"id,company_id,Tax Code\n{ENTRY},{COMPANY},19%\n", {"tax_code_external_id": ["19%"]},
+        read_accounts,
+        f"id,company_id,Tax Code\n{ENTRY},{COMPANY},19%\n",
+        {"tax_code_external_id": ["19%"]},
         {"columns": {"tax_code_external_id": "Tax Code"}},
     ),
     "dates with names of months under Valuta": (
-        entries, "Valuta;Betrag\n30 Jun 2023;5,00\n", {"date": ["2023-06-30"]}, {"date_format": "%d %b %Y"}
+        entries,
+        "Valuta;Betrag\n30 Jun 2023;5,00\n",
+        {"date": ["2023-06-30"]},
+        {"date_format": "%d %b %Y"},
     ),
     "addresses of people under an unknown heading": (
-        entries, "Date,Amount,Foo\n2026-10-01,5,ada@example.com\n",
-        ["no column found for 'employee_id'", "{'employee_id': 'Foo'}"], {"required": ["employee_id"]},
+        entries,
+        "Date,Amount,Foo\n2026-10-01,5,ada@example.com\n",
+        ["no column found for 'employee_id'", "{'employee_id': 'Foo'}"],
+        {"required": ["employee_id"]},
     ),
     "a chart with a flag, a company and an external ID that are none": (
-        chart, f"company_id,external_id,Code,Name,Archived\n7,a,1,x,no\n{COMPANY},b,2,y,perhaps\n{COMPANY},,3,z,no\n",
-        ["3 problems: (1) line 2: 'company_id' must", "(2) line 3: 'Archived' must", "(3) line 4: 'external_id' is the external ID"],
+        chart,
+        f"company_id,external_id,Code,Name,Archived\n7,a,1,x,no\n{COMPANY},b,2,y,perhaps\n{COMPANY},,3,z,no\n",
+        [
+            "3 problems: (1) line 2: 'company_id' must",
+            "(2) line 3: 'Archived' must",
+            "(3) line 4: 'external_id' is the external ID",
+        ],
         {},
     ),
     "a last line that is cut off": (
-        chart, "Code;Name;Type\n1000;Kasse;B\n1200;Bank;B\n1300;Ca", ["line 4: the last line has 2 of 3 cells and no end"], {},
+        chart,
+        "Code;Name;Type\n1000;Kasse;B\n1200;Bank;B\n1300;Ca",
+        ["line 4: the last line has 2 of 3 cells and no end"],
+        {},
     ),
     "a column that stays beside amounts that are zero": (
-        entries, "Date,Amount,Foo\n" + "".join(f"2026-10-0{day},0,5\n" for day in range(1, 10)), {"amount": ["0"] * 9}, {},
+        entries,
+        "Date,Amount,Foo\n" + "".join(f"2026-10-0{day},0,5\n" for day in range(1, 10)),
+        {"amount": ["0"] * 9},
+        {},
     ),
     "days and months in a file with semicolons": (
-        entries, "Datum;Betrag\n01/02/2026;1\n03/04/2026;1\n",
-        {"date": ["2026-02-01", "2026-04-03"], "notes": ["'Datum' read with the day first, as in files with semicolons; else set date_format='%m/%d/%Y'"]}, {},
+        entries,
+        "Datum;Betrag\n01/02/2026;1\n03/04/2026;1\n",
+        {
+            "date": ["2026-02-01", "2026-04-03"],
+            "notes": [
+                "'Datum' read with the day first, as in files with semicolons; else set date_format='%m/%d/%Y'"
+            ],
+        },
+        {},
     ),
     "sides under another heading, beside signs": (
-        entries, "Date;Amount;Foo\n2026-10-01;5;Debit\n2026-10-02;-6;Credit\n2026-10-03;7;Debit\n", {"amount": ["5", "-6", "7"]}, {},
+        entries,
+        "Date;Amount;Foo\n2026-10-01;5;Debit\n2026-10-02;-6;Credit\n2026-10-03;7;Debit\n",
+        {"amount": ["5", "-6", "7"]},
+        {},
     ),
-    "an encoding that is none": (chart, THREE, ["must be an encoding such as utf-8 or cp1252, got 'utf-9'"], {"encoding": "utf-9"}),
+    "an encoding that is none": (
+        chart,
+        THREE,
+        ["must be an encoding such as utf-8 or cp1252, got 'utf-9'"],
+        {"encoding": "utf-9"},
+    ),
     "codes and names in one cell, under a heading of both": (
-        chart, "Account;Description\n1000 Kasse;of the shop\n1200 Bank;of the house\n4930 Büro;of the office\n",
-        ["'Account' holds the code and the name of an account in one cell"], {},
+        chart,
+        "Account;Description\n1000 Kasse;of the shop\n1200 Bank;of the house\n4930 Büro;of the office\n",
+        ["'Account' holds the code and the name of an account in one cell"],
+        {},
     ),
-    "a decimal mark that is none": (entries, "Date,Amount\n2026-10-01,5\n", ["decimal must be . or ,, got ';'"], {"decimal": ";"}),
+    "a decimal mark that is none": (
+        entries,
+        "Date,Amount\n2026-10-01,5\n",
+        ["decimal must be . or ,, got ';'"],
+        {"decimal": ";"},
+    ),
     "vouchers of which two balance": (
         ledger,
         "Account,Date,Amount,Voucher\n"
-        + "".join(f"10,2026-10-01,{amount},{voucher}\n" for voucher, amounts in enumerate(["5 -5", "6 -6", "1", "-2", "3", "4"]) for amount in amounts.split()),
-        ["4 of 6 vouchers do not balance"], {},
+        + "".join(
+            f"10,2026-10-01,{amount},{voucher}\n"
+            for voucher, amounts in enumerate(["5 -5", "6 -6", "1", "-2", "3", "4"])
+            for amount in amounts.split()
+        ),
+        ["4 of 6 vouchers do not balance"],
+        {},
     ),
     "a pair with signs of its own": (
-        ledger, "Account,Date,Debit,Credit\n10,2026-10-01,5,\n20,2026-10-01,,-3\n",
-        ["'Debit' and 'Credit' have signs of their own, with which all amounts are on one side"], {},
+        ledger,
+        "Account,Date,Debit,Credit\n10,2026-10-01,5,\n20,2026-10-01,,-3\n",
+        ["'Debit' and 'Credit' have signs of their own, with which all amounts are on one side"],
+        {},
     ),
     "sides under another heading, in two of five rows": (
-        entries, "Date;Amount;Foo\n2026-10-01;5;Debit\n2026-10-02;6;Credit\n" + "2026-10-03;7;\n" * 3,
-        ["have one sign, and 'Foo' beside them says debit or credit"], {},
+        entries,
+        "Date;Amount;Foo\n2026-10-01;5;Debit\n2026-10-02;6;Credit\n" + "2026-10-03;7;\n" * 3,
+        ["have one sign, and 'Foo' beside them says debit or credit"],
+        {},
     ),
-    "two rows without headings": (chart, "1000;Kasse\n1200;Bank\n", ["line 1: code '1000', name 'Kasse'"], {}),
+    "two rows without headings": (
+        chart,
+        "1000;Kasse\n1200;Bank\n",
+        ["line 1: code '1000', name 'Kasse'"],
+        {},
+    ),
     "identifiers without headings": (
-        entries, UUIDS, {"description": ["Taxi"] * 3}, {"columns": {"id": "column 1", "description": "column 2"}},
+        entries,
+        UUIDS,
+        {"description": ["Taxi"] * 3},
+        {"columns": {"id": "column 1", "description": "column 2"}},
     ),
     "two columns that look like names": (
-        chart, "Aaa;Bbb;Ccc\n1000;Kasse;Ab\n1200;Bank;Cd\n4930;Büro;Ef\n",
-        ["Several columns look like 'name': 'Bbb', 'Ccc'"], {},
+        chart,
+        "Aaa;Bbb;Ccc\n1000;Kasse;Ab\n1200;Bank;Cd\n4930;Büro;Ef\n",
+        ["Several columns look like 'name': 'Bbb', 'Ccc'"],
+        {},
     ),
     "no column that looks like names": (
-        chart, "Aaa;Bbb\n1000;1\n1200;1\n4930;1\n", ["headings: 'Aaa', 'Bbb'"], {},
+        chart,
+        "Aaa;Bbb\n1000;1\n1200;1\n4930;1\n",
+        ["headings: 'Aaa', 'Bbb'"],
+        {},
     ),
     "a flag turned round": (
-        chart, "Code,Name,Aktiv\n1,a,ja\n", ["must not be a column that says active: use columns={'active': 'Aktiv'}"],
+        chart,
+        "Code,Name,Aktiv\n1,a,ja\n",
+        ["must not be a column that says active: use columns={'active': 'Aktiv'}"],
         {"columns": {"archived": "Aktiv"}},
     ),
     "two headings that are not there": (
-        chart, "Konto;Name\n1;a\n", ["the heading 'Nr' for 'code'", "the heading 'Text' for 'name'"],
+        chart,
+        "Konto;Name\n1;a\n",
+        ["the heading 'Nr' for 'code'", "the heading 'Text' for 'name'"],
         {"columns": {"code": "Nr", "name": "Text"}},
     ),
     "two doubtful headings": (
-        chart, DOUBT,
-        ["2 problems: (1) 'Konto' (column 1) and 'Code'", "read it with columns={'code': 'Konto', 'name': 'Name'}"],
+        chart,
+        DOUBT,
+        [
+            "2 problems: (1) 'Konto' (column 1) and 'Code'",
+            "read it with columns={'code': 'Konto', 'name': 'Name'}",
+        ],
         {},
     ),
     "two doubtful headings, settled": (
-        chart, DOUBT, {"code": ["1"], "name": ["a"]}, {"columns": {"code": "Konto", "name": "Name"}},
+        chart,
+        DOUBT,
+        {"code": ["1"], "name": ["a"]},
+        {"columns": {"code": "Konto", "name": "Name"}},
     ),
     "a chart with a date and an amount, whose code is named": (
-        chart, "Date,Amount,X,Name\n2026-10-31,5,1,a\n", {"code": ["1"]}, {"columns": {"code": "X"}},
+        chart,
+        "Date,Amount,X,Name\n2026-10-31,5,1,a\n",
+        {"code": ["1"]},
+        {"columns": {"code": "X"}},
     ),
     "an amount beside the pair that says the same": (
-        entries, f"{PAIR}2026-10-01,5,5,\n2026-10-02,-7,,7\n", {"amount": ["5", "-7"]}, {},
+        entries,
+        f"{PAIR}2026-10-01,5,5,\n2026-10-02,-7,,7\n",
+        {"amount": ["5", "-7"]},
+        {},
     ),
     "an amount beside the pair that says another one": (
-        entries, f"{PAIR}2026-10-01,6,5,\n",
-        ["'Amount' differs from 'Debit' less 'Credit' beside it"], {},
+        entries,
+        f"{PAIR}2026-10-01,6,5,\n",
+        ["'Amount' differs from 'Debit' less 'Credit' beside it"],
+        {},
     ),
     "the amount that was named beside its pair": (
-        entries, f"{PAIR}2026-10-01,6,5,\n", {"amount": ["6"]}, {"columns": {"amount": "Amount"}},
+        entries,
+        f"{PAIR}2026-10-01,6,5,\n",
+        {"amount": ["6"]},
+        {"columns": {"amount": "Amount"}},
     ),
     "one side that has amounts where the amount has none": (
-        entries, "Date,Amount,Credit\n2026-10-01,5,\n2026-10-02,,7\n",
-        ["'Credit' has amounts where 'Amount' has none (line 3)", "columns={'debit': 'Amount', 'credit': 'Credit', 'amount': ''}"], {},
+        entries,
+        "Date,Amount,Credit\n2026-10-01,5,\n2026-10-02,,7\n",
+        [
+            "'Credit' has amounts where 'Amount' has none (line 3)",
+            "columns={'debit': 'Amount', 'credit': 'Credit', 'amount': ''}",
+        ],
+        {},
     ),
     "a bank statement with a pair": (
-        entries, "Date,Debit,Credit,Balance\n" + "".join(f"2026-10-0{day},{day},,{9 - day * (day + 1) // 2}\n" for day in range(1, 6)),
-        ["is a bank statement, as its running balance 'Balance' shows"], {},
+        entries,
+        "Date,Debit,Credit,Balance\n"
+        + "".join(f"2026-10-0{day},{day},,{9 - day * (day + 1) // 2}\n" for day in range(1, 6)),
+        ["is a bank statement, as its running balance 'Balance' shows"],
+        {},
     ),
     "a column of sides without a side": (entries, "Date,Amount,Type\n2026-10-01,5,\n", {"amount": ["5"]}, {}),
     "IDs of another system's categories": (
-        entries, "Date,Amount,Category ID\n2026-10-01,5,C-1\n",
-        {"notes": ["'Category ID' holds IDs such as 'C-1', which are none of the service"]}, {},
+        entries,
+        "Date,Amount,Category ID\n2026-10-01,5,C-1\n",
+        {"notes": ["'Category ID' holds IDs such as 'C-1', which are none of the service"]},
+        {},
     ),
     "two columns of texts": (
-        entries, "Date,Amount,Description,Text\n2026-10-01,5,a,b\n",
-        {"notes": ["'Description' (column 3) and 'Text' (column 4) could each be 'description': read it with columns={'description': 'Description'}"]}, {},
+        entries,
+        "Date,Amount,Description,Text\n2026-10-01,5,a,b\n",
+        {
+            "notes": [
+                "'Description' (column 3) and 'Text' (column 4) could each be 'description': read it with columns={'description': 'Description'}"
+            ]
+        },
+        {},
     ),
     "a required field that is none": (
-        entries, "Date,Amount\n2026-10-01,5\n", ["required may name these fields: id, company_id"], {"required": ["x"]},
+        entries,
+        "Date,Amount\n2026-10-01,5\n",
+        ["required may name these fields: id, company_id"],
+        {"required": ["x"]},
     ),
     "dates and amounts that are none": (
-        entries, "Date,Amount\nx,y\n", ["2 problems: (1) line 2: 'Date' must hold dates", "(2) line 2: 'Amount' must hold"], {},
+        entries,
+        "Date,Amount\nx,y\n",
+        ["2 problems: (1) line 2: 'Date' must hold dates", "(2) line 2: 'Amount' must hold"],
+        {},
     ),
     "a date and a side that are none": (
-        ledger, "Konto;Datum;Betrag;S/H\n10;x;5;S\n20;2026-10-01;5;Q\n",
-        ["2 problems: (1) line 2: 'Datum' must hold dates", "(2) line 3: 'S/H' must say debit or credit"], {},
+        ledger,
+        "Konto;Datum;Betrag;S/H\n10;x;5;S\n20;2026-10-01;5;Q\n",
+        ["2 problems: (1) line 2: 'Datum' must hold dates", "(2) line 3: 'S/H' must say debit or credit"],
+        {},
     ),
     "signs that contradict each side": (
-        ledger, "Konto;Datum;Betrag;S/H\n10;2026-10-01;-5;S\n20;2026-10-01;5;H\n",
-        ["do not agree in any row: read it with columns={'side': ''}"], {},
+        ledger,
+        "Konto;Datum;Betrag;S/H\n10;2026-10-01;-5;S\n20;2026-10-01;5;H\n",
+        ["do not agree in any row: read it with columns={'side': ''}"],
+        {},
     ),
     "sums of both sides": (
-        ledger, "Konto;Datum;Soll;Haben\n10;2026-10-01;5,00;\n20;2026-10-01;;7,00\n", {"debit": "5.00", "credit": "7.00"}, {},
+        ledger,
+        "Konto;Datum;Soll;Haben\n10;2026-10-01;5,00;\n20;2026-10-01;;7,00\n",
+        {"debit": "5.00", "credit": "7.00"},
+        {},
     ),
     "credits with a sign that add up to the debits": (
-        ledger, "Konto;Datum;Soll;Haben\n10;2026-10-01;5,00;\n20;2026-10-01;;-5,00\n", {"amount": ["5.00", "-5.00"]}, {},
+        ledger,
+        "Konto;Datum;Soll;Haben\n10;2026-10-01;5,00;\n20;2026-10-01;;-5,00\n",
+        {"amount": ["5.00", "-5.00"]},
+        {},
     ),
     "a ledger with accounts on the other side": (
-        ledger, "Konto;Gegenkonto;Datum;Betrag\n10;20;2026-10-01;5\n10;30;2026-10-02;-3\n",
-        ["the postings of 'Gegenkonto', the account on the other side of each row, are not in its amounts"], {},
+        ledger,
+        "Konto;Gegenkonto;Datum;Betrag\n10;20;2026-10-01;5\n10;30;2026-10-02;-3\n",
+        ["the postings of 'Gegenkonto', the account on the other side of each row, are not in its amounts"],
+        {},
     ),
     "29 digits in a ledger": (
-        ledger, f"Konto;Datum;Betrag\n10;2026-10-01;1{'0' * 28}\n", ["'Betrag' must have at most 28 digits"], {},
+        ledger,
+        f"Konto;Datum;Betrag\n10;2026-10-01;1{'0' * 28}\n",
+        ["'Betrag' must have at most 28 digits"],
+        {},
     ),
     "28 digits in a ledger": (
-        ledger, f"Konto;Datum;Betrag\n10;2026-10-01;{'9' * 28}\n20;2026-10-01;-{'9' * 28}\n", {"amount": ["9" * 28, "-" + "9" * 28]}, {"money": "decimal"},
+        ledger,
+        f"Konto;Datum;Betrag\n10;2026-10-01;{'9' * 28}\n20;2026-10-01;-{'9' * 28}\n",
+        {"amount": ["9" * 28, "-" + "9" * 28]},
+        {"money": "decimal"},
     ),
     "short dates of few figures under Valuta": (
-        entries, "Valuta;Betrag\n1/3/23;5,00\n", {"date": ["2023-03-01"]}, {"date_format": "%d/%m/%y"},
+        entries,
+        "Valuta;Betrag\n1/3/23;5,00\n",
+        {"date": ["2023-03-01"]},
+        {"date_format": "%d/%m/%y"},
     ),
     "amounts without cents beside an ID": (
-        entries, "Date,Zug ID,Wieviel\n" + "".join(f"2026-10-0{day},{day}12,{day}\n" for day in (5, 6, 9)),
-        ["read it with columns={'amount': 'Wieviel'}"], {},
+        entries,
+        "Date,Zug ID,Wieviel\n" + "".join(f"2026-10-0{day},{day}12,{day}\n" for day in (5, 6, 9)),
+        ["read it with columns={'amount': 'Wieviel'}"],
+        {},
     ),
     "a chart by levels": (
-        chart, "Code,Name,Sub code\n1,Assets,\n,Cash,10\n,Bank,11\n2,Debts,\n",
-        ["'Sub code' has a code in rows where 'Code' has none (lines 3, 4), as in a chart by levels"], {},
+        chart,
+        "Code,Name,Sub code\n1,Assets,\n,Cash,10\n,Bank,11\n2,Debts,\n",
+        ["'Sub code' has a code in rows where 'Code' has none (lines 3, 4), as in a chart by levels"],
+        {},
     ),
     "a chart whose names are all under another heading": (
-        chart, "Konto,Bezeichnung,Zug\n1,,Kasse Nord\n2,,Bank West\n",
-        ["'Zug' has a name in rows where 'Bezeichnung' has none (lines 2, 3)"], {},
+        chart,
+        "Konto,Bezeichnung,Zug\n1,,Kasse Nord\n2,,Bank West\n",
+        ["'Zug' has a name in rows where 'Bezeichnung' has none (lines 2, 3)"],
+        {},
     ),
     "a column that counts the rows": (
-        chart, "No.,Name\n1,a\n2,b\n3,c\n4,d\n", ["'No.' only counts the rows, so that it may not be 'code'"], {},
+        chart,
+        "No.,Name\n1,a\n2,b\n3,c\n4,d\n",
+        ["'No.' only counts the rows, so that it may not be 'code'"],
+        {},
     ),
     "codes and names in one cell": (
-        chart, "Aaa\n1000 Kasse\n1200 Bank\n", ["'Aaa' holds the code and the name of an account in one cell: read it with split_account=True"], {},
+        chart,
+        "Aaa\n1000 Kasse\n1200 Bank\n",
+        ["'Aaa' holds the code and the name of an account in one cell: read it with split_account=True"],
+        {},
     ),
     "a heading that is there twice": (
-        chart, "Konto;Konto;Name\n1;2;a\n", ["could each be 'code': read it with columns={'code': 'column 1'}"], {"columns": {"code": "Konto"}},
+        chart,
+        "Konto;Konto;Name\n1;2;a\n",
+        ["could each be 'code': read it with columns={'code': 'column 1'}"],
+        {"columns": {"code": "Konto"}},
     ),
     "a list of accounts": (
-        read_accounts, f"id;Konto;Bezeichnung\n{ENTRY};0400;Büro\n", {"code": ["0400"], "name": ["Büro"]}, {},
+        read_accounts,
+        f"id;Konto;Bezeichnung\n{ENTRY};0400;Büro\n",
+        {"code": ["0400"], "name": ["Büro"]},
+        {},
     ),
     "a form without a year": (
-        entries, "Date;Amount\n31.10.;1\n", ["date_format must have the year, such as %d.%m.%Y, got '%d.%m.'"],
+        entries,
+        "Date;Amount\n31.10.;1\n",
+        ["date_format must have the year, such as %d.%m.%Y, got '%d.%m.'"],
         {"date_format": "%d.%m."},
     ),
-    "an hour of three figures": (entries, "Date;Amount\n2026-10-31 123:30;1\n", ["'Date' must hold dates"], {}),
+    "an hour of three figures": (
+        entries,
+        "Date;Amount\n2026-10-31 123:30;1\n",
+        ["'Date' must hold dates"],
+        {},
+    ),
     "a minute of one figure": (entries, "Date;Amount\n2026-10-31 12:3;1\n", ["'Date' must hold dates"], {}),
     "a ledger in the form that was named": (
-        ledger, LEDGER, {"date": ["2026-03-04"], "amount": ["1.234"]}, {"decimal": ",", "date_format": "%m/%d/%Y"},
+        ledger,
+        LEDGER,
+        {"date": ["2026-03-04"], "amount": ["1.234"]},
+        {"decimal": ",", "date_format": "%m/%d/%Y"},
     ),
     "one side beside an amount": (
-        ledger, "Date,Account,Amount,Credit\n2026-10-31,5800,-5,5\n",
-        {"amount": ["-5"], "columns": {"account_code": "Account", "date": "Date", "amount": "Amount"}}, {},
+        ledger,
+        "Date,Account,Amount,Credit\n2026-10-31,5800,-5,5\n",
+        {"amount": ["-5"], "columns": {"account_code": "Account", "date": "Date", "amount": "Amount"}},
+        {},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -289,21 +504,39 @@ def test_tables(write, name):
 @pytest.mark.parametrize("days", ["2026-10-{}", "2026/10/{}", "{}.10.2026", "{}/10/2026", "{}-10-2026"])
 def test_dates_are_no_codes(write, days):
     """Without known headings, a column of dates before the codes is not proposed as the codes."""
-    rows = [f"{days.format(day)};{row}" for day, row in zip(("01", "12", "30"), THREE.splitlines(), strict=True)]
+    rows = [
+        f"{days.format(day)};{row}" for day, row in zip(("01", "12", "30"), THREE.splitlines(), strict=True)
+    ]
     proposed = ["columns={'code': 'Bbb', 'name': 'Ccc'}", "line 3: code '1200', name 'Bank'"]
     check(chart, write("\n".join(["Aaa;Bbb;Ccc", *rows])), proposed, {})
 
 
 def test_times_behind_dates(write):
     """A time of day in any usual form is no part of the date."""
-    for time in ("9:30", "09:30", "23:30:05", "23:30:05,5", "9:30 AM", "11:30PM", "09:30Z", "09:30 UTC", "09:30+02"):
+    for time in (
+        "9:30",
+        "09:30",
+        "23:30:05",
+        "23:30:05,5",
+        "9:30 AM",
+        "11:30PM",
+        "09:30Z",
+        "09:30 UTC",
+        "09:30+02",
+    ):
         path = write(f"Date;Amount\n2026-10-31 {time};1\n2026-10-30;1\n")
         check(entries, path, {"date": ["2026-10-31", "2026-10-30"]}, {})
 
 
 def test_words_for_money_out_and_in(write):
     """Words for refunds and for what a bank account does give amounts their sign."""
-    for debit, credit in (("out", "in"), ("Expense", "Refund"), ("charge", "refund"), ("Af", "Bij"), ("S", "h")):
+    for debit, credit in (
+        ("out", "in"),
+        ("Expense", "Refund"),
+        ("charge", "refund"),
+        ("Af", "Bij"),
+        ("S", "h"),
+    ):
         path = write(f"Date;Amount;Seite\n2026-10-31;1;{debit}\n2026-10-31;2;{credit}\n")
         check(entries, path, {"amount": ["1", "-2"]}, {"columns": {"sign": "Seite"}})
 
@@ -339,7 +572,8 @@ OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
 @pytest.mark.parametrize(
-    ("stream", "expected"), [("", "is not a readable workbook"), ("EncryptedPackage", "locked with a password")]
+    ("stream", "expected"),
+    [("", "is not a readable workbook"), ("EncryptedPackage", "locked with a password")],
 )
 def test_containers(write, stream, expected):
     """The beginning of a workbook is damaged, and one that a password locks is told by what it holds."""
@@ -385,9 +619,19 @@ TOTALS = {"NumberOfEntries": "1", "TotalDebit": "9.80", "TotalCredit": "9.80"}
 LONGEST = "x" * (1 << 20)
 
 FORMATS = {
-    "both marks of a reversal": ("EXTF.csv", "\r\n".join(DATEV), "cp1252", ["the other way round: 2 (lines 3, 4)"]),
+    "both marks of a reversal": (
+        "EXTF.csv",
+        "\r\n".join(DATEV),
+        "cp1252",
+        ["the other way round: 2 (lines 3, 4)"],
+    ),
     "an added posting": ("a.se", sie(ADDED + OTHER), "cp437", TRAIN),
-    "an added posting, repeated": ("a.se", sie(ADDED + ADDED.replace("RTRANS", "TRANS") + OTHER), "cp437", TRAIN),
+    "an added posting, repeated": (
+        "a.se",
+        sie(ADDED + ADDED.replace("RTRANS", "TRANS") + OTHER),
+        "cp437",
+        TRAIN,
+    ),
     "balances": ("a.se", sie("#TRANS 5800 {} 5.00\n#TRANS 1930 {} -5.00", BALANCES), "cp437", [MOVED]),
     "a currency": ("a.se", sie("#TRANS 5800 {} 0", "#VALUTA EUR\n"), "cp437", {"currency": ["EUR"]}),
     "no currency": ("a.se", sie("#TRANS 5800 {} 0"), "cp437", {"currency": ["SEK"]}),
@@ -482,7 +726,9 @@ def test_a_broken_cell_far_to_the_right(workbook):
 def test_an_empty_row_among_rows_without_headings(workbook):
     """It is no row: the first one is told as data, and its names are wanted."""
     path = workbook({"A": [["1000", "Kasse"], [], ["1200", "Bank"], ["4930", "Büro"]]})
-    check(chart, path, {"code": ["1000", "1200", "4930"]}, {"columns": {"code": "column 1", "name": "column 2"}})
+    check(
+        chart, path, {"code": ["1000", "1200", "4930"]}, {"columns": {"code": "column 1", "name": "column 2"}}
+    )
 
 
 def test_a_duration_beside_a_chart(workbook):
@@ -506,13 +752,17 @@ def test_sheets_that_are_not_read(workbook, count):
     sheets = {"first": [["Konto"], ["1000"]]} | {f"sheet {number}": [["x"], ["y"]] for number in range(count)}
     with pytest.raises(InputError) as caught:
         chart(workbook(sheets))
-    assert (" and 1 more: choose one" in str(caught.value), " more: choose" in str(caught.value)) == ((count > 10,) * 2)
+    assert (" and 1 more: choose one" in str(caught.value), " more: choose" in str(caught.value)) == (
+        (count > 10,) * 2
+    )
 
 
 HEADINGS_OF = {
-    chart: ("Code", "Name", "1000", "name"), entries: ("Date", "Description", "2026-10-01", "description"),
-    ledger: ("Account", "Text", "1000", "text"), read_accounts: ("ID", "Name", ENTRY, "name"),
-}  # fmt: skip
+    chart: ("Code", "Name", "1000", "name"),
+    entries: ("Date", "Description", "2026-10-01", "description"),
+    ledger: ("Account", "Text", "1000", "text"),
+    read_accounts: ("ID", "Name", ENTRY, "name"),
+}
 
 
 @pytest.mark.parametrize("read", HEADINGS_OF)
@@ -553,7 +803,9 @@ def test_numbers_of_more_digits_than_a_workbook_keeps(workbook, cell):
     """An external ID that is a number of 16 digits is refused, because the workbook may hold another one."""
     path = workbook({"chart": [["External ID", "Konto", "Name"], [cell, "1000", "Kasse"]]})
     if cell == 1234567890123456:
-        with pytest.raises(InputError, match=r"line 2: 'External ID' is a number, of which a workbook keeps 15 digits"):
+        with pytest.raises(
+            InputError, match=r"line 2: 'External ID' is a number, of which a workbook keeps 15 digits"
+        ):
             chart(path)
     else:
         assert chart(path)["external_id"].tolist() == [str(cell)]
@@ -562,7 +814,9 @@ def test_numbers_of_more_digits_than_a_workbook_keeps(workbook, cell):
 def test_an_empty_cell_among_numbers(workbook):
     """Codes that are numbers of several lengths are told of, also where a cell of the column is empty."""
     path = workbook({"A": [["Konto", "Name", "Art"], [40, "a", "B"], ["", "b", "B"], [500, "c", "B"]]})
-    assert any("codes are numbers of different lengths" in note for note in chart(path).attrs["bktools"]["notes"])
+    assert any(
+        "codes are numbers of different lengths" in note for note in chart(path).attrs["bktools"]["notes"]
+    )
 
 
 ODS = """<?xml version="1.0" encoding="UTF-8"?>
@@ -601,5 +855,7 @@ def test_broken_cells_of_an_open_document_are_placed(tmp_path, cells, repeated, 
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
         archive.writestr("META-INF/manifest.xml", MANIFEST)
-        archive.writestr("content.xml", ODS.format(rows=f"{head}{good}<table:table-row>{cells}</table:table-row>"))
+        archive.writestr(
+            "content.xml", ODS.format(rows=f"{head}{good}<table:table-row>{cells}</table:table-row>")
+        )
     check(chart, path, [f"line {place[1:]}: the cell {place} of the sheet 'A' holds {what}"], {})

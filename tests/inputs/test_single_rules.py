@@ -38,11 +38,15 @@ def test_what_is_there_twice_is_counted(write):
     two = "Konto;Name\n1;a\n2;b\n1;c\n2;d\n"
     with pytest.raises(InputError) as caught:
         read_chart_of_accounts(write(two))
-    assert "external ID '1' is on line 2 already, it must be unique; 2 rows repeat one: lines 4, 5" in str(caught.value)
+    assert "external ID '1' is on line 2 already, it must be unique; 2 rows repeat one: lines 4, 5" in str(
+        caught.value
+    )
     assert "columns=" not in str(caught.value)
     with pytest.raises(InputError) as caught:
         read_chart_of_accounts(write("Konto;Name\n1;a\n2;b\n2;d\n"))
-    assert "line 4: external ID '2' is on line 3 already, it must be unique; correct the file" in str(caught.value)
+    assert "line 4: external ID '2' is on line 3 already, it must be unique; correct the file" in str(
+        caught.value
+    )
 
 
 def test_a_company_is_required_of_every_entry(write):
@@ -96,5 +100,7 @@ def test_options_of_another_kind_of_file_are_refused(tmp_path):
     pq.write_table(pa.table({"Konto": ["1"], "Name": ["a"]}), tmp_path / "chart.parquet")
     assert read_chart_of_accounts(tmp_path / "chart.parquet")["code"].tolist() == ["1"]
     for options in ({"encoding": "utf-8"}, {"delimiter": ";"}, {"sheet": 0}):
-        with pytest.raises(ArgumentError, match=f"{next(iter(options))} does not apply to .*, a Parquet file"):
+        with pytest.raises(
+            ArgumentError, match=f"{next(iter(options))} does not apply to .*, a Parquet file"
+        ):
             read_chart_of_accounts(tmp_path / "chart.parquet", **options)

@@ -138,7 +138,9 @@ def test_doubt_is_settled_by_a_person_with_evidence(journal, by_hand):
     journal.settle("a", Answer("UNKNOWN", "connection_lost", {"message": "lost"}))
     for state in ("PLANNED", "SENDING", "REJECTED", "ACCEPTED", "RELEASED"):
         refused(by_hand, f"UPDATE batches SET state = '{state}', job_id = 'x'")
-    refused(by_hand, "UPDATE batches SET state = 'RELEASED', settled_by = ' ', facts = '{\"evidence\": \"seen\"}'")
+    refused(
+        by_hand, "UPDATE batches SET state = 'RELEASED', settled_by = ' ', facts = '{\"evidence\": \"seen\"}'"
+    )
     refused(by_hand, "UPDATE batches SET state = 'RELEASED', settled_by = 'Ada', facts = '{}'")
 
 
@@ -147,7 +149,8 @@ def test_another_doubt_is_not_replaced(journal, by_hand, backend):
     journal.claim([batch("a", ENTRIES[:2]), batch("b", ENTRIES[2:4])], "plan")
     journal.begin("a")
     refused(
-        by_hand, f"UPDATE {'OR REPLACE' if backend is None else ''} batches SET state = 'SENDING' WHERE batch_id = 'b'"
+        by_hand,
+        f"UPDATE {'OR REPLACE' if backend is None else ''} batches SET state = 'SENDING' WHERE batch_id = 'b'",
     )
 
 

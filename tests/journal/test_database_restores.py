@@ -50,7 +50,8 @@ def send(settings, number: int, *, job: int | None = None, state: str = "ACCEPTE
             journal.claim([wanted], "plan")
             journal.begin(wanted.batch_id)
             journal.settle(
-                wanted.batch_id, Answer(state, "said", job_id=f"job-{job or number}" if state == "ACCEPTED" else None)
+                wanted.batch_id,
+                Answer(state, "said", job_id=f"job-{job or number}" if state == "ACCEPTED" else None),
             )
 
 
@@ -96,7 +97,9 @@ def test_what_a_restored_database_lacks_is_not_sent_again(machine, restored, way
     look(bob)
     go_back()
     for _ in range(2):
-        with pytest.raises(JournalError, match=r"was restored, copied or failed over.*bktools journal restore"):
+        with pytest.raises(
+            JournalError, match=r"was restored, copied or failed over.*bktools journal restore"
+        ):
             send(bob, 3, job=33)
     assert restore(bob, None, by="Bob").accepted == ()
     with pytest.raises(JournalError, match=r"ada|@.*did not confirm the restore"):
@@ -169,7 +172,9 @@ def test_one_confirmation_is_that_of_one_machine(machine, restored):
     assert len(restore(eve, None, by="Eve").unconfirmed) == 1
     with pytest.raises(JournalError, match="did not confirm the restore"):
         send(eve, 4, job=44)
-    assert restore(ada, None, by="Ada").unconfirmed == restore(eve, None, by="Eve").unconfirmed, "again changes nothing"
+    assert restore(ada, None, by="Ada").unconfirmed == restore(eve, None, by="Eve").unconfirmed, (
+        "again changes nothing"
+    )
     assert restore(bob, None, by="Bob").unconfirmed == ()
     send(eve, 5)
 
@@ -426,9 +431,13 @@ def test_another_version_confirms_and_waives_nothing(machine, postgres, database
     tables = ("about", "events", "chain", "batches")
     before = [postgres.sql(f"SELECT * FROM bktools.{table} ORDER BY 1", database) for table in tables]
     for line in (
-        "journal", "journal verify", "journal restore --by Bob", f"journal waive x --company {COMPANY} --by Bob --from 2026-10-01 --to 2026-10-31 --evidence x",
-        "export status", "export history",
-    ):  # fmt: skip
+        "journal",
+        "journal verify",
+        "journal restore --by Bob",
+        f"journal waive x --company {COMPANY} --by Bob --from 2026-10-01 --to 2026-10-31 --evidence x",
+        "export status",
+        "export history",
+    ):
         code, said = run(line, replace(machine("bob"), token=None), monkeypatch)
         assert (code, "install bktools 9.0 to use it" in said) == (1, True), said
     assert [postgres.sql(f"SELECT * FROM bktools.{table} ORDER BY 1", database) for table in tables] == before

@@ -75,7 +75,10 @@ def test_the_columns_are_those_of_the_frame(journal):
 def test_a_claim_keeps_the_exact_amount_and_the_period(journal):
     """The period is the close's, otherwise the month of the date, and null without a date; unknown columns are null."""
     journal.claim([batch("a", ["12.50", "0.0000001"], supplier="Müller & Söhne")], "plan", "2026-10")
-    assert kept(journal) == [("12.5000000", "Müller & Söhne", "2026-10"), ("0.0000001", "Müller & Söhne", "2026-10")]
+    assert kept(journal) == [
+        ("12.5000000", "Müller & Söhne", "2026-10"),
+        ("0.0000001", "Müller & Söhne", "2026-10"),
+    ]
     journal.claim([batch("b", ["1"], first=2, date=dt.date(2026, 9, 30))], "plan")
     journal.claim([batch("c", ["1"], first=3)], "plan")
     assert (kept(journal, "b"), kept(journal, "c")) == ([("1", None, "2026-09")], [("1", None, None)])
@@ -122,7 +125,9 @@ def test_facts_are_only_added_with_their_claim(journal, backend):
     rest = ", ".join([*entry_data.COLUMNS[3:-1], "period"])
     with typed_by_hand(journal, backend) as by_hand:
         for sql in FORBIDDEN:
-            refused(by_hand, sql.format(other=ENTRIES[5], rest=rest, or_replace="" if backend else "OR REPLACE"))
+            refused(
+                by_hand, sql.format(other=ENTRIES[5], rest=rest, or_replace="" if backend else "OR REPLACE")
+            )
 
 
 @BOTH

@@ -118,7 +118,9 @@ def of_another_format(path, release: str | None) -> None:
 @pytest.mark.parametrize("release", [None, "bktools 9.0 (0123456789)"])
 def test_a_journal_of_another_format_is_left_as_it_is(tmp_path, release):
     """One line names the version that reads it, for the journal and for its backup, and no byte of it is written."""
-    settings = load_settings("https://books.example.com", env={}, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m")
+    settings = load_settings(
+        "https://books.example.com", env={}, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m"
+    )
     with open_for_writing(settings) as journal:
         path = journal.path
     of_another_format(path, release)
@@ -176,7 +178,8 @@ def test_another_environments_journal_is_refused(tmp_path):
     """A journal that was copied from elsewhere does not vouch for this environment; it is shown, and not written."""
     folders = {"data_dir": tmp_path / "data", "sent_log_dir": tmp_path / "sent_log"}
     one, other = (
-        load_settings(name, env={}, base_url=f"https://{name}.example", **folders) for name in ("one", "other")
+        load_settings(name, env={}, base_url=f"https://{name}.example", **folders)
+        for name in ("one", "other")
     )
     with open_for_writing(one) as journal:
         path = journal.path
@@ -243,7 +246,10 @@ def test_a_write_that_fails_is_one_clear_error(service, monkeypatch):
     monkeypatch.setattr(sqlite_module, "PATIENCE", 0.05)
     with open_for_writing(service.settings) as journal, closing(connect(journal.path)) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StorageError, match="cannot be written: database is locked"), journal.transaction():
+        with (
+            pytest.raises(StorageError, match="cannot be written: database is locked"),
+            journal.transaction(),
+        ):
             pass
 
 

@@ -37,7 +37,9 @@ def batch(name: str, *numbers: int, amount: str | None = None) -> BatchRequest:
     return BatchRequest(name, COMPANY, entries, json.dumps({"accountingEntryIds": entries}).encode(), facts)
 
 
-def send(journal: Journal, name: str, *numbers: int, state: str = "ACCEPTED", amount: str | None = None) -> None:
+def send(
+    journal: Journal, name: str, *numbers: int, state: str = "ACCEPTED", amount: str | None = None
+) -> None:
     """Bring a batch to a state."""
     with journal.sending(COMPANY):
         journal.claim([batch(name, *numbers, amount=amount)], "plan")
@@ -47,7 +49,12 @@ def send(journal: Journal, name: str, *numbers: int, state: str = "ACCEPTED", am
         job = f"job-{journal.id[:4]}-{name}" if state == "ACCEPTED" else None
         journal.settle(
             name,
-            Answer("UNKNOWN" if state == "RELEASED" else state, "connection_lost", {"message": "said"}, job_id=job),
+            Answer(
+                "UNKNOWN" if state == "RELEASED" else state,
+                "connection_lost",
+                {"message": "said"},
+                job_id=job,
+            ),
         )
     if state == "RELEASED":
         journal.resolve(name, "RELEASED", evidence="not in the ERP", by="Ada")
@@ -57,7 +64,9 @@ def send(journal: Journal, name: str, *numbers: int, state: str = "ACCEPTED", am
 def machine(tmp_path, postgres, database):
     """A function that gives the settings of a person's machine, with the file as journal or with the database."""
 
-    def settings(name: str, *, file: bool = False, address: str | None = None, url: str = "https://books.example.com"):
+    def settings(
+        name: str, *, file: bool = False, address: str | None = None, url: str = "https://books.example.com"
+    ):
         folders = {f"{kind}_dir": tmp_path / name / kind for kind in ("data", "cache", "sent_log")}
         journal = None if file else address or postgres.address(database)
         return load_settings(url, env={}, **folders, journal=journal)
@@ -93,7 +102,8 @@ def eve(machine):
 
 def states(journal: Journal) -> dict[str, str]:
     return {
-        row["batch_id"]: row["state"] for row in journal.rows("SELECT batch_id, state FROM batches ORDER BY batch_id")
+        row["batch_id"]: row["state"]
+        for row in journal.rows("SELECT batch_id, state FROM batches ORDER BY batch_id")
     }
 
 
@@ -111,17 +121,28 @@ def test_a_second_history_comes_whole(machine, ada, eve, tmp_path):
             journal.require_current()
             assert journal.problems() == []
             assert states(journal) == {
-                "a": "ACCEPTED", "b": "UNKNOWN", "c": "ACCEPTED", "d": "RELEASED", "e": "UNKNOWN",
-            }  # fmt: skip
+                "a": "ACCEPTED",
+                "b": "UNKNOWN",
+                "c": "ACCEPTED",
+                "d": "RELEASED",
+                "e": "UNKNOWN",
+            }
             assert "are in batch c" in journal.obstacle(batch("x", 4))
             amounts = journal.rows("SELECT batch_id, amount FROM entry_data ORDER BY entry_id")
             assert [(row["batch_id"], row["amount"]) for row in amounts] == [
-                ("a", "1.00"), ("b", "1.00"), ("c", "2.00"), ("c", "2.00"), ("d", "2.00"), ("e", "2.00"),
-            ]  # fmt: skip
+                ("a", "1.00"),
+                ("b", "1.00"),
+                ("c", "2.00"),
+                ("c", "2.00"),
+                ("d", "2.00"),
+                ("e", "2.00"),
+            ]
             assert [row for row in journal.rows(sql) if row in before] == before
             *_, event = events_by_code(journal, "imported")
     with typed_by_hand(file, None) as closed:
-        closing, newest = closed.execute("SELECT event_id, digest FROM chain ORDER BY event_id DESC LIMIT 2").fetchall()
+        closing, newest = closed.execute(
+            "SELECT event_id, digest FROM chain ORDER BY event_id DESC LIMIT 2"
+        ).fetchall()
     told = event.facts
     assert (told["journal"], event.person, told["location"]) == (file.id, "Eve", str(file.path))
     assert (told["last_event"], told["digest"]) == (newest["event_id"], newest["digest"])
@@ -170,7 +191,9 @@ def test_an_entry_that_both_sent_moves_nothing(machine, ada, eve, here, there, n
     with open_for_writing(machine("ada")) as journal, open_for_writing(machine("eve", file=True)) as own:
         own.require_current()
         assert journal.last_event() == before
-        ways = re.findall(r"export resolve (\w+) \S+ \S+ --outcome \S+ --evidence \S+ --by NAME( \(without)?", said)
+        ways = re.findall(
+            r"export resolve (\w+) \S+ \S+ --outcome \S+ --evidence \S+ --by NAME( \(without)?", said
+        )
         assert len(ways) == (here == "UNKNOWN") + (there == "UNKNOWN")
         for batch_id, is_of_file in ways:
             (own if is_of_file else journal).resolve(batch_id, "ACCEPTED", evidence="booked", by="Ada")
@@ -185,7 +208,9 @@ def test_an_entry_that_both_sent_moves_nothing(machine, ada, eve, here, there, n
     with open_for_writing(machine("eve")) as journal:
         assert journal.problems() == []
         assert set(states(journal).values()) == {"ACCEPTED"}
-        (told,) = [event.facts for event in events_by_code(journal, "imported") if event.facts["journal"] == file.id]
+        (told,) = [
+            event.facts for event in events_by_code(journal, "imported") if event.facts["journal"] == file.id
+        ]
         assert told["evidence"] == "voucher 4711 was reversed"
         assert told["sent_twice"] == [f"{ENTRY[:-1]}{number}" for number in ((1, 2) if name == "a" else (2,))]
         for number in (1, 2, *((3,) if name == "b" else ())):
@@ -242,7 +267,10 @@ def test_a_period_that_one_closed_stays_closed(machine, ada, eve):
     eve(b=("ACCEPTED", 2))
 
     def say(name: str, month: str, state: str) -> None:
-        with open_for_writing(machine(name, file=name == "eve")) as journal, journal.recording(COMPANY) as connection:
+        with (
+            open_for_writing(machine(name, file=name == "eve")) as journal,
+            journal.recording(COMPANY) as connection,
+        ):
             about = {"company_id": COMPANY, "period": month, "person": name, "facts": {"reason": "late"}}
             journal.record(connection, CHANGED[state], state=state, **about)
 
@@ -253,8 +281,10 @@ def test_a_period_that_one_closed_stays_closed(machine, ada, eve):
     with open_for_writing(machine("ada")) as journal:
         rows = journal.rows("SELECT period, state FROM periods ORDER BY period")
         assert [(row["period"], row["state"]) for row in rows] == [
-            ("2026-08", "CLOSED"), ("2026-09", "CLOSED"), ("2026-10", "CLOSED"),
-        ]  # fmt: skip
+            ("2026-08", "CLOSED"),
+            ("2026-09", "CLOSED"),
+            ("2026-10", "CLOSED"),
+        ]
         assert journal.problems() == []
 
 
@@ -284,8 +314,12 @@ def test_an_account_that_both_know_is_the_newer_one(machine, ada, eve):
     with open_for_writing(machine("ada")) as journal:
         rows = journal.rows("SELECT external_id, name FROM accounts")
         assert {row["external_id"]: row["name"] for row in rows} == {
-            "newer here": "here", "newer there": "there", "id here": "here", "id there": "there", "alone": "there",
-        }  # fmt: skip
+            "newer here": "here",
+            "newer there": "there",
+            "id here": "here",
+            "id there": "there",
+            "alone": "there",
+        }
 
 
 def test_a_user_who_is_not_the_owner_is_told_before_the_file_is_closed(machine, ada, eve, postgres, database):
@@ -312,7 +346,8 @@ def test_the_history_of_another_service_stays_out(machine, ada):
     with open_for_writing(machine("eve", file=True, url=other)) as journal:
         send(journal, "b", 2)
     with pytest.raises(
-        JournalError, match=rf"belongs to .*https://books.example.com\), not to .*{other}\): nothing was moved"
+        JournalError,
+        match=rf"belongs to .*https://books.example.com\), not to .*{other}\): nothing was moved",
     ):
         move(machine("eve", url=other), by="Eve")
     with open_for_writing(machine("eve", file=True, url=other)) as journal:
@@ -327,7 +362,9 @@ def test_a_job_of_two_batches_moves_nothing(machine, ada):
     with open_for_writing(machine("eve", file=True)) as journal:
         send(journal, "b", 2, state="UNKNOWN")
         journal.resolve("b", "ACCEPTED", evidence="seen", by="Eve", job_id=job)
-    with pytest.raises(JournalError, match=f"job {job} belongs to batch a in .* to batch b in .*nothing was moved"):
+    with pytest.raises(
+        JournalError, match=f"job {job} belongs to batch a in .* to batch b in .*nothing was moved"
+    ):
         move(machine("eve"), by="Eve")
     with open_for_writing(machine("eve", file=True)) as journal:
         send(journal, "c", 3)
@@ -360,7 +397,9 @@ def test_a_move_that_ends_before_its_switch_leaves_the_file(machine, ada, eve, m
             patched.setattr(move_module._Target, step, _ends)
             with pytest.raises(KeyboardInterrupt):
                 move(machine("eve"), by="Eve")
-        with pytest.raises(JournalError, match=r"is the file .*and its history is not in .*journal move .* --by NAME"):
+        with pytest.raises(
+            JournalError, match=r"is the file .*and its history is not in .*journal move .* --by NAME"
+        ):
             open_for_writing(machine("eve"))
     with open_for_writing(machine("eve", file=True)) as journal:
         send(journal, "c", 3)
@@ -399,7 +438,9 @@ def test_a_database_from_before_the_import_is_noticed(machine, ada, eve, postgre
     ada(a=("ACCEPTED", 1))
     eve(b=("ACCEPTED", 2))
     address = postgres.address(database)
-    made = subprocess.run([programs() / "pg_dump", "-Fc", "-d", address], stdout=subprocess.PIPE, check=True).stdout
+    made = subprocess.run(
+        [programs() / "pg_dump", "-Fc", "-d", address], stdout=subprocess.PIPE, check=True
+    ).stdout
     move(machine("eve"), by="Eve")
     postgres.sql(f"DROP DATABASE {database} WITH (FORCE)")
     postgres.sql(f"CREATE DATABASE {database} TEMPLATE template0")

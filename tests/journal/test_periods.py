@@ -42,7 +42,9 @@ def send(journal, sent: BatchRequest, period: str, state: str = "ACCEPTED", plan
     with journal.sending(COMPANY):
         journal.claim([sent], plan, period)
         journal.begin(sent.batch_id)
-        journal.settle(sent.batch_id, Answer(state, "said", job_id=sent.entry_ids[0] if state == "ACCEPTED" else None))
+        journal.settle(
+            sent.batch_id, Answer(state, "said", job_id=sent.entry_ids[0] if state == "ACCEPTED" else None)
+        )
 
 
 def held(*entries: tuple[str | None, str, str, str | None]) -> pd.DataFrame:
@@ -107,7 +109,9 @@ def test_an_entry_without_a_date_goes_into_no_closed_period(journal, service):
         bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
     journal.resolve("before", "RELEASED", evidence="withdrawn", by="Ada")
     bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
-    with pytest.raises(JournalError, match=r"an entry has no date, and the period 2026-10 .* was closed by Grace"):
+    with pytest.raises(
+        JournalError, match=r"an entry has no date, and the period 2026-10 .* was closed by Grace"
+    ):
         journal.claim([dated("a", None, first=1)], "plan")
     assert journal.state_of("a") is None
     with pytest.raises(JournalError, match="was closed by Grace"):
@@ -152,7 +156,8 @@ def test_each_entry_is_held_back_in_the_record_of_one_month(journal, service):
         for month in ("2026-09", "2026-10", "2026-11")
     }
     rows = {
-        month: frame.astype("object").where(frame.notna(), None).to_numpy().tolist() for month, frame in told.items()
+        month: frame.astype("object").where(frame.notna(), None).to_numpy().tolist()
+        for month, frame in told.items()
     }
     assert rows == {
         "2026-09": [[ENTRIES[2], "not_approved", Decimal("4.50")]],
@@ -214,7 +219,9 @@ def test_a_period_with_an_unfinished_batch_stays_open(journal, service, state):
 
 @BOTH
 @pytest.mark.parametrize("meanwhile", ["PLANNED", "UNKNOWN"])
-def test_a_batch_that_another_process_took_up_meanwhile_keeps_its_period_open(journal, service, monkeypatch, meanwhile):
+def test_a_batch_that_another_process_took_up_meanwhile_keeps_its_period_open(
+    journal, service, monkeypatch, meanwhile
+):
     """The period is looked at under the lock of the company, in which no batch of it changes."""
     original = WritableJournal.sending
 
@@ -254,8 +261,20 @@ def test_each_month_shows_its_figures_by_currency(journal, service):
     assert found.attrs["bktools"]["complete"]
     rows = [
         tuple(None if pd.isna(value) else value for value in row)
-        for row in found[["period", "currency", "exported", "exported_amount", "in_doubt", "held_back", "held_back_amount", "open", "open_amount"]].itertuples(index=False)
-    ]  # fmt: skip
+        for row in found[
+            [
+                "period",
+                "currency",
+                "exported",
+                "exported_amount",
+                "in_doubt",
+                "held_back",
+                "held_back_amount",
+                "open",
+                "open_amount",
+            ]
+        ].itertuples(index=False)
+    ]
     assert rows == [
         ("2026-10", "EUR", 2, 10.105, 0, 2, 8.25, 1, 1.0),
         ("2026-10", "JPY", 1, 1500.0, 0, 0, None, 0, None),
@@ -266,7 +285,11 @@ def test_each_month_shows_its_figures_by_currency(journal, service):
     assert set(found.loc[found["period"] == "2026-10", "approved_by"]) == {"Grace"}
     record = bktools.record_of("2026-10", COMPANY, service=service)
     fixed = record.held_back.set_index("entry_id").loc[ENTRIES[3]]
-    assert (fixed["outcome"], fixed["resolved_period"], fixed["resolved_job_id"]) == ("resolved", "2026-11", ENTRIES[3])
+    assert (fixed["outcome"], fixed["resolved_period"], fixed["resolved_job_id"]) == (
+        "resolved",
+        "2026-11",
+        ENTRIES[3],
+    )
     assert fixed["amount"] == 7.25
     other = bktools.load_periods(ENTRIES[0], service=service)
     assert (len(other), list(other.columns)) == (0, list(found.columns))
@@ -284,10 +307,16 @@ def test_two_closes_of_a_month_hold_back_each_entry_once(journal, service):
             (None, "no_service_id", "9.00", "EUR"),
         ),
     )
-    close(journal, "2026-10", held((ENTRIES[0], "not_approved", "1.50", "EUR"), (None, "no_service_id", "9.00", "EUR")))
+    close(
+        journal,
+        "2026-10",
+        held((ENTRIES[0], "not_approved", "1.50", "EUR"), (None, "no_service_id", "9.00", "EUR")),
+    )
     record = bktools.record_of("2026-10", COMPANY, service=service)
     found = record.held_back.sort_values("amount")[["entry_id", "reason", "amount"]]
-    assert [tuple(row) for row in found.astype("object").where(found.notna(), None).itertuples(index=False)] == [
+    assert [
+        tuple(row) for row in found.astype("object").where(found.notna(), None).itertuples(index=False)
+    ] == [
         (ENTRIES[0], "not_approved", Decimal("1.50")),
         (ENTRIES[1], "no_account", Decimal("2.00")),
         (None, "no_service_id", Decimal("9.00")),
@@ -330,7 +359,9 @@ def test_held_back_entries_that_somebody_changed_are_told(journal, backend):
     with typed_by_hand(journal, backend) as by_hand:
         without_triggers(by_hand, backend)
         by_hand.execute("UPDATE held_back SET amount = '100.00'")
-    assert journal.problems() == ["close of 2026-10: the entries that it held back were changed after it was written"]
+    assert journal.problems() == [
+        "close of 2026-10: the entries that it held back were changed after it was written"
+    ]
 
 
 @BOTH

@@ -51,7 +51,10 @@ def send(journal: Journal, name: str, number: int, state: str = "ACCEPTED") -> N
         journal.settle(
             name,
             Answer(
-                state, "connection_lost", {"message": "said"}, job_id=f"job-{number}" if state == "ACCEPTED" else None
+                state,
+                "connection_lost",
+                {"message": "said"},
+                job_id=f"job-{number}" if state == "ACCEPTED" else None,
             ),
         )
 
@@ -98,9 +101,12 @@ def test_a_database_belongs_to_the_environment_that_was_first(machine, tmp_path)
     with open_for_writing(machine()) as journal:
         before = journal.last_event()
     other = load_settings(
-        "https://staging.example.com", env={}, data_dir=tmp_path / "other", sent_log_dir=tmp_path / "other",
+        "https://staging.example.com",
+        env={},
+        data_dir=tmp_path / "other",
+        sent_log_dir=tmp_path / "other",
         journal=machine().journal.reveal(),
-    )  # fmt: skip
+    )
     with pytest.raises(JournalError, match=r"belongs to the environment 'https://books\.example\.com'"):
         open_for_writing(other)
     with open_for_writing(machine()) as journal:
@@ -131,7 +137,9 @@ def test_a_lock_that_was_lost_with_its_connection_sends_nothing(machine, postgre
         first.settle("a", Answer("ACCEPTED", "accepted", {"message": "said"}, job_id="job"))
         assert first.state_of("a")["job_id"] == "job", "written on a new connection"
         with open_for_writing(machine("second")) as second, second.sending(COMPANY):
-            with pytest.raises(JournalError, match="with it the lock of the company was lost: nothing was sent"):
+            with pytest.raises(
+                JournalError, match="with it the lock of the company was lost: nothing was sent"
+            ):
                 first.begin("b")
             second.begin("b")
 
@@ -174,7 +182,9 @@ def test_an_outcome_is_kept_until_it_can_be_written(machine, postgres, database,
         assert (found["state"], found["job_id"]) == (("UNKNOWN", None) if is_faster else ("ACCEPTED", "job"))
         assert journal.problems() == []
         if is_faster:
-            assert "this machine received the answer ACCEPTED (said, job job)" in how_to_settle(journal, found)
+            assert "this machine received the answer ACCEPTED (said, job job)" in how_to_settle(
+                journal, found
+            )
 
 
 UNSAFE = {
@@ -232,7 +242,8 @@ def test_a_pooler_is_refused(machine, postgres, database, tmp_path):
         for path in (folder, *folder.iterdir()):
             shutil.chown(path, "nobody")
     with subprocess.Popen(
-        ["pgbouncer", *(("-u", "nobody") if os.geteuid() == 0 else ()), folder / "config"], stderr=subprocess.PIPE
+        ["pgbouncer", *(("-u", "nobody") if os.geteuid() == 0 else ()), folder / "config"],
+        stderr=subprocess.PIPE,
     ) as pooler:
         try:
             assert pooler.stderr is not None
@@ -248,7 +259,11 @@ def test_a_password_is_never_shown(machine, postgres, database, capsys):
     """Neither settings, places, messages nor tracebacks have it, whether the database answers or not."""
     shown = [repr(machine()), machine()._repr_html_(), identity_of(machine())]
     with open_for_writing(machine()) as journal:
-        shown += [journal.location, str(journal.sent_log._about), repr(journal._database.__dict__["_address"])]
+        shown += [
+            journal.location,
+            str(journal.sent_log._about),
+            repr(journal._database.__dict__["_address"]),
+        ]
     wrong = f"{PASSWORD}-wrong"
     for address in (
         postgres.address(database, password=wrong),
@@ -261,7 +276,10 @@ def test_a_password_is_never_shown(machine, postgres, database, capsys):
         shown += traceback.format_exception(refused.value, chain=True)
         assert "\n" not in str(refused.value)
     lines = [
-        line for text in shown for line in text.splitlines() if not re.search(r"^ {4,}|postgres\.address|test_", line)
+        line
+        for text in shown
+        for line in text.splitlines()
+        if not re.search(r"^ {4,}|postgres\.address|test_", line)
     ]
     assert PASSWORD not in "\n".join(lines)
     assert f"postgresql://127.0.0.1:{postgres.port}/{database}" in shown[2]
@@ -317,7 +335,9 @@ def test_a_journal_of_another_format_is_left_as_it_is(machine, postgres, databas
     if release:
         postgres.sql(f"INSERT INTO bktools.about VALUES ('release', '{release}')", database)
     before = postgres.sql(about, database)
-    with pytest.raises(JournalError, match=re.escape(f"install {release or 'bktools at commit cdb2426'} to use it")):
+    with pytest.raises(
+        JournalError, match=re.escape(f"install {release or 'bktools at commit cdb2426'} to use it")
+    ):
         open_for_writing(machine())
     assert postgres.sql(about, database) == before
 
@@ -337,9 +357,16 @@ def test_a_file_moves_to_a_database_once(machine, moved, tmp_path):
     shutil.copy(path, tmp_path / "kept.sqlite")
     last = move(machine(), by="Ada")
     with open_for_writing(machine()) as journal:
-        assert (journal_id in imports(journal), journal.about("moved_to"), journal.problems()) == (True, None, [])
+        assert (journal_id in imports(journal), journal.about("moved_to"), journal.problems()) == (
+            True,
+            None,
+            [],
+        )
         journal.require_current()
-        assert [row["state"] for piece in journal.history("batches") for row in piece] == ["ACCEPTED", "UNKNOWN"]
+        assert [row["state"] for piece in journal.history("batches") for row in piece] == [
+            "ACCEPTED",
+            "UNKNOWN",
+        ]
         assert [event.person for event in events_by_code(journal, "imported")] == ["Ada"]
         assert journal.last_event() == last
         journal.resolve("b", "RELEASED", evidence="not in the ERP", by="Ada")
@@ -351,7 +378,10 @@ def test_a_file_moves_to_a_database_once(machine, moved, tmp_path):
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     shutil.copy(tmp_path / "kept.sqlite", path)
-    for use in (lambda: open_for_writing(closed), lambda: restore(closed, tmp_path / "kept.sqlite", by="Ada")):
+    for use in (
+        lambda: open_for_writing(closed),
+        lambda: restore(closed, tmp_path / "kept.sqlite", by="Ada"),
+    ):
         with pytest.raises(JournalError, match="set BKTOOLS_JOURNAL to that database"):
             use()
     with pytest.raises(JournalError, match="is an old copy"):
@@ -360,7 +390,9 @@ def test_a_file_moves_to_a_database_once(machine, moved, tmp_path):
 
 def test_a_file_beside_is_not_forgotten(machine, moved):
     """Whoever names a database without moving the file is told to move it: nothing is sent with the database."""
-    with pytest.raises(JournalError, match=r"its history is not in .*journal move --environment \S+ --by NAME"):
+    with pytest.raises(
+        JournalError, match=r"its history is not in .*journal move --environment \S+ --by NAME"
+    ):
         open_for_writing(machine())
 
 
@@ -386,7 +418,9 @@ def test_the_commands_say_which_journal_is_in_force(machine, postgres, database,
 
     def run(*words: str) -> str:
         result = CliRunner().invoke(app, words)
-        assert result.exception is None or isinstance(result.exception, SystemExit | JournalError), result.exception
+        assert result.exception is None or isinstance(result.exception, SystemExit | JournalError), (
+            result.exception
+        )
         return f"{result.output}{result.exception or ''}"
 
     said = {
@@ -400,7 +434,9 @@ def test_the_commands_say_which_journal_is_in_force(machine, postgres, database,
     assert "back it up with pg_dump" in said["journal backup"]
     assert PASSWORD not in "".join(said.values())
     monkeypatch.delenv("BKTOOLS_JOURNAL")
-    assert "is a file, which has no roles" in str(CliRunner().invoke(app, ["journal", "rights", "ada"]).exception)
+    assert "is a file, which has no roles" in str(
+        CliRunner().invoke(app, ["journal", "rights", "ada"]).exception
+    )
 
 
 def test_the_variable_is_for_its_own_environment(postgres, database, tmp_path):
@@ -428,9 +464,13 @@ def test_the_command_moves_the_file(machine, postgres, database, monkeypatch):
 def test_a_colleague_names_the_address_alone(machine, tmp_path, postgres, database):
     """The database has the journal of "live"; who has no config file uses it by the address, and others by its name."""
     live = load_settings(
-        "live", env={}, base_url="https://books.example.com", data_dir=tmp_path / "ada", sent_log_dir=tmp_path / "ada-log",
+        "live",
+        env={},
+        base_url="https://books.example.com",
+        data_dir=tmp_path / "ada",
+        sent_log_dir=tmp_path / "ada-log",
         journal=postgres.address(database),
-    )  # fmt: skip
+    )
     with open_for_writing(live) as journal:
         send(journal, "a", 1)
     for _ in range(2):
@@ -453,8 +493,11 @@ def test_a_database_of_another_environment_leaves_nothing_here(machine, tmp_path
     """Whoever looks at it by mistake is not bound to it: the environment begins its own journal afterwards."""
     open_for_writing(machine()).close()
     other = load_settings(
-        "https://staging.example.com", env={}, data_dir=tmp_path / "other", sent_log_dir=tmp_path / "other",
+        "https://staging.example.com",
+        env={},
+        data_dir=tmp_path / "other",
+        sent_log_dir=tmp_path / "other",
         journal=machine().journal.reveal(),
-    )  # fmt: skip
+    )
     Journal(other).close()
     open_for_writing(replace(other, journal=None)).close()

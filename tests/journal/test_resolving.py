@@ -31,13 +31,18 @@ def doubts(service):
             with journal.sending(company):
                 journal.claim([BatchRequest(f"batch-{number}", company, [entry], b"{}")], "plan")
                 journal.begin(f"batch-{number}")
-                journal.settle(f"batch-{number}", Answer("UNKNOWN", "connection_lost", {"message": "no answer"}))
+                journal.settle(
+                    f"batch-{number}", Answer("UNKNOWN", "connection_lost", {"message": "no answer"})
+                )
 
 
 def test_questions_are_those_of_the_company_or_batch_that_was_asked_for(doubts, service):
     """All of them by default; of one company or of one batch alone."""
     told = open_questions(service=service)
-    assert [f"company {company}" in line for company, line in zip(COMPANIES, told, strict=True)] == [True, True]
+    assert [f"company {company}" in line for company, line in zip(COMPANIES, told, strict=True)] == [
+        True,
+        True,
+    ]
     assert open_questions(COMPANIES[1].upper(), service=service) == told[1:]
     assert open_questions(batch="batch-0", service=service) == told[:1]
     assert open_questions(COMPANIES[1], batch="batch-0", service=service) == []
@@ -52,7 +57,13 @@ def test_the_job_that_was_found_is_kept(doubts, service):
     jobs = bktools.load_export_jobs(COMPANIES[1], service=service)
     assert jobs[["state", "job_id"]].to_numpy().tolist() == [["ACCEPTED", job.lower()]]
     with open_for_writing(service.settings) as journal:
-        said = {"environment": "sandbox", "table": "export jobs", "rows": 1, "complete": True, "journal": journal.id}
+        said = {
+            "environment": "sandbox",
+            "table": "export jobs",
+            "rows": 1,
+            "complete": True,
+            "journal": journal.id,
+        }
     assert jobs.attrs["bktools"] == said
 
 
@@ -93,7 +104,8 @@ def test_the_answer_to_all_names_the_batches_that_were_shown(doubts, service):
 
 
 @pytest.mark.parametrize(
-    ("expires", "seconds"), [("7200", 7200), ("60", 3600), ("-1", 3600), ("null", 3600), ("1764000000000", 10**9)]
+    ("expires", "seconds"),
+    [("7200", 7200), ("60", 3600), ("-1", 3600), ("null", 3600), ("1764000000000", 10**9)],
 )
 def test_a_job_ends_after_what_the_service_said(doubts, service, expires, seconds):
     """The longest of the company's jobs counts; a number that is in no calendar is a job that has not ended."""
@@ -117,11 +129,14 @@ def test_a_kept_answer_that_is_damaged_is_one_clear_error(doubts, service, conte
     """It names the file, and what happens without it: the batch is in doubt, and nothing is taken for an answer."""
     with open_for_writing(service.settings) as journal:
         row = journal.state_of("batch-0")
-        journal.undelivered.write("batch-0", row["sent_at"], Answer("PLANNED", "not_sent", {"message": "said"}))
+        journal.undelivered.write(
+            "batch-0", row["sent_at"], Answer("PLANNED", "not_sent", {"message": "said"})
+        )
         path = journal.undelivered._path("batch-0")
         path.write_text(content)
         with pytest.raises(
-            StorageError, match=rf"batch batch-0 in {re.escape(str(path))} cannot be read .*move the file away"
+            StorageError,
+            match=rf"batch batch-0 in {re.escape(str(path))} cannot be read .*move the file away",
         ):
             journal.undelivered.read(row)
         path.unlink()
@@ -129,11 +144,14 @@ def test_a_kept_answer_that_is_damaged_is_one_clear_error(doubts, service, conte
 
 
 @pytest.mark.parametrize(
-    ("argument", "value"), [("batch_id", ["batch-0"]), ("batch_id", None), ("outcome", ["released"]), ("outcome", None)]
+    ("argument", "value"),
+    [("batch_id", ["batch-0"]), ("batch_id", None), ("outcome", ["released"]), ("outcome", None)],
 )
 def test_an_argument_that_is_no_text_is_named(doubts, service, argument, value):
     """Neither the database nor Python is asked what a list is."""
-    arguments = {"batch_id": "batch-0", "outcome": "released", "evidence": "seen", "by": "Ada"} | {argument: value}
+    arguments = {"batch_id": "batch-0", "outcome": "released", "evidence": "seen", "by": "Ada"} | {
+        argument: value
+    }
     with pytest.raises(ArgumentError, match=f"{argument} must be text"):
         bktools.resolve_export_job(**arguments, service=service)
     with pytest.raises(ArgumentError, match="batch must be text"):

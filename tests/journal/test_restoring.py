@@ -49,7 +49,9 @@ def send(journal, name: str, state: str = "ACCEPTED") -> None:
     with journal.sending(COMPANY):
         journal.claim([batch], "plan")
         journal.begin(name)
-        journal.settle(name, Answer(state, "said", job_id=batch.entry_ids[0] if state == "ACCEPTED" else None))
+        journal.settle(
+            name, Answer(state, "said", job_id=batch.entry_ids[0] if state == "ACCEPTED" else None)
+        )
 
 
 @pytest.fixture
@@ -71,7 +73,9 @@ def test_only_what_the_backup_lacks_is_in_doubt(settings, kept):
     assert done.set_aside is not None
     assert done.set_aside.exists()
     with open_for_writing(settings) as journal:
-        states = {row["batch_id"]: row["state"] for row in journal.rows("SELECT batch_id, state FROM batches")}
+        states = {
+            row["batch_id"]: row["state"] for row in journal.rows("SELECT batch_id, state FROM batches")
+        }
         assert states == {"1": "ACCEPTED", "2": "ACCEPTED", "3": "UNKNOWN", "5": "UNKNOWN"}
         (event,) = events_by_code(journal, "restored")
         assert (event.facts, event.person) == ({"batches": ["3", "5"]}, "Ada")
@@ -97,16 +101,25 @@ def test_what_a_mark_proves_is_not_in_doubt(settings, kept):
     for times in range(2):
         # The second time everything is lost, and the sent log alone is left.
         done = restore(settings, None if times else kept, by="Ada")
-        assert (done.accepted, done.in_doubt) == (("1", "2", "6", "7")[-2 if not times else -4 :], ("3", "5", "8"))
+        assert (done.accepted, done.in_doubt) == (
+            ("1", "2", "6", "7")[-2 if not times else -4 :],
+            ("3", "5", "8"),
+        )
         with open_for_writing(settings) as journal:
-            rows = journal.rows("SELECT batch_id, job_id FROM batches WHERE job_id IS NOT NULL ORDER BY batch_id")
+            rows = journal.rows(
+                "SELECT batch_id, job_id FROM batches WHERE job_id IS NOT NULL ORDER BY batch_id"
+            )
             jobs = {name: batch_of(name).entry_ids[0] for name in "126"} | {"7": "job-7"}
             assert {row["batch_id"]: row["job_id"] for row in rows} == jobs
-            event = [event for event in events_by_code(journal, "accepted_again") if event.batch_id == "6"][-1]
+            event = [event for event in events_by_code(journal, "accepted_again") if event.batch_id == "6"][
+                -1
+            ]
             assert event.person == "Ada"
             assert event.facts["job_id"] == batch_of("6").entry_ids[0]
             assert journal.problems() == []
-            assert "which is ACCEPTED" in journal.obstacle(BatchRequest("9", COMPANY, batch_of("6").entry_ids, b"{}"))
+            assert "which is ACCEPTED" in journal.obstacle(
+                BatchRequest("9", COMPANY, batch_of("6").entry_ids, b"{}")
+            )
         for file in path.parent.glob("*.sqlite*"):
             file.unlink()
 
@@ -142,7 +155,13 @@ def test_what_a_person_says_is_not_written_to_a_file_that_was_replaced(settings,
     for write in (
         lambda journal: journal.resolve("6", "RELEASED", evidence="not booked", by="Eve"),
         lambda journal: record_close(
-            journal, COMPANY, "2026-10", plan_id="p", prepared_by="Eve", approved_by=None, held_back=pa.table({})
+            journal,
+            COMPANY,
+            "2026-10",
+            plan_id="p",
+            prepared_by="Eve",
+            approved_by=None,
+            held_back=pa.table({}),
         ),
     ):
         with open_for_writing(settings) as journal:
@@ -198,8 +217,12 @@ def test_a_lost_batch_without_free_entries_is_passed_over(settings, tmp_path):
 
 def test_a_backup_on_a_new_disk_needs_evidence(settings, kept, tmp_path):
     """Without a sent log nobody knows what was sent since: the last export is named, and a person's evidence is an event."""
-    new = load_settings("https://books.example.com", env={}, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m")
-    with pytest.raises(JournalError, match=f"batch 2 of company {COMPANY}, sent 2.*nothing was restored") as caught:
+    new = load_settings(
+        "https://books.example.com", env={}, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m"
+    )
+    with pytest.raises(
+        JournalError, match=f"batch 2 of company {COMPANY}, sent 2.*nothing was restored"
+    ) as caught:
         restore(new, kept, by="Ada")
     command = f"bktools journal restore {kept} --environment https://books.example.com"
     assert f'{command} --evidence "..." --by NAME' in str(caught.value)
@@ -218,7 +241,9 @@ def test_a_data_folder_on_a_new_disk_needs_evidence(settings, kept, tmp_path):
     """A copied data folder has the sent log beside the journal, which may be as old as the copy: it is asked for too."""
     shutil.copytree(tmp_path / "data", tmp_path / "d")
     shutil.rmtree(tmp_path / "data")
-    new = load_settings("https://books.example.com", env={}, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m")
+    new = load_settings(
+        "https://books.example.com", env={}, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m"
+    )
     with pytest.raises(JournalError, match=r'restore .*--evidence "\.\.\." --by NAME'):
         open_for_writing(new)
     with pytest.raises(JournalError, match="the last export that is known here is batch 5"):
@@ -237,13 +262,17 @@ def test_what_was_sent_after_a_batch_that_was_resolved_is_in_doubt_too(settings,
         send(journal, "2")
     restore(settings, tmp_path / "kept.sqlite", by="Ada")
     with open_for_writing(settings) as journal:
-        assert "are in batch 2" in journal.obstacle(BatchRequest("9", COMPANY, batch_of("2").entry_ids, b"{}"))
+        assert "are in batch 2" in journal.obstacle(
+            BatchRequest("9", COMPANY, batch_of("2").entry_ids, b"{}")
+        )
 
 
 def test_a_refused_backup_leaves_nothing_behind(settings, kept, tmp_path):
     """A backup that is refused changes nothing: neither the journal nor the files in its folder."""
     (tmp_path / "broken.sqlite").write_bytes(b"no journal" * 500)
-    other = load_settings("https://other.example.com", env={}, data_dir=tmp_path / "o", sent_log_dir=tmp_path / "m")
+    other = load_settings(
+        "https://other.example.com", env={}, data_dir=tmp_path / "o", sent_log_dir=tmp_path / "m"
+    )
     with open_for_writing(other) as journal:
         send(journal, "9")
         journal.backup(tmp_path / "other.sqlite")
@@ -306,7 +335,9 @@ def test_a_batch_whose_request_is_lost_is_in_doubt_where_the_copy_has_it(setting
     """The sent log need not have the entries of a batch that the copy knows: it is in doubt, and holds them."""
     assert restore(settings, tmp_path / "waiting.sqlite", by="Ada").in_doubt == ("2", "3")
     with open_for_writing(settings) as journal:
-        assert "which is UNKNOWN" in journal.obstacle(BatchRequest("9", COMPANY, batch_of("2").entry_ids, b"{}"))
+        assert "which is UNKNOWN" in journal.obstacle(
+            BatchRequest("9", COMPANY, batch_of("2").entry_ids, b"{}")
+        )
 
 
 def test_a_batch_whose_entries_nobody_knows_is_refused_with_the_way_out(settings, without_request, tmp_path):
@@ -316,7 +347,9 @@ def test_a_batch_whose_entries_nobody_knows_is_refused_with_the_way_out(settings
     with pytest.raises(JournalError, match=f"batch 2 of company {COMPANY} .*nothing was changed") as caught:
         restore(settings, tmp_path / "lacking.sqlite", by="Ada")
     assert "\n" not in str(caught.value)
-    assert str(caught.value).endswith("delete the lines of batch 2 from " + " and ".join(map(str, without_request)))
+    assert str(caught.value).endswith(
+        "delete the lines of batch 2 from " + " and ".join(map(str, without_request))
+    )
     assert path.read_bytes() == before
     assert [found.name for found in path.parent.glob("*.sqlite*")] == ["journal.sqlite"]
     for file in without_request:

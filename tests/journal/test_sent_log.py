@@ -86,7 +86,9 @@ def test_lines_that_each_place_lost_keep_their_order(tmp_path, lost, places):
     marks = log_in(tmp_path / "inner", tmp_path / "outer")
     for batch in "1234":
         marks.write(
-            SentLine("journal", int(batch), "d", batch, "plan", COMPANY, "SENDING", "sending", "{}", "2026-10-31")
+            SentLine(
+                "journal", int(batch), "d", batch, "plan", COMPANY, "SENDING", "sending", "{}", "2026-10-31"
+            )
         )
     for place, gone in zip(places, lost, strict=True):
         (file,) = marks.folders[place].glob("*.log")
@@ -241,7 +243,11 @@ def test_a_lock_that_another_process_holds_is_busy(tmp_path, monkeypatch):
     """Whoever waits for it in vain can run again later: nothing is wrong with the folder of the sent log."""
     monkeypatch.setattr(sent_log_module, "PATIENCE", 0.05)
     marks = log_in(tmp_path / "inner", tmp_path / "outer")
-    with marks.alone(COMPANY), pytest.raises(JournalBusyError, match="another process has held"), marks.alone(COMPANY):
+    with (
+        marks.alone(COMPANY),
+        pytest.raises(JournalBusyError, match="another process has held"),
+        marks.alone(COMPANY),
+    ):
         pass
 
 

@@ -46,9 +46,15 @@ def test_a_verification_is_kept_and_shown(journal, service):
     """Who verified the month against which ledger, with what result; the newest one is shown, all of them are kept."""
     for booked, difference in ((311, []), (312, [{"entry_id": ENTRIES[0], "reason": "booked in November"}])):
         record_verification(
-            journal, COMPANY, "2026-10", by="Ada", ledger=LEDGER, result={"booked": booked}, entries=[{"entry_id": ENTRIES[0]}],
+            journal,
+            COMPANY,
+            "2026-10",
+            by="Ada",
+            ledger=LEDGER,
+            result={"booked": booked},
+            entries=[{"entry_id": ENTRIES[0]}],
             differences=difference,
-        )  # fmt: skip
+        )
     events = verifications_of(journal, COMPANY, "2026-10")
     assert [event.facts["result"] for event in events] == [{"booked": 311}, {"booked": 312}]
     assert (events[1].person, events[1].facts["ledger"]) == ("Ada", LEDGER)
@@ -61,7 +67,14 @@ def test_a_verification_is_kept_and_shown(journal, service):
     assert "verified against ledger.csv" in record.tables["events"]["message"][0].as_py()
     with pytest.raises(ArgumentError, match="differences must have a reason"):
         record_verification(
-            journal, COMPANY, "2026-10", by="Ada", ledger=LEDGER, result={}, entries=[], differences=[{"entry_id": "x"}]
+            journal,
+            COMPANY,
+            "2026-10",
+            by="Ada",
+            ledger=LEDGER,
+            result={},
+            entries=[],
+            differences=[{"entry_id": "x"}],
         )
 
 
@@ -112,4 +125,6 @@ def test_the_word_that_an_entry_is_not_booked_is_kept(journal):
     assert {entry: event.person for entry, event in words.items()} == {ENTRIES[0]: "Ada", ENTRIES[1]: "Grace"}
     for change in ({"by": " "}, {"evidence": ""}, {"entry_ids": []}):
         with pytest.raises(ArgumentError):
-            record_not_booked(journal, COMPANY, **{"entry_ids": ENTRIES[:1], "by": "Ada", "evidence": "seen"} | change)
+            record_not_booked(
+                journal, COMPANY, **{"entry_ids": ENTRIES[:1], "by": "Ada", "evidence": "seen"} | change
+            )

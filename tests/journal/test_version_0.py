@@ -75,7 +75,9 @@ def require_same(service: bktools.Service, was: dict) -> None:
     """Every event, batch and list is as version 0 had it."""
     with Journal(service.settings) as journal:
         assert journal.id == was["id"]
-        events = journal.rows("SELECT events.*, digest FROM events JOIN chain USING (event_id) ORDER BY event_id")
+        events = journal.rows(
+            "SELECT events.*, digest FROM events JOIN chain USING (event_id) ORDER BY event_id"
+        )
         for row, before in zip(events, was["events"], strict=False):
             names = ("subject", "subject_id", "before", "after", "message", "done_by")
             assert loaded(row["facts"])["version_0"] == [before[name] for name in names]
@@ -83,7 +85,17 @@ def require_same(service: bktools.Service, was: dict) -> None:
                 before[name] for name in ("event_id", "at", "digest")
             ]
         assert len(events) > len(was["events"])
-        kept = ("batch_id", "company_id", "entries", "body_sha256", "plan_id", "job_id", "job", "planned_at", "sent_at")
+        kept = (
+            "batch_id",
+            "company_id",
+            "entries",
+            "body_sha256",
+            "plan_id",
+            "job_id",
+            "job",
+            "planned_at",
+            "sent_at",
+        )
         batches = journal.rows("SELECT * FROM batches ORDER BY batch_id")
         assert [[row[name] for name in kept] for row in batches] == [
             [row[name] for name in kept] for row in was["batches"]
@@ -203,7 +215,9 @@ def _see(folder: Path, position: str, event: int, digest: str) -> None:
     # The database was copied before its last sender was settled.
     for path in folder.rglob("*.marks"):
         lines = path.read_text().splitlines(keepends=True)
-        path.write_text("".join(line for line in lines if json.loads(line.partition(" ")[2])["event"] <= event))
+        path.write_text(
+            "".join(line for line in lines if json.loads(line.partition(" ")[2])["event"] <= event)
+        )
     for path in folder.rglob("about.json"):
         path.write_text(re.sub(r'"path": "[^"]*"', '"path": ""', path.read_text()))
 
@@ -224,7 +238,8 @@ def test_a_member_of_the_team_waits_for_the_owner_and_keeps_the_rights(shared, p
     role = f"member_{os.getpid()}"
     postgres.sql(f"CREATE ROLE {role} LOGIN PASSWORD '{PASSWORD}'", database)
     postgres.sql(
-        f"GRANT USAGE ON SCHEMA bktools TO {role}; GRANT SELECT ON ALL TABLES IN SCHEMA bktools TO {role}", database
+        f"GRANT USAGE ON SCHEMA bktools TO {role}; GRANT SELECT ON ALL TABLES IN SCHEMA bktools TO {role}",
+        database,
     )
     try:
         member = replace(shared.settings, journal=Secret(postgres.address(database, role)))
@@ -232,7 +247,9 @@ def test_a_member_of_the_team_waits_for_the_owner_and_keeps_the_rights(shared, p
             Journal(member)
         Journal(shared.settings).close()
         with open_for_writing(member) as journal:
-            record_not_booked(journal, ACME, ["00000000-0000-4000-8000-00000000000a"], by="Bob", evidence="seen")
+            record_not_booked(
+                journal, ACME, ["00000000-0000-4000-8000-00000000000a"], by="Bob", evidence="seen"
+            )
             assert journal.problems() == []
     finally:
         postgres.sql(f"DROP OWNED BY {role}", database)

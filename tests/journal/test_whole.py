@@ -100,7 +100,8 @@ def test_a_history_in_pieces_is_the_whole_history(settings):
         whole = [row["entry_id"] for piece in journal.history("entries") for row in piece]
         pieces = list(
             journal.pieces(
-                "SELECT entry_id FROM batches JOIN batch_entries USING (batch_id) ORDER BY planned_at, 1", size=7
+                "SELECT entry_id FROM batches JOIN batch_entries USING (batch_id) ORDER BY planned_at, 1",
+                size=7,
             )
         )
     assert [len(piece) for piece in pieces] == [7] * 5 + [5]

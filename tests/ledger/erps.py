@@ -22,10 +22,37 @@ TAX, CREDITORS, BANK = "157600", "160000", "120000"
 ACCOUNTS = [f"{code}00" for code in (4210, 4240, 4360, 4530, 4540, 4663, 4910, 4920, 4930, 4940, 4980, 4985)]
 STRANGE = ["490000", "027000"]
 SUPPLIERS = [
-    "Telekom", "Staples", "Dell", "Uber", "Eurowings", "Deutsche Bahn", "Hotel Adler", "Bauhaus", "Stadtwerke", "Gothaer",
-    "Adobe", "Amazon", "Cafe Blau", "Shell", "Aral", "Kanzlei Huber", "Messe Essen", "Druckhaus Ost", "Zeitverlag", "Sixt",
-    "Lidl", "Hetzner", "Vodafone", "Hoffmann", "Prozesswerk", "Casio", "Eon", "Ikea", "Reinigung Klar", "Bosch",
-]  # fmt: skip
+    "Telekom",
+    "Staples",
+    "Dell",
+    "Uber",
+    "Eurowings",
+    "Deutsche Bahn",
+    "Hotel Adler",
+    "Bauhaus",
+    "Stadtwerke",
+    "Gothaer",
+    "Adobe",
+    "Amazon",
+    "Cafe Blau",
+    "Shell",
+    "Aral",
+    "Kanzlei Huber",
+    "Messe Essen",
+    "Druckhaus Ost",
+    "Zeitverlag",
+    "Sixt",
+    "Lidl",
+    "Hetzner",
+    "Vodafone",
+    "Hoffmann",
+    "Prozesswerk",
+    "Casio",
+    "Eon",
+    "Ikea",
+    "Reinigung Klar",
+    "Bosch",
+]
 WORDS = [
     "Paper",
     "Ride",
@@ -145,9 +172,17 @@ def world(seed: int, style: Style, count: int = 300, errors: int = 0, *, months:
     planted = {number: ERRORS[place % len(ERRORS)] for place, number in enumerate(chosen)}
     postings = _Books(pick, style, rows).booked(planted)
     columns = {
-        "entry_id": TEXT, "batch_id": TEXT, "date": DATE, "amount": MONEY, "currency": TEXT, "account_code": TEXT, "supplier": TEXT,
-        "description": TEXT, "document_number": TEXT, "tax_code": TEXT,
-    }  # fmt: skip
+        "entry_id": TEXT,
+        "batch_id": TEXT,
+        "date": DATE,
+        "amount": MONEY,
+        "currency": TEXT,
+        "account_code": TEXT,
+        "supplier": TEXT,
+        "description": TEXT,
+        "document_number": TEXT,
+        "tax_code": TEXT,
+    }
     if style.tax == "hidden":
         columns.pop("tax_code")
     kinds = {"account_code": TEXT, "date": DATE, "amount": MONEY, "currency": TEXT, "text": TEXT}
@@ -181,7 +216,9 @@ def _entries(pick, style, count, months):
                 cents = pick.choice([1850, 4999, 1190, 900])
             if pick.random() < 0.03:
                 cents = -cents
-            code = {"none": None, "one": "VSt19", "account": codes[account]}.get(style.tax, pick.choice([*RATES]))
+            code = {"none": None, "one": "VSt19", "account": codes[account]}.get(
+                style.tax, pick.choice([*RATES])
+            )
             number = len(rows)
             rows.append(
                 {
@@ -220,7 +257,9 @@ class _Books:
         return self.rates[key]
 
     def booked(self, planted):
-        parts = [part for number, row in enumerate(self.rows) for part in self.parts(row, planted.get(number))]
+        parts = [
+            part for number, row in enumerate(self.rows) for part in self.parts(row, planted.get(number))
+        ]
         groups = defaultdict(list)
         for part in parts:
             groups[tuple(part[name] for name in self.style.voucher)].append(part)
@@ -230,7 +269,9 @@ class _Books:
             row = self.rows[number]
             later = row["date"] + dt.timedelta(self.pick.randint(1, 12))
             if kind == "reversed":
-                self.single(row, later, row["account_code"], -1, f"Storno {row['supplier']} {row['description']}")
+                self.single(
+                    row, later, row["account_code"], -1, f"Storno {row['supplier']} {row['description']}"
+                )
             elif kind == "rebooked":
                 self.reclass(row, later)
         self.noise()
@@ -284,8 +325,12 @@ class _Books:
                 foreign[TAX] += self.tax_of(row, row["cents"])
         if taxes:
             lines[TAX] += taxes
-        currency = members[0]["currency"] if style.rate == "kept" and members[0]["currency"] != "EUR" else None
-        self.post(day, text, lines, {account: (foreign[account], currency) for account in lines} if currency else {})
+        currency = (
+            members[0]["currency"] if style.rate == "kept" and members[0]["currency"] != "EUR" else None
+        )
+        self.post(
+            day, text, lines, {account: (foreign[account], currency) for account in lines} if currency else {}
+        )
 
     def single(self, row, day, account, sign, text):
         tax = self.tax_of(row, row["cents"])
@@ -309,11 +354,16 @@ class _Books:
             own = dict(foreign).get(account, (None, None))
             self.postings.append(
                 {
-                    "voucher_id": str(self.number), "date": day, "text": text, "account_code": account, "currency": "EUR",
+                    "voucher_id": str(self.number),
+                    "date": day,
+                    "text": text,
+                    "account_code": account,
+                    "currency": "EUR",
                     "amount": _cents(self.style.sign * cents),
-                    "foreign_amount": None if own[0] is None else _cents(self.style.sign * own[0]), "foreign_currency": own[1],
+                    "foreign_amount": None if own[0] is None else _cents(self.style.sign * own[0]),
+                    "foreign_currency": own[1],
                 }
-            )  # fmt: skip
+            )
 
     def noise(self):
         """Post what has nothing to do with the export: payments, wages, manual vouchers, an accrual and its reversal."""

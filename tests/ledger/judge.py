@@ -8,9 +8,13 @@ from itertools import combinations
 THERE = {"booked", "in_a_sum", "another_date"}
 OPEN = {"not_decided", "not_comparable"}
 EXACT = {
-    "omitted": {"missing"}, "twice": {"booked_twice"}, "wrong account": {"another_account"},
-    "wrong amount": {"another_amount"}, "reversed": {"reversed"}, "rebooked": THERE,
-}  # fmt: skip
+    "omitted": {"missing"},
+    "twice": {"booked_twice"},
+    "wrong account": {"another_account"},
+    "wrong amount": {"another_amount"},
+    "reversed": {"reversed"},
+    "rebooked": THERE,
+}
 # Errors of one account and month that cancel to the cent leave its total as it was: such entries may be said to be in a sum.
 # Equal entries on one account are interchangeable: what was planted in one may be said of another.
 
@@ -54,9 +58,13 @@ def _cancelled(world):
         if kind == "wrong account":
             effects[row["wrong"], month].append((number, cents))
     return {
-        number for own in effects.values() for size in (2, 3) for some in combinations(own, size)
-        if sum(change for _, change in some) == 0 for number, _ in some
-    }  # fmt: skip
+        number
+        for own in effects.values()
+        for size in (2, 3)
+        for some in combinations(own, size)
+        if sum(change for _, change in some) == 0
+        for number, _ in some
+    }
 
 
 def _of_one(kind, status, wrong, number):
@@ -81,7 +89,9 @@ def _of_equals(kinds, said, wrong, numbers):
     """Judge entries that nothing tells apart by how many of each status there are."""
     allowed = Counter(kind for kind in kinds if kind)
     for number, status in zip(numbers, said, strict=True):
-        fits = next((kind for kind in allowed if allowed[kind] and status in EXACT[kind] and kind != "rebooked"), None)
+        fits = next(
+            (kind for kind in allowed if allowed[kind] and status in EXACT[kind] and kind != "rebooked"), None
+        )
         if status not in THERE and fits:
             allowed[fits] -= 1
             yield from ("planted", "planted right")

@@ -56,7 +56,9 @@ class World:
         start = dt.date(2026, 9, pick.randint(1, 28))
         self._accounts = pick.sample(ACCOUNTS, pick.randint(1, len(ACCOUNTS)))
         for batch in range(pick.choice([0, 1, 2, 3, 3])):
-            self._add_batch(f"batch{batch}", start + dt.timedelta(14 * batch), "ACCEPTED", pick.randint(2, 30))
+            self._add_batch(
+                f"batch{batch}", start + dt.timedelta(14 * batch), "ACCEPTED", pick.randint(2, 30)
+            )
         self._add_batch(
             "doubt", start + dt.timedelta(pick.randint(0, 50)), "UNKNOWN", pick.choice([1, 2, 3, 8, 20, 40])
         )
@@ -66,7 +68,9 @@ class World:
     def _add_batch(self, batch: str, first: dt.date, state: str, count: int) -> None:
         pick = self._random
         # Now and then a batch has accounts that no other one has.
-        accounts = self._accounts if pick.random() < 0.8 else pick.sample(ACCOUNTS, pick.randint(1, len(ACCOUNTS)))
+        accounts = (
+            self._accounts if pick.random() < 0.8 else pick.sample(ACCOUNTS, pick.randint(1, len(ACCOUNTS)))
+        )
         days = pick.choice([1, 5, 20])
         document = 0
         rows = []
@@ -90,7 +94,9 @@ class World:
                 }
             )
         sent = max(row["date"] for row in rows) + dt.timedelta(pick.randint(0, 5))
-        self.entries += [row | {"sent_at": pd.Timestamp(sent, tz="UTC") + pd.Timedelta(hours=18)} for row in rows]
+        self.entries += [
+            row | {"sent_at": pd.Timestamp(sent, tz="UTC") + pd.Timedelta(hours=18)} for row in rows
+        ]
 
     def _postings(self) -> list[dict]:
         pick = self._random
@@ -133,11 +139,17 @@ class World:
             tax = (total * Decimal("0.19")).quantize(CENT) if has_tax or way == "voucher" else Decimal()
             lines = [(account, total - tax), *([(TAX, tax)] if tax else [])]
             text = members[0]["description"] if has_text and len(members) == 1 else "Import"
-            document = members[0]["document_number"] if way in ("entry", "document") and pick.random() < 0.5 else None
+            document = (
+                members[0]["document_number"]
+                if way in ("entry", "document") and pick.random() < 0.5
+                else None
+            )
             voucher = f"{way[0].upper()}{len(postings)} {number}"
             postings += _voucher(voucher, day, lines, text, document)
             if pick.random() < 0.2:
-                postings += _voucher(f"P{voucher}", day + dt.timedelta(3), [(CREDITORS, total)], "Paid", None, BANK)
+                postings += _voucher(
+                    f"P{voucher}", day + dt.timedelta(3), [(CREDITORS, total)], "Paid", None, BANK
+                )
         return postings
 
     def _cut(self, postings: list[dict]) -> pd.DataFrame:
@@ -164,7 +176,9 @@ class World:
         """Return the outcome that is proposed for the batch in doubt, and the reason."""
         sent = max(row["sent_at"] for row in self.entries if row["state"] == "UNKNOWN")
         sending = Sending(sent.to_pydatetime() + dt.timedelta(hours=1))
-        (found,) = settlements(self.exported(), self.ledger, {"doubt": sending}, exported_at=dt.date(2027, 12, 31))
+        (found,) = settlements(
+            self.exported(), self.ledger, {"doubt": sending}, exported_at=dt.date(2027, 12, 31)
+        )
         return found.outcome, found.text
 
     def is_wrong(self, outcome: str | None) -> bool:
@@ -187,7 +201,9 @@ def attack(worlds: int, seed: int = 0) -> tuple[Counter, list[str]]:
         outcome, text = world.proposed()
         counts[world.way, world.fate, outcome or "not decided"] += 1
         if world.is_wrong(outcome):
-            wrong.append(f"world {number} ({world.way}, {world.way_in_doubt}, {world.fate}): {outcome}: {text}")
+            wrong.append(
+                f"world {number} ({world.way}, {world.way_in_doubt}, {world.fate}): {outcome}: {text}"
+            )
     return counts, wrong
 
 

@@ -17,7 +17,11 @@ ENGLISH = words("en")
 
 def file_of(entries, **changes):
     """Return entries as they are read from a file."""
-    return entries.rename(columns={"entry_id": "id"}).drop(columns=["batch_id", "state", "sent_at"]).assign(**changes)
+    return (
+        entries.rename(columns={"entry_id": "id"})
+        .drop(columns=["batch_id", "state", "sent_at"])
+        .assign(**changes)
+    )
 
 
 def test_an_entry_without_an_amount_has_all_lines_of_the_file():

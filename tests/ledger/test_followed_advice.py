@@ -44,7 +44,10 @@ CASES = {
         lambda row: by_hand(70, row, amount=-row["amount"] - 9) + by_hand(71, row),
     ),
     "reversed": (
-        lambda row: booking(60, row) + booking(61, row, amount=-row["amount"], date=row["date"] + pd.Timedelta(days=2)),
+        lambda row: (
+            booking(60, row)
+            + booking(61, row, amount=-row["amount"], date=row["date"] + pd.Timedelta(days=2))
+        ),
         lambda row: by_hand(70, row),
     ),
 }
@@ -78,7 +81,9 @@ def test_a_voucher_that_was_looked_up():
     entries = exported(12)
     row = entry(entries, 5)
     later = row["date"] + pd.Timedelta(days=2)
-    ledger_ = books(entries, booking(60, row | {"description": ""}, amount=row["amount"] + 40, date=later), without=[5])
+    ledger_ = books(
+        entries, booking(60, row | {"description": ""}, amount=row["amount"] + 40, date=later), without=[5]
+    )
     open_ = match_ledger(entries, ledger_).findings
     assert open_["reason"].tolist() == ["may_be_in"]
     assert match_ledger(entries, ledger_, explained=["A 60"]).findings["reason"].tolist() == ["missing"]

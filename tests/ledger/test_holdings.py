@@ -22,7 +22,11 @@ def partly_booked(name, seed, *, has_history):
     postings = erps._Books(random.Random(seed), style, [dict(row) for row in made.rows]).booked(omitted)
     kinds = {field.name: field.type for field in made.ledger.schema}
     entries = made.entries.take(fresh).rename_columns(["id", *made.entries.column_names[1:]])
-    before = made.entries.take([number for number in range(300) if number not in {*fresh}]) if has_history else None
+    before = (
+        made.entries.take([number for number in range(300) if number not in {*fresh}])
+        if has_history
+        else None
+    )
     return entries, [number not in omitted for number in fresh], erps._table(postings, kinds), before
 
 

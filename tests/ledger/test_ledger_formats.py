@@ -28,7 +28,9 @@ def test_every_planted_difference_is_found(tmp_path, name):
     expected = [None if number == 1 else form.format(number + 1) for number in range(len(entries))]
     assert [
         None if missing else value
-        for value, missing in zip(booked[entries["entry_id"]], booked[entries["entry_id"]].isna(), strict=True)
+        for value, missing in zip(
+            booked[entries["entry_id"]], booked[entries["entry_id"]].isna(), strict=True
+        )
     ] == expected
 
 

@@ -33,16 +33,37 @@ def finding(match, reason):
 
 # By reason: severity, who acts, what is found of, and what its sentence names.
 FINDINGS = {
-    "missing": ["error", "administrator of the service", "2026-10-04, Hotel Berlin, 107.00 EUR", ("107.00 EUR", "5810 Hotels")],
+    "missing": [
+        "error",
+        "administrator of the service",
+        "2026-10-04, Hotel Berlin, 107.00 EUR",
+        ("107.00 EUR", "5810 Hotels"),
+    ],
     "booked_twice": [
-        "error", "accounting (ERP)", "2026-10-05, Papier A4, 114.00 EUR", ("4930 Office", "voucher A 3", "voucher A 90"),
+        "error",
+        "accounting (ERP)",
+        "2026-10-05, Papier A4, 114.00 EUR",
+        ("4930 Office", "voucher A 3", "voucher A 90"),
     ],
     "another_amount": [
-        "error", "accounting (ERP)", "2026-10-06, Taxi Hamburg, 121.00 EUR", ("131.00 EUR", "121.00 EUR", "10.00", "voucher A 4"),
+        "error",
+        "accounting (ERP)",
+        "2026-10-06, Taxi Hamburg, 121.00 EUR",
+        ("131.00 EUR", "121.00 EUR", "10.00", "voucher A 4"),
     ],
-    "another_account": ["warning", "accounting (ERP)", "2026-10-07, Flug Wien, 128.00 EUR", ("4930 Office", "5810 Hotels", "A 5")],
-    "another_date": ["info", "accounting (ERP)", "2026-10-08, Drucker Toner, 135.00 EUR", ("2026-10-10", "2026-10-08", "A 6")],
-}  # fmt: skip
+    "another_account": [
+        "warning",
+        "accounting (ERP)",
+        "2026-10-07, Flug Wien, 128.00 EUR",
+        ("4930 Office", "5810 Hotels", "A 5"),
+    ],
+    "another_date": [
+        "info",
+        "accounting (ERP)",
+        "2026-10-08, Drucker Toner, 135.00 EUR",
+        ("2026-10-10", "2026-10-08", "A 6"),
+    ],
+}
 
 
 def test_findings():
@@ -60,7 +81,12 @@ def test_facts():
     """Facts are codes, exact amounts and days, for programs; they stand last."""
     match = october_match()
     facts = json.loads(finding(match, "another_amount")["facts"])
-    expected = {"amount": "121.00", "booked_amount": "131.00", "difference": "10.00", "booked_account": "5800 Travel"}
+    expected = {
+        "amount": "121.00",
+        "booked_amount": "131.00",
+        "difference": "10.00",
+        "booked_account": "5800 Travel",
+    }
     assert facts.items() >= expected.items()
     assert match.findings.columns[-1] == "facts"
 
@@ -90,9 +116,9 @@ def test_another_month():
     entry = {"date": pd.Timestamp("2026-10-30")}
     assert finding(one(entry, {"date": pd.Timestamp("2026-11-02")}), "another_month")["severity"] == "warning"
     assert (
-        finding(one({"date": pd.Timestamp("2026-10-05")}, {"date": pd.Timestamp("2026-10-08")}), "another_date")[
-            "severity"
-        ]
+        finding(
+            one({"date": pd.Timestamp("2026-10-05")}, {"date": pd.Timestamp("2026-10-08")}), "another_date"
+        )["severity"]
         == "info"
     )
 
@@ -144,7 +170,9 @@ def test_an_entry_id_decides():
 
 def test_equal_entries_of_which_one_is_missing():
     """Of two equal entries and one posting nothing is decided, until a text tells them apart."""
-    entries = pd.concat([exported(2).head(1)] * 2, ignore_index=True).assign(entry_id=[number_id(20), number_id(21)])
+    entries = pd.concat([exported(2).head(1)] * 2, ignore_index=True).assign(
+        entry_id=[number_id(20), number_id(21)]
+    )
     others = exported(9).tail(8)
     both, books = (
         pd.concat([entries, others]),
@@ -161,7 +189,10 @@ def test_sums_of_vouchers():
     """Net and tax, and two cost centres, are one booking of the entry; all postings answer for it."""
     entries = exported(2).head(1)
     row = entries.iloc[0].to_dict()
-    for postings in (booking(1, row, tax="19.00"), [*booking(1, row, amount=60), *booking(1, row, amount=40)]):
+    for postings in (
+        booking(1, row, tax="19.00"),
+        [*booking(1, row, amount=60), *booking(1, row, amount=40)],
+    ):
         match = match_ledger(entries, ledger(postings))
         assert match.counts == {"booked": 1}
         assert match.entries["booked_amount"].tolist() == [Decimal("100.00")]
@@ -185,7 +216,10 @@ def test_the_payment_of_a_missing_entry_is_no_booking():
     entries = exported(12)
     missing = entries.iloc[10].to_dict()
     postings = plainly_booked(entries.drop(index=10)) + booking(99, missing, account="1600")
-    assert match_ledger(entries, ledger(postings)).entries["status"].tolist() == ["booked"] * 10 + ["missing", "booked"]
+    assert match_ledger(entries, ledger(postings)).entries["status"].tolist() == ["booked"] * 10 + [
+        "missing",
+        "booked",
+    ]
 
 
 def test_cost_centres():
@@ -228,9 +262,10 @@ def test_totals():
     """The totals of both sides and their difference are exact."""
     match = october_match()
     travel = match.totals[match.totals["account_code"] == "5800"].iloc[0]
-    assert [travel[name] for name in ("account_name", "month", "exported", "ledger", "difference", "not_from_export")] == [
-        "Travel", "2026-10", 526.0, 518.33, -7.67, 5.0
-    ]  # fmt: skip
+    assert [
+        travel[name]
+        for name in ("account_name", "month", "exported", "ledger", "difference", "not_from_export")
+    ] == ["Travel", "2026-10", 526.0, 518.33, -7.67, 5.0]
 
 
 def test_every_open_account_is_shown():
@@ -243,17 +278,23 @@ def test_every_open_account_is_shown():
         ["5810", 0.0, 0.0, -235.0],
     ]
     for view in (repr(match), match._repr_html_()):
-        assert all(text in view for text in ("4930 Office", "5800 Travel", "5810 Hotels", "-235.00", "gross", "net"))
+        assert all(
+            text in view for text in ("4930 Office", "5800 Travel", "5810 Hotels", "-235.00", "gross", "net")
+        )
     entries = exported().head(11)
     with_tax = [
-        line for number, row in enumerate(entries.to_dict("records")) for line in booking(number, row, tax="9.00")
+        line
+        for number, row in enumerate(entries.to_dict("records"))
+        for line in booking(number, row, tax="9.00")
     ]
     assert len(match_ledger(entries, ledger(with_tax)).open_accounts) == 0
 
 
 def test_sums_splits_changes_and_doubt_are_in_every_view():
     """What is in a sum, split, changed since the export or in doubt is said in words and in the notebook."""
-    entries = exported(4).assign(account_code="5800", split_line=[1, 2, 0, 0], date=pd.Timestamp("2026-10-05"))
+    entries = exported(4).assign(
+        account_code="5800", split_line=[1, 2, 0, 0], date=pd.Timestamp("2026-10-05")
+    )
     entries.loc[1, "entry_id"] = entries.loc[0, "entry_id"]
     entries["changed_since_export"] = [None, None, "amount 114.00 → 115.00", None]
     entries["state"] = ["ACCEPTED", "ACCEPTED", "UNKNOWN", "UNKNOWN"]
@@ -322,7 +363,9 @@ def test_missing_columns_are_named():
 
 def test_what_was_not_sent_is_left_out():
     """Entries of released and planned batches are not expected in the ledger."""
-    match = match_ledger(exported(2).assign(state=["RELEASED", "UNKNOWN"]), ledger(plainly_booked(exported(2))))
+    match = match_ledger(
+        exported(2).assign(state=["RELEASED", "UNKNOWN"]), ledger(plainly_booked(exported(2)))
+    )
     assert match.entries["entry_id"].tolist() == [number_id(1)]
     assert match.unchecked == ("1 entries of batches that were not sent (RELEASED)",)
 

@@ -24,7 +24,9 @@ def test_each_entry_has_a_right_status(name, tmp_path):
     path.write_text("\n".join(pair["ledger"]) + "\n", encoding="utf-8")
     entries = pd.DataFrame(pair["entries"]).drop(columns="right")
     entries["amount"] = pd.array([Decimal(amount) for amount in entries["amount"]], dtype=MONEY)
-    entries = entries.assign(date=pd.to_datetime(entries["date"]), split_line=entries["split_line"].astype("int64"))
+    entries = entries.assign(
+        date=pd.to_datetime(entries["date"]), split_line=entries["split_line"].astype("int64")
+    )
     match = match_ledger(entries, read_general_ledger(path))
     found = dict(
         zip(

@@ -22,9 +22,13 @@ ENDED = Sending(dt.datetime(2026, 10, 31, 19, tzinfo=dt.UTC))
 
 def two_batches(*states):
     """Return entries in batches of six, sent one after the other, on the same accounts and in the same month."""
-    entries = exported(6 * len(states)).assign(batch_id=[f"batch{number // 6}" for number in range(6 * len(states))])
+    entries = exported(6 * len(states)).assign(
+        batch_id=[f"batch{number // 6}" for number in range(6 * len(states))]
+    )
     entries["state"] = [states[number // 6] for number in range(len(entries))]
-    entries["sent_at"] = [pd.Timestamp(2026, 10, 20 + number // 6, tz="UTC") for number in range(len(entries))]
+    entries["sent_at"] = [
+        pd.Timestamp(2026, 10, 20 + number // 6, tz="UTC") for number in range(len(entries))
+    ]
     return entries
 
 
@@ -156,10 +160,34 @@ def test_what_a_person_explained_is_evidence():
 @pytest.mark.parametrize(
     ("name", "lines"),
     [
-        ("a.se", ["#FLAGGA 0", "#GEN 20261103", "#SIETYP 4", '#VER A 1 20261003 "x"', "{", "#TRANS 5800 {} 8.00", "#TRANS 1930 {} -8.00", "}"]),
-        ("b.se", ["#FLAGGA 0", "#GEN someday", "#SIETYP 4", '#VER A 1 20261003 "x"', "{", "#TRANS 5800 {} 8.00", "#TRANS 1930 {} -8.00", "}"]),
+        (
+            "a.se",
+            [
+                "#FLAGGA 0",
+                "#GEN 20261103",
+                "#SIETYP 4",
+                '#VER A 1 20261003 "x"',
+                "{",
+                "#TRANS 5800 {} 8.00",
+                "#TRANS 1930 {} -8.00",
+                "}",
+            ],
+        ),
+        (
+            "b.se",
+            [
+                "#FLAGGA 0",
+                "#GEN someday",
+                "#SIETYP 4",
+                '#VER A 1 20261003 "x"',
+                "{",
+                "#TRANS 5800 {} 8.00",
+                "#TRANS 1930 {} -8.00",
+                "}",
+            ],
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_file_says_when_it_was_exported(tmp_path, name, lines):
     """The date in the head of a ledger is kept and noted; one that is no date is none."""
     (tmp_path / name).write_text("\n".join(lines))

@@ -63,7 +63,9 @@ def booked(entries, way, differences):
     step = max(1, len(groups) // differences)
     postings, statuses = [], {}
     for number, members in enumerate(groups.values()):
-        kind = KINDS[number // step % 3] if number % step == 0 and number // step < differences else "in_a_sum"
+        kind = (
+            KINDS[number // step % 3] if number % step == 0 and number // step < differences else "in_a_sum"
+        )
         statuses |= {row["entry_id"]: kind for row in members}
         if kind == "missing":
             continue
@@ -96,17 +98,23 @@ def test_planted_differences_of_sums_are_found_and_nothing_else(name, way, tmp_p
     # A sum that is not there, or that differs by a cent, is named and not explained; one that is there twice is said.
     right = {"missing": {"missing", "not_decided"}, "another_amount": {"not_decided"}}
     wrong = {
-        entry: (kind, found[entry]) for entry, kind in statuses.items() if found[entry] not in right.get(kind, {kind})
+        entry: (kind, found[entry])
+        for entry, kind in statuses.items()
+        if found[entry] not in right.get(kind, {kind})
     }
     assert wrong == {}
     assert match.habits["style"] == WAYS[way][2]
     assert "differs by 0.01" in " ".join(match.findings["message"]) or way in ("account", "voucher")
 
 
-@pytest.mark.parametrize(("column", "by"), [("batch_id", "sum_by_batch"), ("document_number", "sum_by_document")])
+@pytest.mark.parametrize(
+    ("column", "by"), [("batch_id", "sum_by_batch"), ("document_number", "sum_by_document")]
+)
 def test_gross_entries_of_several_accounts_in_one_voucher_with_their_tax_are_one_sum(column, by):
     """The cost side of the voucher, with the tax on an account of no entry, is the total of the batch or the document."""
-    entries = pd.DataFrame({"entry_id": ["a", "b"], "account_code": COSTS[:2], "amount": [119, 238], column: "R-00001"})
+    entries = pd.DataFrame(
+        {"entry_id": ["a", "b"], "account_code": COSTS[:2], "amount": [119, 238], column: "R-00001"}
+    )
     entries["date"] = pd.to_datetime(["2026-10-03", "2026-10-05"])
     postings = pd.DataFrame({"account_code": [*COSTS[:2], "1570", CREDITORS], "amount": [100, 200, 57, -357]})
     postings = postings.assign(date=pd.Timestamp("2026-10-07"), voucher_id="A 1", document_number="R-00001")

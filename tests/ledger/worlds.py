@@ -12,9 +12,19 @@ MONEY = pd.ArrowDtype(pa.decimal128(38, 2))
 ACCOUNTS = {"5800": "Travel", "5810": "Hotels", "4930": "Office", "1576": "Input tax", "1600": "Creditors"}
 TAX, CREDITORS = "1576", "1600"
 TEXTS = [
-    "Bahn Köln", "Hotel Berlin", "Papier A4", "Taxi Hamburg", "Flug Wien", "Drucker Toner", "Parken Bonn", "Messe Essen",
-    "Bücher", "Kaffee Filter", "Mietwagen Ulm", "Software Lizenz",
-]  # fmt: skip
+    "Bahn Köln",
+    "Hotel Berlin",
+    "Papier A4",
+    "Taxi Hamburg",
+    "Flug Wien",
+    "Drucker Toner",
+    "Parken Bonn",
+    "Messe Essen",
+    "Bücher",
+    "Kaffee Filter",
+    "Mietwagen Ulm",
+    "Software Lizenz",
+]
 
 
 def number_id(number):
@@ -47,9 +57,11 @@ def booking(number, row, *, amount=None, account=None, date=None, tax=None):
     """Return the postings of a voucher: the cost, its tax if there is any, and the creditor."""
     amount = row["amount"] if amount is None else Decimal(amount)
     shared = {
-        "voucher_id": f"A {number}", "date": pd.Timestamp(date or row["date"]), "text": row["description"],
+        "voucher_id": f"A {number}",
+        "date": pd.Timestamp(date or row["date"]),
+        "text": row["description"],
         "document_number": f"D{number}",
-    }  # fmt: skip
+    }
     lines = [(account or row["account_code"], amount - Decimal(tax or 0)), (CREDITORS, -amount)]
     lines += [(TAX, Decimal(tax))] if tax else []
     return [shared | {"account_code": code, "amount": value} for code, value in lines]
@@ -65,7 +77,11 @@ def ledger(postings):
 
 def plainly_booked(entries):
     """Return the postings of a ledger in which every entry is booked once."""
-    return [posting for number, row in enumerate(entries.to_dict("records"), 1) for posting in booking(number, row)]
+    return [
+        posting
+        for number, row in enumerate(entries.to_dict("records"), 1)
+        for posting in booking(number, row)
+    ]
 
 
 def as_sie(postings):
@@ -111,8 +127,26 @@ def as_fec(postings):
         series, number = row["voucher_id"].split()
         debit, credit = (max(row["amount"], 0), max(-row["amount"], 0))
         day, code = f"{row['date']:%Y%m%d}", row["account_code"]
-        cells = [series, "Achats", number, day, code, ACCOUNTS.get(code, code), "", "", row["document_number"], day,
-                 row["text"], f"{debit:.2f}".replace(".", ","), f"{credit:.2f}".replace(".", ","), "", "", day, "", ""]  # fmt: skip
+        cells = [
+            series,
+            "Achats",
+            number,
+            day,
+            code,
+            ACCOUNTS.get(code, code),
+            "",
+            "",
+            row["document_number"],
+            day,
+            row["text"],
+            f"{debit:.2f}".replace(".", ","),
+            f"{credit:.2f}".replace(".", ","),
+            "",
+            "",
+            day,
+            "",
+            "",
+        ]
         lines.append("|".join(cells))
     return "\r\n".join([*lines, ""]).encode()
 
@@ -162,8 +196,12 @@ def as_csv(postings):
 
 
 FORMATS = {
-    "ledger.se": as_sie, "EXTF_ledger.csv": as_datev, "FEC.txt": as_fec, "saft.xml": as_saft, "ledger.csv": as_csv,
-}  # fmt: skip
+    "ledger.se": as_sie,
+    "EXTF_ledger.csv": as_datev,
+    "FEC.txt": as_fec,
+    "saft.xml": as_saft,
+    "ledger.csv": as_csv,
+}
 LAST = dt.date(2026, 11, 5)
 
 
@@ -185,7 +223,13 @@ def october(entries):
             postings += booking(90, row)
     # By hand, and so late that the ledger covers what was sent.
     postings += booking(
-        91, {"amount": Decimal(5), "account_code": "5800", "date": pd.Timestamp(2026, 10, 29), "description": "Porto"}
+        91,
+        {
+            "amount": Decimal(5),
+            "account_code": "5800",
+            "date": pd.Timestamp(2026, 10, 29),
+            "description": "Porto",
+        },
     )
     postings += booking(
         92, {"amount": Decimal(6), "account_code": "1200", "date": pd.Timestamp(LAST), "description": "Bank"}

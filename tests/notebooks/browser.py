@@ -19,9 +19,15 @@ from playwright.sync_api import Browser, Page, sync_playwright
 REPOSITORY = Path(__file__).parents[2]
 NOTEBOOKS = REPOSITORY / "notebooks"
 FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 SECONDS = 60
 
 
@@ -47,10 +53,18 @@ def jupyterlab(home: Path) -> Iterator[str]:
         port = probe.getsockname()[1]
     token = secrets.token_hex(16)
     command = [
-        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}",
-        f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={root}",
-        "--LabApp.expose_app_in_browser=True", "--JupyterNotebookApp.expose_app_in_browser=True",
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        "--no-browser",
+        "--allow-root",
+        "--ip=127.0.0.1",
+        f"--port={port}",
+        f"--IdentityProvider.token={token}",
+        f"--ServerApp.root_dir={root}",
+        "--LabApp.expose_app_in_browser=True",
+        "--JupyterNotebookApp.expose_app_in_browser=True",
+    ]
     environment = os.environ | {
         "PYTHONPATH": str(REPOSITORY),
         "HOME": str(home),
@@ -98,12 +112,16 @@ def page_of(
 ) -> Iterator[Page]:
     """Open a notebook in a browser, with cookies and settings of its own."""
     page = browser.new_page(
-        viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", device_scale_factor=1
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if dark else "light",
+        device_scale_factor=1,
     )
     page.goto(address)
     page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=SECONDS * 1000)
     theme = f"JupyterLab {'Dark' if dark else 'Light'}"
-    page.evaluate("async theme => { await jupyterapp.commands.execute('apputils:change-theme', {theme}); }", theme)
+    page.evaluate(
+        "async theme => { await jupyterapp.commands.execute('apputils:change-theme', {theme}); }", theme
+    )
     yield page
     page.close()
 

@@ -49,7 +49,9 @@ def texts_of(notebook: Any) -> dict[str, list[str]]:
     texts = {}
     for cell in notebook["cells"]:
         outputs = [output for output in cell.get("outputs", ()) if output.get("name") != "stderr"]
-        written = ("".join(output.get("text") or output.get("data", {}).get("text/plain", "")) for output in outputs)
+        written = (
+            "".join(output.get("text") or output.get("data", {}).get("text/plain", "")) for output in outputs
+        )
         texts[cell["id"]] = [text for text in map(_plain, written) if text]
     return texts
 

@@ -8,7 +8,16 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 import pytest
-from browser import NOTEBOOKS, browser_running, chromium, faint_texts, in_notebook_7, jupyterlab, page_of, run_all
+from browser import (
+    NOTEBOOKS,
+    browser_running,
+    chromium,
+    faint_texts,
+    in_notebook_7,
+    jupyterlab,
+    page_of,
+    run_all,
+)
 from playwright.sync_api import Browser, Page
 
 import bktools
@@ -49,11 +58,14 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with jupyterlab(home) as address:
         cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
         notebook = {
-            "cells": [cell | {"id": f"cell-{place}", "source": source} for place, source in enumerate((GRID, HOSTILE))],
+            "cells": [
+                cell | {"id": f"cell-{place}", "source": source}
+                for place, source in enumerate((GRID, HOSTILE))
+            ],
             "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
             "nbformat": 4,
             "nbformat_minor": 5,
-        }  # fmt: skip
+        }
         (home / "notebooks" / "grid.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
         yield address
 
@@ -103,8 +115,16 @@ def test_three_entries_by_mouse_become_a_plan(lab: str, browser: Browser):
         # Text as it stands in the page, whether the notebook has drawn it yet or not.
         names = page.locator(".bktools-picking th").all_text_contents()
         assert names[:9] == [
-            "Selected", "date", "supplier", "amount", "currency", "state", "description", "category", "account",
-        ]  # fmt: skip
+            "Selected",
+            "date",
+            "supplier",
+            "amount",
+            "currency",
+            "state",
+            "description",
+            "category",
+            "account",
+        ]
         picked = [rows.nth(place).locator("td").all_text_contents() for place in (0, 1, 2)]
         for place in (0, 1, 2):
             # A click while the notebook still moves what is below the last one would be another row's.

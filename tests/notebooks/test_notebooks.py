@@ -16,9 +16,13 @@ NAMES = sorted(path.name for path in NOTEBOOKS.glob("*.ipynb"))
 def test_all_of_them_are_here():
     """The analyst's path."""
     assert NAMES == [
-        "01_first_look.ipynb", "02_reconcile_accounts.ipynb", "03_export_jobs.ipynb", "04_month_end.ipynb",
-        "05_did_it_arrive.ipynb", "06_six_months_of_spending.ipynb",
-    ]  # fmt: skip
+        "01_first_look.ipynb",
+        "02_reconcile_accounts.ipynb",
+        "03_export_jobs.ipynb",
+        "04_month_end.ipynb",
+        "05_did_it_arrive.ipynb",
+        "06_six_months_of_spending.ipynb",
+    ]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -29,7 +33,9 @@ def test_kept_with_small_outputs(name: str):
     outputs = [output for cell in cells for output in cell.get("outputs", ())]
     assert len(outputs) > 5
     assert path.stat().st_size < 200 * 1024
-    assert not [output for output in outputs if WIDGET in output.get("data", {}) or output["output_type"] == "error"]
+    assert not [
+        output for output in outputs if WIDGET in output.get("data", {}) or output["output_type"] == "error"
+    ]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -67,7 +73,10 @@ def test_it_runs(name: str, tmp_path: Path):
     outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", ())]
     assert len(outputs) > 5
     for output in outputs:
-        data, text = output.get("data", {}), "".join(output.get("text", output.get("data", {}).get("text/plain", "")))
+        data, text = (
+            output.get("data", {}),
+            "".join(output.get("text", output.get("data", {}).get("text/plain", ""))),
+        )
         assert " at 0x" not in text
         assert output["output_type"] == "stream" or max(map(len, text.split("\n"))) <= 80, text
         # A widget is gone when the notebook is opened again: only grids are widgets, beside the tables that stay.

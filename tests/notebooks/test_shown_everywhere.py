@@ -41,7 +41,9 @@ def results(service: bktools.Service, samples: tuple[Path, Path], tmp_path: Path
         "categories": bktools.load_categories(company, service=service),
         "employees": bktools.load_employees(company, service=service),
     }
-    found = bktools.reconcile_accounts(chart, bktools.load_accounts(company, service=service), facts["categories"])
+    found = bktools.reconcile_accounts(
+        chart, bktools.load_accounts(company, service=service), facts["categories"]
+    )
     created = bktools.create_accounts(found, apply=True, service=service)
     accounts = bktools.load_accounts(company, service=service)
     plan = bktools.compose_export_jobs(entries, accounts=accounts, **facts)
@@ -102,10 +104,12 @@ def test_everything_is_readable_on_every_page(results: dict[str, Any]):
     outputs.append(nbformat.v4.new_output("display_data", {"text/html": "<div id='grid'></div>"}))
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(outputs=outputs)])
     shown = "".join(
-        f"<div class='jp-OutputArea-output'>{html}</div>" for html in (*parts.values(), "<div id='grid'></div>")
+        f"<div class='jp-OutputArea-output'>{html}</div>"
+        for html in (*parts.values(), "<div id='grid'></div>")
     )
     pages = {place: body + shown for place, body in PLACES.items()} | {
-        f"nbconvert, {theme}": HTMLExporter(theme=theme).from_notebook_node(notebook)[0] for theme in ("light", "dark")
+        f"nbconvert, {theme}": HTMLExporter(theme=theme).from_notebook_node(notebook)[0]
+        for theme in ("light", "dark")
     }
     settings = results["settings"]
     secrets = [secret for secret in (settings.token, settings.api_key, settings.balance_token) if secret]
@@ -124,7 +128,10 @@ def test_everything_is_readable_on_every_page(results: dict[str, Any]):
             assert not any(secret.reveal() in html for secret in secrets), place
             assert faint_texts(page, ".jp-OutputArea-output") == [], place
             assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, place
-            assert "<img src=x" in page.locator(".jp-OutputArea-output").nth(list(parts).index("entries")).inner_text()
+            assert (
+                "<img src=x"
+                in page.locator(".jp-OutputArea-output").nth(list(parts).index("entries")).inner_text()
+            )
             assert page.title() != "taken over"
         browser.close()
 

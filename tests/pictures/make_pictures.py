@@ -29,13 +29,19 @@ SIZE, COLOURS = {"width": 1000, "height": 720}, 32
 
 def reports() -> None:
     """Write the picture of the sample's report in each language."""
-    with tempfile.TemporaryDirectory() as home, bktools.Sandbox(home) as service, browser_running() as browser:
+    with (
+        tempfile.TemporaryDirectory() as home,
+        bktools.Sandbox(home) as service,
+        browser_running() as browser,
+    ):
         chart_file, entries_file = write_sample_data(home)
         chart = bktools.read_chart_of_accounts(chart_file, company=service.settings.company)
         entries = bktools.read_entries(entries_file)
         for language, picture in REPORTS.items():
             folder = Path(home, f"close-{language}")
-            bktools.close_month(chart, entries, folder=folder, apply=True, language=language, by="Ada", service=service)
+            bktools.close_month(
+                chart, entries, folder=folder, apply=True, language=language, by="Ada", service=service
+            )
             page = browser.new_page(viewport=SIZE)
             page.goto((folder / "report.html").as_uri())
             page.screenshot(path=picture)
@@ -45,7 +51,11 @@ def reports() -> None:
 def main() -> None:
     """Write the pictures beside this file."""
     reports()
-    with tempfile.TemporaryDirectory() as home, jupyterlab(Path(home)) as address, browser_running() as browser:  # noqa: SIM117 - four in a row are hard to read
+    with (  # noqa: SIM117 - four in a row are hard to read
+        tempfile.TemporaryDirectory() as home,
+        jupyterlab(Path(home)) as address,
+        browser_running() as browser,
+    ):
         with page_of(browser, address.format("03_export_jobs.ipynb"), height=2400) as page:
             run_all(page)
             plan = page.locator(".jp-CodeCell", has_text="everything = bktools.compose_export_jobs")

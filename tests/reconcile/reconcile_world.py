@@ -6,7 +6,23 @@ from reconcile_engines import arrow
 
 COMPANIES = ["company-a", "company-b", "company-c"]
 LONG = "x" * 256
-EXTERNAL_IDS = ["", "1", "01", "001", "12", "012", "a b", "A B", "ab", "Ab\u00a0", "1200", "1300", "1400", "ß", LONG]
+EXTERNAL_IDS = [
+    "",
+    "1",
+    "01",
+    "001",
+    "12",
+    "012",
+    "a b",
+    "A B",
+    "ab",
+    "Ab\u00a0",
+    "1200",
+    "1300",
+    "1400",
+    "ß",
+    LONG,
+]
 CODES = [None, "1", "01", "12", "1200", "c", LONG]
 NAMES = [None, "Bank", "Bänk", "Bank ", "<b>", LONG]
 TAXES = [None, "V19", "V7"]
@@ -86,7 +102,12 @@ def plain():
     ]
     known = [{**row, "id": f"account-{row['code']}", "state": "CREATED"} for row in chart]
     categories = [
-        {"id": f"category-{row['code']}", "category_group_id": "group", "name": row["name"], "archived": False}
+        {
+            "id": f"category-{row['code']}",
+            "category_group_id": "group",
+            "name": row["name"],
+            "archived": False,
+        }
         | {"account_id": f"account-{row['code']}", "tax_code_id": f"tax-{row['code']}"}
         for row in chart
     ]
@@ -120,11 +141,19 @@ def nasty():
     rows = plain()
     company = rows["chart"][0]["company_id"]
     chart = [
-        {"company_id": company, "external_id": f"{text}#{number}", "code": text, "name": text, "archived": False}
+        {
+            "company_id": company,
+            "external_id": f"{text}#{number}",
+            "code": text,
+            "name": text,
+            "archived": False,
+        }
         | {"tax_code_external_id": text}
         for number, text in enumerate(NASTY)
     ]
-    known = [row | {"id": f"id {text}", "state": "CREATED"} for row, text in zip(chart, NASTY, strict=True)][::2]
+    known = [row | {"id": f"id {text}", "state": "CREATED"} for row, text in zip(chart, NASTY, strict=True)][
+        ::2
+    ]
     known = [row | {"name": row["name"] + "!"} for row in known]
     categories = [
         {"id": f"category {text}", "company_id": company, "category_group_id": "group", "name": text}

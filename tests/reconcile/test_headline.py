@@ -15,7 +15,9 @@ def test_the_headline_counts_findings_accounts_and_categories():
     rows["chart"] += more
     rows["accounts"][0]["name"] = "Other"
     rows["categories"].append(rows["categories"][0] | {"id": "c-9", "name": "Third", "account_id": None})
-    result = reconcile_accounts(**{noun: schema.to_pandas(table) for noun, table in world.tables(rows).items()})
+    result = reconcile_accounts(
+        **{noun: schema.to_pandas(table) for noun, table in world.tables(rows).items()}
+    )
     assert repr(result).splitlines()[0] == (
         "Reconciliation: 5 findings (1 error, 4 warning, 0 info); "
         "accounts: 3 create, 1 unchanged, 1 update; 2 of 3 categories covered"
@@ -23,7 +25,9 @@ def test_the_headline_counts_findings_accounts_and_categories():
     del rows["chart"][2:]
     rows["accounts"][0]["name"] = rows["chart"][0]["name"]
     one = reconcile_accounts(**{noun: schema.to_pandas(table) for noun, table in world.tables(rows).items()})
-    assert repr(one).startswith("Reconciliation: 1 finding (1 error, 0 warning, 0 info); accounts: 2 unchanged;")
+    assert repr(one).startswith(
+        "Reconciliation: 1 finding (1 error, 0 warning, 0 info); accounts: 2 unchanged;"
+    )
 
 
 def test_each_severity_has_its_mark():
@@ -32,7 +36,9 @@ def test_each_severity_has_its_mark():
     rows["chart"][0]["name"] = None
     rows["accounts"][1]["name"] = "Other"
     rows["categories"][0]["archived"] = True
-    result = reconcile_accounts(**{noun: schema.to_pandas(table) for noun, table in world.tables(rows).items()})
+    result = reconcile_accounts(
+        **{noun: schema.to_pandas(table) for noun, table in world.tables(rows).items()}
+    )
     lines = repr(result).splitlines()
     for severity, mark in {"error": "✖", "warning": "▲", "info": "●"}.items():
         counts = result.findings.loc[result.findings["severity"] == severity, "check"].value_counts()

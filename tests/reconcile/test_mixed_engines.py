@@ -14,7 +14,9 @@ from bktools.reconcile.results import RESULTS
 def test_frames_of_several_engines_give_the_same_tables(engine):
     """A frame of any engine, beside pandas and a relation of another connection, gives what pandas alone gives."""
     rows = world.side_by_side({seed: world.seeded(seed, 12) for seed in range(3)})
-    rows["chart"].append({**world.plain()["chart"][0], "external_id": "Summe", "code": "Summe", "name": "Summe"})
+    rows["chart"].append(
+        {**world.plain()["chart"][0], "external_id": "Summe", "code": "Summe", "name": "Summe"}
+    )
     for noun, more in world.side_by_side({"nasty": world.nasty()}).items():
         rows[noun] += more
     tables = world.tables(rows)

@@ -73,7 +73,10 @@ def test_account_that_may_not_have_arrived_counts_as_not_known():
 
 def test_account_that_arrived_is_never_created():
     """An account the service has is not created again, whether or not its id is known."""
-    states, silent = ["CREATED", "MATCHED", "EXISTS", "IMPORTED"], dict.fromkeys(("id", "name", "code", "archived"))
+    states, silent = (
+        ["CREATED", "MATCHED", "EXISTS", "IMPORTED"],
+        dict.fromkeys(("id", "name", "code", "archived")),
+    )
     result = side_by_side([({}, {"state": state, **more}) for state in states for more in ({}, silent)])
     told = {action(result, f"X{place}") for place in range(8)}
     assert told == {("none", "same")}
@@ -110,15 +113,19 @@ def test_account_that_left_the_chart_is_archived():
     result = reconcile_accounts(**{noun: schema.to_pandas(table) for noun, table in together.items()})
     verbs = result.actions[result.actions["external_id"] == "0400"].set_index("company_id")["action"]
     assert verbs.to_dict() == {
-        "active company-z": "archive", "archived company-z": "none", "unknown company-z": "none",
-    }  # fmt: skip
+        "active company-z": "archive",
+        "archived company-z": "none",
+        "unknown company-z": "none",
+    }
     in_error = result.findings[result.findings["check"] == "category_on_account_to_be_archived"]
     assert sorted(in_error["company_id"]) == ["active company-z", "unknown company-z"]
 
 
 def test_archived_account_of_the_chart_alone_is_created_archived():
     """The chart is mirrored whole: what is archived in the ERP is created as archived."""
-    result = reconcile_accounts(**frames(chart=first(archived=True), accounts=without_first, categories=without_first))
+    result = reconcile_accounts(
+        **frames(chart=first(archived=True), accounts=without_first, categories=without_first)
+    )
     assert action(result, "0400") == ("create", "archived_in_chart_alone")
     assert bool(result.actions.set_index("external_id").loc["0400", "archived"])
 
@@ -159,10 +166,13 @@ def test_what_looks_like_an_account_of_the_service_is_left_alone():
     for (mine, theirs), (check, why_not_created, why_not_archived) in cases.items():
         company = f"{(mine, theirs)} company-z".lower()
         findings, actions, coverage = (
-            table[table["company_id"] == company] for table in (result.findings, result.actions, result.coverage)
+            table[table["company_id"] == company]
+            for table in (result.findings, result.actions, result.coverage)
         )
         found = findings[findings["check"] == check]
-        assert found[["severity", "erp_value", "service_value"]].to_numpy().tolist() == [["error", mine, theirs]]
+        assert found[["severity", "erp_value", "service_value"]].to_numpy().tolist() == [
+            ["error", mine, theirs]
+        ]
         whys = actions.set_index("external_id")
         assert whys.loc[mine, "reason"] == why_not_created
         assert whys.loc[theirs, "reason"] == why_not_archived
@@ -217,7 +227,9 @@ def test_accounts_of_another_company_are_left_alone():
     assert result.findings["check"].tolist() == ["company_without_chart"]
 
 
-@pytest.mark.parametrize(("state", "found"), [("CREATED", {"code_differs", "tax_code_differs"}), ("IMPORTED", set())])
+@pytest.mark.parametrize(
+    ("state", "found"), [("CREATED", {"code_differs", "tax_code_differs"}), ("IMPORTED", set())]
+)
 def test_what_an_imported_list_does_not_say_is_unknown(state, found):
     """A list without codes and tax codes says nothing of them; the service's own answer says that there are none."""
     silent = first(state=state, code=None, tax_code_external_id=None)
@@ -276,14 +288,21 @@ def test_missing_column_is_named(engine):
     for noun, column in {"chart": "archived", "accounts": "state", "categories": "archived"}.items():
         given = engine.frames(world.tables(world.plain()))
         given[noun] = engine.frame(world.tables(world.plain())[noun].drop_columns(column))
-        with pytest.raises(InputError, match=f"^{noun}: needs the column {column}: give it as [a-z_]+ returns it$"):
+        with pytest.raises(
+            InputError, match=f"^{noun}: needs the column {column}: give it as [a-z_]+ returns it$"
+        ):
             reconcile_accounts(**given)
 
 
 @pytest.mark.parametrize(
     ("noun", "column", "value", "message"),
     [
-        ("chart", "code", 400, "chart: column code must be text, is int64 (a number has lost its leading zeros)"),
+        (
+            "chart",
+            "code",
+            400,
+            "chart: column code must be text, is int64 (a number has lost its leading zeros)",
+        ),
         ("chart", "archived", "no", "chart: column archived must be true or false, is text"),
         ("categories", "archived", None, "categories: column archived is empty in 2 rows: fill it"),
         ("accounts", "company_id", None, "accounts: column company_id is empty in 2 rows: fill it"),
@@ -308,7 +327,9 @@ def test_codes_that_are_numbers_in_a_chart_without_companies():
 
 def test_callers_frames_are_not_changed_and_may_have_more_columns():
     """What was handed in is as it was, extra columns and all."""
-    given = {noun: frame.assign(more=1, line="no number") for noun, frame in frames(accounts=without_first).items()}
+    given = {
+        noun: frame.assign(more=1, line="no number") for noun, frame in frames(accounts=without_first).items()
+    }
     before = {noun: frame.copy(deep=True) for noun, frame in given.items()}
     assert len(reconcile_accounts(**given).findings) > 0
     for noun, frame in given.items():
@@ -319,22 +340,34 @@ def test_empty_frames_give_empty_tables():
     """Without a row there is no finding, and the columns and types stand."""
     given = {noun: frame.iloc[:0] for noun, frame in frames().items()}
     result = reconcile_accounts(**given)
-    assert [len(result.findings), len(result.actions), len(result.coverage), len(result.suggestions)] == [0, 0, 0, 0]
+    assert [len(result.findings), len(result.actions), len(result.coverage), len(result.suggestions)] == [
+        0,
+        0,
+        0,
+        0,
+    ]
     assert {str(kind) for kind in result.findings.dtypes} == {"str"}
 
 
 def test_a_missing_frame_is_refused():
     """None is no empty frame."""
-    with pytest.raises(ArgumentError, match=r"^accounts must be a frame: give an empty one if there are no rows$"):
+    with pytest.raises(
+        ArgumentError, match=r"^accounts must be a frame: give an empty one if there are no rows$"
+    ):
         reconcile_accounts(**frames() | {"accounts": None})
 
 
-@pytest.mark.parametrize("columns", [pa.null(), pa.dictionary(pa.int8(), pa.string()), pa.string_view(), pa.uuid()])
+@pytest.mark.parametrize(
+    "columns", [pa.null(), pa.dictionary(pa.int8(), pa.string()), pa.string_view(), pa.uuid()]
+)
 def test_text_of_every_kind_is_text(columns):
     """Columns of nulls alone, categories, views and UUIDs are compared as the text that they are."""
     given = world.tables(world.plain())
     empty = pa.nulls(2, columns)
-    given = {noun: table.set_column(table.column_names.index("name"), "name", empty) for noun, table in given.items()}
+    given = {
+        noun: table.set_column(table.column_names.index("name"), "name", empty)
+        for noun, table in given.items()
+    }
     result = reconcile_accounts(**given)
     assert set(result.findings["check"]) == {"name_missing"}
 
@@ -342,13 +375,25 @@ def test_text_of_every_kind_is_text(columns):
 def test_unused_accounts_are_counted_for_each_company_and_listed_when_asked():
     """A thousand accounts without a category are one finding a company, which says where the list is."""
     rows = world.plain()
-    more = [rows["accounts"][0] | {"external_id": f"9{number:03}", "id": f"id-{number:03}"} for number in range(1000)]
+    more = [
+        rows["accounts"][0] | {"external_id": f"9{number:03}", "id": f"id-{number:03}"}
+        for number in range(1000)
+    ]
     other = [{**row, "company_id": "company-y"} for row in more[:1]]
     categories = [{**rows["categories"][0], "company_id": "company-y", "account_id": None}]
-    rows = {**rows, "accounts": rows["accounts"] + more + other, "categories": rows["categories"] + categories}
-    result = reconcile_accounts(**{noun: schema.to_pandas(table) for noun, table in world.tables(rows).items()})
+    rows = {
+        **rows,
+        "accounts": rows["accounts"] + more + other,
+        "categories": rows["categories"] + categories,
+    }
+    result = reconcile_accounts(
+        **{noun: schema.to_pandas(table) for noun, table in world.tables(rows).items()}
+    )
     found = result.findings[result.findings["check"] == "account_unused"]
-    assert [(*json.loads(facts).values(),) for facts in found["facts"]] == [("company-y", 1), ("company-z", 1000)]
+    assert [(*json.loads(facts).values(),) for facts in found["facts"]] == [
+        ("company-y", 1),
+        ("company-z", 1000),
+    ]
     assert found["message"].str.contains("unused_accounts").all()
     assert found["external_id"].isna().all()
     listed = result.unused_accounts

@@ -38,7 +38,9 @@ def test_many_rows_lose_nothing():
     """Of many accounts every one has a verb, and what differs is found, no more and no less."""
     rows = 50_000
     ids = pd.Series(range(rows)).astype("str").str.zfill(8).astype("str")
-    chart = pd.DataFrame({"company_id": "company-z", "external_id": ids, "code": ids, "name": ids, "archived": False})
+    chart = pd.DataFrame(
+        {"company_id": "company-z", "external_id": ids, "code": ids, "name": ids, "archived": False}
+    )
     chart = chart.astype({"company_id": "str"})
     accounts = chart.assign(state="CREATED", id=ids).iloc[::-1].reset_index(drop=True)
     accounts.loc[accounts["external_id"] == "00012345", "name"] = "other"

@@ -106,7 +106,9 @@ def test_letters_in_common_are_no_suggestion():
         for side in ("chart", "accounts"):
             rows[side][1]["name"] = account
     suggested = set(reconciled(world.side_by_side(worlds)).suggestions["account_name"])
-    assert suggested & {account for _, account, _ in NAMES} == {account for _, account, is_like in NAMES if is_like}
+    assert suggested & {account for _, account, _ in NAMES} == {
+        account for _, account, is_like in NAMES if is_like
+    }
 
 
 def test_csv_holds_the_tables(result, tmp_path):

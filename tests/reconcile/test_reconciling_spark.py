@@ -61,8 +61,16 @@ def test_a_chart_beside_frames_of_pandas():
             {"chart": chart.drop("archived")},
             "^chart: needs the column archived: give it as read_chart_of_accounts returns it$",
         ),
-        (ArgumentError, {"categories": categories.assign(company_id=["y", "z"])}, "the frames have 3 companies"),
-        (InputError, {"categories": categories.assign(archived=None)}, "archived is empty in 2 rows: fill it$"),
+        (
+            ArgumentError,
+            {"categories": categories.assign(company_id=["y", "z"])},
+            "the frames have 3 companies",
+        ),
+        (
+            InputError,
+            {"categories": categories.assign(archived=None)},
+            "archived is empty in 2 rows: fill it$",
+        ),
         (ArgumentError, {"accounts": None}, "^accounts must be a frame"),
     ):
         with pytest.raises(error, match=words):

@@ -53,8 +53,9 @@ def test_archived_has_the_chart_left_and_the_service_right():
     findings = reconciled(rows).findings
     differs = findings[findings["check"] == "archived_differs"].set_index("external_id")
     for external_id, ours, theirs, verb in (
-        ("0400", "archived", "active", "archive"), ("1200", "active", "archived", "unarchive"),
-    ):  # fmt: skip
+        ("0400", "archived", "active", "archive"),
+        ("1200", "active", "archived", "unarchive"),
+    ):
         found = differs.loc[external_id]
         flags = {"archived": "true", "active": "false"}
         assert (found["erp_value"], found["service_value"]) == (flags[ours], flags[theirs])
@@ -69,7 +70,9 @@ def test_spellings_have_the_chart_left_and_the_service_right():
     for number, rows in worlds.items():
         rows["chart"][0]["external_id"], rows["accounts"][0]["external_id"] = cases[number]
     found = reconciled(world.side_by_side(worlds)).findings
-    alike = found[found["check"].isin(["external_id_looks_alike", "leading_zeros_lost"])].set_index("company_id")
+    alike = found[found["check"].isin(["external_id_looks_alike", "leading_zeros_lost"])].set_index(
+        "company_id"
+    )
     for number, (chart, account) in enumerate(cases):
         row = alike.loc[f"{number} company-z"]
         assert (row["external_id"], row["erp_value"], row["service_value"]) == (chart, chart, account)

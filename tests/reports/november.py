@@ -57,7 +57,9 @@ def entries_of_november(october: pd.DataFrame, exported: set[str]) -> pd.DataFra
     parts = parts.assign(split_line=[1, 2], split_lines=2)
     new = pd.concat([new.drop(new.index[8]), new.iloc[9:10]])
     whole_file = pd.concat([again, new, later, parts], ignore_index=True)
-    whole_file[["split_line", "split_lines"]] = whole_file[["split_line", "split_lines"]].fillna(0).astype("int64")
+    whole_file[["split_line", "split_lines"]] = (
+        whole_file[["split_line", "split_lines"]].fillna(0).astype("int64")
+    )
     return whole_file.assign(line=range(2, len(whole_file) + 2))
 
 
@@ -68,12 +70,15 @@ def closes_of_november(samples: tuple[Path, Path], root: Path) -> November:
         chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
         october = bktools.read_entries(samples[1])
         options = {"by": "Ada", "service": service, "wait": 5}
-        before = bktools.close_month(chart, october, month="2026-10", apply=True, folder=root / "october", **options)
+        before = bktools.close_month(
+            chart, october, month="2026-10", apply=True, folder=root / "october", **options
+        )
         sent = {*before.entries.loc[before.entries["fate"] == "exported", "id"]}
         entries = entries_of_november(october, sent)
         entries.attrs["bktools"] = october.attrs["bktools"]
         options |= {"month": "2026-11", "folder": root / "november", "max_entries": 12}
         planned, first, again, after = (
-            bktools.close_month(chart, entries, apply=apply, **options) for apply in (False, True, True, False)
+            bktools.close_month(chart, entries, apply=apply, **options)
+            for apply in (False, True, True, False)
         )
     return November(before, planned, first, again, after)

@@ -56,6 +56,11 @@ def closes_of_october(samples: tuple[Path, Path], root: Path) -> October:
         again = bktools.close_month(chart, entries, folder=root / "october", by="Ada", **options)
         accepted = sandbox.server.accepted_entries()
         fixed = bktools.close_month(
-            chart, entries.assign(approved=True), folder=root / "fixed", by="Grace", approved_by="Hedy", **options
+            chart,
+            entries.assign(approved=True),
+            folder=root / "fixed",
+            by="Grace",
+            approved_by="Hedy",
+            **options,
         )
     return October(planned, first, again, fixed, steps, jobs_planned, accepted)

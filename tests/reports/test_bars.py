@@ -58,15 +58,21 @@ def test_names_are_drawn_as_they_stand():
     (ax,) = _draw(pd.DataFrame({"exported": range(1, 6)}, index=names))
     ax.figure.draw_without_rendering()
     assert [label.get_text() for label in ax.get_yticklabels()] == [
-        "$a$ and $b$", "two lines", f"{'x' * (bars.LONGEST_NAME - 1)}…", r"\x1b[31mred\u202eevil", "<script>",
-    ]  # fmt: skip
+        "$a$ and $b$",
+        "two lines",
+        f"{'x' * (bars.LONGEST_NAME - 1)}…",
+        r"\x1b[31mred\u202eevil",
+        "<script>",
+    ]
     assert not any(text.get_parse_math() for text in [*ax.get_yticklabels(), *ax.texts, *ax.figure.texts])
 
 
 @pytest.mark.parametrize("groups", [0, 1, 40])
 def test_everything_is_on_the_picture(groups: int):
     """No text is outside of the picture or over another, whatever the number of bars, and a page shows all of it."""
-    counts = pd.DataFrame({"exported": range(groups, 0, -1)}, index=[f"a long name of {n}" for n in range(groups)])
+    counts = pd.DataFrame(
+        {"exported": range(groups, 0, -1)}, index=[f"a long name of {n}" for n in range(groups)]
+    )
     charts = [
         bars.chart(
             "EUR",

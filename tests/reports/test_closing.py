@@ -23,8 +23,15 @@ def test_a_month_is_closed_once(october):
     planned, first, second = october.planned, october.first, october.again
     assert october.steps[0] == "month"
     assert october.steps[1:] == [
-        "categories", "employees", "reconciled", "created", "remaining", "plan", "jobs", "close",
-    ]  # fmt: skip
+        "categories",
+        "employees",
+        "reconciled",
+        "created",
+        "remaining",
+        "plan",
+        "jobs",
+        "close",
+    ]
     assert october.jobs_planned == 0
     assert (first.record.state, october.fixed.record.state) == ("OPEN", "CLOSED")
     assert "planned, nothing was sent" in repr(planned)
@@ -71,7 +78,9 @@ def month_from_now(months: int) -> str:
 def test_a_month_that_has_not_begun_is_refused(sandbox, service, given, tmp_path, apply):
     """Planned or applied: nothing of it is sent or recorded, and no folder is written."""
     with pytest.raises(ArgumentError, match=r"month must have begun: today is 20\d\d-\d\d-\d\d, got "):
-        bktools.close_month(*given, month=month_from_now(1), apply=apply, folder=tmp_path / "next", service=service)
+        bktools.close_month(
+            *given, month=month_from_now(1), apply=apply, folder=tmp_path / "next", service=service
+        )
     assert sandbox.server.export_jobs() == []
     assert bktools.load_periods(service=service).empty
     assert list(tmp_path.iterdir()) == []
@@ -111,8 +120,9 @@ def test_a_mistyped_date_names_no_month(service, given, tmp_path):
     with pytest.raises(_SeenError) as seen:
         bktools.close_month(chart, entries, folder=tmp_path / "close", seen=_stop, service=service)
     assert seen.value.args == (
-        "month", "2026-10, by the dates of the entries; other entries: 1 of 2062-03 (another: month='YYYY-MM')"
-    )  # fmt: skip
+        "month",
+        "2026-10, by the dates of the entries; other entries: 1 of 2062-03 (another: month='YYYY-MM')",
+    )
 
 
 class _SeenError(Exception):
@@ -145,5 +155,7 @@ def test_the_default_month(counts, month):
 
 def test_a_month_in_the_future_is_never_chosen():
     """Where all entries are of the future, or of none, the month must be given."""
-    with pytest.raises(ArgumentError, match="no entry is dated in 2026-11 or before, the first month is 2026-12"):
+    with pytest.raises(
+        ArgumentError, match="no entry is dated in 2026-11 or before, the first month is 2026-12"
+    ):
         month_of(pd.DataFrame({"date": [pd.Timestamp(2026, 12, 1)]}), TODAY)

@@ -84,5 +84,7 @@ def test_no_window_and_no_state_outside_of_notebooks():
         "axes = bktools.plot_spend(spent)['EUR']\n"
         "assert plt.get_fignums() == [axes.figure.number]\n"
     )
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr

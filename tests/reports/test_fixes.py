@@ -51,7 +51,9 @@ def test_nothing_filled_in(book: Path):
     assert len(bktools.read_fixes(book)) == 0
 
 
-def test_an_account_and_a_note(book: Path, close: Close, category: pd.Series, account: pd.Series, tmp_path: Path):
+def test_an_account_and_a_note(
+    book: Path, close: Close, category: pd.Series, account: pd.Series, tmp_path: Path
+):
     """A chosen account is checked and listed for whoever does it; a note is kept beside its line."""
     label, about = f"{account['code']} · {account['name']}", category["name"]
 
@@ -154,7 +156,9 @@ def test_a_formula_without_a_saved_value_is_not_an_empty_cell(
 ):
     """What a person filled in is never read as nothing: the cell is named, and how to save its value."""
     change = write(heading, Formula('=A1&""'), category["name"])
-    with pytest.raises(InputError, match=r"the cell [A-Z]+\d+ of the sheet 'to do' holds a formula whose value"):
+    with pytest.raises(
+        InputError, match=r"the cell [A-Z]+\d+ of the sheet 'to do' holds a formula whose value"
+    ):
         bktools.read_fixes(filled(book, tmp_path / "filled.xlsx", change))
 
 
@@ -170,14 +174,18 @@ def test_accounts_that_cannot_be(book: Path, close: Close, category: pd.Series, 
     assert _checked(close, old)["message"].iloc[0] == (
         f"The account '{archived['code']} · {archived['name']}' is archived: choose an active one"
     )
-    twins = pd.concat([close.accounts, close.accounts.iloc[[0]].assign(external_id="twin", id=OTHER, name="Twin")])
+    twins = pd.concat(
+        [close.accounts, close.accounts.iloc[[0]].assign(external_id="twin", id=OTHER, name="Twin")]
+    )
     code = close.accounts["code"].iloc[0]
     path = filled(book, tmp_path / "twins.xlsx", write("new account", code, about))
     checked = bktools.check_fixes(bktools.read_fixes(path), close.categories, twins)
     assert checked["message"].iloc[0] == f"2 accounts have the code '{code}': write the external ID of one"
 
 
-def test_a_category_that_is_gone(book: Path, close: Close, category: pd.Series, account: pd.Series, tmp_path: Path):
+def test_a_category_that_is_gone(
+    book: Path, close: Close, category: pd.Series, account: pd.Series, tmp_path: Path
+):
     """A category that the service no longer has is refused; an archived one is done differently."""
     path = filled(book, tmp_path / "filled.xlsx", write("new account", account["code"], category["name"]))
     others = close.categories[close.categories["id"] != category["category_id"]]
@@ -235,7 +243,9 @@ def test_kept_lines(book: Path, close: Close, category: pd.Series, account: pd.S
     """Lines of two copies of a workbook are kept side by side, privately; the newest word on a line counts."""
     settings = load_settings("sandbox", data_dir=tmp_path / "data")
     about = category["name"]
-    lines = bktools.read_fixes(filled(book, tmp_path / "one.xlsx", write("new account", account["code"], about)))
+    lines = bktools.read_fixes(
+        filled(book, tmp_path / "one.xlsx", write("new account", account["code"], about))
+    )
     path = keep_fixes(lines, settings)
     assert path.stat().st_mode & 0o077 == path.parent.stat().st_mode & 0o077 == 0
 
@@ -247,7 +257,9 @@ def test_kept_lines(book: Path, close: Close, category: pd.Series, account: pd.S
         [account["code"], ""],
         ["", "later"],
     ]
-    keep_fixes(bktools.read_fixes(filled(book, tmp_path / "three.xlsx", write("note", "again", about))), settings)
+    keep_fixes(
+        bktools.read_fixes(filled(book, tmp_path / "three.xlsx", write("note", "again", about))), settings
+    )
     assert list(kept_fixes(settings, close.company, "2026-10")["note"]) == ["again", "later"]
     assert len(kept_fixes(settings, OTHER)) == len(kept_fixes(settings, close.company, "2026-11")) == 0
     (settings.state_dir / FOLDER / "2000.json").write_text("{}", encoding="utf-8")

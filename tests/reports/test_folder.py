@@ -45,7 +45,9 @@ def test_every_file_is_in_the_manifest_and_in_the_readme(folder: Path):
         content = (folder / name).read_bytes()
         assert described["sha256"] == hashlib.sha256(content).hexdigest()
         assert described["bytes"] == len(content)
-    told = {line.split("  ")[0].strip() for line in (folder / README).read_text(encoding="utf-8").splitlines()}
+    told = {
+        line.split("  ")[0].strip() for line in (folder / README).read_text(encoding="utf-8").splitlines()
+    }
     assert {name for name in there if not name.startswith(MACHINE) and name != README} <= told
 
 
@@ -69,7 +71,11 @@ def test_the_manifest_says_what_was_done(october: October, samples: tuple[Path, 
     """Persons, plan, files that were read, sources, and where the known accounts come from."""
     close = october.fixed
     manifest = _manifest(close.folder)
-    assert (manifest["state"], manifest["approved_by"], manifest["company_id"]) == ("approved", "Hedy", close.company)
+    assert (manifest["state"], manifest["approved_by"], manifest["company_id"]) == (
+        "approved",
+        "Hedy",
+        close.company,
+    )
     run = manifest["run"]
     assert (run["prepared_by"], run["approved_by"], run["applied"]) == ("Grace", "Hedy", True)
     assert (run["begun_at"], run["plan_id"]) == (close.run.begun_at.isoformat(), close.run.plan.plan_id)
@@ -112,8 +118,11 @@ def test_the_events_of_the_close_are_a_file(october: October):
     closes = ["close_applied", "close_applied"]
     assert found[len(first) :] == [*closes, *job, *sent, "close_applied", "period_closed"]
     assert [event["done_by"] for event in events if event["code"] in {"close_applied", "period_closed"}] == [
-        "Ada", "Ada", "Grace", "Hedy",
-    ]  # fmt: skip
+        "Ada",
+        "Ada",
+        "Grace",
+        "Hedy",
+    ]
 
 
 def test_a_file_that_changed_since_it_was_read_is_not_copied(close: Close, tmp_path: Path):
@@ -160,7 +169,10 @@ def test_an_earlier_close_is_kept(close: Close, folder: Path, tmp_path: Path):
     begun = close.run.begun_at.replace(year=2030)
     write_folder(replace(close, run=replace(close.run, begun_at=begun)), folder)
     moved = f"october.{close.run.begun_at:%Y-%m-%dT%H%M%S.%fZ}"
-    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith("october")) == ["october", moved]
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith("october")) == [
+        "october",
+        moved,
+    ]
     assert (tmp_path / moved / MANIFEST).read_bytes() == first
     assert _manifest(folder)["run"]["begun_at"] == begun.isoformat()
 
@@ -231,9 +243,17 @@ def test_what_a_killed_close_left_goes_with_the_next_one(close: Close, tmp_path:
 
 def test_the_close_of_other_books_stays(close: Close, tmp_path: Path):
     """A trial in the sandbox, or a close of another company, never takes the place of real evidence."""
-    folder = write_folder(replace(close, environment="production", company_name="Muster"), tmp_path / "october")
-    for environment, company in (("sandbox", close.company), ("production", "another"), ("staging", close.company)):
-        with pytest.raises(InputError, match="holds the close of Muster in production: give another folder with --out"):
+    folder = write_folder(
+        replace(close, environment="production", company_name="Muster"), tmp_path / "october"
+    )
+    for environment, company in (
+        ("sandbox", close.company),
+        ("production", "another"),
+        ("staging", close.company),
+    ):
+        with pytest.raises(
+            InputError, match="holds the close of Muster in production: give another folder with --out"
+        ):
             check_target(folder, environment, company)
     check_target(folder, "production", close.company)
     invented = write_folder(close, tmp_path / "trial")
@@ -245,7 +265,10 @@ def test_a_manifest_that_cannot_be_read_is_not_put_aside(close: Close, tmp_path:
     folder = tmp_path / "october"
     folder.mkdir()
     (folder / MANIFEST).write_text("{}")
-    for write in (lambda: check_target(folder, "sandbox", close.company), lambda: write_folder(close, folder)):
+    for write in (
+        lambda: check_target(folder, "sandbox", close.company),
+        lambda: write_folder(close, folder),
+    ):
         with pytest.raises(StorageError, match="cannot be read"):
             write()
     assert (folder / MANIFEST).read_text() == "{}"

@@ -75,7 +75,10 @@ def test_the_workbook_is_german(german: Close, folder: Path):
     names = ["Abschluss", "zu tun", "Größte und neue", "Einträge", "Kategorien", "Kontenplan", "lines"]
     assert books[0].sheet_names == names
     for name, other in zip(names[:-1], books[1].sheet_names, strict=False):
-        sheets = [book.get_sheet_by_name(sheet).to_python() for book, sheet in zip(books, (name, other), strict=True)]
+        sheets = [
+            book.get_sheet_by_name(sheet).to_python()
+            for book, sheet in zip(books, (name, other), strict=True)
+        ]
         numbers = [[[cell for cell in row if isinstance(cell, float)] for row in sheet] for sheet in sheets]
         assert numbers[0] == numbers[1], name
     head, *rows = books[0].get_sheet_by_name("Einträge").to_python()
@@ -100,7 +103,9 @@ def test_tables_have_english_headings_and_codes(german: Close, folder: Path):
 
 def test_a_filled_in_workbook_comes_back(german: Close, close: Close, folder: Path, tmp_path: Path):
     """An account and a note on German lines are the same fixes as on English ones: lines are known by codes and IDs."""
-    account = close.accounts[close.accounts["state"].eq("CREATED") & ~close.accounts["archived"].astype(bool)].iloc[0]
+    account = close.accounts[
+        close.accounts["state"].eq("CREATED") & ~close.accounts["archived"].astype(bool)
+    ].iloc[0]
 
     def change(texts: str, heading: str, note: str):
         def changed(rows: Rows) -> None:
@@ -113,16 +118,19 @@ def test_a_filled_in_workbook_comes_back(german: Close, close: Close, folder: Pa
     fixes = [
         bktools.read_fixes(filled(one / WORKBOOK, tmp_path / f"{sheet}.xlsx", change(*headings), sheet=sheet))
         for one, sheet, headings in (
-            (german.folder, "zu tun", ("Prüfung", "neues Konto", "Notiz")), (folder, "to do", ("check", "new account", "note")),
+            (german.folder, "zu tun", ("Prüfung", "neues Konto", "Notiz")),
+            (folder, "to do", ("check", "new account", "note")),
         )
-    ]  # fmt: skip
+    ]
     same = ["line", "new_account", "note", "check", "category_id", "facts", "line_id", "problem"]
     assert fixes[0][same].equals(fixes[1][same])
     checked = bktools.check_fixes(fixes[0], close.categories, close.accounts)
     assert list(checked["outcome"]) == ["open", "note"]
 
 
-def test_the_language_is_a_setting(monkeypatch: pytest.MonkeyPatch, october: October, service, samples, tmp_path):
+def test_the_language_is_a_setting(
+    monkeypatch: pytest.MonkeyPatch, october: October, service, samples, tmp_path
+):
     """The configured language is that of a close that names none; one that nobody wrote is refused."""
     monkeypatch.setenv("BKTOOLS_LANGUAGE", "de")
     assert load_settings("sandbox").language == "de"
@@ -166,7 +174,10 @@ def test_tables_are_sorted_and_added_up_as_they_are_written(browser: Any, german
     section.get_by_label("Status").select_option(label="zurückgehalten")
     held = german.figures.of_fate("held_back")
     said = section.get_by_role("status").inner_text()
-    assert said == f"{held.money['CHF'].entries} von 320 Zeilen · CHF {GERMAN.amount(held.amounts['CHF'], 'CHF')}"
+    assert (
+        said
+        == f"{held.money['CHF'].entries} von 320 Zeilen · CHF {GERMAN.amount(held.amounts['CHF'], 'CHF')}"
+    )
     page.close()
 
 

@@ -109,14 +109,18 @@ def _changed(close: Close, **columns: Any) -> Close:
     """Return a close whose entries have other values in some columns."""
     table = close.tables["entries"]
     for name, values in columns.items():
-        table = table.set_column(table.column_names.index(name), name, pa.array(values, table.schema.field(name).type))
+        table = table.set_column(
+            table.column_names.index(name), name, pa.array(values, table.schema.field(name).type)
+        )
     return replace(close, tables={**close.tables, "entries": table})
 
 
 def _amounts(row: dict[str, str]) -> dict[str, Decimal]:
     """Return the amounts of a row with a column a currency."""
     return {
-        name: Decimal(text.replace(",", "")) for name, text in row.items() if text and re.fullmatch("[A-Z]{3}", name)
+        name: Decimal(text.replace(",", ""))
+        for name, text in row.items()
+        if text and re.fullmatch("[A-Z]{3}", name)
     }
 
 
@@ -189,7 +193,10 @@ def test_every_entry_is_listed_by_name(close: Close, parsed: Page):
     for row, entry in zip(rows, entries, strict=True):
         assert row["Date"] == f"{entry['date']:%Y-%m-%d}"
         assert row["Amount"] == shown(entry["amount"], entry["currency"])
-        assert (row["Category"], row["Employee"]) == (entry["category_name"] or "", entry["employee_name"] or "")
+        assert (row["Category"], row["Employee"]) == (
+            entry["category_name"] or "",
+            entry["employee_name"] or "",
+        )
         assert row["Reason"] == _reason(entry)
         assert row["What to do"] == (f"{entry['message']}. {entry['to_do']}." if entry["message"] else "")
     titles = [given.get("title", "") for tag, given in parsed.elements if tag == "tr"]
@@ -265,8 +272,16 @@ def texts(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) 
     def close_with(names: list[str], folder: Path) -> Close:
         with bktools.Sandbox(folder, job_seconds=0.05) as service:
             chart, entries = bktools.read_chart_of_accounts(samples[0]), bktools.read_entries(samples[1])
-            categories, employees = bktools.load_categories(service=service), bktools.load_employees(service=service)
-            changed = [(entries, "description"), (categories, "name"), (employees, "last_name"), (chart, "name")]
+            categories, employees = (
+                bktools.load_categories(service=service),
+                bktools.load_employees(service=service),
+            )
+            changed = [
+                (entries, "description"),
+                (categories, "name"),
+                (employees, "last_name"),
+                (chart, "name"),
+            ]
             frames = [
                 frame.assign(**{column: [names[place % len(names)] for place in range(len(frame))]})
                 for frame, column in changed
@@ -275,9 +290,19 @@ def texts(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) 
                 ("apply", "others_export", "before_month_end", "new_chart"), False
             )
             closing = Closing(
-                service, entries=frames[0], categories=frames[1], employees=frames[2], ledger=None, chart=frames[3], month="2026-10",
-                by=names[0], approved_by=names[1], max_entries=500, wait=1, **options,
-            )  # fmt: skip
+                service,
+                entries=frames[0],
+                categories=frames[1],
+                employees=frames[2],
+                ledger=None,
+                chart=frames[3],
+                month="2026-10",
+                by=names[0],
+                approved_by=names[1],
+                max_entries=500,
+                wait=1,
+                **options,
+            )
             return replace(closing.run(), company_name=names[2])
 
     return close_with
@@ -314,11 +339,16 @@ def test_nothing_but_its_own_script_may_run(report: Path, parsed: Page):
     for tag in ("style", "script"):
         inner = re.findall(rf"<{tag}>(.*?)</{tag}>", content, re.DOTALL)
         assert len(inner) == 1
-        assert f"{tag}-src 'sha256-{base64.b64encode(hashlib.sha256(inner[0].encode()).digest()).decode()}'" in policy
+        assert (
+            f"{tag}-src 'sha256-{base64.b64encode(hashlib.sha256(inner[0].encode()).digest()).decode()}'"
+            in policy
+        )
     assert policy.startswith("default-src 'none'; img-src data:;")
     for _, given in parsed.elements:
         assert not [name for name in given if name.startswith("on") or name == "style"]
-        assert all((given.get(name) or "#").startswith(("#", "data:image/png;base64,")) for name in ("href", "src"))
+        assert all(
+            (given.get(name) or "#").startswith(("#", "data:image/png;base64,")) for name in ("href", "src")
+        )
     assert not re.search(r"innerHTML|insertAdjacent|document\.write|eval\(", content)
 
 
@@ -335,7 +365,11 @@ def test_tables_are_readable_without_sight(parsed: Page):
 def test_a_large_close_is_bounded_and_says_where_the_rest_is(close: Close):
     """2,560 entries: 2,000 rows, with some of every fate and reason; the figures are of all of them."""
     entries = pa.concat_tables([close.tables["entries"]] * 8)
-    entries = entries.set_column(entries.column_names.index("id"), "id", pa.array([str(uuid.uuid4()) for _ in range(len(entries))], pa.large_string()))  # fmt: skip
+    entries = entries.set_column(
+        entries.column_names.index("id"),
+        "id",
+        pa.array([str(uuid.uuid4()) for _ in range(len(entries))], pa.large_string()),
+    )
     report = report_of(replace(close, tables={**close.tables, "entries": entries}))
     page = Page(report)
     rows = page.rows("entries-table")
@@ -349,10 +383,26 @@ def test_a_large_close_is_bounded_and_says_where_the_rest_is(close: Close):
 
 def test_what_changed_has_numbers_and_what_drives_them(close: Close):
     """Headline, amounts of both months, the difference in percent, the entries that drive it, and other changes."""
-    money = {"table": "exported_by_category", "change": "more", "about": "Hotel", "currency": "EUR", "share": Decimal("25.0"), "amount_before": Decimal("1000.00"), "amount_after": Decimal("1250.00"), "difference": Decimal("250.00"), "drivers": "2026-10-02 Grand Hotel +250.00"}  # fmt: skip
+    money = {
+        "table": "exported_by_category",
+        "change": "more",
+        "about": "Hotel",
+        "currency": "EUR",
+        "share": Decimal("25.0"),
+        "amount_before": Decimal("1000.00"),
+        "amount_after": Decimal("1250.00"),
+        "difference": Decimal("250.00"),
+        "drivers": "2026-10-02 Grand Hotel +250.00",
+    }
     other = {"table": "categories", "change": "added", "about": "Canteen", "after": "Canteen"}
     names = dict.fromkeys([*money, "field", "before", "after"])
-    about = {"before": "2026-09", "after": "2026-10", "headline": ["exported EUR 1,250.00"], "not_compared": [], "below_threshold": 2}  # fmt: skip
+    about = {
+        "before": "2026-09",
+        "after": "2026-10",
+        "headline": ["exported EUR 1,250.00"],
+        "not_compared": [],
+        "below_threshold": 2,
+    }
     changes = pa.Table.from_pylist([names | money, names | other]).replace_schema_metadata(
         {"bktools": json.dumps(about)}
     )
@@ -381,9 +431,12 @@ def _opened(browser: Any, path: Path, **options: Any) -> tuple[Any, list[str]]:
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("dialog", lambda dialog: complaints.append(dialog.message))
     page.on(
-        "request", lambda sent: complaints.append(sent.url) if not sent.url.startswith(("data:", "file:")) else None
+        "request",
+        lambda sent: complaints.append(sent.url) if not sent.url.startswith(("data:", "file:")) else None,
     )
-    page.add_init_script("document.addEventListener('securitypolicyviolation', e => console.log(e.violatedDirective))")
+    page.add_init_script(
+        "document.addEventListener('securitypolicyviolation', e => console.log(e.violatedDirective))"
+    )
     page.goto(path.as_uri())
     return page, complaints
 
@@ -414,7 +467,9 @@ def test_sorting_and_filtering_with_the_mouse(browser: Any, report: Path, close:
     section.get_by_role("button", name="Show all rows").click()
     assert status.inner_text().startswith("320 of 320 rows · ")
     section.get_by_label("Find").fill("KÖLN")
-    texts = close.entries[["supplier", "description", "category_name", "employee_name", "account_name", "cost_centre"]]
+    texts = close.entries[
+        ["supplier", "description", "category_name", "employee_name", "account_name", "cost_centre"]
+    ]
     wanted = texts.fillna("").agg(" ".join, axis="columns").str.lower().str.contains("köln").sum()
     assert len(_column(page, 0)) == wanted > 0
     assert complaints == []
@@ -486,7 +541,8 @@ def test_light_and_dark_have_contrast(browser: Any, report: Path, scheme: str):
     page, _ = _opened(browser, report, color_scheme=scheme)
     names = ["ink", "muted", "accent", "error", "warning", "info", "page", "panel"]
     found = page.evaluate(
-        "names => names.map(n => getComputedStyle(document.documentElement).getPropertyValue('--' + n).trim())", names
+        "names => names.map(n => getComputedStyle(document.documentElement).getPropertyValue('--' + n).trim())",
+        names,
     )
     colours = dict(zip(names, map(_luminance, found), strict=True))
     assert (colours["page"] < 0.1) == (scheme == "dark")
@@ -510,7 +566,9 @@ def test_it_prints_on_few_pages(browser: Any, report: Path):
     page, complaints = _opened(browser, report)
     pdf = page.pdf(prefer_css_page_size=True)
     assert 3 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= MOST_PAGES
-    boxes = {tuple(map(round, map(float, box.split()))) for box in re.findall(rb"/MediaBox\s*\[([^\]]+)\]", pdf)}
+    boxes = {
+        tuple(map(round, map(float, box.split()))) for box in re.findall(rb"/MediaBox\s*\[([^\]]+)\]", pdf)
+    }
     assert boxes <= {(0, 0, 842, 595), (0, 0, 842, 596)}
     style = report.read_text(encoding="utf-8").partition("@top-left")[2].partition("}")[0]
     assert "Month\\00002dend\\000020October\\0000202026" in style
@@ -528,7 +586,9 @@ def test_on_a_phone_the_first_screen_says_what_to_do(browser: Any, report: Path)
     """390 pixels wide: nothing is wider than the screen, and the first three things to do are on it."""
     page, complaints = _opened(browser, report, viewport={"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") == 390
-    bottoms = page.locator(".first li").evaluate_all("items => items.map(item => item.getBoundingClientRect().bottom)")
+    bottoms = page.locator(".first li").evaluate_all(
+        "items => items.map(item => item.getBoundingClientRect().bottom)"
+    )
     assert len(bottoms) == 3
     assert max(bottoms) <= 844
     assert complaints == []

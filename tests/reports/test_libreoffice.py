@@ -64,15 +64,20 @@ def _opened(path: Path, profile_folder: Path, infilter: str | None = None) -> li
         command.append(f"--infilter=CSV:{infilter}")
     done = subprocess.run(
         [*command, "--convert-to", "ods", "--outdir", str(path.parent / "opened"), str(path)],
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     opened = path.parent / "opened" / f"{path.stem}.ods"
     assert opened.exists(), done.stdout + done.stderr
     with ZipFile(opened) as book:
         root = ET.fromstring(book.read("content.xml"))
     first = next(root.iter(f"{NAMES['table']}table"))
     rows = first.findall(f".//{NAMES['table']}table-row")
-    return [[_cell(cell) for cell in row.findall(f"{NAMES['table']}table-cell")] for row in rows][: len(TEXTS) + 1]
+    return [[_cell(cell) for cell in row.findall(f"{NAMES['table']}table-cell")] for row in rows][
+        : len(TEXTS) + 1
+    ]
 
 
 def _cell(cell: Any) -> tuple[str, str]:
@@ -94,7 +99,9 @@ def _same(rows: list[list[tuple[str, str]]], *, unguard: bool) -> None:
 
 
 @pytest.mark.parametrize("profile", OPENED_AS)
-def test_csv_opens_with_the_same_values(frame: pd.DataFrame, tmp_path: Path, profile_folder: Path, profile: str):
+def test_csv_opens_with_the_same_values(
+    frame: pd.DataFrame, tmp_path: Path, profile_folder: Path, profile: str
+):
     """Codes keep their zeros, =SUM(1) is text, -12.50 a number, umlauts, emoji and the newline are there."""
     path = bktools.to_csv(frame, tmp_path / f"{profile}.csv", profile)
     _same(_opened(path, profile_folder, OPENED_AS[profile]), unguard=profile != "machine")

@@ -66,7 +66,12 @@ def test_the_own_currency_is_large_and_each_has_its_decimals():
         "EUR": ["a", "1,234.50", "b", "1,234.50"],
         "JPY": ["a", "1,200", "b", "1,200"],
     }
-    assert _written(charts["JPY"]) == ["October 2026: spend by supplier", "KWD 2,469.000", "EUR 2,469.00", "JPY 2,400"]
+    assert _written(charts["JPY"]) == [
+        "October 2026: spend by supplier",
+        "KWD 2,469.000",
+        "EUR 2,469.00",
+        "JPY 2,400",
+    ]
     assert len({ax.get_xlim() for ax in charts.values()}) == 2
     large, small, _ = (ax.get_position() for ax in charts["KWD"].figure.axes)
     assert large.width > 2 * small.width
@@ -74,11 +79,16 @@ def test_the_own_currency_is_large_and_each_has_its_decimals():
 
 def test_bars_are_the_sums_and_namesakes_stay_apart():
     """Each group has the bar of its sum, credits to the left; two categories of one name are told apart by ID."""
-    frame = pd.DataFrame({
-        "category_id": ["aaaaaaaa-1", "bbbbbbbb-2", "c"], "currency": ["EUR"] * 3,
-        "amount": [Decimal(5), Decimal(3), Decimal(-2)],
-    })  # fmt: skip
-    names = pd.DataFrame({"id": frame["category_id"], "name": ["Travel", "Travel", "<b>Meals</b>"], "account_id": None})
+    frame = pd.DataFrame(
+        {
+            "category_id": ["aaaaaaaa-1", "bbbbbbbb-2", "c"],
+            "currency": ["EUR"] * 3,
+            "amount": [Decimal(5), Decimal(3), Decimal(-2)],
+        }
+    )
+    names = pd.DataFrame(
+        {"id": frame["category_id"], "name": ["Travel", "Travel", "<b>Meals</b>"], "account_id": None}
+    )
     axes = bktools.plot_spend(bktools.spend(frame, categories=names, shares=True))["EUR"]
     assert _ends(axes) == {"Travel (aaaaaaaa)": 5, "Travel (bbbbbbbb)": 3, "<b>Meals</b>": -2}
     assert _figures(axes) == ["5.00 · 62% · 1 entry", "3.00 · 38% · 1 entry", "-2.00 · 1 entry"]
@@ -98,11 +108,20 @@ def test_many_currencies_and_groups_are_told():
 
 def test_months_are_in_order_with_those_without_spend():
     """Months follow each other, an empty one has an empty bar, what has no date is last; parts are the other key."""
-    rows = [("a", "2026-10-01", "EUR", "7"), ("b", "2026-08-15", "EUR", "2"), ("a", "2026-08-20", "EUR", "1"),
-            ("a", None, "EUR", "4")]  # fmt: skip
+    rows = [
+        ("a", "2026-10-01", "EUR", "7"),
+        ("b", "2026-08-15", "EUR", "2"),
+        ("a", "2026-08-20", "EUR", "1"),
+        ("a", None, "EUR", "4"),
+    ]
     axes = bktools.plot_spend(_spent(*rows, by=["month", "supplier"]))["EUR"]
     assert _ends(axes) == {"2026-08": 3, "2026-09": 0, "2026-10": 7, "no month": 4}
-    assert _written(axes) == ["August 2026 to October 2026: spend by month and supplier", "a", "b", "EUR 14.00"]
+    assert _written(axes) == [
+        "August 2026 to October 2026: spend by month and supplier",
+        "a",
+        "b",
+        "EUR 14.00",
+    ]
     plain = bktools.plot_spend(_spent(*rows, by="month"))["EUR"]
     assert _ends(plain) == _ends(axes)
     assert len(_written(plain)) == 2
@@ -132,7 +151,13 @@ def test_parts_are_chosen_in_the_own_currency():
     rows += [(f"j{number}", "2026-10-01", "JPY", f"{number}0000") for number in range(1, 6)]
     spent = _spent(*rows, by=["month", "supplier"])
     assert _written(bktools.plot_spend(spent)["EUR"])[1:6] == ["e5", "e4", "e3", "e2", "others"]
-    assert _written(bktools.plot_spend(spent, currency="jpy")["JPY"])[1:6] == ["j5", "j4", "j3", "j2", "others"]
+    assert _written(bktools.plot_spend(spent, currency="jpy")["JPY"])[1:6] == [
+        "j5",
+        "j4",
+        "j3",
+        "j2",
+        "others",
+    ]
 
 
 def test_nothing_to_draw_is_a_sentence(close: Close):
@@ -173,7 +198,9 @@ def test_two_colours_have_a_meaning(close: Close):
     charts = bktools.plot_money(close.run.plan, jobs=jobs)
     assert set(jobs["outcome"]) == {"ACCEPTED"}
     assert _written(charts["EUR"])[1:3] == ["exported", "held back"]
-    drawn = {(to_hex(bar.get_facecolor()).upper(), bar.get_hatch()) for ax in charts.values() for bar in ax.patches}
+    drawn = {
+        (to_hex(bar.get_facecolor()).upper(), bar.get_hatch()) for ax in charts.values() for bar in ax.patches
+    }
     assert drawn == {(DONE, ""), (WAITING, "")}
     some = jobs.assign(outcome=["UNKNOWN", "REJECTED", *jobs["outcome"].iloc[2:]])
     axes = bktools.plot_money(close.run.plan, jobs=some)["EUR"]
@@ -188,9 +215,12 @@ def test_two_colours_have_a_meaning(close: Close):
 def test_entries_of_a_close_are_drawn_by_their_fate():
     """A frame with the fate of each entry is drawn as a plan is, without entries of an earlier month or left out."""
     rows = [
-        ("exported", "", "10"), ("exported_before", "", "5"), ("held_back", "no_account", "3"), ("in_doubt", "", "2"),
+        ("exported", "", "10"),
+        ("exported_before", "", "5"),
+        ("held_back", "no_account", "3"),
+        ("in_doubt", "", "2"),
         ("left_out", "later_period", "99"),
-    ]  # fmt: skip
+    ]
     frame = pd.DataFrame(rows, columns=["fate", "reason", "amount"])
     frame = frame.assign(amount=frame["amount"].map(Decimal), currency="EUR", date=pd.Timestamp("2026-10-05"))
     axes = bktools.plot_money(frame, title="October 2026, Muster GmbH")["EUR"]
@@ -202,12 +232,20 @@ def test_entries_of_a_close_are_drawn_by_their_fate():
 def test_money_that_arrived():
     """A match with the ledger is drawn by what is booked, what is missing or different, and what could not be compared."""
     ids = [f"e{number}" for number in range(4)]
-    exported = pd.DataFrame({
-        "entry_id": ids, "batch_id": "b", "account_code": "5800", "amount": [Decimal(n) for n in (42, 17, 8, 5)],
-        "currency": ["EUR", "EUR", "EUR", "JPY"], "date": pd.Timestamp("2026-10-03"),
-    })  # fmt: skip
+    exported = pd.DataFrame(
+        {
+            "entry_id": ids,
+            "batch_id": "b",
+            "account_code": "5800",
+            "amount": [Decimal(n) for n in (42, 17, 8, 5)],
+            "currency": ["EUR", "EUR", "EUR", "JPY"],
+            "date": pd.Timestamp("2026-10-03"),
+        }
+    )
     postings = pd.DataFrame({"account_code": ["5800", "1930", "5800", "1930"], "amount": [42, -42, 9, -9]})
-    postings = postings.assign(currency="EUR", voucher_id=["A 7", "A 7", "A 8", "A 8"], date=pd.Timestamp("2026-10-03"))
+    postings = postings.assign(
+        currency="EUR", voucher_id=["A 7", "A 7", "A 8", "A 8"], date=pd.Timestamp("2026-10-03")
+    )
     match = bktools.match_ledger(exported, postings)
     axes = bktools.plot_money(match, title="October 2026, Muster GmbH")["EUR"]
     drawn = _ends(axes)
@@ -226,7 +264,9 @@ def test_months_have_what_was_exported_and_held_back(close: Close, entries: pd.D
     for currency in ("EUR", "CHF"):
         axes = bktools.plot_money(plan, "month", currency=currency)[currency]
         assert _labels(axes) == ["2026-09", "2026-10"]
-        assert _ends(axes) == {month: pytest.approx(float(amount)) for month, amount in amounts[currency].items()}
+        assert _ends(axes) == {
+            month: pytest.approx(float(amount)) for month, amount in amounts[currency].items()
+        }
     assert (
         _written(axes)[0]
         == f"September 2026 to October 2026, company {close.company[:8]}: ready and held back by month"

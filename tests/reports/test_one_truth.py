@@ -63,12 +63,16 @@ def added(rows: list[dict[str, str]], key: str) -> Figures:
 
 
 def without_zeros(amounts: dict[str, Any]) -> dict[str, Decimal]:
-    exact = {currency: Decimal(str(amount)) for currency, amount in amounts.items() if amount not in ("", None)}
+    exact = {
+        currency: Decimal(str(amount)) for currency, amount in amounts.items() if amount not in ("", None)
+    }
     return {currency: round(amount, 2) for currency, amount in exact.items() if amount}
 
 
 def of_facts(facts: dict[str, Any]) -> Figures:
-    return {name: (line["entries"], without_zeros(line["amounts"])) for name, line in facts["entries"].items()}
+    return {
+        name: (line["entries"], without_zeros(line["amounts"])) for name, line in facts["entries"].items()
+    }
 
 
 def of_lines(text: str) -> Figures:
@@ -95,7 +99,10 @@ def of_sheet(path: Path) -> Figures:
     for name, count, *amounts in rows[start + 1 :]:
         if not name:
             break
-        found[CODES[str(name).lower()]] = (int(count), without_zeros(dict(zip(currencies, amounts, strict=False))))
+        found[CODES[str(name).lower()]] = (
+            int(count),
+            without_zeros(dict(zip(currencies, amounts, strict=False))),
+        )
     return found
 
 
@@ -154,7 +161,9 @@ def of_cards(html: str) -> Figures:
     for name, count, _, *others in Page(html).cards:
         # A card may end with a note about the month before.
         amounts = dict(zip(others[::2], others[1::2], strict=False))
-        sums = {name: text.replace(",", "") for name, text in amounts.items() if re.fullmatch(r"[A-Z]{3}", name)}
+        sums = {
+            name: text.replace(",", "") for name, text in amounts.items() if re.fullmatch(r"[A-Z]{3}", name)
+        }
         found[CODES[name.lower()]] = (int(count.replace(",", "")), without_zeros(sums))
     return found
 
@@ -184,10 +193,17 @@ def test_every_view_has_the_figures_of_the_table_of_entries(november: November, 
         "report": of_statement(folder / REPORT),
         "workbook": of_sheet(folder / WORKBOOK),
     } == {
-        "figures.csv": without_all, "totals.csv": without_all, "manifest": expected, "json": expected,
-        "terminal": expected, "repr": expected, "notebook": without_all, "report's head": without_all,
-        "report": expected, "workbook": expected,
-    }  # fmt: skip
+        "figures.csv": without_all,
+        "totals.csv": without_all,
+        "manifest": expected,
+        "json": expected,
+        "terminal": expected,
+        "repr": expected,
+        "notebook": without_all,
+        "report's head": without_all,
+        "report": expected,
+        "workbook": expected,
+    }
 
 
 def test_errors_warnings_and_reasons_are_the_same_everywhere(november: November):
@@ -242,11 +258,15 @@ def test_the_folder_is_the_month_and_not_the_run(november: November):
     first, again, after = november.again.earlier_folder, november.again.folder, november.after.folder
     for name in TABLES.keys() - ABOUT_THE_RUN:
         assert rows_of(first, name) == rows_of(again, name) == rows_of(after, name), name
-    manifests = [json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in (first, again, after)]
+    manifests = [
+        json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in (first, again, after)
+    ]
     for name in ("figures", "state", "period", "inputs", "counts"):
         values = [manifest[name] for manifest in manifests]
         if name == "counts":
-            values = [{key: value for key, value in counts.items() if key != "findings_before"} for counts in values]
+            values = [
+                {key: value for key, value in counts.items() if key != "findings_before"} for counts in values
+            ]
         assert values[0] == values[1] == values[2], name
     assert [manifest["run"]["applied"] for manifest in manifests] == [True, True, False]
     pages = [without_the_run((folder / REPORT).read_text(encoding="utf-8")) for folder in (first, again)]
@@ -254,7 +274,10 @@ def test_the_folder_is_the_month_and_not_the_run(november: November):
     books = [CalamineWorkbook.from_path(folder / WORKBOOK) for folder in (first, again)]
     for name in books[0].sheet_names:
         cells = [
-            [[cell for cell in row if "begun" not in str(row[0])] for row in book.get_sheet_by_name(name).to_python()]
+            [
+                [cell for cell in row if "begun" not in str(row[0])]
+                for row in book.get_sheet_by_name(name).to_python()
+            ]
             for book in books
         ]
         assert cells[0] == cells[1], name

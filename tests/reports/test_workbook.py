@@ -81,7 +81,9 @@ def test_the_sheets_are_in_the_order_of_reading(book: Path):
     """Figures first, then what is to do; the sheet for bktools is hidden."""
     found = CalamineWorkbook.from_path(book)
     assert found.sheet_names == SHEETS
-    assert [str(one.visible).rpartition(".")[2] for one in found.sheets_metadata] == ["Visible"] * 6 + ["Hidden"]
+    assert [str(one.visible).rpartition(".")[2] for one in found.sheets_metadata] == ["Visible"] * 6 + [
+        "Hidden"
+    ]
 
 
 def test_the_first_sheet_has_the_figures_of_the_month(book: Path, close: Close):
@@ -99,23 +101,30 @@ def test_the_first_sheet_has_the_figures_of_the_month(book: Path, close: Close):
     }
     jobs = {f"{job['sent_at']:%Y-%m-%d %H:%M} UTC, Ada: exported": job for job in close.figures.jobs}
     for heading, lines in (
-        ("Entries and amounts", fates), ("Held back, by reason", reasons | {"Held back": fates["Held back"]}),
-        ("What to do first", first), ("Who has to act", roles), ("Export jobs of October 2026", jobs),
-    ):  # fmt: skip
+        ("Entries and amounts", fates),
+        ("Held back, by reason", reasons | {"Held back": fates["Held back"]}),
+        ("What to do first", first),
+        ("Who has to act", roles),
+        ("Export jobs of October 2026", jobs),
+    ):
         table = _table(book, heading)
         assert table.pop("") == ["entries", *close.figures.currencies]
         assert table == {label: _written(line, close) for label, line in lines.items()}, heading
     assert close.figures.currencies[0] == "EUR"
     assert [row[0] for row in _rows(book, "close")[:2]] == [
-        "Month-end October 2026", f"{close.name} · applied, not approved",
-    ]  # fmt: skip
+        "Month-end October 2026",
+        f"{close.name} · applied, not approved",
+    ]
 
 
 def test_a_second_run_has_the_same_figures(october: October):
     """What the first run exported is exported on the second run's sheet too: the sheet is the month, not the run."""
     folders = (october.again.earlier_folder, october.again.folder)
     tables = [
-        [_table(path / "month-end.xlsx", heading) for heading in ("Entries", "Held back", "What", "Who", "Export jobs")]
+        [
+            _table(path / "month-end.xlsx", heading)
+            for heading in ("Entries", "Held back", "What", "Who", "Export jobs")
+        ]
         for path in folders
     ]
     assert len(october.again.run.plan.entries) == 0
@@ -142,19 +151,43 @@ def test_the_last_close_is_compared(close: Close):
 
 def test_changes_have_a_sheet(close: Close):
     """What changed since the last close is a sheet of its own, with differences as numbers."""
-    row = {"table": "exported", "change": "more", "about": "EUR", "currency": "EUR", "difference": Decimal("250.00"), "share": Decimal("25.0"), "drivers": "Grand Hotel +250.00"}  # fmt: skip
+    row = {
+        "table": "exported",
+        "change": "more",
+        "about": "EUR",
+        "currency": "EUR",
+        "difference": Decimal("250.00"),
+        "share": Decimal("25.0"),
+        "drivers": "Grand Hotel +250.00",
+    }
     changed = replace(close, tables={**close.tables, "changes": pa.Table.from_pylist([row])})
     head, cells = _rows(workbook_of(changed), "changes")
     assert dict(zip(head, cells, strict=True)) == {
-        "what": "exported", "change": "more", "about": "EUR", "currency": "EUR", "difference": 250, "%": 0.25,
+        "what": "exported",
+        "change": "more",
+        "about": "EUR",
+        "currency": "EUR",
+        "difference": 250,
+        "%": 0.25,
         "driven by": "Grand Hotel +250.00",
-    }  # fmt: skip
+    }
 
 
 def test_every_entry_has_a_row(book: Path, close: Close):
     """All entries with status, reason in words and exact amount; names first, identifiers last."""
     head, *rows = _rows(book, "entries")
-    assert head[:10] == ["status", "reason", "date", "supplier", "text", "category", "account code", "employee", "amount", "currency"]  # fmt: skip
+    assert head[:10] == [
+        "status",
+        "reason",
+        "date",
+        "supplier",
+        "text",
+        "category",
+        "account code",
+        "employee",
+        "amount",
+        "currency",
+    ]
     assert head[-1].endswith(" id")
     entries = close.tables["entries"].to_pylist()
     assert [(row[0], row[9], row[head.index("id")]) for row in rows] == [
@@ -173,7 +206,11 @@ def test_each_action_and_its_things_have_rows(book: Path, close: Close):
     wholes = [row for row, line in zip(found, lines, strict=True) if not line.is_beneath]
     for row, action, told in zip(wholes, close.actions, close.told, strict=True):
         assert (row["who"], row["to do"], row["about"], row["why"]) == told
-        assert (row["severity"], row["command"], row["check"]) == (action.severity, action.command, action.code)
+        assert (row["severity"], row["command"], row["check"]) == (
+            action.severity,
+            action.command,
+            action.code,
+        )
         assert {name: row[name] for name in close.figures.currencies if row[name] != ""} == {
             name: float(amount) for name, amount in action.amounts.items()
         }
@@ -193,7 +230,8 @@ def test_the_largest_entries_have_a_sheet(book: Path, close: Close):
     written = rows[place : place + len(largest)]
     assert [row[2] for row in written] == [float(entry["amount"]) for entry in largest]
     assert [row[0] for row in written] == [
-        " · ".join((f"{entry['date']:%Y-%m-%d}", entry["supplier"], entry["category_name"])) for entry in largest
+        " · ".join((f"{entry['date']:%Y-%m-%d}", entry["supplier"], entry["category_name"]))
+        for entry in largest
     ]
 
 
@@ -206,7 +244,8 @@ def test_accounts_are_chosen_from_a_list(book: Path, close: Close):
         if row[head.index("check")] in MAPPINGS and row[head.index("category id")]
     ]
     cells = re.findall(
-        r'<dataValidation type="list"[^>]*sqref="([^"]+)"[^>]*><formula1>(\w+)<', _xml(book, "xl/worksheets/sheet2.xml")
+        r'<dataValidation type="list"[^>]*sqref="([^"]+)"[^>]*><formula1>(\w+)<',
+        _xml(book, "xl/worksheets/sheet2.xml"),
     )
     letter = chr(ord("A") + head.index("new account"))
     assert [cell for cell, _ in cells] == [f"{letter}{number}" for number in asked]
@@ -225,20 +264,30 @@ def test_pages_are_for_people(book: Path, close: Close):
     for number, name in enumerate(SHEETS[:-1], 1):
         sheet = _xml(book, f"xl/worksheets/sheet{number}.xml")
         assert 'fitToPage="1"' in sheet
-        assert f"Month-end October 2026 · {close.name} · applied, not approved" in sheet.partition("<oddHeader>")[2]
+        assert (
+            f"Month-end October 2026 · {close.name} · applied, not approved"
+            in sheet.partition("<oddHeader>")[2]
+        )
         area = re.search(rf"Print_Area\" localSheetId=\"{number - 1}\">[^<]*\$([A-Z]+)\$\d+<", workbook)
         if name not in {"close", "largest and new"}:
             assert f'Print_Titles" localSheetId="{number - 1}"' in workbook
             printed = _rows(book, name)[0][: ord(area[1]) - ord("A") + 1]
             assert printed
-            assert not [title for title in printed if title.endswith((" id", "url")) and title != "external id"]
+            assert not [
+                title for title in printed if title.endswith((" id", "url")) and title != "external id"
+            ]
     with zipfile.ZipFile(book) as parts:
         assert len([name for name in parts.namelist() if name.startswith("xl/media/")]) == 1
 
 
 def test_hostile_names_are_text(close: Close):
     """Formulas, scripts and turned letters in names compute nothing, link nothing, turn nothing."""
-    names = ['=HYPERLINK("http://books.example.com","x")', "<script>alert(1)</script>", "&D&A", "\u202egnirts"]
+    names = [
+        '=HYPERLINK("http://books.example.com","x")',
+        "<script>alert(1)</script>",
+        "&D&A",
+        "\u202egnirts",
+    ]
     things = [Thing(ACCOUNT, {"name": name}, {"external_id": name}) for name in names]
     actions = tuple(replace(close.actions[0], things=(thing,)) for thing in things)
     content = workbook_of(replace(close, actions=actions, company_name=names[2]))
@@ -254,9 +303,17 @@ def test_amounts_that_excel_would_round_are_text(close: Close):
     entries = close.tables["entries"]
     amounts = [Decimal("1234567890123456.78"), *entries["amount"].to_pylist()[1:]]
     column = pa.array(amounts, pa.decimal128(38, 2))
-    large = replace(close, tables={**close.tables, "entries": entries.set_column(entries.column_names.index("amount"), "amount", column)})  # fmt: skip
+    large = replace(
+        close,
+        tables={
+            **close.tables,
+            "entries": entries.set_column(entries.column_names.index("amount"), "amount", column),
+        },
+    )
     book = workbook_of(large)
-    assert [row[8] for row in _rows(book, "entries")[1:] if isinstance(row[8], str)] == ["1,234,567,890,123,456.78"]
+    assert [row[8] for row in _rows(book, "entries")[1:] if isinstance(row[8], str)] == [
+        "1,234,567,890,123,456.78"
+    ]
     total = large.statement[-1].amounts[entries["currency"][0].as_py()]
     assert f"{total:,}" in _table(book, "Entries and amounts")["All entries"]
 
@@ -270,7 +327,9 @@ def _pages(path: Path, folder: Path) -> int:
 def test_it_prints_on_few_pages_without_a_stray_row(book: Path, tmp_path: Path):
     """A spreadsheet program prints the close of the sample on at most fifteen pages, none with a few rows alone."""
     pdf = _converted(book, "pdf", tmp_path)
-    text = subprocess.run(["pdftotext", "-layout", str(pdf), "-"], capture_output=True, text=True, check=True).stdout
+    text = subprocess.run(
+        ["pdftotext", "-layout", str(pdf), "-"], capture_output=True, text=True, check=True
+    ).stdout
     lines = [len([line for line in page.splitlines() if line.strip()]) for page in text.split("\f")[:-1]]
     assert len(SHEETS) - 1 <= len(lines) <= MOST_PAGES
     assert min(lines) > 10

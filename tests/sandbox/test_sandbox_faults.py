@@ -59,7 +59,10 @@ def test_a_fault_of_one_company(server, client):
     statuses = [client.post(SEARCH, json={"companyId": company}).status_code for company in (first, other)]
     statuses += [client.get(f"/v2/employees?companyId={company}").status_code for company in (first, other)]
     assert statuses == [200, 500, 200, 500]
-    assert client.post(SEARCH, content=b"no JSON", headers={"content-type": "application/json"}).status_code == 400
+    assert (
+        client.post(SEARCH, content=b"no JSON", headers={"content-type": "application/json"}).status_code
+        == 400
+    )
 
 
 def test_reset(server, ask, capfd):

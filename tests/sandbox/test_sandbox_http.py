@@ -94,7 +94,9 @@ def test_expired_token(shared):
         assert HTTP.get(f"{shared.base_url}/v2/employees", headers=headers).status_code == status
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:{port}", ""])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:{port}", ""]
+)
 def test_host_header(shared, host):
     """A request whose Host header names another host is refused, with any token."""
     port = shared.base_url.rpartition(":")[2]

@@ -97,7 +97,12 @@ def test_refused_filters_say_what(refusal, filters, said):
 
 
 def account(server, external_id="4711", **fields):
-    return {"companyId": server.company_id, "externalId": external_id, "name": "Büro", "archived": False} | fields
+    return {
+        "companyId": server.company_id,
+        "externalId": external_id,
+        "name": "Büro",
+        "archived": False,
+    } | fields
 
 
 def test_account_is_created_matched_or_refused(server, client):
@@ -123,7 +128,9 @@ def test_a_tax_code_that_is_not_sent_is_not_compared(server, client):
     """A chart without tax codes does not tell them, so its accounts match with any tax code; null is compared."""
     sent = account(server, "not sent", code="0400", taxCodeExternalId="VSt19")
     created = client.post(ACCOUNTS, json=sent)
-    again = client.post(ACCOUNTS, json={name: value for name, value in sent.items() if name != "taxCodeExternalId"})
+    again = client.post(
+        ACCOUNTS, json={name: value for name, value in sent.items() if name != "taxCodeExternalId"}
+    )
     assert (again.status_code, again.json()) == (200, created.json())
     assert client.post(ACCOUNTS, json=sent | {"taxCodeExternalId": None}).status_code == 409
 
@@ -133,7 +140,9 @@ def test_metadata_are_compared_as_json(server, client):
 
     def status(metadata):
         sent = f'{json.dumps(account(server, "compared"))[:-1]}, "metadata": {metadata}}}'
-        return client.post(ACCOUNTS, content=sent.encode(), headers={"Content-Type": "application/json"}).status_code
+        return client.post(
+            ACCOUNTS, content=sent.encode(), headers={"Content-Type": "application/json"}
+        ).status_code
 
     deep = "[" * 200 + "]" * 200
     assert status(f'{{"a": 1, "b": {deep}}}') == 201
@@ -166,7 +175,8 @@ def test_metadata_kept_as_sent(server, client, metadata):
     fields = json.dumps(account(server, "with metadata"))
     sent = f'{fields[:-1]}, "metadata": {metadata}}}'
     answers = [
-        client.post(ACCOUNTS, content=sent.encode(), headers={"Content-Type": "application/json"}) for _ in range(2)
+        client.post(ACCOUNTS, content=sent.encode(), headers={"Content-Type": "application/json"})
+        for _ in range(2)
     ]
     assert [answer.status_code for answer in answers] == [201, 200]
     assert all(f'"metadata": {metadata}' in answer.text for answer in answers)
@@ -179,7 +189,9 @@ def test_concurrent_creates_make_one_account(server):
 
         def create(target):
             headers = {"Authorization": f"Bearer {target.token}"}
-            return HTTP.post(target.base_url + ACCOUNTS, json=account(target, "race"), headers=headers, timeout=30)
+            return HTTP.post(
+                target.base_url + ACCOUNTS, json=account(target, "race"), headers=headers, timeout=30
+            )
 
         with ThreadPoolExecutor(16) as pool:
             answers = list(pool.map(create, targets))
@@ -188,7 +200,10 @@ def test_concurrent_creates_make_one_account(server):
 
 
 def job_body(server, entries=2, **fields):
-    return {"companyId": server.company_id, "accountingEntryIds": [str(uuid.uuid4()) for _ in range(entries)]} | fields
+    return {
+        "companyId": server.company_id,
+        "accountingEntryIds": [str(uuid.uuid4()) for _ in range(entries)],
+    } | fields
 
 
 def test_export_job_lives(server, client):
@@ -261,7 +276,10 @@ def test_refusals_follow_the_configuration(server, client):
     ("options", "said"),
     [
         ({"company_id": "x"}, "company_id must be a company of this sandbox, got 'x'"),
-        ({"job_outcome": "lost"}, "job_outcome must be one of completed, completed_with_errors, failed, expired"),
+        (
+            {"job_outcome": "lost"},
+            "job_outcome must be one of completed, completed_with_errors, failed, expired",
+        ),
         ({"job_expires_in": "soon"}, "job_expires_in must be a whole number, got 'soon'"),
     ],
 )
@@ -278,7 +296,9 @@ def test_concurrent_jobs_start_one(server):
 
         def create(target):
             headers = {"Authorization": f"Bearer {target.token}"}
-            return HTTP.post(target.base_url + JOBS, json=job_body(target), headers=headers, timeout=30).status_code
+            return HTTP.post(
+                target.base_url + JOBS, json=job_body(target), headers=headers, timeout=30
+            ).status_code
 
         with ThreadPoolExecutor(12) as pool:
             statuses = list(pool.map(create, [server, second] * 6))
@@ -288,7 +308,9 @@ def test_concurrent_jobs_start_one(server):
 def test_an_entry_sent_twice_counts_twice(server, client):
     """The count of accepted entries shows what would be booked twice."""
     entry = str(uuid.uuid4())
-    answer = client.post(JOBS, json={"companyId": server.company_id, "accountingEntryIds": [entry, entry.upper()]})
+    answer = client.post(
+        JOBS, json={"companyId": server.company_id, "accountingEntryIds": [entry, entry.upper()]}
+    )
     assert answer.json()["data"]["numberOfItems"] == 2
     assert server.accepted_entries() == {entry: 2}
 
@@ -308,10 +330,14 @@ def test_employee_filters_are_exact(reader):
     """E-mail and external ID are compared to the letter."""
     rows = reader.get("/v2/employees").json()["data"]
     email = rows[0]["email"]
-    assert [row["id"] for row in reader.get("/v2/employees", params={"email": email}).json()["data"]] == [rows[0]["id"]]
+    assert [row["id"] for row in reader.get("/v2/employees", params={"email": email}).json()["data"]] == [
+        rows[0]["id"]
+    ]
     assert reader.get("/v2/employees", params={"email": email.upper()}).json()["data"] == []
     assert reader.get("/v2/employees", params={"email": email[:-1]}).json()["data"] == []
-    assert {row["code"] for row in reader.get("/v2/employees", params={"code": "0001"}).json()["data"]} == {"0001"}
+    assert {row["code"] for row in reader.get("/v2/employees", params={"code": "0001"}).json()["data"]} == {
+        "0001"
+    }
 
 
 def test_employee_read_equals_its_row(reader):
@@ -327,5 +353,7 @@ def test_balance_of_the_tokens_company(shared):
     """The balance is that of the first of the token's companies, its digits as they are."""
     yen = shared.companies()[2]
     token = shared.issue_token(balance=True, companies=[yen.id, shared.company_id])
-    answer = HTTP.get(f"{shared.balance_url}/v1/companies/balance", headers={"Authorization": f"Bearer {token}"})
+    answer = HTTP.get(
+        f"{shared.balance_url}/v1/companies/balance", headers={"Authorization": f"Bearer {token}"}
+    )
     assert answer.text == f'{{"currency": "JPY", "current": {yen.current}, "available": {yen.available}}}\n'

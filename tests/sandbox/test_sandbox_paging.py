@@ -69,7 +69,9 @@ def expected_order(table, keys, orders):
 @pytest.mark.parametrize("key", KEYS)
 def test_every_order_of_every_key(search, table, key, order):
     """Each of the six orders sorts as it says, nulls included: the rows of its first and of its last page."""
-    pages = [search(sorting_keys=key, sorting_order=order, limit=100, offset=offset)["data"] for offset in (0, 140)]
+    pages = [
+        search(sorting_keys=key, sorting_order=order, limit=100, offset=offset)["data"] for offset in (0, 140)
+    ]
     expected = expected_order(table, [key], [order])
     assert [[row["id"] for row in page] for page in pages] == [expected[:100], expected[140:]]
 
@@ -259,7 +261,9 @@ def test_cursors_of_several_keys_hold_while_rows_come_and_go(server, client):
     assert len(set(seen)) == len(seen)
     assert second["pagination"]["total"] == 240
     assert read(before=second["pagination"]["startCursor"])["data"][-1]["id"] == first["data"][-2]["id"]
-    everything = [row["id"] for row in read(limit=100)["data"]] + [row["id"] for row in read(offset=100)["data"]]
+    everything = [row["id"] for row in read(limit=100)["data"]] + [
+        row["id"] for row in read(offset=100)["data"]
+    ]
     assert new in everything
     for row in second["data"]:
         assert row["id"] in everything

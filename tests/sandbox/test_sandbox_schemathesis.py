@@ -30,7 +30,11 @@ pytestmark = pytest.mark.timeout(60 + CASES)
 def fuzz(server, folder):
     """Run Schemathesis; return its exit code, what it printed, and how often each operation answered which status."""
     report = folder / "report.ndjson"
-    program = [sys.executable, "-c", "import sys; from schemathesis.cli import schemathesis; sys.exit(schemathesis())"]
+    program = [
+        sys.executable,
+        "-c",
+        "import sys; from schemathesis.cli import schemathesis; sys.exit(schemathesis())",
+    ]
     options = f"--url {server.base_url} --exclude-path {BALANCE} --max-examples {CASES} --seed 1 --checks all --continue-on-failure"
     if not IS_LONG:
         options += " --phases fuzzing"
@@ -77,4 +81,6 @@ def test_main_host_keeps_its_description(idle, tmp_path):
     for label in MAIN_LABELS:
         assert statuses[label].total() >= CASES
         assert statuses[label][200] + statuses[label][201] > 0, "nothing was accepted, so little was tried"
-    assert not [status for counted in statuses.values() for status in counted if status is None or status >= 500]
+    assert not [
+        status for counted in statuses.values() for status in counted if status is None or status >= 500
+    ]

@@ -62,7 +62,9 @@ def test_kills_lose_nothing_that_was_answered(tmp_path):
     """After kills at random instants of writing, every create that was answered is there, and the file is sound."""
     instants = random.Random(1)
     answered = [
-        name for number in range(KILLS) for name in write_until_killed(tmp_path, number, instants.uniform(0, 0.15))
+        name
+        for number in range(KILLS)
+        for name in write_until_killed(tmp_path, number, instants.uniform(0, 0.15))
     ]
     with Server(tmp_path) as server:
         stored = {account.external_id for account in server.accounts()}
@@ -115,7 +117,9 @@ def test_tokens_are_random(tmp_path):
     with Server(tmp_path / "a") as first, Server(tmp_path / "b") as second:
         assert first.company_id == second.company_id
         assert len({first.token, second.token, first.api_key, second.api_key, first.balance_token}) == 5
-        answer = HTTP.get(f"{first.base_url}/v2/employees", headers={"Authorization": f"Bearer {second.token}"})
+        answer = HTTP.get(
+            f"{first.base_url}/v2/employees", headers={"Authorization": f"Bearer {second.token}"}
+        )
         assert answer.status_code == 401
 
 
@@ -181,9 +185,9 @@ def test_an_older_state_gets_the_table_of_a_new_noun(tmp_path, monkeypatch):
     with Server(tmp_path) as server:
         assert (server.category_ids()[-1], server.token) == (added, token)
         headers = {"Authorization": f"Bearer {token}"}
-        people = HTTP.get(f"{server.base_url}/v2/employees?companyId={server.company_id}", headers=headers).json()[
-            "data"
-        ]
+        people = HTTP.get(
+            f"{server.base_url}/v2/employees?companyId={server.company_id}", headers=headers
+        ).json()["data"]
         assert len(people) == 27
 
 

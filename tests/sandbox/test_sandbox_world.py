@@ -83,7 +83,9 @@ def test_the_chart_against_the_service():
     assert all(len(account.code) == 6 and account.code.isdigit() for account in chart)
     assert len({account.code for account in chart}) == len(chart) == 93
     stored = {account.external_id: account for account in World().accounts(0)}
-    assert stored.keys() - {account.code for account in chart} == {code for code, *_ in NAMES["only_in_service"]}
+    assert stored.keys() - {account.code for account in chart} == {
+        code for code, *_ in NAMES["only_in_service"]
+    }
     for account in chart:
         if account.in_service == "=":
             known = stored[account.code]
@@ -95,7 +97,10 @@ def test_sample_files(tmp_path):
     """The files have the formats they claim, and the same bytes every time."""
     chart, entries = write_sample_data(tmp_path / "new")
     assert write_sample_data(tmp_path / "new") == (chart, entries)
-    assert sorted(file.name for file in chart.parent.iterdir()) == ["accounting_entries.csv", "chart_of_accounts.csv"]
+    assert sorted(file.name for file in chart.parent.iterdir()) == [
+        "accounting_entries.csv",
+        "chart_of_accounts.csv",
+    ]
     assert digest(chart.read_bytes()) == CHART_DIGEST
     assert digest(entries.read_bytes()) == ENTRIES_DIGEST
     text = chart.read_bytes().decode("utf-8")

@@ -40,7 +40,9 @@ def key_of(item: dict[str, Any]) -> int:
 
 def number_of(cursor: str) -> int:
     """Return the row that a cursor is after."""
-    return sum(SYMBOLS.index(symbol) << shift for symbol, shift in zip(cursor[1:], (20, 15, 10, 5, 0), strict=True))
+    return sum(
+        SYMBOLS.index(symbol) << shift for symbol, shift in zip(cursor[1:], (20, 15, 10, 5, 0), strict=True)
+    )
 
 
 @dataclass

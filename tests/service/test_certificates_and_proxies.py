@@ -28,9 +28,17 @@ ENTRY = "123e4567-e89b-42d3-a456-426614174000"
 
 CERTIFICATES = {
     "unknown issuer": (["localhost"], {}, "unable to get local issuer certificate.*BKTOOLS_CA_BUNDLE"),
-    "expired": (["localhost"], {"not_before": NOW - 9 * DAY, "not_after": NOW - DAY}, "certificate has expired"),
+    "expired": (
+        ["localhost"],
+        {"not_before": NOW - 9 * DAY, "not_after": NOW - DAY},
+        "certificate has expired",
+    ),
     "not yet valid": (["localhost"], {"not_before": NOW + DAY, "not_after": NOW + 9 * DAY}, "not yet valid"),
-    "other name": (["elsewhere.example"], {}, "certificate is not valid for 'localhost'.*is the address right"),
+    "other name": (
+        ["elsewhere.example"],
+        {},
+        "certificate is not valid for 'localhost'.*is the address right",
+    ),
 }
 
 
@@ -183,11 +191,15 @@ def test_a_proxy_that_refuses(serve, converse):
     proxy = serve(lambda _: answer(b"", 407, proxy_authenticate="Basic"))
     address = f"http://jane:the-password@127.0.0.1:{proxy.port}"
     service = converse("https://books.example", proxy=address)
-    with pytest.raises(ProxyError, match=rf"proxy http://127.0.0.1:{proxy.port} refuses to connect.*407") as caught:
+    with pytest.raises(
+        ProxyError, match=rf"proxy http://127.0.0.1:{proxy.port} refuses to connect.*407"
+    ) as caught:
         service.search_categories(COMPANY)
     assert "the-password" not in repr(caught.value)
     assert "BKTOOLS_PROXY" in str(caught.value)
-    assert [(asked.method, asked.headers["host"]) for asked in proxy.asked] == [("CONNECT", "books.example:443")]
+    assert [(asked.method, asked.headers["host"]) for asked in proxy.asked] == [
+        ("CONNECT", "books.example:443")
+    ]
     assert not isinstance(caught.value, UnreachableError)
 
 
@@ -195,7 +207,9 @@ def test_nothing_for_this_machine_goes_through_a_proxy(serve, converse):
     """The sandbox and every loopback address are asked directly: the proxy sees neither the request nor the token."""
     proxy, service = serve(lambda _: answer(b"", 407)), serve(SmallService(ROWS))
     for host in ("127.0.0.1", "localhost"):
-        asked = converse(f"http://{host}:{service.port}", proxy=f"http://jane:the-password@127.0.0.1:{proxy.port}")
+        asked = converse(
+            f"http://{host}:{service.port}", proxy=f"http://jane:the-password@127.0.0.1:{proxy.port}"
+        )
         asked.search_categories(COMPANY)
     assert proxy.asked == []
 
@@ -207,7 +221,9 @@ def test_no_traceback_holds_the_password_of_a_proxy(serve, converse):
     with pytest.raises(ProxyError) as caught:
         service.search_categories(COMPANY)
     shown = traceback.TracebackException.from_exception(caught.value, capture_locals=True).format()
-    assert "the-password" not in "".join(line for line in shown if "test_certificates_and_proxies" not in line)
+    assert "the-password" not in "".join(
+        line for line in shown if "test_certificates_and_proxies" not in line
+    )
 
 
 @pytest.mark.parametrize(
@@ -242,14 +258,18 @@ def test_a_silent_proxy_sent_nothing(serve, converse):
 
 def test_a_certificate_behind_a_proxy_names_both(secure, converse, tunnel):
     """A proxy that looks into TLS has a certificate of its own: the message names proxy and host."""
-    with pytest.raises(CertificateError, match=rf"books.example \(through the proxy {tunnel.url}\) is not trusted"):
+    with pytest.raises(
+        CertificateError, match=rf"books.example \(through the proxy {tunnel.url}\) is not trusted"
+    ):
         converse(behind(secure(BEHIND)), proxy=tunnel.url).search_categories(COMPANY)
 
 
 def test_a_proxy_behind_tls_is_trusted_as_the_service_is(secure, converse, trusted):
     """The bundle holds for the proxy's own certificate too."""
     proxy = secure(script=lambda _: answer(b"", 403))
-    with pytest.raises(CertificateError, match=rf"certificate of localhost \(through the proxy {proxy.url}\)"):
+    with pytest.raises(
+        CertificateError, match=rf"certificate of localhost \(through the proxy {proxy.url}\)"
+    ):
         converse("https://books.example", proxy=proxy.url).search_categories(COMPANY)
     assert proxy.asked == []
     with pytest.raises(ProxyError, match="403"):
@@ -259,14 +279,22 @@ def test_a_proxy_behind_tls_is_trusted_as_the_service_is(secure, converse, trust
 def test_requests_go_through_a_proxy_and_end_in_time(secure, converse, trusted, tunnel):
     """Through a tunnel rows come, the proxy never sees the credential, and drops do not outlast the deadline."""
     assert (
-        len(converse(behind(secure(BEHIND)), proxy=tunnel.url, ca_bundle=trusted).search_categories(COMPANY).data) == 5
+        len(
+            converse(behind(secure(BEHIND)), proxy=tunnel.url, ca_bundle=trusted)
+            .search_categories(COMPANY)
+            .data
+        )
+        == 5
     )
     assert b"the-token" not in tunnel.seen
     drops = secure(
-        BEHIND, script=lambda _: [b"HTTP/1.1 200 OK\r\n", *(step for _ in range(300) for step in (b"A: 1\r\n", 0.1))]
+        BEHIND,
+        script=lambda _: [b"HTTP/1.1 200 OK\r\n", *(step for _ in range(300) for step in (b"A: 1\r\n", 0.1))],
     )
     limits = Limits(connect=10.0, read=10.0, whole=0.5, body=2**20)
-    service = converse(behind(drops), proxy=tunnel.url, ca_bundle=trusted, limits=limits, retry=RetryPolicy(attempts=1))
+    service = converse(
+        behind(drops), proxy=tunnel.url, ca_bundle=trusted, limits=limits, retry=RetryPolicy(attempts=1)
+    )
     begin = time.monotonic()
     with pytest.raises(ConnectionLostError, match="longer than"):
         service.search_categories(COMPANY)

@@ -84,7 +84,9 @@ ECHOES = {
     "type": lambda said: answer(f'{{"type": "{said}"}}'.encode(), 400),
     "text": lambda said: answer(f"<html>{said}</html>".encode(), 500),
     "plain string": lambda said: answer(f'"{said}"'.encode(), 403),
-    "not JSON": lambda said: answer(f"<html>{said}</html>".encode(), 200, content_type=f"text/html; t={said}"),
+    "not JSON": lambda said: answer(
+        f"<html>{said}</html>".encode(), 200, content_type=f"text/html; t={said}"
+    ),
     "wrong type": lambda said: answer(f'{{"data": [{{"id": "{said}"}}], "pagination": 1}}'.encode(), 200),
     "encoding": lambda said: answer(b"{}", content_encoding=said),
     "no HTTP": lambda said: [f"{said}\r\n\r\n".encode(), Close()],

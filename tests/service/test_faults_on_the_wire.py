@@ -223,7 +223,9 @@ def test_too_many_requests(serve, converse, said):
         assert time.monotonic() - begin >= 1
 
 
-@pytest.mark.parametrize("said", ["Wed, 21 Oct 2015 07:28:00 +99999999999999999999", "Wed, 21 Oct 9999 23:59:59 -2359"])
+@pytest.mark.parametrize(
+    "said", ["Wed, 21 Oct 2015 07:28:00 +99999999999999999999", "Wed, 21 Oct 9999 23:59:59 -2359"]
+)
 def test_a_date_that_no_calendar_has(serve, converse, said):
     """A date that cannot be is no date; one that is far away is not waited for. Neither is a traceback."""
     small = SmallService(ROWS, fault=lambda number: answer(b"", 429, retry_after=said))
@@ -244,7 +246,9 @@ def test_a_day_is_not_waited(serve, converse, said):
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 408])
 def test_bursts_of_failures(serve, converse, status):
     """Three failures in a row pass; a service that stays down is given up after four attempts."""
-    small = SmallService(ROWS, fault=lambda number: answer(b"oops", status) if number % 6 in {2, 3, 4} else None)
+    small = SmallService(
+        ROWS, fault=lambda number: answer(b"oops", status) if number % 6 in {2, 3, 4} else None
+    )
     assert load(serve, converse, small) == IDS
     dead = SmallService(ROWS, fault=lambda number: answer(b"oops", status))
     with pytest.raises(StatusError) as caught:
@@ -321,7 +325,10 @@ BROKEN = {
     ],
     "204": lambda small: [b"HTTP/1.1 204 No Content\r\n\r\n"],
     "205": lambda small: [b"HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n"],
-    "two lengths": lambda small: [b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{} ", Close()],
+    "two lengths": lambda small: [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{} ",
+        Close(),
+    ],
     "slow headers": lambda small: [b"HTTP/1.1 200 OK\r\n", 30.0],
     "headers in drops": lambda small: [
         b"HTTP/1.1 200 OK\r\n",
@@ -383,7 +390,9 @@ def test_whole_gzip_counts(serve, converse, encoding):
 @pytest.mark.parametrize("encoding", ["gzip, gzip", "br", "deflate", "gzip, br", "\u202e"])
 def test_an_encoding_that_was_not_asked_for(serve, converse, encoding):
     with pytest.raises(UnreadableAnswerError, match="was not requested") as caught:
-        load(serve, converse, lambda asked: answer(b"{}", content_encoding=encoding.encode().decode("latin-1")))
+        load(
+            serve, converse, lambda asked: answer(b"{}", content_encoding=encoding.encode().decode("latin-1"))
+        )
     assert str(caught.value).isprintable()
 
 
@@ -415,12 +424,15 @@ def test_half_a_character_is_replaced_and_told(serve, converse, field):
     def script(asked):
         page = json.dumps(SmallService(ROWS, cap=100).page(asked))
         first = json.dumps(ROWS[0][field])
-        broken = {"name": r'"Caf\ud800 \ud83e\udd68 \\ud800"', "metadata": r'{"k": "Caf\ud800 \ud83e\udd68 \\ud800"}'}[
-            field
-        ]
+        broken = {
+            "name": r'"Caf\ud800 \ud83e\udd68 \\ud800"',
+            "metadata": r'{"k": "Caf\ud800 \ud83e\udd68 \\ud800"}',
+        }[field]
         return answer(page.replace(f'"{field}": {first}', f'"{field}": {broken}', 1).encode())
 
-    with pytest.warns(ReplacedTextWarning, match=f"shown as \ufffd: correct them in the service in {IDS[0]}$"):
+    with pytest.warns(
+        ReplacedTextWarning, match=f"shown as \ufffd: correct them in the service in {IDS[0]}$"
+    ):
         found = load_categories(service=converse(serve(script)), refresh=True)
     assert found["id"].tolist() == IDS
     text = found[field].iloc[0]
@@ -458,7 +470,10 @@ def test_unknown_fields_pass_and_ids_are_lower_case(serve, converse):
 def test_metadata_stays_the_text_that_was_sent(serve, converse):
     sent = b'{"b": 1.50, "a": [null, "\\u00e9\xc3\xa9"]}'
     body = json.dumps(
-        {"data": [ROWS[0] | {"metadata": "HERE"}], "pagination": {"hasNextPage": False, "hasPreviousPage": False}}
+        {
+            "data": [ROWS[0] | {"metadata": "HERE"}],
+            "pagination": {"hasNextPage": False, "hasPreviousPage": False},
+        }
     )
     server = serve(lambda asked: answer(body.encode().replace(b'"HERE"', sent)))
     assert load_categories(service=converse(server))["metadata"].tolist() == [sent.decode()]
@@ -466,7 +481,10 @@ def test_metadata_stays_the_text_that_was_sent(serve, converse):
 
 def test_bad_utf8_in_metadata_is_an_error(serve, converse):
     body = json.dumps(
-        {"data": [ROWS[0] | {"metadata": "HERE"}], "pagination": {"hasNextPage": False, "hasPreviousPage": False}}
+        {
+            "data": [ROWS[0] | {"metadata": "HERE"}],
+            "pagination": {"hasNextPage": False, "hasPreviousPage": False},
+        }
     )
     with pytest.raises(UnreadableAnswerError, match="UTF-8"):
         load(serve, converse, lambda asked: answer(body.encode().replace(b"HERE", b"\xff")))

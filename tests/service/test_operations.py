@@ -119,7 +119,10 @@ def test_plain_texts_of_the_balance_host(serve, converse, status, text, kind):
     """A body that is one JSON string says what went wrong only where the status does not."""
     server = serve(lambda _: answer(text, status))
     service = converse(server, balance_url=server.url, balance_token="t", retry=RetryPolicy(attempts=1))
-    with pytest.warns(DeprecationWarning, match="deprecated"), pytest.raises(StatusError, match=text) as caught:
+    with (
+        pytest.warns(DeprecationWarning, match="deprecated"),
+        pytest.raises(StatusError, match=text) as caught,
+    ):
         service.get_balance()
     assert type(caught.value) is kind
 
@@ -144,14 +147,19 @@ def test_credentials_are_refused_and_scoped(sandbox, tmp_path):
     ):
         wrong.search_employees()
     narrow = server.issue_token(scopes=())
-    with Service(load_settings(server.base_url, token=narrow, **settings)) as scoped, pytest.raises(ScopeError):
+    with (
+        Service(load_settings(server.base_url, token=narrow, **settings)) as scoped,
+        pytest.raises(ScopeError),
+    ):
         scoped.search_employees()
 
 
 def test_an_api_key_goes_only_where_it_is_taken(sandbox, tmp_path):
     """The key reads categories; an operation that takes no key is refused before anything is sent."""
     server = sandbox.server
-    settings = load_settings(server.base_url, env={}, api_key=server.api_key, cache_dir=tmp_path, data_dir=tmp_path)
+    settings = load_settings(
+        server.base_url, env={}, api_key=server.api_key, cache_dir=tmp_path, data_dir=tmp_path
+    )
     with Service(settings) as service:
         assert service.search_categories(server.company_id, limit=1).data
         with pytest.raises(ConfigurationError, match="accepts no API key"):

@@ -10,7 +10,13 @@ import pytest
 from scripted_server import Close, answer
 from small_service import COMPANY, SmallService, row
 
-from bktools.errors import ConnectionLostError, RateLimitedError, ServerError, StatusError, UnreadableAnswerError
+from bktools.errors import (
+    ConnectionLostError,
+    RateLimitedError,
+    ServerError,
+    StatusError,
+    UnreadableAnswerError,
+)
 from bktools.sandbox import Server
 from bktools.service.rate import Rate
 from bktools.service.retry import RetryPolicy
@@ -24,7 +30,9 @@ ONCE = RetryPolicy(attempts=1)
     [
         (
             ServerError,
-            answer({"message": "down"}, 503, X_Request_Id="abc-7", Set_Cookie="session=1", Echo=f"Bearer {TOKEN}"),
+            answer(
+                {"message": "down"}, 503, X_Request_Id="abc-7", Set_Cookie="session=1", Echo=f"Bearer {TOKEN}"
+            ),
         ),
         (UnreadableAnswerError, answer(b"<html>", X_Correlation_Id="abc-7", X_Api_Key="1", Echo=TOKEN)),
         (UnreadableAnswerError, answer(b"", Request_Id="abc-7", Content_Encoding="br", Echo=TOKEN)),

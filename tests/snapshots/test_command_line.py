@@ -52,7 +52,9 @@ def test_snapshots_are_listed_shown_pruned_and_found():
     run("employees", "--email", "nobody@example.com")
     listed = run("snapshots", "list")
     assert "nobody" not in listed
-    key = next(line for line in listed.splitlines() if "categories" in line and "archived" not in line).split()[0]
+    key = next(
+        line for line in listed.splitlines() if "categories" in line and "archived" not in line
+    ).split()[0]
     assert re.findall(r"\b240\b", run("snapshots", "show", key)) == ["240", "240"]
     path = run("snapshots", "path", "categories").strip()
     assert path == run("snapshots", "path", key).strip()
@@ -67,11 +69,15 @@ def test_snapshots_are_listed_shown_pruned_and_found():
 def test_the_newest_file_of_a_table_is_that_of_its_company():
     """With --company the file has the rows of that company; a table that was not loaded is an error that says so."""
     run("categories", "--company", "all")
-    first, second, *_ = sorted(set(duckdb.sql(f"SELECT DISTINCT company_id FROM read_parquet({files()})").fetchall()))
+    first, second, *_ = sorted(
+        set(duckdb.sql(f"SELECT DISTINCT company_id FROM read_parquet({files()})").fetchall())
+    )
     for [company] in (first, second):
         [file] = run("snapshots", "path", "categories", "--company", company).split()
         assert duckdb.sql(f"SELECT DISTINCT company_id FROM '{file}'").fetchall() == [(company,)]
-    with pytest.raises(SnapshotNotFoundError, match="no snapshot of the employees was found: bktools employees"):
+    with pytest.raises(
+        SnapshotNotFoundError, match="no snapshot of the employees was found: bktools employees"
+    ):
         run("snapshots", "path", "employees", "--company", second[0])
 
 

@@ -31,7 +31,9 @@ def search_of(records, size):
     def search(*, after=None, offset=None, limit=None):
         begin = int(after or offset or 0)
         end = min(begin + size, len(records))
-        return Page(records[begin:end], Pagination(end < len(records), begin > 0, None, f"{begin + 1}", f"{end}"))
+        return Page(
+            records[begin:end], Pagination(end < len(records), begin > 0, None, f"{begin + 1}", f"{end}")
+        )
 
     return search
 
@@ -45,7 +47,9 @@ def test_an_id_that_comes_again_is_counted(again):
     """A row that came twice is an error with the number of such rows, in any case of the letters of its ID."""
     ids = [str(uuid.UUID(int=number * 0x9E3779B97F4A7C15 + 10**30)) for number in range(5_000)]
     records = records_of([*ids, *(ids[place].upper() for place in again)])
-    with pytest.raises(DriftError, match=f"{5_000 + len(again)} rows came, {len(again)} of them a second time"):
+    with pytest.raises(
+        DriftError, match=f"{5_000 + len(again)} rows came, {len(again)} of them a second time"
+    ):
         fetch(NOUN, {}, search_of(records, 1_000), SILENT, threads=1)
 
 
@@ -62,10 +66,22 @@ def test_the_rows_do_not_depend_on_the_pages(size):
 def test_the_columns_of_a_record_are_its_fields():
     """Names, types and which may be null follow from the record; a nested record is laid out flat."""
     text, flag = pa.large_string(), pa.bool_()
-    required = [pa.field(name, text, nullable=False) for name in ("id", "company_id", "category_group_id", "name")]
+    required = [
+        pa.field(name, text, nullable=False) for name in ("id", "company_id", "category_group_id", "name")
+    ]
     optional = [pa.field(name, text) for name in ("account_id", "tax_code_id", "metadata")]
     assert pa.schema([*required, pa.field("archived", flag, nullable=False), *optional]) == CATEGORIES
-    names = ["company_id", "email", "first_name", "last_name", "avatar_url", "code", "job_title", "phone", "role"]
+    names = [
+        "company_id",
+        "email",
+        "first_name",
+        "last_name",
+        "avatar_url",
+        "code",
+        "job_title",
+        "phone",
+        "role",
+    ]
     assert pa.schema([required[0], *(pa.field(name, text) for name in names)]) == schema_of(Employee)
 
 

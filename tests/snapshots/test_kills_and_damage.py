@@ -90,7 +90,9 @@ def test_processes_write_and_read_the_same(tmp_path):
     assert [process.wait() for process in running] == [0] * 2
     cache = Cache(tmp_path)
     names = [cache.name_in(snapshot) for snapshot in cache.history()]
-    assert set(names) == {f"{number} {place}" for number, count in enumerate(counts) for place in range(count)}
+    assert set(names) == {
+        f"{number} {place}" for number, count in enumerate(counts) for place in range(count)
+    }
     for number in range(2):
         own = [name for name in names if name.startswith(f"{number} ")]
         assert own == [f"{number} {place}" for place in range(counts[number])]

@@ -37,7 +37,10 @@ def test_all_categories_come_to_the_letter(sandbox, service):
 
 def test_nulls_are_nulls(service):
     frame = bktools.load_categories(service=service)
-    pages = [service.search_categories(service.settings.company, offset=start, limit=100) for start in (0, 100, 200)]
+    pages = [
+        service.search_categories(service.settings.company, offset=start, limit=100)
+        for start in (0, 100, 200)
+    ]
     unmapped = {record.id for page in pages for record in page.data if record.account_id is None}
     assert set(frame.loc[frame["account_id"].isna(), "id"]) == unmapped
 
@@ -111,7 +114,9 @@ def test_bad_arguments_name_the_argument(service):
 @pytest.mark.parametrize("age", [-1, True, "1", float("nan"), float("inf"), 1e300, 10**400, dt.timedelta(-1)])
 def test_an_age_that_is_none_is_refused(service, age):
     """What no timedelta holds is refused by name, with the bounds."""
-    with pytest.raises(ArgumentError, match="max_age must be seconds or a timedelta, from 0 to 999999999 days"):
+    with pytest.raises(
+        ArgumentError, match="max_age must be seconds or a timedelta, from 0 to 999999999 days"
+    ):
         bktools.load_categories(max_age=age, service=service)
 
 
@@ -157,9 +162,13 @@ def test_a_table_says_where_it_comes_from(service):
     settings = replace(service.settings, environment="staging")
     with bktools.Service(settings) as staging:
         frame = bktools.load_categories([settings.company], archived=False, service=staging)
-        employee = bktools.get_employee(bktools.load_employees(service=staging)["id"].iloc[0], service=staging)
+        employee = bktools.get_employee(
+            bktools.load_employees(service=staging)["id"].iloc[0], service=staging
+        )
     assert settings.identity.startswith("http")
-    said = {name: frame.attrs["bktools"][name] for name in ("environment", "base_url", "table", "filters", "rows")}
+    said = {
+        name: frame.attrs["bktools"][name] for name in ("environment", "base_url", "table", "filters", "rows")
+    }
     assert said == {
         "environment": "staging",
         "base_url": settings.identity,
@@ -183,7 +192,11 @@ def test_a_balance_is_the_services(service):
     assert balance.attrs["bktools"]["operation"] == "get_balance"
     with pytest.warns(DeprecationWarning, match="balance"):
         found = service.get_balance()
-    assert balance.to_dict() == {"currency": found.currency, "current": found.current, "available": found.available}
+    assert balance.to_dict() == {
+        "currency": found.currency,
+        "current": found.current,
+        "available": found.available,
+    }
 
 
 def test_a_wrong_verify_is_named(service):

@@ -121,7 +121,9 @@ def test_failures_do_not_use_up_the_repeats_of_others(group):
 def test_a_refused_credential_is_not_sent_for_every_company(group, monkeypatch):
     """The companies being read get the refusal, the others are not asked for and say so."""
     wrong = bktools.connect(
-        group.server.base_url, token="wrong-token-of-nobody", cache_dir=group.service.settings.cache_dir / "other"
+        group.server.base_url,
+        token="wrong-token-of-nobody",
+        cache_dir=group.service.settings.cache_dir / "other",
     )
     companies = asked(monkeypatch)
     with wrong, pytest.warns(IncompleteTableWarning):
@@ -152,7 +154,9 @@ def test_a_moment_before_the_first_snapshot_is_a_failure_of_its_company(group):
     """With as_of, companies without a snapshot are listed, and nothing is asked for."""
     bktools.load_categories(group.ids[:2], service=group.service)
     with pytest.warns(IncompleteTableWarning):
-        frame = bktools.load_categories(group.ids[:3], as_of="2100-01-01", on_error="collect", service=group.service)
+        frame = bktools.load_categories(
+            group.ids[:3], as_of="2100-01-01", on_error="collect", service=group.service
+        )
     assert [row["error"] for row in frame.attrs["bktools"]["failures"]] == ["SnapshotNotFoundError"]
 
 
@@ -173,11 +177,15 @@ def test_companies_have_names(group, tmp_path, monkeypatch):
         assert set(bktools.load_categories(service=service)["company_id"]) == {first}
         frame = bktools.load_categories(["other", "acme"], service=service)
         assert list(frame["company_id"].unique()) == [second, first]
-        with pytest.raises(ArgumentError, match=r"must be a UUID or a company of the config file \(acme, other\)"):
+        with pytest.raises(
+            ArgumentError, match=r"must be a UUID or a company of the config file \(acme, other\)"
+        ):
             bktools.load_categories("akme", service=service)
         group.server.inject(Fault("error", company=second, status=403))
         with pytest.warns(IncompleteTableWarning, match="the first is other"):
-            frame = bktools.load_categories(["acme", "other"], refresh=True, on_error="collect", service=service)
+            frame = bktools.load_categories(
+                ["acme", "other"], refresh=True, on_error="collect", service=service
+            )
     assert [row["company"] for row in frame.attrs["bktools"]["failures"]] == ["other"]
 
 

@@ -97,7 +97,13 @@ COMPANIES = [str(uuid.UUID(int=number)) for number in (1, 2)]
 def loads_until_interrupted(address, folder, rate, companies):
     """Load categories until somebody interrupts it; yield the seconds until the last of its threads ended."""
     settings = load_settings(
-        address, env={}, token="t", company=COMPANIES[0], cache_dir=folder, data_dir=folder, requests_per_minute=rate
+        address,
+        env={},
+        token="t",
+        company=COMPANIES[0],
+        cache_dir=folder,
+        data_dir=folder,
+        requests_per_minute=rate,
     )
     yield "ready"
     try:

@@ -80,7 +80,9 @@ class ChangingTable(RuleBasedStateMachine):
         seen: list[list[int]] = []
         at = [0]
 
-        def search(*, after: str | None = None, offset: int | None = None, limit: int | None = None) -> Page[Any]:
+        def search(
+            *, after: str | None = None, offset: int | None = None, limit: int | None = None
+        ) -> Page[Any]:
             if after is None and offset is None:
                 seen.append([])
             if offset is None:
@@ -102,13 +104,17 @@ class ChangingTable(RuleBasedStateMachine):
                 return
         assert facts.complete
         found = rows.column("id").to_pylist()
-        lived = [{record.id for _, record in state} for state in self.states[min(seen[-1]) : max(seen[-1]) + 1]]
+        lived = [
+            {record.id for _, record in state} for state in self.states[min(seen[-1]) : max(seen[-1]) + 1]
+        ]
         assert len(found) == len(set(found))
         assert set.intersection(*lived) <= set(found) <= set.union(*lived)
         # What was seen is what the next readings begin with: time does not go back.
         self.states = self.states[max(seen[-1]) :]
 
-    def _page(self, rows: list[tuple[float, Category]], after: str | None, offset: int | None, limit: int) -> Page[Any]:
+    def _page(
+        self, rows: list[tuple[float, Category]], after: str | None, offset: int | None, limit: int
+    ) -> Page[Any]:
         begin = offset or 0
         if after is not None:
             begin = self._after(rows, after)
@@ -121,7 +127,11 @@ class ChangingTable(RuleBasedStateMachine):
             self.cursors[start] = (page[0][0], begin + 1)
         more = begin + limit < len(rows)
         envelope = Pagination(
-            has_next_page=more, has_previous_page=begin > 0, start_cursor=start, end_cursor=end, total=len(rows)
+            has_next_page=more,
+            has_previous_page=begin > 0,
+            start_cursor=start,
+            end_cursor=end,
+            total=len(rows),
         )
         return Page([record for _, record in page], envelope)
 

@@ -113,7 +113,10 @@ def test_loads_and_snapshots(service):
 def test_a_number_that_no_column_holds_is_refused(served_by):
     """Decimals beyond the column's are not rounded away."""
     precise = answer(
-        {"data": [ROWS[0] | {"factor": 0.12345678}], "pagination": {"hasNextPage": False, "hasPreviousPage": False}}
+        {
+            "data": [ROWS[0] | {"factor": 0.12345678}],
+            "pagination": {"hasNextPage": False, "hasPreviousPage": False},
+        }
     )
     with pytest.raises(UnreadableAnswerError, match="no column holds exactly"):
         load(served_by(lambda _: precise))
@@ -137,7 +140,9 @@ def test_only_a_required_company_is_looked_up(served_by):
         return route(replace(asked, query={**asked.query, "companyId": [COMPANY]}))
 
     company, ids, archived = TAX_CODES.filters
-    noun = replace(TAX_CODES, filters=(replace(company, required=False), ids, replace(archived, required=True)))
+    noun = replace(
+        TAX_CODES, filters=(replace(company, required=False), ids, replace(archived, required=True))
+    )
     assert len(load_table(noun, "all", {"archived": True}, Options(), service=served_by(of_all))) == 15
 
 
@@ -149,7 +154,9 @@ def test_progress_counts_the_rows(service):
         def update(self, n):
             told.append(n)
 
-    rows, facts = fetch(TAX_CODES, {}, search_of(service, TAX_CODES, {"company_id": COMPANY}), Told(), threads=1)
+    rows, facts = fetch(
+        TAX_CODES, {}, search_of(service, TAX_CODES, {"company_id": COMPANY}), Told(), threads=1
+    )
     assert (rows.num_rows, facts.rows, told) == (30, 30, [10, 10, 10])
 
 
@@ -157,11 +164,27 @@ def test_the_command(service, tmp_path, monkeypatch):
     """A command with an option for each filter writes a CSV."""
     app = typer.Typer()
     app.command()(loader(TAX_CODES))
-    for name, value in {"TOKEN": "the-token", "COMPANY": COMPANY, "BASE_URL": service.settings.base_url}.items():
+    for name, value in {
+        "TOKEN": "the-token",
+        "COMPANY": COMPANY,
+        "BASE_URL": service.settings.base_url,
+    }.items():
         monkeypatch.setenv(f"BKTOOLS_{name}", value)
     csv = tmp_path / "codes.csv"
-    words = ["--active", "--id", ROWS[1]["id"], "--id", ROWS[3]["id"], "--output", str(csv), "--profile", "machine"]
-    done = CliRunner().invoke(app, [*words, "--environment", service.settings.base_url], catch_exceptions=False)
+    words = [
+        "--active",
+        "--id",
+        ROWS[1]["id"],
+        "--id",
+        ROWS[3]["id"],
+        "--output",
+        str(csv),
+        "--profile",
+        "machine",
+    ]
+    done = CliRunner().invoke(
+        app, [*words, "--environment", service.settings.base_url], catch_exceptions=False
+    )
     assert done.exit_code == 0, done.output
     assert [line.split(",")[3] for line in csv.read_text().splitlines()] == ["name", "VAT 1", "VAT 3"]
     assert "--archived" in CliRunner().invoke(app, ["--help"]).output

@@ -108,9 +108,13 @@ def test_a_token_that_is_renewed_before_every_load_keeps_one_history(served_by, 
         with with_settings(first, token=Secret(f"renewed-{number}")) as renewed:
             assert bktools.load_categories(service=renewed).attrs["bktools"]["source"] == ["snapshot"]
             today = dt.datetime.now(dt.UTC)
-            assert len(bktools.load_categories(as_of=today, service=renewed).attrs["bktools"]["snapshot"]) == 1
+            assert (
+                len(bktools.load_categories(as_of=today, service=renewed).attrs["bktools"]["snapshot"]) == 1
+            )
             bktools.load_categories(service=renewed, refresh=True)
-    assert len(Store(first.settings).history(Query("categories", {"company_id": first.settings.company}))) == 4
+    assert (
+        len(Store(first.settings).history(Query("categories", {"company_id": first.settings.company}))) == 4
+    )
 
 
 def test_employees_of_all_companies_are_fresh_for_their_own_credential_alone(served_by):

@@ -36,7 +36,11 @@ class ByPosition:
         begin = int(base64.urlsafe_b64decode(after)[5:]) if after else int(offset or 0)
         page = self.rows[begin : begin + self.cap]
         end = begin + len(page)
-        envelope = {"hasNextPage": end < len(self.rows), "hasPreviousPage": begin > 0, "endCursor": cursor(end)}
+        envelope = {
+            "hasNextPage": end < len(self.rows),
+            "hasPreviousPage": begin > 0,
+            "endCursor": cursor(end),
+        }
         if self.start:
             envelope["startCursor"] = cursor(begin + 1)
         if self.total(self.rows) is not None:
@@ -93,7 +97,9 @@ def test_cursors_are_opaque(served_by, latency):
     """Cursors of any letters are sent back as they came, whether the service is fast or slow."""
     script = ByPosition(100)
     slow = (lambda asked: [latency, *script(asked)]) if latency else script
-    assert bktools.load_categories(service=served_by(slow))["id"].tolist() == [item["id"] for item in script.rows]
+    assert bktools.load_categories(service=served_by(slow))["id"].tolist() == [
+        item["id"] for item in script.rows
+    ]
 
 
 @pytest.mark.parametrize("total", [lambda _: 10_000, lambda _: 40, lambda rows: next(ESTIMATES) + len(rows)])
@@ -157,7 +163,9 @@ def test_categories_that_were_not_asked_for_are_an_error(served_by, company, fil
             row(number) | {"companyId": COMPANY if company is None and number % 3 == 0 else OTHER}
             for number in range(30)
         ]
-        return answer({"data": rows, "pagination": {"hasNextPage": False, "hasPreviousPage": False, "total": 30}})
+        return answer(
+            {"data": rows, "pagination": {"hasNextPage": False, "hasPreviousPage": False, "total": 30}}
+        )
 
     service = served_by(script)
     with pytest.raises(UnreadableAnswerError) as caught:
@@ -184,7 +192,10 @@ def employee(number, **fields):
 
 def employees(*rows):
     return lambda _: answer(
-        {"data": list(rows), "pagination": {"hasNextPage": False, "hasPreviousPage": False, "total": len(rows)}}
+        {
+            "data": list(rows),
+            "pagination": {"hasNextPage": False, "hasPreviousPage": False, "total": len(rows)},
+        }
     )
 
 

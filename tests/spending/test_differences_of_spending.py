@@ -44,13 +44,19 @@ def test_differences_are_those_of_a_plain_loop(this, that):
     now, before = _plainly(this), _plainly(that)
     changes = versus(_frame(this), _frame(that), by="supplier")
     expected = {
-        key: (now.get(key, 0), before.get(key, 0)) for key in {**now, **before} if now.get(key, 0) != before.get(key, 0)
+        key: (now.get(key, 0), before.get(key, 0))
+        for key in {**now, **before}
+        if now.get(key, 0) != before.get(key, 0)
     }
     got = {(row.supplier, row.currency): row for row in changes.itertuples()}
     assert got.keys() == expected.keys()
     for key, (new, old) in expected.items():
         row = got[key]
-        assert [Decimal(repr(value)) for value in (row.this, row.that, row.difference)] == [new, old, new - old]
+        assert [Decimal(repr(value)) for value in (row.this, row.that, row.difference)] == [
+            new,
+            old,
+            new - old,
+        ]
     for _, group in changes.groupby("currency"):
         assert group["difference"].abs().is_monotonic_decreasing
 
@@ -102,8 +108,9 @@ def test_a_budget_is_compared_by_name(tmp_path: Path):
     file.write_text("Category;Amount\nrent;1.000,50\nTRIPS;2.080,20\nGifts;50,00\n", encoding="utf-8")
     changes = versus(NOVEMBER, bktools.read_entries(file))
     assert changes[["category_name", "difference", "percent"]].to_numpy().tolist() == [
-        ["Rent", -100.5, -10.0], ["Gifts", -50.0, -100.0],
-    ]  # fmt: skip
+        ["Rent", -100.5, -10.0],
+        ["Gifts", -50.0, -100.0],
+    ]
     assert versus(NOVEMBER, bktools.read_entries(file), by=[])["that"].to_list() == [3130.7]
 
 
@@ -112,7 +119,10 @@ def test_the_threshold_leaves_small_differences_out():
     by_supplier = versus(NOVEMBER, OCTOBER, by="supplier", threshold=500)
     assert by_supplier["supplier"].to_list() == ["Fair"]
     assert by_supplier.attrs["bktools"]["below_threshold"] == 1
-    assert versus(NOVEMBER, OCTOBER, by="supplier", threshold="100%")["supplier"].to_list() == ["Fair", "Hotel"]
+    assert versus(NOVEMBER, OCTOBER, by="supplier", threshold="100%")["supplier"].to_list() == [
+        "Fair",
+        "Hotel",
+    ]
     with pytest.raises(ArgumentError, match="threshold must be an amount such as 500, or a share such as 5%"):
         versus(NOVEMBER, OCTOBER, threshold="much")
 

@@ -71,7 +71,14 @@ def test_sums_are_those_of_a_plain_loop(rows):
     """Each group of each currency has its count and exact sum, once; a missing value is a group of its own."""
     found = spend(_frame(rows), ["supplier", "month"])
     expected = sorted(
-        (supplier or "no supplier", month or "no month", currency or "no currency", count, amount is None, amount or 0)
+        (
+            supplier or "no supplier",
+            month or "no month",
+            currency or "no currency",
+            count,
+            amount is None,
+            amount or 0,
+        )
         for (supplier, month, currency), (count, amount) in _plainly(rows).items()
     )
     got = sorted(
@@ -103,7 +110,9 @@ def test_shares_and_order(rows):
 @pytest.mark.parametrize("tool", ["pandas", "polars", "lazy", "duckdb", "narwhals", "parquet"])
 def test_frames_of_every_tool(tool: str, tmp_path: Path):
     """A frame of any tool gives the same rows."""
-    table = _frame([("Bahn", "2026-10-01", "EUR", Decimal("1.250")), (None, "2026-10-02", "EUR", Decimal("2.000"))])
+    table = _frame(
+        [("Bahn", "2026-10-01", "EUR", Decimal("1.250")), (None, "2026-10-02", "EUR", Decimal("2.000"))]
+    )
     pq.write_table(table, tmp_path / "entries.parquet")
     frame = {
         "pandas": table.to_pandas,
@@ -118,11 +127,19 @@ def test_frames_of_every_tool(tool: str, tmp_path: Path):
 
 
 CATEGORIES = pd.DataFrame(
-    {"id": ["c1", "c2", "c3"], "name": ["Travel", "Travel", "Meals"], "account_id": ["a1", "a1", None]}, dtype="str"
+    {"id": ["c1", "c2", "c3"], "name": ["Travel", "Travel", "Meals"], "account_id": ["a1", "a1", None]},
+    dtype="str",
 )
-ACCOUNTS = pd.DataFrame({"id": ["a1"], "code": ["0400"], "external_id": ["0400"], "name": ["Bank"]}, dtype="str")
+ACCOUNTS = pd.DataFrame(
+    {"id": ["a1"], "code": ["0400"], "external_id": ["0400"], "name": ["Bank"]}, dtype="str"
+)
 EMPLOYEES = pd.DataFrame(
-    {"id": ["e1", "e2"], "first_name": ["Ada"] * 2, "last_name": ["Lovelace"] * 2, "email": ["a@b.c", "d@e.f"]},
+    {
+        "id": ["e1", "e2"],
+        "first_name": ["Ada"] * 2,
+        "last_name": ["Lovelace"] * 2,
+        "email": ["a@b.c", "d@e.f"],
+    },
     dtype="str",
 )
 NAMED = pa.table(
@@ -144,16 +161,32 @@ def test_names_are_shown_and_namesakes_stay_apart():
     by_category = spend(NAMED, categories=CATEGORIES)
     assert list(by_category.columns) == ["category_name", "currency", "entries", "amount", "category_id"]
     assert _amounts(by_category.fillna({"category_id": ""}), "category_name", "category_id") == {
-        ("no category", ""): 32, ("c9", "c9"): 16, ("Meals", "c3"): 8, ("Travel", "c2"): 4, ("Travel", "c1"): 3,
-    }  # fmt: skip
+        ("no category", ""): 32,
+        ("c9", "c9"): 16,
+        ("Meals", "c3"): 8,
+        ("Travel", "c2"): 4,
+        ("Travel", "c1"): 3,
+    }
     by_account = spend(NAMED, "account", categories=CATEGORIES, accounts=ACCOUNTS)
-    assert _amounts(by_account, "account_code", "account_name") == {("no account", ""): 56, ("0400", "Bank"): 7}
+    assert _amounts(by_account, "account_code", "account_name") == {
+        ("no account", ""): 56,
+        ("0400", "Bank"): 7,
+    }
     by_employee = spend(NAMED, "employee", employees=EMPLOYEES)
     assert _amounts(by_employee.fillna(""), "employee_name", "employee_id") == {
-        ("no employee", ""): 48, ("e9", "e9"): 8, ("Ada Lovelace", "e2"): 4, ("Ada Lovelace", "e1"): 3,
-    }  # fmt: skip
+        ("no employee", ""): 48,
+        ("e9", "e9"): 8,
+        ("Ada Lovelace", "e2"): 4,
+        ("Ada Lovelace", "e1"): 3,
+    }
     assert spend(NAMED)["category_name"].tolist() == ["c1", "c2", "c3", "c9", "no category"]
-    assert spend(NAMED, largest_first=True)["category_name"].tolist() == ["no category", "c9", "c3", "c2", "c1"]
+    assert spend(NAMED, largest_first=True)["category_name"].tolist() == [
+        "no category",
+        "c9",
+        "c3",
+        "c2",
+        "c1",
+    ]
 
 
 def test_keys_come_in_their_order():
@@ -191,8 +224,10 @@ def test_any_column_and_no_column():
         }
     )
     assert _amounts(spend(frame, ["Amount", "paid"]), "Amount", "paid") == {
-        ("x", "2026-10-01"): 3, ("y", "no paid"): 2, ("y", "2026-10-02"): 1,
-    }  # fmt: skip
+        ("x", "2026-10-01"): 3,
+        ("y", "no paid"): 2,
+        ("y", "2026-10-02"): 1,
+    }
     assert _amounts(spend(frame, "cost_centre"), "cost_centre") == {("7",): 5, ("no cost centre",): 1}
     assert _amounts(spend(frame, "company"), "company_id") == {("k",): 6}
     assert spend(frame, "select")["select"].tolist() == ["false", "true", "no select"]
@@ -202,7 +237,9 @@ def test_any_column_and_no_column():
 
 def test_a_sum_has_every_digit():
     """A sum of more digits than an amount can have is exact, and its share is that of the whole."""
-    frame = pd.DataFrame({"amount": [Decimal(10**37 + 1)] * 99, "currency": "EUR", "supplier": ["a"] * 98 + ["b"]})
+    frame = pd.DataFrame(
+        {"amount": [Decimal(10**37 + 1)] * 99, "currency": "EUR", "supplier": ["a"] * 98 + ["b"]}
+    )
     found = spend(frame, "supplier", shares=True)
     assert found["amount"].to_list() == [98 * (10**37 + 1), 10**37 + 1]
     assert found["share"].to_list() == [0.9899, 0.0101]
@@ -250,7 +287,14 @@ def test_entries_are_not_changed_and_keep_their_source(samples: tuple[Path, Path
         ({"amount": [1], "currency": ["EUR"]}, "account", "have no account: give categories and accounts"),
         ({"amount": [1], "currency": ["EUR"]}, "month", "have no month: give them a date, or add them up by"),
         (
-            {"id": ["a"], "amount": [1], "currency": ["EUR"], "date": [None], "category_id": ["c"], "Project": ["x"]},
+            {
+                "id": ["a"],
+                "amount": [1],
+                "currency": ["EUR"],
+                "date": [None],
+                "category_id": ["c"],
+                "Project": ["x"],
+            },
             "project",
             "have no project: add them up by category, month, Project$",
         ),
@@ -273,7 +317,9 @@ def test_bad_input_is_one_line(frame: dict, by, message: str):
         spend(pd.DataFrame(frame | ({"amount": amounts} if amounts else {})), by)
 
 
-@pytest.mark.parametrize("by", [7, ["supplier", None], ["supplier", "supplier"], "amount", ["currency"], ["share"]])
+@pytest.mark.parametrize(
+    "by", [7, ["supplier", None], ["supplier", "supplier"], "amount", ["currency"], ["share"]]
+)
 def test_keys_are_names(by):
     """A key is the name of a column, once, and not of a column of the result."""
     with pytest.raises(ArgumentError, match="by must be different names of columns or of category, account"):

@@ -55,7 +55,11 @@ class World:
         self.folder = folder
         self._entries = 0
         self.service = bktools.connect(
-            address, token="t", requests_per_minute=0, data_dir=folder / "data", sent_log_dir=folder / "sent_log"
+            address,
+            token="t",
+            requests_per_minute=0,
+            data_dir=folder / "data",
+            sent_log_dir=folder / "sent_log",
         )
         with Journal(self.service.settings) as journal:
             self.path = journal.path
@@ -67,7 +71,9 @@ class World:
         return pd.DataFrame(
             {
                 "id": [str(uuid.UUID(int=2**100 + number, version=4)) for number in numbers],
-                "company_id": [str(uuid.UUID(int=2**64 + number % COMPANIES, version=4)) for number in numbers],
+                "company_id": [
+                    str(uuid.UUID(int=2**64 + number % COMPANIES, version=4)) for number in numbers
+                ],
             }
         )
 
@@ -117,7 +123,11 @@ class World:
 
     def files(self) -> Files:
         """Return the journal's files as they are, while it is open: with the log beside it."""
-        return {suffix: self._beside(suffix).read_bytes() for suffix in ("", "-wal") if self._beside(suffix).exists()}
+        return {
+            suffix: self._beside(suffix).read_bytes()
+            for suffix in ("", "-wal")
+            if self._beside(suffix).exists()
+        }
 
     def put(self, files: Files) -> None:
         """Put files in the place of the journal's, by hand."""
@@ -278,14 +288,19 @@ def attacked(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     with ExitStack() as stack:
         server = stack.enter_context(
             subprocess.Popen(
-                [sys.executable, str(HERE / "raw_service.py"), str(arguments.seed)], stdout=subprocess.PIPE, text=True
+                [sys.executable, str(HERE / "raw_service.py"), str(arguments.seed)],
+                stdout=subprocess.PIPE,
+                text=True,
             )
         )
         stack.callback(server.kill)
         assert server.stdout is not None
         address = server.stdout.readline().strip()
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        os.environ |= {"BKTOOLS_CACHE_DIR": str(folder / "cache"), "BKTOOLS_CONFIG": str(folder / "config.toml")}
+        os.environ |= {
+            "BKTOOLS_CACHE_DIR": str(folder / "cache"),
+            "BKTOOLS_CONFIG": str(folder / "config.toml"),
+        }
         os.environ |= {"BKTOOLS_BASE_URL": address, "BKTOOLS_TOKEN": "t"}
         (folder / "config.toml").touch()
         figures: Counter[str] = Counter()
@@ -299,7 +314,8 @@ def attacked(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
             ((flips, arguments.flips), (truncations, arguments.truncations), *of_restores)
         ):
             os.environ |= {
-                f"BKTOOLS_{kind.upper()}_DIR": str(folder / str(number) / kind) for kind in ("data", "sent_log")
+                f"BKTOOLS_{kind.upper()}_DIR": str(folder / str(number) / kind)
+                for kind in ("data", "sent_log")
             }
             world = World(address, folder / str(number), chance)
             world._entries = number * 10**6
@@ -330,6 +346,12 @@ def main(arguments: argparse.Namespace) -> int:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    for name, default in (("kills", 1000), ("flips", 500), ("truncations", 200), ("restores", 200), ("seed", 1)):
+    for name, default in (
+        ("kills", 1000),
+        ("flips", 500),
+        ("truncations", 200),
+        ("restores", 200),
+        ("seed", 1),
+    ):
         parser.add_argument(f"--{name}", type=int, default=default)
     sys.exit(main(parser.parse_args()))

@@ -27,7 +27,9 @@ def to_create(*accounts: dict[str, object]) -> bktools.Reconciliation:
 @functools.cache
 def _reconciled(accounts: str) -> bktools.Reconciliation:
     named = json.loads(accounts)
-    chart = pd.DataFrame([{"company_id": COMPANY, "code": None, "archived": False} | account for account in named])
+    chart = pd.DataFrame(
+        [{"company_id": COMPANY, "code": None, "archived": False} | account for account in named]
+    )
     known = pd.DataFrame(columns=["company_id", "external_id", "state"], dtype="str")
     categories = pd.DataFrame({name: pd.Series(dtype="str") for name in ("id", "company_id", "name")})
     return bktools.reconcile_accounts(chart, known, categories.assign(archived=pd.Series(dtype="bool")))

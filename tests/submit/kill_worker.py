@@ -114,4 +114,6 @@ def _judge_and_settle(address: str, service: bktools.Service, figures: Counter[s
         if state == "UNKNOWN":
             outcome = "accepted" if times == {1} else "released"
             figures[outcome] += 1
-            bktools.resolve_export_job(batch_id, outcome, evidence="the service's count", by="Ada", service=service)
+            bktools.resolve_export_job(
+                batch_id, outcome, evidence="the service's count", by="Ada", service=service
+            )

@@ -102,7 +102,9 @@ def job(request: dict, **changes: object) -> str:
     return json.dumps({"data": data | changes})
 
 
-def send(connection: socket.socket, status: int, body: str | bytes, *, headers: str = "", missing: int = 0) -> None:
+def send(
+    connection: socket.socket, status: int, body: str | bytes, *, headers: str = "", missing: int = 0
+) -> None:
     """Send an answer; `missing` bytes more are announced than come."""
     data = body.encode() if isinstance(body, str) else body
     head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(data) + missing}\r\n{headers}\r\n"

@@ -98,7 +98,8 @@ class Person:
         """Do what one message says; return whether that concerns all of the journal."""
         confirm = re.search(r"bktools journal restore .*?--by NAME", message)
         resolve = re.search(
-            r'(bktools export resolve (\S+) .*?--outcome) "accepted\|released" (--evidence ".*?" --by NAME)', message
+            r'(bktools export resolve (\S+) .*?--outcome) "accepted\|released" (--evidence ".*?" --by NAME)',
+            message,
         )
         if "did not confirm the restore" in message and confirm:
             for colleague in team:
@@ -133,7 +134,9 @@ class Person:
         self.runs(f"{found[1]} {'accepted' if times == {1} else 'released'} {found[3]}")
 
 
-def attack(postgres: Server, database: str, address: str, folder: Path, *, restores: int, seed: int) -> Counter[str]:
+def attack(
+    postgres: Server, database: str, address: str, folder: Path, *, restores: int, seed: int
+) -> Counter[str]:
     """Restore as often as wanted; return the figures."""
     chance = random.Random(seed)
     figures: Counter[str] = Counter()
@@ -157,7 +160,11 @@ def attack(postgres: Server, database: str, address: str, folder: Path, *, resto
 
 
 def _restore(
-    way: str, team: list[Person], keep: Callable[[], Callable[[], None]], plans: Counter[str], chance: random.Random
+    way: str,
+    team: list[Person],
+    keep: Callable[[], Callable[[], None]],
+    plans: Counter[str],
+    chance: random.Random,
 ) -> int:
     """Send, keep a copy, send on, restore it, and submit all again; return the number of answers that were lost."""
     for person in team:

@@ -70,7 +70,9 @@ def ends(running: set[int], figures: Counter[str]) -> None:
             if os.WIFEXITED(status):
                 code = os.WEXITSTATUS(status)
                 figures[
-                    {ENDED: "ended", REFUSED: "refused", OUTCOME_TOLD: "outcomes told"}.get(code, "foreign errors")
+                    {ENDED: "ended", REFUSED: "refused", OUTCOME_TOLD: "outcomes told"}.get(
+                        code, "foreign errors"
+                    )
                 ] += 1
 
 
@@ -86,7 +88,11 @@ def await_moment(postgres: Server, database: str, chance: random.Random) -> None
 
 
 def attack(
-    postgres: Server, database: str, services: list[bktools.Service], address: str, arguments: argparse.Namespace
+    postgres: Server,
+    database: str,
+    services: list[bktools.Service],
+    address: str,
+    arguments: argparse.Namespace,
 ) -> Counter[str]:
     """Kill and cut until it is enough, then let the last plan end."""
     chance = random.Random(arguments.seed)
@@ -120,7 +126,9 @@ def main(arguments: argparse.Namespace) -> int:
     with ExitStack() as stack:
         raw = stack.enter_context(
             subprocess.Popen(
-                [sys.executable, str(HERE / "raw_service.py"), str(arguments.seed)], stdout=subprocess.PIPE, text=True
+                [sys.executable, str(HERE / "raw_service.py"), str(arguments.seed)],
+                stdout=subprocess.PIPE,
+                text=True,
             )
         )
         stack.callback(raw.kill)

@@ -13,11 +13,20 @@ import bktools
 from bktools.errors import AuthenticationError, RateLimitedError
 
 ID = "00000000-0000-4000-8000-00000000000A"
-ASKED = {"external_id": "9990", "code": "0400", "name": "Bank", "tax_code_external_id": "V19", "archived": True}
+ASKED = {
+    "external_id": "9990",
+    "code": "0400",
+    "name": "Bank",
+    "tax_code_external_id": "V19",
+    "archived": True,
+}
 
 
 def answered(request: dict, **changes: object) -> str:
-    data = {key: value for key, value in request.items() if value is not None} | {"id": ID, "metadata": {"k": 1}}
+    data = {key: value for key, value in request.items() if value is not None} | {
+        "id": ID,
+        "metadata": {"k": 1},
+    }
     return json.dumps({"data": data | changes})
 
 
@@ -44,11 +53,21 @@ OUTCOMES = {
     "created": (answers(201), "CREATED", "created", 1),
     "existed": (answers(200), "MATCHED", "it existed already", 1),
     "refused as a duplicate": (answers(409, ""), "EXISTS", None, 1),
-    "refused as a duplicate with 400": (answers(400, '{"message": "externalId already exists"}'), "EXISTS", None, 1),
+    "refused as a duplicate with 400": (
+        answers(400, '{"message": "externalId already exists"}'),
+        "EXISTS",
+        None,
+        1,
+    ),
     "refused": (answers(400, '{"message": "name is wrong"}'), "REJECTED", "name is wrong", 1),
     "refused at the end of the class": (answers(499, ""), "REJECTED", None, 1),
     "a fault that is not repeated": (answers(501, ""), "UNKNOWN", None, 1),
-    "another account": (answers(201, externalId="9991"), "UNKNOWN", f"answered with another account: {ID}", 1),
+    "another account": (
+        answers(201, externalId="9991"),
+        "UNKNOWN",
+        f"answered with another account: {ID}",
+        1,
+    ),
     "another company": (answers(201, companyId=ID), "UNKNOWN", "answered with another account", 1),
     "a redirect": (answers(307, ""), "UNKNOWN", "the address redirects", 1),
     "a fault that is repeated": (answers(503, ""), "UNKNOWN", None, 3),
@@ -87,7 +106,12 @@ def test_what_the_service_holds_is_remembered_not_what_was_asked(talking):
     with talking(answers(200, name="Bank AG", code=None, archived=False)) as (_, service):
         bktools.create_accounts(to_create(ASKED), apply=True, service=service)
         known = bktools.load_accounts(service=service).iloc[0]
-    assert known[["id", "name", "code", "tax_code_external_id"]].tolist() == [ID.lower(), "Bank AG", "0400", "V19"]
+    assert known[["id", "name", "code", "tax_code_external_id"]].tolist() == [
+        ID.lower(),
+        "Bank AG",
+        "0400",
+        "V19",
+    ]
     assert not known["archived"]
     assert json.loads(known["metadata"]) == {"k": 1}
 
@@ -95,7 +119,9 @@ def test_what_the_service_holds_is_remembered_not_what_was_asked(talking):
 def test_one_refusal_stops_no_other_account(talking):
     """A refused account is told, and the next one is created."""
     with talking(one_after_another(answers(400, '{"message": "no"}'), answers(201))) as (raw, service):
-        made = bktools.create_accounts(to_create(ASKED, ASKED | {"external_id": "9991"}), apply=True, service=service)
+        made = bktools.create_accounts(
+            to_create(ASKED, ASKED | {"external_id": "9991"}), apply=True, service=service
+        )
     assert made["outcome"].tolist() == ["REJECTED", "CREATED"]
     assert [request["externalId"] for request in raw.requests] == ["9990", "9991"]
 
@@ -124,7 +150,9 @@ def test_the_intent_is_known_before_the_request(talking):
         send(connection, 201, answered(request))
 
     with talking(answer) as (_, service):
-        bktools.create_accounts(to_create(ASKED, ASKED | {"external_id": "9991"}), apply=True, service=service)
+        bktools.create_accounts(
+            to_create(ASKED, ASKED | {"external_id": "9991"}), apply=True, service=service
+        )
         after = bktools.load_accounts(service=service)
     assert [frame["state"].tolist() for frame in seen] == [["SENDING", "SENDING"]] * 2
     assert [frame["name"].notna().tolist() for frame in seen] == [[False, False]] * 2

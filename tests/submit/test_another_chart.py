@@ -43,11 +43,19 @@ def reconciled(service, tmp_path):
         known = bktools.load_accounts(service=service)
         ids = known.set_index("external_id")["id"]
         rows = [
-            {"id": f"c{code}", "company_id": company, "name": code, "archived": False, "account_id": ids[code]}
+            {
+                "id": f"c{code}",
+                "company_id": company,
+                "name": code,
+                "archived": False,
+                "account_id": ids[code],
+            }
             for code in used
         ]
         names = ["id", "company_id", "name", "archived", "account_id"]
-        categories = pd.DataFrame(rows, columns=names).astype({"archived": bool} | dict.fromkeys(names[:3], "str"))
+        categories = pd.DataFrame(rows, columns=names).astype(
+            {"archived": bool} | dict.fromkeys(names[:3], "str")
+        )
         return bktools.reconcile_accounts(chart, known, categories)
 
     return reconciled
@@ -58,19 +66,24 @@ def known(service):
     """Accounts that were created elsewhere."""
     listed = pd.DataFrame(FIRST, columns=["external_id", "name"])
     listed["code"] = listed["external_id"]
-    bktools.import_accounts(listed.assign(id=[str(uuid.uuid4()) for _ in FIRST], archived=False), service=service)
+    bktools.import_accounts(
+        listed.assign(id=[str(uuid.uuid4()) for _ in FIRST], archived=False), service=service
+    )
 
 
 DOUBTFUL = {
     "most accounts are missing": (FIRST[:2] + OTHERS, (), "lacks 4 of 6 accounts of company .* known here"),
     "most accounts in use are missing": (
-        FIRST[:3] + OTHERS, ("1200", "1400", "1600", "4930"), "lacks 3 of 4 accounts that categories of company .* use",
+        FIRST[:3] + OTHERS,
+        ("1200", "1400", "1600", "4930"),
+        "lacks 3 of 4 accounts that categories of company .* use",
     ),
     "most names differ": (
-        [(code, f"Other {code}") for code, _ in FIRST[:4]] + FIRST[4:] + OTHERS, (),
+        [(code, f"Other {code}") for code, _ in FIRST[:4]] + FIRST[4:] + OTHERS,
+        (),
         "other names for 4 of 6 accounts that company .* has by the same ID, such as 0400 Machines .Other 0400.",
     ),
-}  # fmt: skip
+}
 FINE = {
     "it grew": (FIRST + OTHERS, ()),
     "half of it was removed": (FIRST[:3] + OTHERS, ()),
@@ -89,7 +102,9 @@ def test_a_chart_of_another_company_is_not_written(sandbox, service, reconciled,
     found = reconciled(chart, used)
     planned = bktools.create_accounts(found, service=service)
     assert set(planned["message"]) == {"would be created with new_chart=True only"}
-    with pytest.raises(InputError, match=rf"{said}.*Nothing was written: if it is the wrong file.*new_chart=True"):
+    with pytest.raises(
+        InputError, match=rf"{said}.*Nothing was written: if it is the wrong file.*new_chart=True"
+    ):
         bktools.create_accounts(found, apply=True, service=service)
     assert len(sandbox.server.accounts()) == before
     made = bktools.create_accounts(found, apply=True, new_chart=True, service=service)
@@ -133,9 +148,7 @@ def saft(name: str, number: str, accounts) -> str:
 
 def datev(name: str, number: str, accounts) -> str:
     adviser, client = number.split("-")
-    header = (
-        f'"EXTF";700;20;"Kontenbeschriftungen";3;20261101120000000;;"RE";"";"";{adviser};{client};20260101;4;;;"";""'
-    )
+    header = f'"EXTF";700;20;"Kontenbeschriftungen";3;20261101120000000;;"RE";"";"";{adviser};{client};20260101;4;;;"";""'
     rows = "".join(f'{code};"{text}";"de-DE"\n' for code, text in accounts)
     return f"{header}\nKonto;Kontobeschriftung;Sprach-ID\n{rows}"
 
@@ -155,7 +168,9 @@ def read(service, tmp_path):
 @pytest.mark.parametrize("written", [saft, datev])
 def test_a_file_of_any_format_names_its_company(service, reconciled, read, written):
     """The company in the file of the first chart is remembered, and another company's file is told."""
-    bktools.create_accounts(reconciled(read("Ours AB", "556000-0001", FIRST[:2], written)), apply=True, service=service)
+    bktools.create_accounts(
+        reconciled(read("Ours AB", "556000-0001", FIRST[:2], written)), apply=True, service=service
+    )
     theirs = reconciled(read("Theirs AB", "556000-0002", FIRST[:2], written))
     assert re.search("its file names 556000[-/]0002.*was that of 556000[-/]0001", theirs.another_chart)
     assert theirs.another_chart in repr(theirs)
@@ -227,7 +242,9 @@ def test_a_line_that_is_no_account_is_refused_alone(sandbox, service):
     frame.columns = ["external_id", "code", "name"]
     actions = frame.assign(company_id=company, action="create", archived=False, tax_code_external_id=None)
     found = bktools.Reconciliation(lambda _: to_arrow(actions))
-    made = bktools.create_accounts(found, apply=True, new_chart=True, service=service).set_index("external_id")
+    made = bktools.create_accounts(found, apply=True, new_chart=True, service=service).set_index(
+        "external_id"
+    )
     assert made["outcome"].to_dict() == {"9990": "REJECTED", "Summe": "REJECTED", "9991": "CREATED"}
     assert made.loc["9990", "message"].startswith("not sent: it has no name")
     assert bktools.load_accounts(service=service)["external_id"].tolist() == ["9991"]
@@ -277,7 +294,9 @@ def test_tax_codes_that_a_chart_does_not_tell_are_not_compared(service, samples,
     assert len(differs) > 5
 
 
-def test_a_close_without_tax_codes_holds_back_no_entry_for_them(service, samples, samples_without_tax_codes, tmp_path):
+def test_a_close_without_tax_codes_holds_back_no_entry_for_them(
+    service, samples, samples_without_tax_codes, tmp_path
+):
     """As many entries are ready as with the chart that tells them, and the close says what was not compared."""
     entries = bktools.read_entries(samples[1])
     chart = samples_without_tax_codes(has_column=False)

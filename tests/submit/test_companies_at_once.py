@@ -24,7 +24,10 @@ from bktools.settings import load_settings
 def entries_of(companies, batches):
     """Return two entries for each batch of each company."""
     return pd.DataFrame(
-        {"id": [str(uuid.uuid4()) for _ in range(2 * batches * len(companies))], "company_id": companies * 2 * batches}
+        {
+            "id": [str(uuid.uuid4()) for _ in range(2 * batches * len(companies))],
+            "company_id": companies * 2 * batches,
+        }
     )
 
 
@@ -63,7 +66,10 @@ def test_companies_are_sent_at_once_and_each_in_order(group):
             for (_, earlier), (later, _) in pairwise(zip(own["sent_at"], own["settled_at"], strict=True))
         )
     assert set(group.server.accepted_entries().values()) == {1}
-    assert bktools.submit_export_jobs(plan, apply=True, service=group.service)["outcome"].to_list() == ["ACCEPTED"] * 30
+    assert (
+        bktools.submit_export_jobs(plan, apply=True, service=group.service)["outcome"].to_list()
+        == ["ACCEPTED"] * 30
+    )
 
 
 def test_a_refusal_and_a_doubt_stop_their_own_company_alone(group):

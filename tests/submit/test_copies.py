@@ -38,7 +38,10 @@ def _writes(service: bktools.Service, plan: bktools.ExportPlan, batch: str):
     """Everything that writes to a journal, by name."""
     yield "submit", lambda: bktools.submit_export_jobs(plan, apply=True, wait=0, service=service)
     for outcome in ("accepted", "released"):
-        yield outcome, lambda outcome=outcome: bktools.resolve_export_job(batch, outcome, service=service, **TOLD)
+        yield (
+            outcome,
+            lambda outcome=outcome: bktools.resolve_export_job(batch, outcome, service=service, **TOLD),
+        )
     yield "close", lambda: bktools.close_period("2026-10", by="Ada", company=COMPANY, service=service)
     yield "import", lambda: bktools.import_accounts(ACCOUNT, service=service)
     create = to_create({"external_id": "1", "name": "Bank"})
@@ -69,7 +72,11 @@ def test_an_old_copy_writes_nothing_and_books_nothing_twice(talking, tmp_path, s
         send(connection, status, raw.accept(request) if status == 201 else REFUSED if status == 400 else "")
 
     with talking(answer) as (raw, _):
-        folders = {"data_dir": data, "sent_log_dir": tmp_path / "own" / "sent_log", "cache_dir": tmp_path / "cache"}
+        folders = {
+            "data_dir": data,
+            "sent_log_dir": tmp_path / "own" / "sent_log",
+            "cache_dir": tmp_path / "cache",
+        }
         with bktools.connect(raw.base_url, token="t", requests_per_minute=0, **folders) as service:
             plan = bktools.compose_export_jobs(entries_of(COMPANY, 4), max_entries=2)
             for reached in _course(service, plan, STATES[state]):

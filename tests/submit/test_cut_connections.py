@@ -54,7 +54,10 @@ def test_a_cut_before_a_request_needs_no_step(talking, postgres, database, plan,
         return original(journal, *arguments)
 
     monkeypatch.setattr(WritableJournal, step, cut)
-    with talking(lambda raw, connection, request: send(connection, 201, raw.accept(request))) as (raw, service):
+    with talking(lambda raw, connection, request: send(connection, 201, raw.accept(request))) as (
+        raw,
+        service,
+    ):
         sent = bktools.submit_export_jobs(plan, apply=True, service=service)
         assert sent["outcome"].to_list() == ["ACCEPTED"] * 3
         assert (len(raw.requests), set(raw.accepted.values())) == (3, {1})
@@ -120,7 +123,9 @@ def test_an_answer_that_was_kept_is_written_by_the_next_run(
         assert set(raw.accepted.values()) == {1}
 
 
-@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals to a thread as POSIX systems have them")
+@pytest.mark.skipif(
+    not hasattr(signal, "pthread_kill"), reason="signals to a thread as POSIX systems have them"
+)
 def test_ctrl_c_keeps_the_answer_in_hand(talking, postgres, database, plan):
     """Whoever does not wait for the database to come back loses no answer: the next run writes it."""
 

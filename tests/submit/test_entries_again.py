@@ -59,11 +59,14 @@ def test_a_changed_entry_is_an_error_with_before_and_after(sandbox, service):
     sent = [bought(sandbox.server.company_id, first=2 * number) for number in range(len(CHANGES))]
     changed = [entries.assign(**change) for entries, (change, _) in zip(sent, CHANGES, strict=True)]
     plan = again(pd.concat(sent), pd.concat(changed), service)
-    assert sorted(plan.not_ready["reason"]) == ["changed_since_export"] * len(CHANGES) + ["exported"] * len(CHANGES)
+    assert sorted(plan.not_ready["reason"]) == ["changed_since_export"] * len(CHANGES) + ["exported"] * len(
+        CHANGES
+    )
     found = plan.findings.query("check == 'changed_since_export'").set_index("id")
     assert set(found["severity"]) == {"error"}
     assert found["message"].to_dict() == {
-        entries["id"][0]: f"Exported with other data: {said}" for entries, (_, said) in zip(sent, CHANGES, strict=True)
+        entries["id"][0]: f"Exported with other data: {said}"
+        for entries, (_, said) in zip(sent, CHANGES, strict=True)
     }
 
 
@@ -83,7 +86,9 @@ def test_a_category_is_named_before_and_after(sandbox, service):
     plan = bktools.compose_export_jobs(sent, categories=categories)
     bktools.submit_export_jobs(plan, apply=True, service=service)
     history = bktools.load_export_jobs(entries=True, service=service)
-    later = bktools.compose_export_jobs(sent.assign(category_id=MEALS), categories=categories, history=history)
+    later = bktools.compose_export_jobs(
+        sent.assign(category_id=MEALS), categories=categories, history=history
+    )
     assert set(later.findings["message"]) == {"Exported with other data: category Travel → Meals"}
 
 
@@ -121,7 +126,10 @@ def test_sums_of_what_was_exported_are_those_of_the_journal(sandbox, service):
 def test_a_plan_without_a_history_does_not_pass_over_a_change(sandbox, service):
     """The same entries submitted again are told as accepted only while their data are those that were sent."""
     sent = bought(sandbox.server.company_id)
-    plans = [bktools.compose_export_jobs(sent.assign(amount=amounts(text, "88.00"))) for text in ("1203.73", "1213.73")]
+    plans = [
+        bktools.compose_export_jobs(sent.assign(amount=amounts(text, "88.00")))
+        for text in ("1203.73", "1213.73")
+    ]
     told = [
         bktools.submit_export_jobs(plan, apply=apply, service=service).iloc[0]
         for plan, apply in ((plans[0], True), (plans[0], True), (plans[1], False), (plans[1], True))
@@ -141,7 +149,10 @@ def test_the_same_facts_under_another_id_are_a_warning(sandbox, service, in_doub
     if in_doubt:
         sandbox.server.inject(Fault("drop", "create_export_job", times=1))
     plan = again(
-        bought(company), bought(company, first=10).assign(supplier=["acme ", "Schmidt"]), service, period="2026-11"
+        bought(company),
+        bought(company, first=10).assign(supplier=["acme ", "Schmidt"]),
+        service,
+        period="2026-11",
     )
     (found,) = plan.findings.query("check == 'suspected_second_export'").to_dict("records")
     batch = bktools.load_export_jobs(service=service)["batch_id"][0]
@@ -175,7 +186,11 @@ def test_the_same_facts_under_another_id_in_one_file_are_held_back(sandbox, serv
 def test_other_facts_under_another_id_are_no_warning(sandbox, service):
     """Only the same company, day, amount, currency and supplier are suspected."""
     company = sandbox.server.company_id
-    others = [{"amount": amounts("1.00", "2.00")}, {"date": pd.to_datetime(["2026-10-08"] * 2)}, {"currency": "USD"}]
+    others = [
+        {"amount": amounts("1.00", "2.00")},
+        {"date": pd.to_datetime(["2026-10-08"] * 2)},
+        {"currency": "USD"},
+    ]
     changed = [bought(company, first=10 * number).assign(**other) for number, other in enumerate(others, 1)]
     plan = again(bought(company), pd.concat([*changed, bought(company, first=90)]), service)
     suspected = plan.findings.query("check == 'suspected_second_export'")

@@ -44,7 +44,9 @@ def test_one_prepares_and_another_approves(sandbox, run, coded):
     assert (code, "10 entries ready in 3 batches" in said) == (Exit.DONE, True), said
     plan_id = re.search(r"ExportPlan (\w+)", said)[1]
     code, said = run("export submit october.plan")
-    assert (code, "Nothing was sent" in said, "  ready: EUR 101.00\n" in said) == (Exit.DONE, True, True), said
+    assert (code, "Nothing was sent" in said, "  ready: EUR 101.00\n" in said) == (Exit.DONE, True, True), (
+        said
+    )
     assert sandbox.server.export_jobs() == []
     code, said = run(f"export submit october.plan --plan {plan_id} --apply")
     assert (code, "3 batches,         10 entries  ACCEPTED" in said) == (Exit.DONE, True), said
@@ -147,7 +149,9 @@ def with_other_dates(table: pa.Table) -> pa.Table:
 DAMAGE = {
     "entries": lambda path: rewritten(path, "entries.parquet", lambda data: data[:-1] + b"?"),
     **{
-        f"head: {name}": lambda path, change=change: rewritten(path, "plan.json", lambda data: with_head(data, change))
+        f"head: {name}": lambda path, change=change: rewritten(
+            path, "plan.json", lambda data: with_head(data, change)
+        )
         for name, change in {
             "options": lambda head: head["options"].update(is_interactive=False),
             "service": lambda head: head.update(made_for="elsewhere"),
@@ -161,8 +165,16 @@ DAMAGE = {
         f"frame: {file} {name}": lambda path, file=file, change=change: with_true_digests(path, file, change)
         for file, name, change in (
             ("entries.parquet", "without company", lambda table: table.drop_columns(["company_id"])),
-            ("entries.parquet", "ids that are numbers", lambda table: set_column(table, "id", range(len(table)))),
-            ("entries.parquet", "ids that are gone", lambda table: set_column(table, "id", [None] * len(table))),
+            (
+                "entries.parquet",
+                "ids that are numbers",
+                lambda table: set_column(table, "id", range(len(table))),
+            ),
+            (
+                "entries.parquet",
+                "ids that are gone",
+                lambda table: set_column(table, "id", [None] * len(table)),
+            ),
             ("entries.parquet", "fewer", lambda table: table.slice(1)),
             ("entries.parquet", "another description", lambda table: with_text(table, "description")),
             ("entries.parquet", "another supplier", lambda table: with_text(table, "supplier")),

@@ -78,7 +78,8 @@ def test_a_batch_that_is_none_is_said(doubted, run):
     doubted(lost=False)
     for option in ("", "--entries", "--events"):
         with pytest.raises(
-            JournalError, match=r"batch zzz was not found in the journal: bktools export history .* lists all batches"
+            JournalError,
+            match=r"batch zzz was not found in the journal: bktools export history .* lists all batches",
         ):
             run(f"export history --batch zzz {option}")
 
@@ -90,7 +91,9 @@ def test_a_job_of_another_batch_is_said(sandbox, doubted, run):
     _, first = doubted(other, number=1, lost=False)
     job = bktools.load_export_jobs()["job_id"][0]
     _, batch = doubted()
-    with pytest.raises(JournalError, match=f"job {job} belongs to batch {first} of company {other}, which is ACCEPTED"):
+    with pytest.raises(
+        JournalError, match=f"job {job} belongs to batch {first} of company {other}, which is ACCEPTED"
+    ):
         run(f"export resolve {batch} --outcome accepted --evidence seen --by Ada --job {job}")
     assert bktools.load_export_jobs(batch=batch)["state"].to_list() == ["UNKNOWN"]
 
@@ -102,7 +105,9 @@ def test_what_comes_next_is_said(doubted, run):
     assert re.search(rf"outcome unknown: batch {batch} .* bktools export resolve {batch} ", said)
     assert "outcome unknown" not in run("export history --entries")[1]
     code, status = run("export status")
-    assert (code, "         1 batch,            1 entry  UNKNOWN" in status) == (Exit.INCOMPLETE, True), status
+    assert (code, "         1 batch,            1 entry  UNKNOWN" in status) == (Exit.INCOMPLETE, True), (
+        status
+    )
     settled = run(f"export resolve {batch} --outcome released --evidence nothing --by Ada")[1]
     assert settled.endswith(
         "Its entries may be exported again. Next, run month-end again, or submit their plan again: "
@@ -135,7 +140,9 @@ def test_the_history_has_what_was_known_of_each_entry(sandbox, service):
     again = bktools.compose_export_jobs(entries, history=history)
     assert again.not_ready["reason"].to_list() == ["exported"] * 3
     lean = history[["entry_id", "state"]]
-    assert bktools.compose_export_jobs(entries, history=lean).not_ready["reason"].to_list() == ["exported"] * 3
+    assert (
+        bktools.compose_export_jobs(entries, history=lean).not_ready["reason"].to_list() == ["exported"] * 3
+    )
 
 
 @pytest.mark.parametrize("period", ["2026-13", "October", 202610, "2026-1", "\u0662026-10"])

@@ -281,7 +281,9 @@ class Exports(RuleBasedStateMachine):
             times = {self.service.accepted[entry] for entry in rows["entry_id"]}
             outcome = "accepted" if times == {1} else "released"
             try:
-                bktools.resolve_export_job(batch_id, outcome, evidence="the books", by="Ada", service=self._at(at))
+                bktools.resolve_export_job(
+                    batch_id, outcome, evidence="the books", by="Ada", service=self._at(at)
+                )
             except (JournalBusyError, JournalError):
                 # An old copy settles nothing.
                 continue

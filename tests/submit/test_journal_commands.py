@@ -75,7 +75,10 @@ def test_who_restores_or_says_something_is_named(run, sent):
 
 def test_a_backup_of_another_journal_is_refused(run, sent, tmp_path):
     """A file of another service, or of another journal, changes nothing."""
-    with bktools.connect("https://books.example.com", token="t") as other, open_for_writing(other.settings) as journal:
+    with (
+        bktools.connect("https://books.example.com", token="t") as other,
+        open_for_writing(other.settings) as journal,
+    ):
         journal.backup(tmp_path / "other.sqlite")
     with pytest.raises(JournalError, match=r"is the journal of https://books\.example\.com"):
         run("journal restore other.sqlite --by Ada")

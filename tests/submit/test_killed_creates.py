@@ -22,16 +22,24 @@ KILLS = int(os.environ.get("BKTOOLS_TEST_KILLS", "12"))
 def creates(address, token, company, count):
     """Create accounts; yield when it begins and when all of them are there."""
     numbers = [f"{number:05}" for number in range(count)]
-    columns = {"external_id": numbers, "code": numbers, "name": [f"Account {number} " for number in range(count)]}
+    columns = {
+        "external_id": numbers,
+        "code": numbers,
+        "name": [f"Account {number} " for number in range(count)],
+    }
     fixed = {"company_id": company, "action": "create", "archived": False, "tax_code_external_id": None}
     table = pa.Table.from_pandas(pd.DataFrame(columns).assign(**fixed))
     with bktools.connect(address, token=token) as service:
         yield "begins"
-        bktools.create_accounts(bktools.Reconciliation(lambda _: table), apply=True, new_chart=True, service=service)
+        bktools.create_accounts(
+            bktools.Reconciliation(lambda _: table), apply=True, new_chart=True, service=service
+        )
     yield "done"
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork, so no process can be killed this way")
+@pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="this system cannot fork, so no process can be killed this way"
+)
 def test_killed_at_any_instant(tmp_path):
     """After kills at random instants and one run to the end, each account exists once and is known with its id."""
     count = 150

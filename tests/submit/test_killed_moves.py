@@ -33,7 +33,10 @@ def _forked(settings) -> int:
 def test_a_killed_move_is_one_or_the_other(talking, postgres, tmp_path, kills):
     """Whoever submits with the file or the database afterwards sends nothing again; the next move ends it."""
     chance, longest, killed = random.Random(kills), 0.02, 0
-    with talking(lambda raw, connection, request: send(connection, 201, raw.accept(request)), read=20.0) as (raw, _):
+    with talking(lambda raw, connection, request: send(connection, 201, raw.accept(request)), read=20.0) as (
+        raw,
+        _,
+    ):
         for number in range(kills):
             entries = entries_of(COMPANY, 6, first=1000 * number)
             plan = bktools.compose_export_jobs(entries, max_entries=2)
@@ -44,7 +47,9 @@ def test_a_killed_move_is_one_or_the_other(talking, postgres, tmp_path, kills):
                     bktools.connect(raw.base_url, **at) as with_file,
                     bktools.connect(raw.base_url, **at, journal=postgres.address(database)) as with_database,
                 ):
-                    bktools.submit_export_jobs(plan, apply=True, wait=10, others_export=True, service=with_file)
+                    bktools.submit_export_jobs(
+                        plan, apply=True, wait=10, others_export=True, service=with_file
+                    )
                     if number % 2:
                         Journal(with_database.settings).close()
                     process = _forked(with_database.settings)

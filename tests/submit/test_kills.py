@@ -78,7 +78,10 @@ def shared_attacks(capsys, **wanted: int) -> dict:
     """Run the program of attacks on a shared journal, and return its figures."""
     options = [f"--{name}={number}" for name, number in wanted.items()]
     done = subprocess.run(
-        [sys.executable, str(HERE / "shared_attacks.py"), *options], capture_output=True, text=True, check=False
+        [sys.executable, str(HERE / "shared_attacks.py"), *options],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     figures = json.loads(done.stdout.splitlines()[-1])

@@ -123,20 +123,28 @@ def test_a_spelling_has_the_same_journal(sandbox, connect, entries):
     port = sandbox.server.base_url.rpartition(":")[2]
     with connect() as service:
         assert submitted(entries, service) == ["ACCEPTED"] * 3
-    for spelling in (f"http://localhost:{port}", f"http://LOCALHOST:{port}/", f"http://127.0.0.1:{port}/./x/.."):
+    for spelling in (
+        f"http://localhost:{port}",
+        f"http://LOCALHOST:{port}/",
+        f"http://127.0.0.1:{port}/./x/..",
+    ):
         with connect(spelling) as service:
             assert submitted(entries, service) == ["ACCEPTED"] * 3
             assert len(bktools.load_export_jobs(service=service)) == 3
     assert booked(sandbox) == {1}
 
 
-def test_an_environment_asks_once_about_a_new_address(sandbox, folder, entries, alias, run, tmp_path, monkeypatch):
+def test_an_environment_asks_once_about_a_new_address(
+    sandbox, folder, entries, alias, run, tmp_path, monkeypatch
+):
     """Its journal knows the old address: nothing is sent before a person accepted the new one, and then it goes on."""
     config = tmp_path / "config.toml"
     monkeypatch.setenv("BKTOOLS_CONFIG", str(config))
 
     def at(address: str) -> bktools.Service:
-        config.write_text(f'environment = "live"\n[live]\nbase_url = "{address}"\ntoken = "{sandbox.server.token}"\n')
+        config.write_text(
+            f'environment = "live"\n[live]\nbase_url = "{address}"\ntoken = "{sandbox.server.token}"\n'
+        )
         return bktools.connect()
 
     monkeypatch.delenv("BKTOOLS_BASE_URL", raising=False)
@@ -152,13 +160,17 @@ def test_an_environment_asks_once_about_a_new_address(sandbox, folder, entries, 
         monkeypatch.delenv("BKTOOLS_BASE_URL", raising=False)
         monkeypatch.delenv("BKTOOLS_TOKEN", raising=False)
         checked = bktools.check()
-        assert sandbox.server.base_url.rpartition(":")[2] in checked.set_index("check").loc["address", "message"]
+        assert (
+            sandbox.server.base_url.rpartition(":")[2] in checked.set_index("check").loc["address", "message"]
+        )
         run("check --accept-address --environment live")
         assert submitted(entries, service) == ["ACCEPTED"] * 3
     assert booked(sandbox) == {1}
 
 
-def test_an_address_whose_journal_has_another_name_is_refused(sandbox, folder, entries, run, tmp_path, monkeypatch):
+def test_an_address_whose_journal_has_another_name_is_refused(
+    sandbox, folder, entries, run, tmp_path, monkeypatch
+):
     """The address gets a name in the config file: the journal is asked to take it, and nothing is sent before."""
     monkeypatch.delenv("BKTOOLS_BASE_URL", raising=False)
     monkeypatch.delenv("BKTOOLS_TOKEN", raising=False)
@@ -167,7 +179,10 @@ def test_an_address_whose_journal_has_another_name_is_refused(sandbox, folder, e
         submitted(entries.head(4), service)
     (tmp_path / "config.toml").write_text(f'[live]\nbase_url = "{address}"\ntoken = "{token}"\n')
     monkeypatch.setenv("BKTOOLS_CONFIG", str(tmp_path / "config.toml"))
-    with bktools.connect("live") as service, pytest.raises(JournalError, match="under the environment") as caught:
+    with (
+        bktools.connect("live") as service,
+        pytest.raises(JournalError, match="under the environment") as caught,
+    ):
         submitted(entries, service)
     command = re.search(r"bktools (journal rename \S+ live --by) NAME", str(caught.value))[1]
     assert run(f"{command} Ada")[0] == Exit.DONE
@@ -183,7 +198,9 @@ def test_a_plan_is_bound_to_its_journal(sandbox, folder, run, tmp_path, monkeypa
     (tmp_path / "entries.csv").write_text(entries.assign(category_id=COMPANY).to_csv(index=False))
     with bktools.connect() as service, open_for_writing(service.settings) as journal:
         wanted = journal.id
-        plan = bktools.compose_export_jobs(entries, history=bktools.load_export_jobs(entries=True, service=service))
+        plan = bktools.compose_export_jobs(
+            entries, history=bktools.load_export_jobs(entries=True, service=service)
+        )
     from bktools.export.plan_file import write_plan
 
     write_plan(plan, tmp_path / "october.plan", made_for=service.settings.identity, made_by="Ada")
@@ -199,7 +216,10 @@ def test_a_second_data_folder_knows_of_the_first(sandbox, connect, entries, tmp_
     """In another data folder of the same user no second journal begins; the message names the first folder."""
     with connect() as service:
         submitted(entries, service)
-    with connect(data_dir=tmp_path / "second") as service, pytest.raises(JournalError, match=str(tmp_path / "data")):
+    with (
+        connect(data_dir=tmp_path / "second") as service,
+        pytest.raises(JournalError, match=str(tmp_path / "data")),
+    ):
         submitted(entries, service)
     assert booked(sandbox) == {1}
 
@@ -212,7 +232,10 @@ def test_a_copied_folder_is_refused_on_another_machine_until_a_person_confirms(
         submitted(entries.head(2), service)
     folder.rename(tmp_path / "copied")
     elsewhere = {"data_dir": tmp_path / "copied", "sent_log_dir": tmp_path / "sent log of another machine"}
-    with connect(**elsewhere) as service, pytest.raises(JournalError, match="never used by this user on this machine"):
+    with (
+        connect(**elsewhere) as service,
+        pytest.raises(JournalError, match="never used by this user on this machine"),
+    ):
         submitted(entries.tail(2), service)
     assert booked(sandbox) == {1}
 
@@ -289,7 +312,10 @@ def test_a_lost_data_folder_is_rebuilt_from_the_marks(sandbox, connect, entries,
     with connect() as service:
         submitted(entries, service)
     shutil.rmtree(folder)
-    with connect() as service, pytest.raises(JournalError, match="is missing or empty, but export jobs were sent"):
+    with (
+        connect() as service,
+        pytest.raises(JournalError, match="is missing or empty, but export jobs were sent"),
+    ):
         submitted(entries, service)
     code, said = run("journal restore --by Ada")
     assert (code, "ACCEPTED again: 3 batches" in said) == (Exit.DONE, True), said
@@ -309,7 +335,10 @@ def test_a_lost_data_folder_needs_three_steps(talking, folder, run):
             send(connection, 201, text)
 
     entries = pd.concat(
-        [entries_of(companies[0], 80), *(entries_of(company, 2, 100 * n) for n, company in enumerate(companies[1:], 1))]
+        [
+            entries_of(companies[0], 80),
+            *(entries_of(company, 2, 100 * n) for n, company in enumerate(companies[1:], 1)),
+        ]
     )
     with talking(answer) as (raw, service):
         outcomes = submitted(entries, service)
@@ -338,7 +367,9 @@ def test_files_of_two_people_move_to_one_database(sandbox, tmp_path, postgres, d
         folders = {f"{kind}_dir": tmp_path / person / kind for kind in ("data", "sent_log")}
         for name, folder in folders.items():
             monkeypatch.setenv(f"BKTOOLS_{name.upper()}", str(folder))
-        return bktools.connect(sandbox.server.base_url, token=sandbox.server.token, journal=journal, **folders)
+        return bktools.connect(
+            sandbox.server.base_url, token=sandbox.server.token, journal=journal, **folders
+        )
 
     for person, own in people.items():
         with at(person, None) as service:
@@ -395,7 +426,9 @@ def test_a_lost_log_is_noticed(sandbox, connect, entries, folder, tmp_path):
     """After a kill the newest events are in the log alone: without it, or with its first page alone, nothing is sent."""
     with connect() as service:
         bktools.load_export_jobs(service=service)
-    with warm.Process(submits_and_is_killed, sandbox.server.base_url, sandbox.server.token, entries) as sender:
+    with warm.Process(
+        submits_and_is_killed, sandbox.server.base_url, sandbox.server.token, entries
+    ) as sender:
         assert set(sender.read()) == {"ACCEPTED"}
         sender.kill()
         assert sender.wait() == -signal.SIGKILL
@@ -470,7 +503,9 @@ def test_a_gateway_that_repeats_leaves_a_doubt(folder):
             sent = bktools.submit_export_jobs(plan, apply=True, wait=10, service=service)
             assert sent["outcome"].to_list() == ["UNKNOWN"]
             assert "others_export=True" in sent["message"][0]
-            assert bktools.submit_export_jobs(plan, apply=True, service=service)["outcome"].to_list() == ["UNKNOWN"]
+            assert bktools.submit_export_jobs(plan, apply=True, service=service)["outcome"].to_list() == [
+                "UNKNOWN"
+            ]
         assert booked(sandbox) == {1}
 
 
@@ -500,7 +535,11 @@ def test_only_a_job_that_may_still_run_is_waited_for(talking, monkeypatch, age, 
 
     def answer(raw, connection, request):
         status = next(turns)
-        send(connection, status, raw.accept(request) if status == 201 else '{"type": "EXPORT_ALREADY_IN_PROGRESS"}')
+        send(
+            connection,
+            status,
+            raw.accept(request) if status == 201 else '{"type": "EXPORT_ALREADY_IN_PROGRESS"}',
+        )
 
     monkeypatch.setattr(export_jobs, "now", lambda: dt.datetime.now(dt.UTC) + dt.timedelta(seconds=age))
     with talking(answer) as (_, service):
@@ -537,7 +576,10 @@ def test_a_batch_that_somebody_withdrew_meanwhile_is_told_in_the_frame(talking, 
         return begin(journal, batch_id)
 
     monkeypatch.setattr(WritableJournal, "begin", withdrawn)
-    with talking(lambda raw, connection, request: send(connection, 201, raw.accept(request))) as (raw, service):
+    with talking(lambda raw, connection, request: send(connection, 201, raw.accept(request))) as (
+        raw,
+        service,
+    ):
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 3), max_entries=1)
         sent = bktools.submit_export_jobs(plan, apply=True, service=service)
         assert sent["outcome"].to_list() == ["ACCEPTED", "BLOCKED", "BLOCKED"]
@@ -548,7 +590,10 @@ def test_a_batch_that_somebody_withdrew_meanwhile_is_told_in_the_frame(talking, 
 def test_marks_that_cannot_be_written_keep_the_batch_planned(talking, folder, tmp_path):
     """Without a sent log nothing is sent or written: the message names the folder."""
     (tmp_path / "sent_log").write_bytes(b"a file where the folder should be")
-    with talking(lambda raw, connection, request: send(connection, 201, raw.accept(request))) as (raw, service):
+    with talking(lambda raw, connection, request: send(connection, 201, raw.accept(request))) as (
+        raw,
+        service,
+    ):
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 1))
         with pytest.raises(BktoolsError) as caught:
             bktools.submit_export_jobs(plan, apply=True, service=service)

@@ -52,7 +52,9 @@ def test_each_request_follows_a_sync_of_the_journal(talking, tmp_path):
         if re.search(r"pwrite64\(\d+<[^>]*journal\.sqlite-wal>", line):
             is_synced = False
             written += 1
-        elif re.search(r"f(data)?sync\(\d+<[^>]*journal\.sqlite-wal>\) += 0", line) or "fsync resumed" in line:
+        elif (
+            re.search(r"f(data)?sync\(\d+<[^>]*journal\.sqlite-wal>\) += 0", line) or "fsync resumed" in line
+        ):
             is_synced = True
         elif mark := re.search(r"write\(\d+<([^>]*/[0-9a-f]{32}\.log)>", line):
             unsynced.add(mark[1])
@@ -107,9 +109,7 @@ def test_another_connection_knows_of_the_request_when_it_arrives(talking, postgr
 
     def answer(raw, connection, request):
         (entry,) = request["accountingEntryIds"]
-        sql = (
-            f"SELECT state FROM bktools.batches JOIN bktools.batch_entries USING (batch_id) WHERE entry_id = '{entry}'"
-        )
+        sql = f"SELECT state FROM bktools.batches JOIN bktools.batch_entries USING (batch_id) WHERE entry_id = '{entry}'"
         seen.append(postgres.sql(sql, database))
         created(raw, connection, request)
 

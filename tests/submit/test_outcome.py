@@ -82,7 +82,9 @@ def submitted_each(service, answers: dict) -> pd.DataFrame:
     """Submit two entries of a company for each answer, and return outcome and message by the answer's name."""
     entries = entries_of(COMPANY, 2 * len(answers))
     entries["company_id"] = [company_of(number // 2) for number in range(len(entries))]
-    sent = bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, wait=0, service=service)
+    sent = bktools.submit_export_jobs(
+        bktools.compose_export_jobs(entries), apply=True, wait=0, service=service
+    )
     history = bktools.load_export_jobs(service=service).set_index("batch_id")["state"]
     assert history.reindex(sent["batch_id"]).to_list() == sent["outcome"].to_list()
     return sent.set_index("company_id").loc[map(company_of, range(len(answers)))].set_axis(list(answers))
@@ -167,14 +169,20 @@ PAGES = ("", "<html>Forbidden</html>", '"no"', "[]", '{"error": "Bad Gateway"}',
 
 def test_a_page_of_a_gateway_is_no_refusal(talking):
     """What does not have the service's form may come after the request was passed on: the outcome is unknown."""
-    table = {f"{status} {body}": answers(status, body) for status in (400, 401, 403, 404, 413) for body in PAGES}
+    table = {
+        f"{status} {body}": answers(status, body) for status in (400, 401, 403, 404, 413) for body in PAGES
+    }
     with talking(by_company(table), read=30.0) as (raw, service):
         for _ in (1, 2):
             sent = submitted_each(service, table)
             assert others_than("UNKNOWN", sent) == {}
         assert len(raw.requests) == len(table)
         events = bktools.load_export_jobs(events=True, service=service)
-        assert events.loc[events["after"] == "UNKNOWN", "message"].str.contains("a gateway may have sent it").all()
+        assert (
+            events.loc[events["after"] == "UNKNOWN", "message"]
+            .str.contains("a gateway may have sent it")
+            .all()
+        )
 
 
 @pytest.mark.parametrize("status", [302, 400, 409, 429, 500])

@@ -37,7 +37,9 @@ def company_of(number: int) -> str:
 
 def entries_of_each(companies) -> pd.DataFrame:
     """Return an entry of each company."""
-    return pd.concat([entries_of(company, 1, number) for number, company in enumerate(companies)], ignore_index=True)
+    return pd.concat(
+        [entries_of(company, 1, number) for number, company in enumerate(companies)], ignore_index=True
+    )
 
 
 def limited(times: int, retry_after: str | None = "0"):
@@ -96,7 +98,9 @@ def test_a_cut_429_leaves_a_doubt(talking):
 
     with talking(answer) as (raw, service):
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 1))
-        assert bktools.submit_export_jobs(plan, apply=True, service=service)["outcome"].to_list() == ["UNKNOWN"]
+        assert bktools.submit_export_jobs(plan, apply=True, service=service)["outcome"].to_list() == [
+            "UNKNOWN"
+        ]
         assert len(raw.requests) == 1
 
 
@@ -121,11 +125,15 @@ def test_the_limit_may_say_when_in_each_form(talking, monkeypatch, form):
     retry_after = {"seconds": "1", "date": formatdate(time.time() + 1, usegmt=True), "none": None}[form]
     with talking(limited(2, retry_after), read=30.0) as (raw, service):
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 1))
-        assert bktools.submit_export_jobs(plan, apply=True, service=service)["outcome"].to_list() == ["ACCEPTED"]
+        assert bktools.submit_export_jobs(plan, apply=True, service=service)["outcome"].to_list() == [
+            "ACCEPTED"
+        ]
         assert len(raw.requests) == 3
 
 
-@pytest.mark.parametrize(("kind", "outcome"), [("none", "UNKNOWN"), ("quota", "UNKNOWN"), ("Rate_Limited", "ACCEPTED")])
+@pytest.mark.parametrize(
+    ("kind", "outcome"), [("none", "UNKNOWN"), ("quota", "UNKNOWN"), ("Rate_Limited", "ACCEPTED")]
+)
 def test_a_setting_names_the_limits_type(talking, monkeypatch, kind, outcome):
     """A service may name its limit in another way, and whoever does not trust it turns the repeats off."""
     monkeypatch.setenv("BKTOOLS_RATE_LIMIT_TYPE", kind)
@@ -133,7 +141,9 @@ def test_a_setting_names_the_limits_type(talking, monkeypatch, kind, outcome):
         monkeypatch.setenv("BKTOOLS_BASE_URL", raw.base_url)
         with bktools.connect(token="t", base_url=raw.base_url) as service:
             plan = bktools.compose_export_jobs(entries_of(COMPANY, 1))
-            assert bktools.submit_export_jobs(plan, apply=True, service=service)["outcome"].to_list() == [outcome]
+            assert bktools.submit_export_jobs(plan, apply=True, service=service)["outcome"].to_list() == [
+                outcome
+            ]
     with pytest.raises(ConfigurationError, match="rate_limit_type"):
         load_settings(raw.base_url, rate_limit_type=" ", token="t")
 
@@ -255,7 +265,9 @@ def test_a_job_in_progress_after_a_429_leaves_a_doubt(talking, is_later, others_
         assert len(raw.requests) == limit + 1
 
 
-@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals to a thread as POSIX systems have them")
+@pytest.mark.skipif(
+    not hasattr(signal, "pthread_kill"), reason="signals to a thread as POSIX systems have them"
+)
 @pytest.mark.parametrize("companies", [1, 6])
 def test_ctrl_c_ends_the_wait(talking, companies):
     """The run ends within a second, with every batch as it was, however many companies wait."""
@@ -284,7 +296,12 @@ def test_three_machines_with_one_token(monkeypatch, tmp_path, backend):
     """Clients that do not know each other meet the limit of their token: every job is accepted, none in doubt, none twice."""
     monkeypatch.setattr(sandbox_app, "_MINUTE", MINUTE)
     sandbox = bktools.Sandbox(
-        tmp_path / "sandbox", companies=9, categories=0, employees=0, job_seconds=0, requests_per_minute=JOBS * 5 // 9
+        tmp_path / "sandbox",
+        companies=9,
+        categories=0,
+        employees=0,
+        job_seconds=0,
+        requests_per_minute=JOBS * 5 // 9,
     )
     with sandbox:
         companies = [company.id for company in sandbox.server.companies()]

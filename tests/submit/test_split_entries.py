@@ -26,7 +26,10 @@ def read(sandbox, tmp_path):
 
     def read(lines=LINES, more: dict[str, list[str]] | None = None, **options) -> pd.DataFrame:
         more = more or {}
-        rows = [",".join((*line, *(values[place] for values in more.values()))) for place, line in enumerate(lines)]
+        rows = [
+            ",".join((*line, *(values[place] for values in more.values())))
+            for place, line in enumerate(lines)
+        ]
         path = tmp_path / "entries.csv"
         path.write_text("\n".join([",".join([HEAD, *more]), *rows]), encoding="utf-8")
         return bktools.read_entries(path, company=sandbox.server.company_id, **options)
@@ -42,7 +45,9 @@ def test_lines_of_one_id_are_a_conflict_that_names_the_ways_out(read):
     """Without a word of the file they are held back, and the message says how to tell that they are parts."""
     plan = bktools.compose_export_jobs(read())
     assert plan.not_ready["reason"].to_list() == ["conflicting"] * 2
-    assert all(way in plan.not_ready["message"][0] for way in ("split_line", "entry_total", "split_lines=True"))
+    assert all(
+        way in plan.not_ready["message"][0] for way in ("split_line", "entry_total", "split_lines=True")
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,13 +132,16 @@ def test_a_split_entry_is_sent_once(read, sandbox, service, tmp_path):
     lines = (*LINES, (THREE, "2026-10-03", "1.00", "EUR", TRAVEL, "V19", "Bus", "approved"))
     plan = bktools.compose_export_jobs(read(lines, split_lines=True), max_entries=2)
     assert [plan.request(batch).entry_ids for batch in plan.batches["batch_id"]] == [[ONE, TWO], [THREE]]
-    assert set(bktools.submit_export_jobs(plan, apply=True, wait=30, service=service)["outcome"]) == {"ACCEPTED"}
+    assert set(bktools.submit_export_jobs(plan, apply=True, wait=30, service=service)["outcome"]) == {
+        "ACCEPTED"
+    }
     assert sandbox.server.accepted_entries() == dict.fromkeys((ONE, TWO, THREE), 1)
     history = bktools.load_export_jobs(entries=True, service=service)
     sent = history[history["entry_id"] == ONE]
     assert sent[["split_line", "amount", "category_id"]].to_numpy().tolist() == [
-        [1, Decimal("10.00"), TRAVEL], [2, Decimal("5.50"), MEALS],
-    ]  # fmt: skip
+        [1, Decimal("10.00"), TRAVEL],
+        [2, Decimal("5.50"), MEALS],
+    ]
     record = bktools.record_of("2026-10", sandbox.server.company_id, service=service)
     assert record.lines[0].startswith("exported 3 entries in 2 export jobs")
     assert record.totals[["exported", "exported_amount"]].to_numpy().tolist() == [[3, Decimal("23.50")]]
@@ -143,7 +151,10 @@ def test_a_split_entry_is_sent_once(read, sandbox, service, tmp_path):
     ("change", "said"),
     [
         ({1: {2: "6.50"}}, "amount 10.00 + 5.50 → 10.00 + 6.50"),
-        ({0: {4: MEALS}, 1: {4: TRAVEL}}, f"lines 10.00 {TRAVEL} + 5.50 {MEALS} → 10.00 {MEALS} + 5.50 {TRAVEL}"),
+        (
+            {0: {4: MEALS}, 1: {4: TRAVEL}},
+            f"lines 10.00 {TRAVEL} + 5.50 {MEALS} → 10.00 {MEALS} + 5.50 {TRAVEL}",
+        ),
         ({}, None),
     ],
 )
@@ -200,10 +211,14 @@ def test_a_mapping_remembers_that_lines_are_parts(read, run, sandbox):
 
 def test_each_line_is_found_in_the_ledger(read, service):
     """The ledger has a posting for each line on its own account; a line that is missing is a finding, a repeated one refused."""
-    bktools.submit_export_jobs(bktools.compose_export_jobs(read(split_lines=True)), apply=True, service=service)
+    bktools.submit_export_jobs(
+        bktools.compose_export_jobs(read(split_lines=True)), apply=True, service=service
+    )
     sent = bktools.load_export_jobs(entries=True, service=service)
     exported = sent.assign(account_code=sent["category_id"].map({TRAVEL: "5800", MEALS: "6070"}))
-    ledger = exported[["account_code", "date", "amount", "currency"]].assign(text="Hotel " + exported["entry_id"])
+    ledger = exported[["account_code", "date", "amount", "currency"]].assign(
+        text="Hotel " + exported["entry_id"]
+    )
     assert bktools.match_ledger(exported, ledger).counts == {"booked": 3}
     match = bktools.match_ledger(exported, ledger[ledger["amount"] != Decimal("5.50")])
     assert match.entries.loc[match.entries["status"] != "booked", "split_line"].to_list() == [2]

@@ -85,7 +85,9 @@ def test_a_lost_answer_blocks_the_company_until_it_is_settled(sandbox, service, 
     assert f"bktools export resolve {batch}" in sent["message"][0]
     # How to settle it is said once, also where the batch in doubt is of another plan.
     assert sent["message"][1] == f"Waiting: first resolve batch {batch} (outcome unknown)"
-    later = bktools.submit_export_jobs(bktools.compose_export_jobs(entries.tail(3), max_entries=1), service=service)
+    later = bktools.submit_export_jobs(
+        bktools.compose_export_jobs(entries.tail(3), max_entries=1), service=service
+    )
     assert later["outcome"].to_list() == ["BLOCKED"] * 3
     assert later["message"].str.contains(f"bktools export resolve {batch}").to_list() == [True, False, False]
     again = bktools.submit_export_jobs(plan, apply=True, service=service)
@@ -102,7 +104,10 @@ def test_a_lost_answer_blocks_the_company_until_it_is_settled(sandbox, service, 
 def test_refusals_say_what_to_do(sandbox, service):
     """Contra accounts and the integration: each refusal names the next step, and may be sent again after it."""
     companies = sandbox.server.companies()
-    for first, company, said in ((0, companies[1].id, "contra accounts"), (9, companies[2].id, "accounting system")):
+    for first, company, said in (
+        (0, companies[1].id, "contra accounts"),
+        (9, companies[2].id, "accounting system"),
+    ):
         plan = bktools.compose_export_jobs(entries_of(company, 2, first))
         sent = bktools.submit_export_jobs(plan, apply=True, service=service)
         assert sent["outcome"].to_list() == ["REJECTED"]
@@ -145,13 +150,17 @@ def test_only_one_process_sends_for_a_company(sandbox, service, entries):
         busy = bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, service=service)
         assert busy["outcome"].to_list() == ["BLOCKED"]
         assert re.search(r"process \d+ .*is sending for company", busy["message"][0])
-        sent = bktools.submit_export_jobs(both, apply=True, service=service).set_index("company_id")["outcome"]
+        sent = bktools.submit_export_jobs(both, apply=True, service=service).set_index("company_id")[
+            "outcome"
+        ]
     assert sent.to_dict() == {service.settings.company: "BLOCKED", other: "ACCEPTED"}
     assert len(sandbox.server.export_jobs()) == 1
 
 
 @BOTH
-def test_entries_that_another_run_took_meanwhile_stop_their_company_alone(sandbox, service, entries, monkeypatch):
+def test_entries_that_another_run_took_meanwhile_stop_their_company_alone(
+    sandbox, service, entries, monkeypatch
+):
     """What was sent before is told, the company whose entries went out in another batch is BLOCKED and says in which."""
     first, second = sorted(company.id for company in sandbox.server.companies()[:2])
     for company in (first, second):
@@ -165,7 +174,9 @@ def test_entries_that_another_run_took_meanwhile_stop_their_company_alone(sandbo
     def another_run_after(*arguments: object):
         monkeypatch.setattr(WritableJournal, "claim", claim)
         claim(*arguments)
-        assert bktools.submit_export_jobs(other, apply=True, service=service)["outcome"].to_list() == ["ACCEPTED"]
+        assert bktools.submit_export_jobs(other, apply=True, service=service)["outcome"].to_list() == [
+            "ACCEPTED"
+        ]
 
     monkeypatch.setattr(WritableJournal, "claim", another_run_after)
     # One after another, so that the other run comes between the two companies.
@@ -181,7 +192,9 @@ def test_entries_that_another_run_took_meanwhile_stop_their_company_alone(sandbo
 def test_a_wait_that_is_none_is_refused(sandbox, service, entries, wait):
     """A wrong argument is named, and nothing is sent."""
     with pytest.raises(ArgumentError, match="wait must be a number of seconds"):
-        bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, wait=wait, service=service)
+        bktools.submit_export_jobs(
+            bktools.compose_export_jobs(entries), apply=True, wait=wait, service=service
+        )
     assert sandbox.server.export_jobs() == []
 
 
@@ -195,10 +208,14 @@ def test_nothing_is_sent_when_anything_is_wrong(sandbox, service, entries):
     """One entry that was exported before, in the last batch: no batch of the plan is sent."""
     bktools.submit_export_jobs(bktools.compose_export_jobs(entries.tail(1)), apply=True, service=service)
     with pytest.raises(PlanError, match="nothing was sent"):
-        bktools.submit_export_jobs(bktools.compose_export_jobs(entries, max_entries=2), apply=True, service=service)
+        bktools.submit_export_jobs(
+            bktools.compose_export_jobs(entries, max_entries=2), apply=True, service=service
+        )
     changed = bktools.compose_export_jobs(entries.head(9), max_entries=2)
     with pytest.raises(PlanError, match="compose"):
-        bktools.submit_export_jobs(replace(changed, rows=changed.rows.slice(0, 8)), apply=True, service=service)
+        bktools.submit_export_jobs(
+            replace(changed, rows=changed.rows.slice(0, 8)), apply=True, service=service
+        )
     assert len(sandbox.server.export_jobs()) == 1
 
 
@@ -229,7 +246,9 @@ def test_what_stands_in_the_way_of_a_lock_is_one_line(service, sandbox, entries)
     with pytest.raises(StorageError, match="lock cannot be written"):
         bktools.submit_export_jobs(plan, apply=True, service=service)
     locks.unlink()
-    (locks / f"{hashlib.sha256(service.settings.company.encode()).hexdigest()[:32]}.holder").mkdir(parents=True)
+    (locks / f"{hashlib.sha256(service.settings.company.encode()).hexdigest()[:32]}.holder").mkdir(
+        parents=True
+    )
     assert bktools.submit_export_jobs(plan, apply=True, service=service)["outcome"].to_list() == ["ACCEPTED"]
 
 
@@ -255,7 +274,11 @@ def test_what_waits_can_be_withdrawn(service, sandbox, entries, backend):
     """A batch that waits is released by a person, and its entries may go out in another one."""
     plan = bktools.compose_export_jobs(entries)
     with bktools.connect(
-        "sandbox", base_url="http://127.0.0.1:9", token="t", data_dir=service.settings.data_dir, journal=backend
+        "sandbox",
+        base_url="http://127.0.0.1:9",
+        token="t",
+        data_dir=service.settings.data_dir,
+        journal=backend,
     ) as gone:
         assert bktools.submit_export_jobs(plan, apply=True, service=gone)["outcome"].to_list() == ["PLANNED"]
     batch = plan.batches["batch_id"][0]

@@ -40,9 +40,16 @@ def test_each_batch_is_told_with_its_own(sandbox, service):
     assert (sent["company_id"] == service.settings.company).all()
     assert sent["entries"].to_list() == [4, 3] == [job["numberOfItems"] for job in jobs]
     assert sent["job_id"].to_list() == [job["id"] for job in jobs]
-    assert all(message.startswith(f"job {one['id']}, ") for message, one in zip(sent["message"], jobs, strict=True))
+    assert all(
+        message.startswith(f"job {one['id']}, ") for message, one in zip(sent["message"], jobs, strict=True)
+    )
     history = bktools.load_export_jobs(service=service).set_index("batch_id").loc[sent["batch_id"]]
-    for column, other in (("state", "outcome"), ("job_id", "job_id"), ("message", "message"), ("entries", "entries")):
+    for column, other in (
+        ("state", "outcome"),
+        ("job_id", "job_id"),
+        ("message", "message"),
+        ("entries", "entries"),
+    ):
         assert history[column].to_list() == sent[other].to_list()
     again = bktools.submit_export_jobs(plan, apply=True, service=service)
     since = history["settled_at"].to_list()
@@ -120,7 +127,9 @@ def test_progress_reaches_its_end(talking, capsys):
     def answer(raw, connection, request):
         time.sleep(0.2)
         said = (
-            raw.accept(request) if "accountingEntryIds" in request else json.dumps({"data": request | {"id": COMPANY}})
+            raw.accept(request)
+            if "accountingEntryIds" in request
+            else json.dumps({"data": request | {"id": COMPANY}})
         )
         send(connection, 201, said)
 
@@ -134,7 +143,8 @@ def test_progress_reaches_its_end(talking, capsys):
 
 
 @pytest.mark.parametrize(
-    ("expires", "outcome"), [(20, "PLANNED"), (5, "UNKNOWN"), (None, "PLANNED"), (0, "PLANNED"), (-5, "PLANNED")]
+    ("expires", "outcome"),
+    [(20, "PLANNED"), (5, "UNKNOWN"), (None, "PLANNED"), (0, "PLANNED"), (-5, "PLANNED")],
 )
 def test_a_job_runs_as_long_as_its_answer_says(talking, monkeypatch, expires, outcome):
     """Ten seconds after a job was accepted the next refusal is explained by it while it lasts, or where it says nothing."""
@@ -167,7 +177,9 @@ def test_the_last_part_of_a_wait_is_waited(talking):
 
 def test_a_service_that_is_waited_for_is_not_hammered(talking):
     """While a job is in progress there is a pause before each request, twice as long each time, and one to the end of the wait."""
-    with talking(lambda _, connection, __: send(connection, 409, '{"type": "EXPORT_ALREADY_IN_PROGRESS"}')) as (
+    with talking(
+        lambda _, connection, __: send(connection, 409, '{"type": "EXPORT_ALREADY_IN_PROGRESS"}')
+    ) as (
         raw,
         service,
     ):
@@ -194,7 +206,9 @@ def test_a_wait_that_is_none_is_shown(service):
 def test_an_account_to_create_is_told_with_its_own(service):
     """Without apply each account is a row with its own texts, and the frame says that nothing was written."""
     # The second line has no name, so it is not created.
-    found = to_create({"external_id": "1", "code": "code 1", "name": "name 1"}, {"external_id": "2", "name": None})
+    found = to_create(
+        {"external_id": "1", "code": "code 1", "name": "name 1"}, {"external_id": "2", "name": None}
+    )
     planned = bktools.create_accounts(found, service=service)
     assert planned[["company_id", "external_id", "code", "name", "outcome"]].to_numpy().tolist() == [
         [COMPANY, "1", "code 1", "name 1", "PLANNED"]

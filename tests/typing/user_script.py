@@ -48,14 +48,22 @@ def close_a_month(folder: Path) -> pd.DataFrame:
             plan, apply=False, wait=dt.timedelta(minutes=1), service=service
         )
         bktools.resolve_export_job(
-            str(plan.batches["batch_id"].iloc[0]), "not_created", evidence="looked it up", by="me", service=service
+            str(plan.batches["batch_id"].iloc[0]),
+            "not_created",
+            evidence="looked it up",
+            by="me",
+            service=service,
         )
 
-        close = bktools.close_month(chart, entries, month="2026-10", folder=folder / "october", service=service)
+        close = bktools.close_month(
+            chart, entries, month="2026-10", folder=folder / "october", service=service
+        )
         print(close.folder, close.state, close.entries, close.changes)
 
         bktools.close_period("2026-10", by="Ada", company=company, service=service)
-        bktools.reopen_period("2026-10", by="Ada", reason="an invoice came late", company=company, service=service)
+        bktools.reopen_period(
+            "2026-10", by="Ada", reason="an invoice came late", company=company, service=service
+        )
         periods: pd.DataFrame = bktools.load_periods(company, service=service)
         record: bktools.PeriodRecord = bktools.record_of("2026-10", company, service=service)
         arrived: bktools.LedgerMatch = bktools.match_ledger(record.exported, ledger)
@@ -66,7 +74,9 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         bktools.plot_money(plan, "month", title="October")
         spent: pd.DataFrame = bktools.spend(entries, ["month", "category"], categories=categories)
         print(bktools.versus(entries, entries.head(10), by=["supplier"], threshold="5%"))
-        charts = bktools.plot_spend(spent, title="October", currency="EUR") | bktools.plot_money(plan, "age", jobs=jobs)
+        charts = bktools.plot_spend(spent, title="October", currency="EUR") | bktools.plot_money(
+            plan, "age", jobs=jobs
+        )
         charts["EUR"].set_title("October")
         print(bktools.show(spent, rows=5))
         table: Path = bktools.to_csv(jobs, folder / "jobs.csv", profile="excel-eu")
@@ -76,7 +86,9 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         return jobs
 
 
-def in_arrow(plan: bktools.ExportPlan, found: bktools.Reconciliation, match: bktools.LedgerMatch) -> list[str]:
+def in_arrow(
+    plan: bktools.ExportPlan, found: bktools.Reconciliation, match: bktools.LedgerMatch
+) -> list[str]:
     """Hand every table to another tool."""
     tables = plan.to_arrow() | found.to_arrow() | match.to_arrow()
     return sorted(tables | {"plan": bktools.to_arrow(plan.entries)})
@@ -127,7 +139,9 @@ def somebody(employee_id: str) -> str:
     """Ask a service of one's own for a person, and tell what went wrong."""
     settings: dict[str, Any] = {"data_dir": "here"}
     try:
-        with bktools.connect("https://books.example.com", token="t", timeout=30, retries=2, **settings) as service:
+        with bktools.connect(
+            "https://books.example.com", token="t", timeout=30, retries=2, **settings
+        ) as service:
             return str(bktools.get_employee(employee_id, service=service)["email"])
     except bktools.errors.NotFoundError as error:
         return error.detail

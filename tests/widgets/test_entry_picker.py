@@ -54,7 +54,8 @@ def test_the_code_makes_the_selection_again(entries: pd.DataFrame):
     again = bktools.pick_entries(entries, selection=names["selection"])
     pd.testing.assert_frame_equal(again.selection, picker.selection)
     plans = [
-        bktools.compose_export_jobs(entries, selection=chosen) for chosen in (names["selection"], picker.selection)
+        bktools.compose_export_jobs(entries, selection=chosen)
+        for chosen in (names["selection"], picker.selection)
     ]
     assert plans[0].plan_id == plans[1].plan_id
 
@@ -63,7 +64,12 @@ def test_the_code_makes_the_selection_again(entries: pd.DataFrame):
 def test_selecting_without_a_mouse(entries: pd.DataFrame, of: str):
     """Everything that `compose_export_jobs` takes as a selection can be selected."""
     mask = entries["currency"] == "CHF"
-    chosen = {"frame": entries[mask], "mask": mask, "list": mask.to_list(), "ids": entries["id"][mask].to_list()}[of]
+    chosen = {
+        "frame": entries[mask],
+        "mask": mask,
+        "list": mask.to_list(),
+        "ids": entries["id"][mask].to_list(),
+    }[of]
     picker = bktools.pick_entries(entries)
     picker.select(chosen)
     pd.testing.assert_frame_equal(picker.selection, entries[mask])
@@ -139,8 +145,16 @@ def test_a_plan_shows_ready_or_why_not_with_names(entries: pd.DataFrame, service
     picker = bktools.pick_entries(plan)
     labels = [column["label"] for column in picker.widget.columns if not column["hidden"]]
     assert labels == [
-        "date", "supplier", "amount", "currency", "state", "description", "category", "employee", "cost centre",
-    ]  # fmt: skip
+        "date",
+        "supplier",
+        "amount",
+        "currency",
+        "state",
+        "description",
+        "category",
+        "employee",
+        "cost centre",
+    ]
     assert picker.entries["id"].to_list() == entries["id"].to_list()
     reasons = dict(zip(plan.not_ready["line"], plan.not_ready["reason"], strict=True))
     names = dict(zip(categories["id"], categories["name"], strict=True))
@@ -193,7 +207,9 @@ def test_refusals(entries: pd.DataFrame, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(InputError, match="names unknown entries"):
         bktools.pick_entries(entries, selection=["123e4567-e89b-42d3-a456-426614174000"])
     monkeypatch.setattr(room, "MAX_ROWS", 100)
-    with pytest.raises(InputError, match=r"320 entries are more than a page can show \(100\): filter them first"):
+    with pytest.raises(
+        InputError, match=r"320 entries are more than a page can show \(100\): filter them first"
+    ):
         bktools.pick_entries(entries)
 
 

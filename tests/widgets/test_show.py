@@ -28,7 +28,9 @@ FRAME = pa.table(
         "currency": ["EUR", "JPY", None],
         "amount": pa.array([Decimal("1234567.500"), Decimal(1200), None], pa.decimal128(38, 3)),
         "date": [dt.date(2026, 10, 31), None, dt.date(2026, 11, 1)],
-        "sent_at": pa.array([dt.datetime(2026, 10, 31, 12, 30, tzinfo=dt.UTC), None, None], pa.timestamp("us", "UTC")),
+        "sent_at": pa.array(
+            [dt.datetime(2026, 10, 31, 12, 30, tzinfo=dt.UTC), None, None], pa.timestamp("us", "UTC")
+        ),
         "share": [0.25, None, 1.0],
     }
 )
@@ -59,19 +61,49 @@ class _Cells(HTMLParser):
 def test_a_notebook_shows_names_and_money_first():
     """Money has the decimals of its currency, dates are ISO, missing values are empty, identifiers are last and whole."""
     head, *rows = _Cells(show(FRAME)._repr_html_()).rows
-    columns = ["date", "amount", "currency", "Project", "approved", "sent_at", "share", "line", "id", "category_id"]
+    columns = [
+        "date",
+        "amount",
+        "currency",
+        "Project",
+        "approved",
+        "sent_at",
+        "share",
+        "line",
+        "id",
+        "category_id",
+    ]
     assert [text for text, _ in head] == columns
     assert [text for text, _ in rows[0]] == [
-        "2026-10-31", "1,234,567.50", "EUR", r"<script>alert('x')</script> & \x1b[31m\u202ered", "yes",
-        "2026-10-31 12:30:00+00:00", "25.0%", "1,234", ID, ID,
-    ]  # fmt: skip
+        "2026-10-31",
+        "1,234,567.50",
+        "EUR",
+        r"<script>alert('x')</script> & \x1b[31m\u202ered",
+        "yes",
+        "2026-10-31 12:30:00+00:00",
+        "25.0%",
+        "1,234",
+        ID,
+        ID,
+    ]
     assert [text for text, _ in rows[1]] == ["", "1,200", "JPY", "two lines", "no", "", "", "2", ID, ""]
     assert [text for text, _ in rows[2]] == ["2026-11-01", "", "", "", "", "", "100.0%", "3", ID, ID]
     styles = dict(zip(columns, (style for _, style in rows[0]), strict=True))
     assert {name for name, style in styles.items() if "nowrap" in style} == {
-        "date", "amount", "currency", "approved", "share", "line", "id", "category_id",
-    }  # fmt: skip
-    assert {name for name, style in styles.items() if "text-align:right" in style} == {"amount", "share", "line"}
+        "date",
+        "amount",
+        "currency",
+        "approved",
+        "share",
+        "line",
+        "id",
+        "category_id",
+    }
+    assert {name for name, style in styles.items() if "text-align:right" in style} == {
+        "amount",
+        "share",
+        "line",
+    }
 
 
 def test_nothing_runs_and_every_page_suits():
@@ -105,7 +137,13 @@ def test_rows_are_bounded():
     """Only the first rows are shown, with how many there are; a frame without rows says so."""
     frame = pd.DataFrame({"number": range(1000)})
     shown = show(frame, rows=3)
-    assert repr(shown).splitlines() == ["number", "     0", "     1", "     2", "… and 997 more of 1,000 rows"]
+    assert repr(shown).splitlines() == [
+        "number",
+        "     0",
+        "     1",
+        "     2",
+        "… and 997 more of 1,000 rows",
+    ]
     assert shown._repr_html_().count("<tr>") == 4
     assert "… and 997 more of 1,000 rows" in shown._repr_html_()
     assert show(frame)._repr_html_().count("<tr>") == 21
@@ -138,9 +176,21 @@ def test_a_grid_has_all_rows_a_title_and_the_order_of_the_frame():
     shown = show(spent, rows=1, title="October 2026, Muster GmbH")
     grid = shown._grid()
     assert [column["label"] for column in grid.columns] == [
-        "who", "month", "currency", "entries", "amount", "share",
-    ]  # fmt: skip
-    assert [column["kind"] for column in grid.columns] == ["text", "text", "text", "number", "number", "number"]
+        "who",
+        "month",
+        "currency",
+        "entries",
+        "amount",
+        "share",
+    ]
+    assert [column["kind"] for column in grid.columns] == [
+        "text",
+        "text",
+        "text",
+        "number",
+        "number",
+        "number",
+    ]
     kinds = {column["label"]: column["kind"] for column in show(frame)._grid().columns}
     assert kinds == {"date": "date", "who": "text", "amount": "number", "currency": "text"}, (
         "each is sorted as what it is"

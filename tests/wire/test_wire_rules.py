@@ -92,7 +92,10 @@ REFUSED = [
     "sorting_order=ASC",
     "sorting_keys=id&sorting_order=ASC&sorting_order=ASC",
     "sorting_keys=id&sorting_keys=companyId&sorting_order=ASC",
-    *(f"sorting_keys=id&sorting_order={wrong}" for wrong in ("", "asc", "ASCENDING", "NULLS_FIRST", "ASC%20")),
+    *(
+        f"sorting_keys=id&sorting_order={wrong}"
+        for wrong in ("", "asc", "ASCENDING", "NULLS_FIRST", "ASC%20")
+    ),
 ]
 
 # The fields of each answer, in the words of section 2.
@@ -116,7 +119,9 @@ def server(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def client(server):
-    with httpx.Client(base_url=server.base_url, headers={"Authorization": f"Bearer {server.token}"}) as opened:
+    with httpx.Client(
+        base_url=server.base_url, headers={"Authorization": f"Bearer {server.token}"}
+    ) as opened:
         yield opened
 
 
@@ -152,7 +157,9 @@ def test_fields_of_bodies(path, field, server, client):
     sent = [(body | {field: unique(path, field, named(value, server))}, DONE[path]) for value in taken]
     sent += [(body | {field: value}, 400) for value in refused]
     sent += [(body | {field: None}, 400 if required else DONE[path])]
-    sent += [({name: value for name, value in body.items() if name != field}, 400 if required else DONE[path])]
+    sent += [
+        ({name: value for name, value in body.items() if name != field}, 400 if required else DONE[path])
+    ]
     wrong = []
     for number, (given, status) in enumerate(sent):
         if path == ACCOUNTS and field != "externalId":
@@ -203,7 +210,12 @@ def test_answers_have_every_field_and_no_other(server, client):
     body = good(ACCOUNTS, server)
     for _ in ("created", "matched"):
         account = client.post(ACCOUNTS, json=body).json()["data"]
-        assert account == body | {"id": account["id"], "code": None, "metadata": None, "taxCodeExternalId": None}
+        assert account == body | {
+            "id": account["id"],
+            "code": None,
+            "metadata": None,
+            "taxCodeExternalId": None,
+        }
         assert account.keys() == set(FIELDS["account"])
     job = client.post(JOBS, json=good(JOBS, server)).json()["data"]
     assert list(job)[:8] == FIELDS["leading job"]
@@ -212,13 +224,19 @@ def test_answers_have_every_field_and_no_other(server, client):
     employees = client.get("/v2/employees").json()["data"]
     assert set(itertools.chain.from_iterable(employees)) == set(FIELDS["employee"])
     balance = httpx.get(
-        f"{server.balance_url}/v1/companies/balance", headers={"Authorization": f"Bearer {server.balance_token}"}
+        f"{server.balance_url}/v1/companies/balance",
+        headers={"Authorization": f"Bearer {server.balance_token}"},
     )
     assert list(balance.json()) == FIELDS["balance"]
 
 
 def test_created_account_keeps_every_field(server, client):
     """An account's answer says what was sent, metadata and nulls included."""
-    body = good(ACCOUNTS, server) | {"archived": True, "code": "", "metadata": {"a": None}, "taxCodeExternalId": "V"}
+    body = good(ACCOUNTS, server) | {
+        "archived": True,
+        "code": "",
+        "metadata": {"a": None},
+        "taxCodeExternalId": "V",
+    }
     account = client.post(ACCOUNTS, json=body).json()["data"]
     assert account == body | {"id": account["id"]}

@@ -98,7 +98,15 @@ def test_example_has_its_shape(case, names):
 
 @pytest.mark.parametrize(
     ("shape", "value"),
-    [("uuid", "x"), ({"a": "text"}, {}), (["flag"], [1]), ("=a", "b"), (401, 403), ("text|null", 1), (False, 0)],
+    [
+        ("uuid", "x"),
+        ({"a": "text"}, {}),
+        (["flag"], [1]),
+        ("=a", "b"),
+        (401, 403),
+        ("text|null", 1),
+        (False, 0),
+    ],
 )
 def test_misfit_is_seen(shape, value):
     """The comparison itself can fail, so a pass says something."""

@@ -26,7 +26,11 @@ OPERATIONS = {re.sub(r"\{(\w+)Id\}", r"$\1", endpoint.path): endpoint.operation 
 # Where the argument of the client is not the name in the request in snake_case.
 ARGUMENTS = {("search_employees", "code"): "external_id"}
 FILTERS = [item for noun in NOUNS for item in noun.filters]
-LISTS = ("sorting_keys", "sorting_order", *(item.sent_as for item in FILTERS if item.rule is rules.unique_uuids))
+LISTS = (
+    "sorting_keys",
+    "sorting_order",
+    *(item.sent_as for item in FILTERS if item.rule is rules.unique_uuids),
+)
 
 # What a body says that leaves them out (section 4.2): the client writes it.
 DEFAULTS = {"create_export_job": {"isInteractive": True, "options": {"vendorBasedBookkeeping": False}}}
@@ -202,7 +206,9 @@ def assert_sent(case, operation, host):
     request = wire.filled(case["request"], NAMES)
     where = urlsplit(target)
     assert method == request["method"]
-    if operation != "get_balance":  # the client has one address there, and another one's answer is served at it
+    if (
+        operation != "get_balance"
+    ):  # the client has one address there, and another one's answer is served at it
         assert where.path == request["path"]
     assert sorted(parse_qsl(where.query)) == sorted(map(tuple, request["query"]))
     assert headers["Authorization"] == authorization(request)
@@ -231,7 +237,11 @@ def differences(example, answer):
     if isinstance(answer, msgspec.Struct):
         names = {field.encode_name: field.name for field in msgspec.structs.fields(answer)}
         example = example["data"] if "data" in example and "data" not in names else example
-        return [line for name, value in example.items() for line in differences(value, getattr(answer, names[name]))]
+        return [
+            line
+            for name, value in example.items()
+            for line in differences(value, getattr(answer, names[name]))
+        ]
     if isinstance(example, list):
         assert len(example) == len(answer)
         return [line for pair in zip(example, answer, strict=True) for line in differences(*pair)]
@@ -250,7 +260,9 @@ def test_every_operation_has_a_case():
 
 def test_a_difference_is_seen():
     """The comparison itself can fail, so a pass says something."""
-    page = msgspec.json.decode(b'{"hasNextPage":true,"hasPreviousPage":false}', type=bktools.contract.paging.Pagination)
+    page = msgspec.json.decode(
+        b'{"hasNextPage":true,"hasPreviousPage":false}', type=bktools.contract.paging.Pagination
+    )
     assert differences({"hasNextPage": True}, page) == []
     assert differences({"hasNextPage": False}, page)
     assert differences([1], [2])

@@ -79,7 +79,11 @@ def misfits(shape, value, where="body"):
     if isinstance(shape, list):
         if not isinstance(value, list):
             return [f"{where} is no list: {value!r}"]
-        return [line for number, item in enumerate(value) for line in misfits(shape[0], item, f"{where}[{number}]")]
+        return [
+            line
+            for number, item in enumerate(value)
+            for line in misfits(shape[0], item, f"{where}[{number}]")
+        ]
     if not isinstance(shape, str):
         fits = type(value) is type(shape) and value == shape
     elif shape.startswith("="):

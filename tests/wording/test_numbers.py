@@ -16,9 +16,19 @@ from bktools.wording.numbers import shown
 
 def test_the_table_is_iso_4217():
     """Each currency has its decimals once, and what nobody is paid in is not there."""
-    assert {code: MINOR_UNITS[code] for code in ("EUR", "USD", "JPY", "ISK", "KWD", "TND", "CLF", "HUF", "XAF")} == {
-        "EUR": 2, "USD": 2, "JPY": 0, "ISK": 0, "KWD": 3, "TND": 3, "CLF": 4, "HUF": 2, "XAF": 0,
-    }  # fmt: skip
+    assert {
+        code: MINOR_UNITS[code] for code in ("EUR", "USD", "JPY", "ISK", "KWD", "TND", "CLF", "HUF", "XAF")
+    } == {
+        "EUR": 2,
+        "USD": 2,
+        "JPY": 0,
+        "ISK": 0,
+        "KWD": 3,
+        "TND": 3,
+        "CLF": 4,
+        "HUF": 2,
+        "XAF": 0,
+    }
     # A code that stands in the table twice would make a count smaller.
     assert Counter(MINOR_UNITS.values()) == {0: 17, 2: 140, 3: 7, 4: 2}
     assert all(len(code) == 3 and code.isascii() and code.isupper() for code in MINOR_UNITS)
@@ -38,7 +48,11 @@ def test_the_table_is_iso_4217():
         ("1E+3", "JPY", "1,000"),
         ("7", "XXQ", "7.00"),
         ("7.125", None, "7.125"),
-        ("99999999999999999999999999999999999.999", "EUR", "99,999,999,999,999,999,999,999,999,999,999,999.999"),
+        (
+            "99999999999999999999999999999999999.999",
+            "EUR",
+            "99,999,999,999,999,999,999,999,999,999,999,999.999",
+        ),
     ],
 )
 def test_amounts_have_the_decimals_of_their_currency(amount: str, currency: str | None, text: str):
@@ -53,7 +67,10 @@ def test_no_amount_is_no_text():
     assert shown(pd.Series([Decimal("2.5")])[0], "USD") == "2.50"
 
 
-@given(st.decimals(allow_nan=False, allow_infinity=False, places=5), st.sampled_from([*sorted(MINOR_UNITS), None, "?"]))
+@given(
+    st.decimals(allow_nan=False, allow_infinity=False, places=5),
+    st.sampled_from([*sorted(MINOR_UNITS), None, "?"]),
+)
 def test_the_text_is_the_amount(amount: Decimal, currency: str | None):
     """The text read as a number is the amount."""
     assert Decimal(shown(amount, currency).replace(",", "")) == amount

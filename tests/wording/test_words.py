@@ -67,7 +67,9 @@ def test_each_sentence_can_be_made(language: str):
             if kind == "values":
                 facts[argument] = ["Hotel"]
             # Two places of a sentence may write one fact in two forms.
-            facts.setdefault(field, "2026-10-06" if kind == "name" else EXAMPLES.get(kind, 3 if kind else "text"))
+            facts.setdefault(
+                field, "2026-10-06" if kind == "name" else EXAMPLES.get(kind, 3 if kind else "text")
+            )
         assert texts(key, **(dict.fromkeys(texts.facts_of(key), 5) | facts))
 
 

@@ -19,7 +19,15 @@ from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.dates import parsed
 from bktools.inputs.encoding import utf8_error
-from bktools.inputs.formats.delimited_text import Column, accounts_of, chosen, first_cells, place_of, required, table_of
+from bktools.inputs.formats.delimited_text import (
+    Column,
+    accounts_of,
+    chosen,
+    first_cells,
+    place_of,
+    required,
+    table_of,
+)
 from bktools.inputs.formats.format import File, Format, Ledger, company_in_file, day_of
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal
@@ -31,11 +39,31 @@ _DATE = "%Y%m%d"
 _HEADINGS = ("Konto", "Kontobeschriftung", "Kontenbeschriftung", "WKZ Umsatz", "Belegdatum", "Buchungstext")
 # Places in the header, and in a row of a Buchungsstapel, which DATEV reads by place whatever the headings say.
 _CATEGORY, _NAME, _CREATED, _ADVISER, _CLIENT, _YEAR_BEGINS, _LENGTH, _FROM, _TO, _CURRENCY = (
-    2, 3, 5, 10, 11, 12, 13, 14, 15, 21,
-)  # fmt: skip
+    2,
+    3,
+    5,
+    10,
+    11,
+    12,
+    13,
+    14,
+    15,
+    21,
+)
 _AMOUNT, _SIDE, _WKZ, _BASE, _WKZ_BASE, _ACCOUNT, _CONTRA, _KEY, _DAY, _DOCUMENT, _DISCOUNT, _TEXT = (
-    0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 12, 13,
-)  # fmt: skip
+    0,
+    1,
+    2,
+    4,
+    5,
+    6,
+    7,
+    8,
+    9,
+    10,
+    12,
+    13,
+)
 _COST_CENTRES = (36, 37)
 
 
@@ -69,7 +97,9 @@ def ledger(file: File) -> Ledger:
             "its columns are not those of a DATEV Buchungsstapel (Umsatz, Soll/Haben-Kennzeichen, …): export it again",
             table.heading_line,
         )
-    incomplete = np.logical_or.reduce([cells.blank(table.columns[place]) for place in (_AMOUNT, _ACCOUNT, _CONTRA)])
+    incomplete = np.logical_or.reduce(
+        [cells.blank(table.columns[place]) for place in (_AMOUNT, _ACCOUNT, _CONTRA)]
+    )
     incomplete &= not incomplete.all()
     remark = "rows without an amount or one of their two accounts, such as sums, which are no postings and are left out"
     doubts = cells.counted(table, {remark: incomplete})
@@ -88,14 +118,18 @@ def ledger(file: File) -> Ledger:
     notes += cells.counted(table, rows)
     fields = _both_sides(table, account, contra, days, header.cells[_CURRENCY] or "EUR")
     twice = replace(table, lines=np.repeat(table.lines, 2))
-    return Ledger(chosen(twice, fields, *notes), decimal=",", doubts=doubts, exported_at=day_of(header.cells[_CREATED]))
+    return Ledger(
+        chosen(twice, fields, *notes), decimal=",", doubts=doubts, exported_at=day_of(header.cells[_CREATED])
+    )
 
 
 def _both_sides(
     table: Table, account: pa.ChunkedArray, contra: pa.ChunkedArray, days: pa.ChunkedArray, currency: str
 ) -> dict[str, Column]:
     """Return each row's posting to its account, and behind it the opposite one to its contra account."""
-    amount, wkz, base, wkz_base = (cells.trimmed(table.columns[at]) for at in (_AMOUNT, _WKZ, _BASE, _WKZ_BASE))
+    amount, wkz, base, wkz_base = (
+        cells.trimmed(table.columns[at]) for at in (_AMOUNT, _WKZ, _BASE, _WKZ_BASE)
+    )
     # A row of another currency than the books' may have the amount of the books, too.
     in_books = pa.array(cells.matches(base, "[1-9]") & ~cells.blank(wkz_base))
     wkz = pc.if_else(pc.equal(wkz, ""), currency, wkz)

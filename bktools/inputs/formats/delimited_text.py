@@ -54,7 +54,9 @@ def required(table: Table, *headings: str) -> int:
     place = place_of(table, *headings)
     if place is None:
         wanted = " or ".join(map(repr, headings))
-        raise table.error(f"has no column {wanted}, which its format has: export it again", table.heading_line)
+        raise table.error(
+            f"has no column {wanted}, which its format has: export it again", table.heading_line
+        )
     return place
 
 
@@ -70,7 +72,9 @@ def chosen(table: Table, fields: Mapping[str, Column], *notes: str) -> Table:
             headings.append(table.headings[place])
             columns.append(table.columns[place])
     places = {field: place for place, field in enumerate(fields)}
-    return replace(table, headings=tuple(headings), columns=columns, places=places, notes=(*table.notes, *notes))
+    return replace(
+        table, headings=tuple(headings), columns=columns, places=places, notes=(*table.notes, *notes)
+    )
 
 
 def accounts_of(table: Table, code: Column, name: Column, *notes: str) -> Table:

@@ -10,7 +10,15 @@ import pyarrow.compute as pc
 from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.encoding import to_utf8, utf8_error
-from bktools.inputs.formats.delimited_text import Column, accounts_of, chosen, first_cells, place_of, required, table_of
+from bktools.inputs.formats.delimited_text import (
+    Column,
+    accounts_of,
+    chosen,
+    first_cells,
+    place_of,
+    required,
+    table_of,
+)
 from bktools.inputs.formats.format import File, Format, Ledger
 from bktools.inputs.regular_text import Body, regular_body
 from bktools.inputs.table import Rows, Table

@@ -49,7 +49,9 @@ class File:
         """Look into a file; one that is not there or cannot be read is an `InputError`."""
         if not isinstance(path, str | PathLike):
             raise ArgumentError(
-                "path", "must be the path of one file: read several apart, and join them by pandas.concat", path
+                "path",
+                "must be the path of one file: read several apart, and join them by pandas.concat",
+                path,
             )
         path = Path(path)
         try:
@@ -59,7 +61,11 @@ class File:
         except (OSError, ValueError) as error:
             raise _unreadable(path, error) from None
         if is_special:
-            what = "a directory, not a file" if path.is_dir() else "a device or a pipe, not a file: save it first"
+            what = (
+                "a directory, not a file"
+                if path.is_dir()
+                else "a device or a pipe, not a file: save it first"
+            )
             raise InputError(f"is {what}", source=str(path))
         is_packed = head.startswith(_GZIP)
         if is_packed:
@@ -260,6 +266,15 @@ class Record(NamedTuple):
 
 
 POSTING = (
-    "account_code", "account_name", "date", "currency", "text", "document_number", "voucher_id", "tax_code",
-    "cost_centre", "foreign_amount", "foreign_currency",
-)  # fmt: skip
+    "account_code",
+    "account_name",
+    "date",
+    "currency",
+    "text",
+    "document_number",
+    "voucher_id",
+    "tax_code",
+    "cost_centre",
+    "foreign_amount",
+    "foreign_currency",
+)

@@ -32,7 +32,9 @@ def chart(file: File) -> Table:
     rows = Rows("external_id", "code", "name", "type")
     for guid, account in accounts.items():
         if account.text("type") != "ROOT":
-            rows.add(account.line, guid, _code(accounts, guid, account), account.text("name"), account.text("type"))
+            rows.add(
+                account.line, guid, _code(accounts, guid, account), account.text("name"), account.text("type")
+            )
     return file.table(rows, "is a GnuCash file without accounts", "read as GnuCash")
 
 
@@ -53,7 +55,9 @@ def ledger(file: File) -> Ledger:
             case "trn:split":
                 _add(rows, record, accounts)
     totals = [Total("gnc:count-data transaction", count, Decimal(transactions)) for count in stated]
-    return Ledger(file.table(rows, "is a GnuCash file without transactions", "read as GnuCash"), totals=totals)
+    return Ledger(
+        file.table(rows, "is a GnuCash file without transactions", "read as GnuCash"), totals=totals
+    )
 
 
 def _code(accounts: Mapping[str, Record], guid: str, user: Record) -> str:

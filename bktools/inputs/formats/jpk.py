@@ -51,9 +51,13 @@ def ledger(file: File) -> Ledger:
                 lines += 1
                 _add(rows, record, vouchers, names)
             case "DziennikCtrl":
-                totals += record.totals(LiczbaWierszyDziennika=Decimal(journal_rows), SumaKwotOperacji=journal_sum)
+                totals += record.totals(
+                    LiczbaWierszyDziennika=Decimal(journal_rows), SumaKwotOperacji=journal_sum
+                )
             case "KontoZapisCtrl":
-                totals += record.totals(LiczbaWierszyKontoZapisj=Decimal(lines), SumaWinien="debit", SumaMa="credit")
+                totals += record.totals(
+                    LiczbaWierszyKontoZapisj=Decimal(lines), SumaWinien="debit", SumaMa="credit"
+                )
     nothing = "is a JPK_KR file without postings (KontoZapis): export it whole"
     return Ledger(file.table(rows, nothing, "read as JPK_KR"), currency=currency, totals=totals)
 
@@ -71,7 +75,10 @@ def _add(rows: Rows, record: Record, vouchers: dict[str, dict[str, str]], names:
         # A posting has two sides, and a filler stands where it has one alone.
         if record.text(f"Kwota{side}") and (account in names or record.number(f"Kwota{side}")):
             own = {"account_code": account, "account_name": names.get(account, ""), "voucher_id": number}
-            own |= {"text": record.text(f"OpisZapisu{side}") or voucher["text"], column: record.text(f"Kwota{side}")}
+            own |= {
+                "text": record.text(f"OpisZapisu{side}") or voucher["text"],
+                column: record.text(f"Kwota{side}"),
+            }
             rows.add_fields(record.line, **voucher | own)
 
 

@@ -50,5 +50,9 @@ def _listed() -> dict[tuple[str, str], re.Pattern[str]]:
 
 
 def _is_archive(file: File) -> bool:
-    is_workbook = any(name in file.head for name in _WORKBOOK_IN_ZIP) or file.path.suffix.casefold() in _WORKBOOKS
-    return file.is_packed or (file.head.startswith(_ZIP) and not is_workbook and zipfile.is_zipfile(file.path))
+    is_workbook = (
+        any(name in file.head for name in _WORKBOOK_IN_ZIP) or file.path.suffix.casefold() in _WORKBOOKS
+    )
+    return file.is_packed or (
+        file.head.startswith(_ZIP) and not is_workbook and zipfile.is_zipfile(file.path)
+    )

@@ -16,7 +16,9 @@ from bktools.inputs.formats.format import File, Format
 @cache
 def known_formats() -> tuple[Format, ...]:
     """Return the formats that the files of this folder name in `FORMATS`, in the order of the files' names."""
-    modules = (import_module(f"{formats.__name__}.{module.name}") for module in iter_modules(formats.__path__))
+    modules = (
+        import_module(f"{formats.__name__}.{module.name}") for module in iter_modules(formats.__path__)
+    )
     return tuple(one for module in modules for one in getattr(module, "FORMATS", ()))
 
 
@@ -34,7 +36,9 @@ def recognised(
     for argument, value in of_tables.items():
         if value is not None:
             raise ArgumentError(
-                name_of(argument), f"does not apply to a file of the format {form.name}, which states it itself", value
+                name_of(argument),
+                f"does not apply to a file of the format {form.name}, which states it itself",
+                value,
             )
     return file, form
 

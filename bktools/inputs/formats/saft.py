@@ -10,7 +10,16 @@ from decimal import Decimal
 
 import pyarrow.compute as pc
 
-from bktools.inputs.formats.format import POSTING, File, Format, Ledger, Record, Total, company_in_file, day_of
+from bktools.inputs.formats.format import (
+    POSTING,
+    File,
+    Format,
+    Ledger,
+    Record,
+    Total,
+    company_in_file,
+    day_of,
+)
 from bktools.inputs.formats.xml_records import from_first_element, records
 from bktools.inputs.table import Rows, Table
 
@@ -19,10 +28,19 @@ _LINES = ("Line", "DebitLine", "CreditLine", "TransactionLine")
 _RECORDS = frozenset({"Header", "GeneralLedgerEntries", "Journal", "Transaction", *_ACCOUNTS, *_LINES})
 _SKIPPED = frozenset(
     {
-        "Customer", "Supplier", "TaxTable", "UOMTable", "AnalysisTypeTable", "MovementTypeTable", "Product",
-        "PhysicalStock", "Owners", "Assets", "SourceDocuments",
+        "Customer",
+        "Supplier",
+        "TaxTable",
+        "UOMTable",
+        "AnalysisTypeTable",
+        "MovementTypeTable",
+        "Product",
+        "PhysicalStock",
+        "Owners",
+        "Assets",
+        "SourceDocuments",
     }
-)  # fmt: skip
+)
 # Of an account: debit is positive, and what the file states moves by closing less opening.
 _BALANCES = {
     "OpeningDebitBalance": -1,
@@ -31,7 +49,12 @@ _BALANCES = {
     "ClosingCreditBalance": -1,
 }
 # Of the company, in the header itself in Portugal and below it elsewhere.
-_NUMBERS = ("Company/RegistrationNumber", "Company/TaxRegistrationNumber", "TaxRegistrationNumber", "CompanyID")
+_NUMBERS = (
+    "Company/RegistrationNumber",
+    "Company/TaxRegistrationNumber",
+    "TaxRegistrationNumber",
+    "CompanyID",
+)
 
 
 def recognises(file: File) -> bool:
@@ -81,15 +104,19 @@ def ledger(file: File) -> Ledger:
             if moved := [sign * record.number(name) for name, sign in _BALANCES.items() if record.text(name)]:
                 movements[code] = sum(moved, Decimal())
     nothing = "is a SAF-T file without postings (GeneralLedgerEntries): export it with the general ledger"
-    of_moved = (
-        f"vouchers posted in another month (GLPostingDate) than that of their own date, read there: {in_another_month}"
-    )
+    of_moved = f"vouchers posted in another month (GLPostingDate) than that of their own date, read there: {in_another_month}"
     table = file.table(rows, nothing, note, *[of_moved] * bool(in_another_month))
     posted = set(pc.unique(table.columns[table.places["account_code"]]).to_pylist())
     # An account that sums up others, as Portugal has them, has no postings of its own.
-    sums = {code for code in movements.keys() - posted if any(one != code and one.startswith(code) for one in names)}
+    sums = {
+        code
+        for code in movements.keys() - posted
+        if any(one != code and one.startswith(code) for one in names)
+    }
     movements = {code: moved for code, moved in movements.items() if code not in sums}
-    return Ledger(table, currency=currency or None, totals=totals, movements=movements, exported_at=exported_at)
+    return Ledger(
+        table, currency=currency or None, totals=totals, movements=movements, exported_at=exported_at
+    )
 
 
 def _note(header: Record) -> str:
@@ -117,7 +144,9 @@ def _add(rows: Rows, line: Record, names: dict[str, str]) -> None:
     debit = line.text("DebitAmount/Amount", "DebitAmount")
     credit = line.text("CreditAmount/Amount", "CreditAmount")
     if not account or not (debit or credit):
-        raise line.error(f"a {line.name} has no {'amount' if account else 'AccountID'}: export the file again")
+        raise line.error(
+            f"a {line.name} has no {'amount' if account else 'AccountID'}: export the file again"
+        )
     own_document = line.text("SourceDocumentID", "ReferenceNumber")
     rows.add_fields(
         line.line,

@@ -97,7 +97,9 @@ class _Records(NamedTuple):
             flags = np.zeros(len(places), dtype=bool)
             flags[others] = True
             for name, values in zip(names, zip(*rows, strict=False), strict=False):
-                columns[name] = pc.replace_with_mask(columns[name], pa.array(flags), pa.array(values, schema.TEXT))
+                columns[name] = pc.replace_with_mask(
+                    columns[name], pa.array(flags), pa.array(values, schema.TEXT)
+                )
         return columns
 
     def error(self, at: int, why: str) -> InputError:
@@ -240,7 +242,9 @@ def _repeat(
         return repeated
     # Added postings whose repetition has not come yet.
     waiting: Counter[tuple[object, ...]] = Counter()
-    said = zip(postings, vouchers, *(own[name].to_pylist() for name in ("account", "objects", "amount")), strict=True)
+    said = zip(
+        postings, vouchers, *(own[name].to_pylist() for name in ("account", "objects", "amount")), strict=True
+    )
     for row, (at, voucher, account, objects, amount) in enumerate(said):
         is_added = records.labels[at] == "RTRANS"
         if not (is_added or waiting):
@@ -258,7 +262,11 @@ def _repeat(
 
 def _balances(records: _Records, label: str) -> dict[str, Decimal]:
     stated = zip(records.places.get(label, ()), records.of(label), strict=True)
-    return {account: _amount(records, at, amount) for at, (year, account, amount, *_) in stated if year == _THIS_YEAR}
+    return {
+        account: _amount(records, at, amount)
+        for at, (year, account, amount, *_) in stated
+        if year == _THIS_YEAR
+    }
 
 
 def _amount(records: _Records, at: int, amount: str) -> Decimal:

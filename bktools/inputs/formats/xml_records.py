@@ -23,7 +23,8 @@ _COMMENT = re.compile(r"(?s)<!--.*?-->")
 
 # What expat says of a file that ends too early.
 _CUT_OFF = {
-    expat.errors.codes[text] for text in (expat.errors.XML_ERROR_NO_ELEMENTS, expat.errors.XML_ERROR_UNCLOSED_TOKEN)
+    expat.errors.codes[text]
+    for text in (expat.errors.XML_ERROR_NO_ELEMENTS, expat.errors.XML_ERROR_UNCLOSED_TOKEN)
 }
 
 

@@ -20,7 +20,13 @@ ROWS = (
 
 
 def batch(
-    *rows, begins="20260101", first="20261001", last="20261031", length="4", name="Buchungsstapel", category="21"
+    *rows,
+    begins="20260101",
+    first="20261001",
+    last="20261031",
+    length="4",
+    name="Buchungsstapel",
+    category="21",
 ):
     header = (
         f'"EXTF";700;{category};"{name}";13;20261101120000000;;"RE";"";"";1001;1;{begins};{length};{first};{last};"Oktober"'
@@ -75,11 +81,18 @@ def test_a_row_is_two_postings(write, encoding):
 
 def test_a_fiscal_year_that_spans_two_years(write):
     """The year of a day and month is that in which it falls into the fiscal year."""
-    rows = [f'1,00;"S";"EUR";;;"";4930;1200;"";{day};"";"";;""' for day in ("0107", "3112", "0101", "3006", "2902")]
+    rows = [
+        f'1,00;"S";"EUR";;;"";4930;1200;"";{day};"";"";;""'
+        for day in ("0107", "3112", "0101", "3006", "2902")
+    ]
     found = ledger(write, batch(*rows, begins="20270701", first="", last=""))
     assert found["date"].dt.strftime("%Y-%m-%d").tolist()[::2] == [
-        "2027-07-01", "2027-12-31", "2028-01-01", "2028-06-30", "2028-02-29",
-    ]  # fmt: skip
+        "2027-07-01",
+        "2027-12-31",
+        "2028-01-01",
+        "2028-06-30",
+        "2028-02-29",
+    ]
 
 
 @pytest.mark.parametrize(("key", "mark"), [("20", ""), ("39", ""), ("9", "1"), ("", "G")])
@@ -101,7 +114,10 @@ def test_general_reversals(write, key, mark):
         ('-5,00;"S";"EUR";;;"";4930;1200;"";0310;"";"";;""', "line 3: 'Umsatz .*' must hold amounts above 0"),
         ('5.00;"S";"EUR";;;"";4930;1200;"";0310;"";"";;""', "must hold amounts above 0 such as 119,00"),
         ('5,00;"X";"EUR";;;"";4930;1200;"";0310;"";"";;""', r"must be S \(debit\) or H \(credit\)"),
-        ('5,00;"S";"EUR";;;"";;1200;"";0310;"";"";;""', "'Konto' must hold accounts of 1 to 9 digits, got ''"),
+        (
+            '5,00;"S";"EUR";;;"";;1200;"";0310;"";"";;""',
+            "'Konto' must hold accounts of 1 to 9 digits, got ''",
+        ),
         ('5,00;"S";"EUR";;;"";4930;;"";0310;"";"";;""', "'Gegenkonto .*' must hold accounts"),
         ('5,00;"S";"EUR";;;"";4930;4930;"";0310;"";"";;""', "must be another account than Konto"),
         ('5,00;"S";"EUR";;;"";4930;1200;"";3110;"";"";;""', "must be a day and month"),
@@ -162,7 +178,10 @@ def test_empty_rows(write, row):
             {"category": "16", "name": "Debitoren/Kreditoren"},
             "is a DATEV file of Debitoren/Kreditoren, which holds no postings",
         ),
-        ({"category": "20", "name": "Kontenbeschriftungen"}, "which holds no postings: export the Buchungsstapel"),
+        (
+            {"category": "20", "name": "Kontenbeschriftungen"},
+            "which holds no postings: export the Buchungsstapel",
+        ),
     ],
 )
 def test_headers(write, options, why):
@@ -196,8 +215,13 @@ def test_account_labels(write):
     text = labels('27;"EDV-Software";"de-DE"', '8400;"Erlöse";"de-DE"', '8400;"Revenue";"en-GB"', length="6")
     chart = bktools.read_chart_of_accounts(write(text, "labels.csv", "cp1252"))
     assert chart[["code", "name"]].values.tolist() == [["000027", "EDV-Software"], ["008400", "Erlöse"]]
-    assert chart.attrs["bktools"]["company_in_file"] == ("1001/1", ""), "the adviser's number and the client's"
-    assert "accounts with several names in the file, of which the first is kept: 1" in chart.attrs["bktools"]["notes"]
+    assert chart.attrs["bktools"]["company_in_file"] == ("1001/1", ""), (
+        "the adviser's number and the client's"
+    )
+    assert (
+        "accounts with several names in the file, of which the first is kept: 1"
+        in chart.attrs["bktools"]["notes"]
+    )
 
 
 def test_postings_hold_no_names(write):

@@ -12,12 +12,107 @@ DEBIT_CREDIT = (
     "|Debit|Credit|EcritureLet|DateLet|ValidDate|Montantdevise|Idevise"
 )
 ROWS = (
-    ("AC", "Achats", "1", "20261005", "625100", "Voyages et déplacements", "", "", "F12", "20261004", "Train", "1120,50", "0,00", "", "", "20261031", "1215,00", "USD"),
-    ("AC", "Achats", "1", "20261005", "445660", "TVA déductible", "", "", "F12", "20261004", "Train", "24,10", "", "", "", "20261031", "", ""),
-    ("AC", "Achats", "1", "20261005", "401000", "Fournisseurs", "F001", "SNCF", "F12", "20261004", "Train", "0,00", "1144,60", "A", "20261031", "20261031", "", ""),
-    ("BQ", "Banque", "1", "20261009", "401000", "Fournisseurs (SNCF)", "F001", "SNCF", "V1", "20261009", "Règlement", "1144,60", "0", "A", "20261031", "20261031", "", ""),
-    ("BQ", "Banque", "1", "20261009", "512000", "Banque", "", "", "V1", "20261009", "Règlement", "0", "1144,60", "", "", "20261031", "", ""),
-)  # fmt: skip
+    (
+        "AC",
+        "Achats",
+        "1",
+        "20261005",
+        "625100",
+        "Voyages et déplacements",
+        "",
+        "",
+        "F12",
+        "20261004",
+        "Train",
+        "1120,50",
+        "0,00",
+        "",
+        "",
+        "20261031",
+        "1215,00",
+        "USD",
+    ),
+    (
+        "AC",
+        "Achats",
+        "1",
+        "20261005",
+        "445660",
+        "TVA déductible",
+        "",
+        "",
+        "F12",
+        "20261004",
+        "Train",
+        "24,10",
+        "",
+        "",
+        "",
+        "20261031",
+        "",
+        "",
+    ),
+    (
+        "AC",
+        "Achats",
+        "1",
+        "20261005",
+        "401000",
+        "Fournisseurs",
+        "F001",
+        "SNCF",
+        "F12",
+        "20261004",
+        "Train",
+        "0,00",
+        "1144,60",
+        "A",
+        "20261031",
+        "20261031",
+        "",
+        "",
+    ),
+    (
+        "BQ",
+        "Banque",
+        "1",
+        "20261009",
+        "401000",
+        "Fournisseurs (SNCF)",
+        "F001",
+        "SNCF",
+        "V1",
+        "20261009",
+        "Règlement",
+        "1144,60",
+        "0",
+        "A",
+        "20261031",
+        "20261031",
+        "",
+        "",
+    ),
+    (
+        "BQ",
+        "Banque",
+        "1",
+        "20261009",
+        "512000",
+        "Banque",
+        "",
+        "",
+        "V1",
+        "20261009",
+        "Règlement",
+        "0",
+        "1144,60",
+        "",
+        "",
+        "20261031",
+        "",
+        "",
+    ),
+)
 AMOUNTS = ["1120.50", "24.10", "-1144.60", "1144.60", "-1144.60"]
 
 
@@ -46,7 +141,9 @@ def test_every_form_of_the_norm(write, encoding, delimiter, sense):
     assert found.attrs["bktools"]["debit"] == found.attrs["bktools"]["credit"] == "2289.20"
 
 
-@pytest.mark.parametrize(("comma", "thousands"), [("1120,50", "1.120,50"), (",", ".")], ids=["thousands", "points"])
+@pytest.mark.parametrize(
+    ("comma", "thousands"), [("1120,50", "1.120,50"), (",", ".")], ids=["thousands", "points"]
+)
 def test_points_in_amounts(write, comma, thousands):
     """A point stands between thousands where there are commas, and for the comma where there is none."""
     found = bktools.read_general_ledger(write(fec().replace(comma, thousands), "FEC.txt"))
@@ -62,7 +159,10 @@ def test_accounts_repeat_and_are_one(write):
         ["401000", "Fournisseurs"],
         ["512000", "Banque"],
     ]
-    assert "accounts with several names in the file, of which the first is kept: 1" in chart.attrs["bktools"]["notes"]
+    assert (
+        "accounts with several names in the file, of which the first is kept: 1"
+        in chart.attrs["bktools"]["notes"]
+    )
 
 
 @pytest.mark.parametrize("quote", ["", '"'])
@@ -93,7 +193,9 @@ def test_quotes_are_characters(write):
     found = bktools.read_general_ledger(write(fec(rows), "FEC.txt"))
     assert found["text"][4] == '"Le Bistro" SARL'
     quoted = "\r\n".join(";".join(f'"{cell}"' for cell in line.split("\t")) for line in fec().splitlines())
-    assert [f"{amount:.2f}" for amount in bktools.read_general_ledger(write(quoted, "FEC.txt"))["amount"]] == AMOUNTS
+    assert [
+        f"{amount:.2f}" for amount in bktools.read_general_ledger(write(quoted, "FEC.txt"))["amount"]
+    ] == AMOUNTS
 
 
 def test_a_row_that_is_cut_off(write):
@@ -124,7 +226,9 @@ def test_a_row_that_is_cut_off(write):
 def test_what_does_not_hold(write, old, new, why):
     """A voucher, a number, a date or a column that is not by the norm is one line with its place."""
     text = fec()
-    text = text.replace("1120,50\t0,00", f"{new}\t") if (old, new) == ("1120,50", "") else text.replace(old, new)
+    text = (
+        text.replace("1120,50\t0,00", f"{new}\t") if (old, new) == ("1120,50", "") else text.replace(old, new)
+    )
     with pytest.raises(InputError, match=why) as caught:
         bktools.read_general_ledger(write(text, "FEC.txt"))
     assert "\n" not in str(caught.value)

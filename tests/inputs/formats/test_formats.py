@@ -125,9 +125,7 @@ def zipped(*names):
 
 
 MT940 = b":20:STARTUMS\r\n:25:10020030/1234567\r\n:28C:1/1\r\n:60F:C261001EUR1,00\r\n"
-CAMT = (
-    b'<?xml version="1.0"?><Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt/></Document>'
-)
+CAMT = b'<?xml version="1.0"?><Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt/></Document>'
 JPK = b'<?xml version="1.0"?><JPK xmlns="http://x/"><Naglowek><KodFormularza kodSystemowy="%s">JPK</KodFormularza>'
 LOCKED = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504) + "EncryptedPackage".encode("utf-16-le") + bytes(96)
 
@@ -167,14 +165,24 @@ NOT_READ = [
     ("a.png", b"\x89PNG\r\n\x1a\n", "a picture"),
     ("b.xml", JPK % b"JPK_V7M (2)", "a JPK file of another kind than ledgers"),
     ("c.xml", JPK % b"JPK_KR_PD (1)", "a JPK_KR_PD file"),
-    ("a.xaf", b'<?xml version="1.0"?><auditfile xmlns="http://www.auditfiles.nl/XAF/3.2">', "a Dutch XML Auditfile"),
+    (
+        "a.xaf",
+        b'<?xml version="1.0"?><auditfile xmlns="http://www.auditfiles.nl/XAF/3.2">',
+        "a Dutch XML Auditfile",
+    ),
     ("a.si", b'<?xml version="1.0"?><Sie xmlns="http://www.sie.se/sie5">', "a SIE 5 file"),
-    ("e.xml", b'<?xml version="1.0"?><!DOCTYPE x [' + b" " * 70_000, "an XML file of a format that is not known here"),
+    (
+        "e.xml",
+        b'<?xml version="1.0"?><!DOCTYPE x [' + b" " * 70_000,
+        "an XML file of a format that is not known here",
+    ),
     ("d.xml", b'<?xml version="1.0"?><other/>', "an XML file of a format that is not known here"),
 ]
 
 
-@pytest.mark.parametrize(("name", "data", "kind"), NOT_READ, ids=[f"{name}-{kind}" for name, _, kind in NOT_READ])
+@pytest.mark.parametrize(
+    ("name", "data", "kind"), NOT_READ, ids=[f"{name}-{kind}" for name, _, kind in NOT_READ]
+)
 def test_what_is_not_read_is_named(write, name, data, kind):
     """A file that is recognised and not read is named, with a way out, by every reader of files."""
     path = write(data, name)
@@ -339,7 +347,9 @@ def test_memory_of_a_large_saft_file(tmp_path):
             file.write(
                 f"<Transaction><TransactionID>{number}</TransactionID><TransactionDate>2026-10-07</TransactionDate>"
             )
-            file.write(line.format(7140, number, "Debit", "Debit") + line.format(1920, number, "Credit", "Credit"))
+            file.write(
+                line.format(7140, number, "Debit", "Debit") + line.format(1920, number, "Credit", "Credit")
+            )
             file.write("</Transaction>")
         file.write("</Journal></GeneralLedgerEntries></AuditFile>")
     # The peak of a process that did not grow before: the small file loads all libraries.
@@ -349,7 +359,9 @@ def test_memory_of_a_large_saft_file(tmp_path):
     assert megabytes < 50
 
 
-@pytest.mark.parametrize("name", ["accounts.se", "000000000FEC20261231.txt", "datev_postings.csv", "saft.xml"])
+@pytest.mark.parametrize(
+    "name", ["accounts.se", "000000000FEC20261231.txt", "datev_postings.csv", "saft.xml"]
+)
 def test_a_general_ledger_is_no_file_of_entries(name):
     """Reading entries from a general ledger's format is refused in one line that names the format and its reader."""
     with pytest.raises(

@@ -64,7 +64,12 @@ def test_tables(write, name):
 def test_a_workbook_or_parquet(tmp_path, suffix):
     """The same table in a workbook, whose amounts are numbers, and in a Parquet file."""
     frame = pd.DataFrame(
-        {"Date": ["2026-10-05"] * 2, "Account": ["0580", "1930"], "Debit": [1120.5, None], "Credit": [None, 1120.5]}
+        {
+            "Date": ["2026-10-05"] * 2,
+            "Account": ["0580", "1930"],
+            "Debit": [1120.5, None],
+            "Credit": [None, 1120.5],
+        }
     )
     path = tmp_path / f"ledger.{suffix}"
     (frame.to_excel if suffix == "xlsx" else frame.to_parquet)(path, index=False)
@@ -92,7 +97,10 @@ def test_a_part_of_a_ledger(write):
             "(?s)no column found for 'amount'.*headings: 'Date'",
         ),
         ("Account,Amount\n5800,1.00\n", "no column found for 'date'"),
-        ("Date,Account,Amount\n2026-10-05,,1.00\n", "line 2: 'Account' is the account code and must not be empty"),
+        (
+            "Date,Account,Amount\n2026-10-05,,1.00\n",
+            "line 2: 'Account' is the account code and must not be empty",
+        ),
         ("Date,Account,Amount\n2026-10-05,5800,\n", "line 2: 'Amount' is the amount and must not be empty"),
         (
             "Date,Account,Amount,D/C\n2026-10-05,5800,1.00,X\n",

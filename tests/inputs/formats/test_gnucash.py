@@ -42,8 +42,14 @@ ACCOUNTS = "".join(
     )
 )
 TRANSACTIONS = transaction(
-    "a" * 32, "Train", (TRAVEL, "12050/100", "12050/100", ""), (BANK, "-12050/100", "-12050/100", "card"), number="7"
-) + transaction("b" * 32, "Buy", (SHARES, "1000/1", "3333333/1000000", ""), (BANK, "-100000/100", "-100000/100", ""))
+    "a" * 32,
+    "Train",
+    (TRAVEL, "12050/100", "12050/100", ""),
+    (BANK, "-12050/100", "-12050/100", "card"),
+    number="7",
+) + transaction(
+    "b" * 32, "Buy", (SHARES, "1000/1", "3333333/1000000", ""), (BANK, "-100000/100", "-100000/100", "")
+)
 BOOK = f"""<?xml version="1.0" encoding="utf-8" ?>
 <gnc-v2 xmlns:gnc="http://www.gnucash.org/XML/gnc" xmlns:act="http://www.gnucash.org/XML/act">
 <gnc:count-data cd:type="book" xmlns:cd="x">1</gnc:count-data>
@@ -93,8 +99,16 @@ def test_splits_are_postings(write, packed):
             f'<split:account type="guid">{"9" * 32}',
             "the account '9999.* is not in the file",
         ),
-        (f'<act:parent type="guid">{ROOT}', f'<act:parent type="guid">{BANK}', "the account .* is not in the file"),
-        ("<act:type>ROOT<", f'<act:parent type="guid">{ROOT}</act:parent><act:type>ROOT<', "is not in the file"),
+        (
+            f'<act:parent type="guid">{ROOT}',
+            f'<act:parent type="guid">{BANK}',
+            "the account .* is not in the file",
+        ),
+        (
+            "<act:type>ROOT<",
+            f'<act:parent type="guid">{ROOT}</act:parent><act:type>ROOT<',
+            "is not in the file",
+        ),
     ],
 )
 def test_a_damaged_book(write, old, new, why):

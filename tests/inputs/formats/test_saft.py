@@ -9,7 +9,14 @@ from bktools.errors import InputError, UnverifiedTableWarning
 
 
 def family(
-    namespace, accounts, lines, *, prefix="", totals=(1, "980.00", "980.00"), currency="DefaultCurrencyCode", around=""
+    namespace,
+    accounts,
+    lines,
+    *,
+    prefix="",
+    totals=(1, "980.00", "980.00"),
+    currency="DefaultCurrencyCode",
+    around="",
 ):
     """Return a file with the elements that a country has."""
     number, debit, credit = totals
@@ -45,7 +52,9 @@ def account(code, name, kind="AccountType", value="GL"):
 <OpeningDebitBalance>1.00</OpeningDebitBalance>{closing}</Account>"""
 
 
-ACCOUNTS = f"<GeneralLedgerAccounts>{account('7140', 'Travel')}{account('1920', 'Bank')}</GeneralLedgerAccounts>"
+ACCOUNTS = (
+    f"<GeneralLedgerAccounts>{account('7140', 'Travel')}{account('1920', 'Bank')}</GeneralLedgerAccounts>"
+)
 GROUPED = (
     "<GeneralLedgerAccounts><TaxonomyReference>S</TaxonomyReference>"
     f"{account('7140', 'Travel', 'GroupingCategory', 'GM')}{account('1920', 'Bank', 'GroupingCategory', 'GM')}"
@@ -73,7 +82,9 @@ COUNTRIES = {
     "Denmark": family(
         "urn:StandardAuditFile-Taxation-Financial:DK", ACCOUNTS, NESTED.format(line="Line"), prefix="n1:"
     ),
-    "Portugal": family("urn:OECD:StandardAuditFile-Tax:PT_1.04_01", GROUPED, PORTUGAL, currency="CurrencyCode"),
+    "Portugal": family(
+        "urn:OECD:StandardAuditFile-Tax:PT_1.04_01", GROUPED, PORTUGAL, currency="CurrencyCode"
+    ),
     "Romania": family(
         "mfp:anaf:dgti:d406:declaratie:v1", ACCOUNTS, NESTED.format(line="TransactionLine"), prefix="nsSAFT:"
     ),
@@ -89,7 +100,9 @@ COUNTRIES = {
 
 def test_a_type_and_a_group(write):
     """An account that has both has its type."""
-    text = COUNTRIES["Norway"].replace("<AccountType>", "<GroupingCategory>GM</GroupingCategory><AccountType>")
+    text = COUNTRIES["Norway"].replace(
+        "<AccountType>", "<GroupingCategory>GM</GroupingCategory><AccountType>"
+    )
     assert bktools.read_chart_of_accounts(write(text, "saft.xml"))["type"].tolist() == ["GL", "GL"]
 
 
@@ -131,9 +144,17 @@ def test_the_encoding_that_the_xml_states(write, encoding):
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ("<TotalDebit>980.00", "<TotalDebit>981.00", "TotalDebit is 981.00 in the file, but 980.00 by its postings"),
+        (
+            "<TotalDebit>980.00",
+            "<TotalDebit>981.00",
+            "TotalDebit is 981.00 in the file, but 980.00 by its postings",
+        ),
         ("<TotalCredit>980.00", "<TotalCredit>0", "TotalCredit is 0 in the file, but 980.00 by its postings"),
-        ("<NumberOfEntries>1<", "<NumberOfEntries>3<", "NumberOfEntries is 3 in the file, but 1 by its postings"),
+        (
+            "<NumberOfEntries>1<",
+            "<NumberOfEntries>3<",
+            "NumberOfEntries is 3 in the file, but 1 by its postings",
+        ),
         (
             "<CreditAmount><Amount>980.00",
             "<CreditAmount><Amount>970.00",
@@ -219,7 +240,11 @@ def test_jpk(write):
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ("Dziennika>1</tns:Liczba", "Dziennika>2</tns:Liczba", "LiczbaWierszyDziennika is 2 in the file, but 1"),
+        (
+            "Dziennika>1</tns:Liczba",
+            "Dziennika>2</tns:Liczba",
+            "LiczbaWierszyDziennika is 2 in the file, but 1",
+        ),
         (
             "SumaKwotOperacji>1230.00",
             "SumaKwotOperacji>1231.00",
@@ -253,7 +278,9 @@ def test_figures_of_several_vouchers(write):
         + JPK[begin:end].replace("PK/1", "PK/2")
         + JPK[end:].replace("SumaKwotOperacji>12", "SumaKwotOperacji>24")
     )
-    jpk = jpk.replace("LiczbaWierszyDziennika>1<", "LiczbaWierszyDziennika>2<").replace(">2430.00<", ">2460.00<")
+    jpk = jpk.replace("LiczbaWierszyDziennika>1<", "LiczbaWierszyDziennika>2<").replace(
+        ">2430.00<", ">2460.00<"
+    )
     assert len(bktools.read_general_ledger(write(jpk, "jpk.xml"))) == 3
 
 
@@ -272,7 +299,9 @@ def test_balances_of_accounts_are_verified(write):
         " accounts" in found.attrs["bktools"]["notes"]
     )
     wrong = write(text.replace(">981.00<", ">982.00<"), "saft.xml")
-    with pytest.raises(InputError, match=r"the account '7140' moves by 981\.00 by its balances .* but by 980\.00 by"):
+    with pytest.raises(
+        InputError, match=r"the account '7140' moves by 981\.00 by its balances .* but by 980\.00 by"
+    ):
         bktools.read_general_ledger(wrong)
     with pytest.warns(UnverifiedTableWarning, match="7140"):
         bktools.read_general_ledger(wrong, verify="warn")
@@ -287,4 +316,6 @@ def test_vouchers_that_are_posted_in_another_month(write):
     moved = text.replace("<GLPostingDate>2026-10-31", "<GLPostingDate>2026-11-02")
     read = bktools.read_general_ledger(write(moved, "saft.xml"))
     assert set(read["date"].dt.strftime("%Y-%m-%d")) == {"2026-11-02"}
-    assert any("posted in another month" in note and note.endswith(": 1") for note in read.attrs["bktools"]["notes"])
+    assert any(
+        "posted in another month" in note and note.endswith(": 1") for note in read.attrs["bktools"]["notes"]
+    )

@@ -83,7 +83,9 @@ def test_every_record_that_carries_a_number(write, encoding):
 
 def test_a_posting_that_was_added_later(write):
     """A posting that was added later counts, whether or not it is repeated for programs that do not know it."""
-    text = '#FLAGGA 0\n#SIETYP 4\n#VER A 1 20261003 "Tåg"\n{\n#RTRANS 5800 {} 10.00\n#TRANS 1930 {} -10.00\n}\n'
+    text = (
+        '#FLAGGA 0\n#SIETYP 4\n#VER A 1 20261003 "Tåg"\n{\n#RTRANS 5800 {} 10.00\n#TRANS 1930 {} -10.00\n}\n'
+    )
     assert ledger(write, text)["account_code"].tolist() == ["5800", "1930"]
 
 
@@ -145,7 +147,10 @@ def test_what_does_not_agree(write, old, new, why):
     [
         (HEAD, "is a SIE file of type 4 without vouchers"),
         (HEAD.replace("#SIETYP 4", "#SIETYP 1"), "is a SIE file of type 1 without vouchers"),
-        (HEAD + VOUCHERS[: VOUCHERS.index("#TRANS 1930")], "line 35: the voucher that starts here is not closed"),
+        (
+            HEAD + VOUCHERS[: VOUCHERS.index("#TRANS 1930")],
+            "line 35: the voucher that starts here is not closed",
+        ),
         (HEAD + "#TRANS 1930 {} 5.00\n", "line 35: #TRANS is in no voucher"),
         (HEAD + VOUCHERS.replace('"Tåg Göteborg"', '"Tåg'), "line 35: a quote or a brace is not closed"),
         (HEAD + VOUCHERS.replace("48.00", "1E5"), "line 38: #TRANS is '1E5', must be a number"),
@@ -202,7 +207,7 @@ def test_what_is_verified_and_what_is_not_is_told(write):
         ("5800 {} 10.00", '5800 {} 10 20261001 "Annan"'),
         ('5800 {1 "10"} 10.00 "" "" "" "Åsa"', '5800 { "1" 10 } 10.0 "" "" "" "Bo"'),
     ],
-)  # fmt: skip
+)
 def test_a_repetition_is_told_by_account_objects_and_amount(write, added, repetition):
     """A posting that repeats an added one counts once, whatever date, text and signature it has; another one counts."""
     head = '#FLAGGA 0\n#SIETYP 4\n#VER A 1 20261003 "Tåg"\n{\n'
@@ -215,7 +220,10 @@ def test_a_repetition_is_told_by_account_objects_and_amount(write, added, repeti
 
 def test_added_postings_before_their_repetitions(write):
     """Repetitions may follow behind several added postings; an equal posting behind them is one of its own."""
-    lines = [*["#RTRANS 5800 {} 5.00", "#RTRANS 5810 {} 6.00"], *["#TRANS 5800 {} 5.00", "#TRANS 5810 {} 6.00"]]
+    lines = [
+        *["#RTRANS 5800 {} 5.00", "#RTRANS 5810 {} 6.00"],
+        *["#TRANS 5800 {} 5.00", "#TRANS 5810 {} 6.00"],
+    ]
     lines += ["#TRANS 5800 {} 5.00", "#TRANS 1930 {} -16.00"]
     read = ledger(write, "\n".join(["#FLAGGA 0", "#VER A 1 20261003", "{", *lines, "}"]))
     assert read["account_code"].tolist() == ["5800", "5810", "5800", "1930"]
