@@ -233,7 +233,7 @@ def share_off(judgement: Judgement, off: int) -> float:
     """Return how many of all groups are off: where many are, some have several errors; where some were not sent, most have."""
     if judgement.style.is_partial:
         return float("inf")
-    groups = sum(group.members["gid"].n_unique() for group in judgement.state.groups)
+    groups = sum(group.count for group in judgement.state.groups)
     return max(off, 1) / max(off + groups, 1)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from dataclasses import dataclass, replace
 
@@ -43,8 +44,22 @@ class Matched:
 
     @property
     def is_alone(self) -> bool:
-        """Whether each group is one entry and one posting."""
+        """Whether each group is one entry and one posting, in the same row of members and lines."""
         return self.how in ONE_TO_ONE
+
+    @functools.cached_property
+    def first(self) -> pl.DataFrame:
+        """The members with the first posting of their group: e, p, and `count`, the members of the group."""
+        if self.is_alone:
+            return self.members.select("e", p=self.lines["p"], count=pl.lit(1, pl.UInt32))
+        first = self.lines.group_by("gid").agg(pl.min("p"))
+        sizes = self.members.group_by("gid").agg(count=pl.len()).join(first, on="gid")
+        return self.members.join(sizes, on="gid", maintain_order="left").select("e", "p", "count")
+
+    @functools.cached_property
+    def count(self) -> int:
+        """How many groups there are."""
+        return self.members.height if self.is_alone else self.members["gid"].n_unique()
 
 
 @dataclass(frozen=True)
@@ -89,7 +104,10 @@ class Explained:
 
     def used_for(self, entries: pl.DataFrame) -> pl.DataFrame:
         """Return the open postings that may be of some entries: those that name none by their text, or one of these."""
-        return self.used.filter(pl.col("names").is_null() | pl.col("names").is_in(entries["e"].implode()))
+        used = self.used
+        if used["names"].null_count() == used.height:
+            return used
+        return used.filter(pl.col("names").is_null() | pl.col("names").is_in(entries["e"].implode()))
 
     @property
     def named_or_used(self) -> pl.DataFrame:
@@ -179,13 +197,8 @@ def _single(state: Explained, sides: Sides) -> Explained:
         is_other = _are_of_others(texts, pairs)
         if texts.is_exact:
             # Where texts tell entries apart, a posting of another text may be that of another entry.
-            ours = pairs.select("e").join(
-                sides.entries.select("e", said=texts.form), on="e", maintain_order="left"
-            )
-            theirs = pairs.select("p").join(
-                sides.postings.select("p", said=posting_text()), on="p", maintain_order="left"
-            )
-            is_other = (ours["said"] != theirs["said"]).fill_null(value=True)
+            theirs = sides.postings.select(posting_text()).to_series()
+            is_other = (texts.entry_texts.gather(pairs["e"]) != theirs.gather(pairs["p"])).fill_null(value=True)
         if is_other.any():
             state = replace(before, texts=texts).take(
                 How.EXACTLY, *(side.filter(~is_other) for side in _alone(pairs))
@@ -221,6 +234,8 @@ def _with_names(state: Explained) -> Explained:
 
 def _without_others(pairs: pl.DataFrame, postings: pl.DataFrame) -> pl.DataFrame:
     """Return the pairs (e, p) whose posting names no other entry."""
+    if postings["names"].null_count() == postings.height:
+        return pairs
     both = pairs.join(postings.select("p", "names"), on="p", how="left", maintain_order="left")
     return both.filter(pl.col("names").is_null() | (pl.col("names") == pl.col("e"))).drop("names")
 
@@ -232,7 +247,12 @@ def _alone(pairs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def _pairs_of(state: Explained, since: int) -> pl.DataFrame:
     """Return the pairs of the groups of one entry and one posting since some group."""
-    parts = [group.members.join(group.lines, on="gid").select("e", "p") for group in state.groups[since:]]
+    parts = [
+        group.first.select("e", "p")
+        if group.is_alone
+        else group.members.join(group.lines, on="gid").select("e", "p")
+        for group in state.groups[since:]
+    ]
     return pl.concat([pl.DataFrame(schema={"e": pl.Int64, "p": pl.Int64}), *parts])
 
 

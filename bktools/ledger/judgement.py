@@ -111,12 +111,8 @@ def begun(state: Explained, style: Style, count: int) -> Judgement:
     day = np.zeros(count, np.int64)
     day[state.every_entry["e"].to_numpy()] = state.every_entry["day"].to_numpy()
     for group in state.groups:
-        first = group.lines.group_by("gid").agg(pl.min("p"))
-        members = group.members.join(first, on="gid", maintain_order="left").with_columns(
-            count=pl.len().over("gid")
-        )
-        entries, at = members["e"].to_numpy(), members["p"].to_numpy()
-        is_sum = members["count"].to_numpy() > 1
+        entries, at = group.first["e"].to_numpy(), group.first["p"].to_numpy()
+        is_sum = group.first["count"].to_numpy() > 1
         if style.grain.is_long:
             # A sum of one entry has the day of sums.
             is_sum = is_sum | (group.grain is style.grain) | (group.how is How.SOME_DAYS_LATER)

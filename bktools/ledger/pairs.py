@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
+# The numbers of a key are packed into one of so many values.
+MOST_VALUES = 2**62
+
 
 def paired(ours: pl.DataFrame, theirs: pl.DataFrame, key: Sequence[str], *, surplus: bool) -> pl.DataFrame:
     """Return pairs (x, y) of rows with equal keys, of keys that have as many rows on both sides, or more of theirs.
@@ -15,18 +18,24 @@ def paired(ours: pl.DataFrame, theirs: pl.DataFrame, key: Sequence[str], *, surp
     """
     if not (ours.height and theirs.height):
         return pl.DataFrame(schema={"x": pl.Int64, "y": pl.Int64})
-    ours, theirs = _cut(ours.select({*key, "day", "x"}), theirs.select({*key, "day", "y"}), key)
-    alone = [side.with_columns(is_alone=pl.struct(key).is_duplicated().not_()) for side in (ours, theirs)]
-    once = [side.filter("is_alone").select(*key, name) for side, name in zip(alone, "xy", strict=True)]
-    found = once[0].join(once[1], on=key).select("x", "y")
-    several = [side.filter(~pl.col("is_alone")).select(key) for side in alone]
-    if not any(side.height for side in several):
+    ours, theirs, key = _packed(ours.select({*key, "day", "x"}), theirs.select({*key, "day", "y"}), key)
+    ours, theirs = _cut(ours, theirs, key)
+    recurring = [_recurring(side, key) for side in (ours, theirs)]
+    once = [
+        side if recurs is None else side.filter(~recurs)
+        for side, recurs in zip((ours, theirs), recurring, strict=True)
+    ]
+    found = once[0].select(*key, "x").join(once[1].select(*key, "y"), on=key).select("x", "y")
+    several = [
+        side.filter(recurs).select(key)
+        for side, recurs in zip((ours, theirs), recurring, strict=True)
+        if recurs is not None
+    ]
+    if not several:
         return found
     keys = pl.concat(several).unique()
-    counts = [
-        side.join(keys, on=key, how="semi").group_by(key).len(name)
-        for side, name in zip((ours, theirs), "nm", strict=True)
-    ]
+    ours, theirs = (side.join(keys, on=key, how="semi") for side in (ours, theirs))
+    counts = [side.group_by(key).len(name) for side, name in ((ours, "n"), (theirs, "m"))]
     both = counts[0].join(counts[1], on=key)
     fits = pl.col("n") <= pl.col("m") if surplus else pl.col("n") == pl.col("m")
     wanted = both.filter(fits).select(key)
@@ -39,6 +48,37 @@ def paired(ours: pl.DataFrame, theirs: pl.DataFrame, key: Sequence[str], *, surp
         for side, name in ((ours, "x"), (theirs, "y"))
     ]
     return pl.concat([found, ranked[0].join(ranked[1], on=[*key, "rank"]).select("x", "y")])
+
+
+def _packed(
+    ours: pl.DataFrame, theirs: pl.DataFrame, key: Sequence[str]
+) -> tuple[pl.DataFrame, pl.DataFrame, list[str]]:
+    """Return both sides, and the key, with all signed whole numbers of the key in one, which joins twice as fast."""
+    names = [name for name in key if ours.schema[name] == theirs.schema[name] == pl.Int64]
+    bounds = [pl.min(names).name.suffix(" min"), pl.max(names).name.suffix(" max")] if len(names) > 1 else []
+    both = pl.concat([side.select(bounds) for side in (ours, theirs)])
+    packed, values = pl.lit(0, pl.Int64), 1
+    for name in names if bounds else ():
+        least, most = both[f"{name} min"].min(), both[f"{name} max"].max()
+        if least is None or most is None:
+            return ours, theirs, [*key]
+        packed = packed * (most - least + 1) + (pl.col(name) - least)  # type: ignore[operator]
+        values *= most - least + 1  # type: ignore[operator]
+    if not bounds or values > MOST_VALUES:
+        return ours, theirs, [*key]
+    others = [name for name in key if name not in names]
+    ours, theirs = (
+        side.select(*others, "day", name, packed=packed) for side, name in ((ours, "x"), (theirs, "y"))
+    )
+    return ours, theirs, [*others, "packed"]
+
+
+def _recurring(side: pl.DataFrame, key: Sequence[str]) -> pl.Series | None:
+    """Return which rows have a key that other rows have, too; None where none has."""
+    keys = side[key[0]] if len(key) == 1 else side.select(pl.struct(key)).to_series()
+    if keys.n_unique() == side.height:
+        return None
+    return keys.is_duplicated()
 
 
 def _cut(ours: pl.DataFrame, theirs: pl.DataFrame, key: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:

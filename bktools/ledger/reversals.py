@@ -129,6 +129,7 @@ def judge_whole_sums(judgement: Judgement, free: pl.DataFrame, of_style: Collect
     parts = [
         group.lines.select("p", pl.col("gid").cast(pl.Int64), step=pl.lit(number))
         for number, group in enumerate(state.groups)
+        if not group.is_alone
     ]
     if not parts or not free.height:
         return
@@ -166,12 +167,12 @@ def _matched(judgement: Judgement, free: pl.DataFrame) -> pl.DataFrame:
     )
     entries = home.filter(pl.Series(is_there)).with_columns(posting=pl.Series(at[is_there]))
     is_alone = judgement.status[entries["e"].to_numpy()] != Status.IN_A_SUM
-    postings = judgement.state.books.postings.select(posting="p", own_amount="amount", at="day")
-    joined = entries.with_columns(is_alone=pl.Series(is_alone)).join(
-        postings, on="posting", maintain_order="left"
-    )
+    postings = judgement.state.books.postings
     # The posting of a sum is that of no single entry.
-    return joined.with_columns(own_amount=pl.when("is_alone").then("own_amount"))
+    own_amount = pl.when("is_alone").then(postings["amount"].gather(entries["posting"]))
+    return entries.with_columns(is_alone=pl.Series(is_alone), at=postings["day"].gather(entries["posting"])).with_columns(
+        own_amount=own_amount
+    )
 
 
 def _judge(

@@ -204,8 +204,15 @@ def _calendar(days: pl.Series) -> dict[str, pl.Series]:
 def _numbered(*columns: pl.Series) -> list[pl.Series]:
     """Return texts as numbers, the same text with the same number in each of the columns."""
     ends = [*itertools.accumulate((len(column) for column in columns), initial=0)]
+    # Few texts that recur often: Polars numbers these faster than Arrow does.
     numbers = pl.concat(columns).cast(pl.Categorical).to_physical().cast(pl.Int64)
     return [numbers[start:end] for start, end in itertools.pairwise(ends)]
+
+
+def numbered(texts: pl.Series) -> pl.Series:
+    """Return texts, most of which are there seldom, as numbers."""
+    places = pc.dictionary_encode(texts.to_arrow()).indices
+    return pl.Series(pl.from_arrow(places), dtype=pl.Int64)
 
 
 def _whole(*columns: pa.ChunkedArray | None) -> tuple[int, list[pl.Series | None]]:

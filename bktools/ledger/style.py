@@ -55,8 +55,7 @@ def style_of(state: Explained, grain: Grain | None = None) -> Style:
     sums: Counter[Grain] = Counter()
     for group in state.groups:
         if not group.is_alone:
-            counts = group.members.group_by("gid").len()["len"]
-            sums[group.grain] += int(counts.filter(counts > 1).sum())
+            sums[group.grain] += int((group.first["count"] > 1).sum())
     if grain is None:
         explained = sum(group.members.height for group in state.groups)
         best, count = sums.most_common(1)[0] if sums else (Grain.ENTRY, 0)
@@ -78,7 +77,7 @@ def _lags(state: Explained, grain: Grain) -> pl.Series:
             continue
         if group.is_alone:
             # A sample shows the delay.
-            pairs = group.members.gather_every(1 + group.members.height // SAMPLE).join(group.lines, on="gid")
+            pairs = group.first.gather_every(1 + group.members.height // SAMPLE)
             pairs = pairs.join(entries, on="e").join(postings, on="p")
             found.append(pairs.select(lag=pl.col("when") - pl.col("last"))["lag"])
             continue
@@ -99,16 +98,17 @@ def _usual(lags: pl.Series) -> int:
 
 def with_due(state: Explained, style: Style) -> pl.DataFrame:
     """Return the open entries with `due`, the day on which their group is booked: that of its other accounts, else by habit."""
-    last = pl.col("day").max().over(style.grain.group) if style.grain.is_long else pl.col("day")
-    due = state.every_entry.select("e", due=last + style.shift)
-    entries = state.entries.join(due, on="e", how="left", maintain_order="left")
+    entries = state.entries.with_columns(due=pl.col("day") + style.shift)
+    if style.grain.is_long:
+        last = state.every_entry.select("e", due=pl.col("day").max().over(style.grain.group) + style.shift)
+        entries = state.entries.join(last, on="e", how="left", maintain_order="left")
     if style.grain is Grain.ENTRY or not (
         style.grain.is_long or (style.lag and _accounts_of_vouchers(state) > 1)
     ):
         return entries
     group = list(style.grain.group)
     members = [
-        one.members.join(one.lines.group_by("gid").agg(pl.min("p")), on="gid").select("e", "p")
+        one.first.select("e", "p")
         for one in state.groups
         if one.how in OF_A_GROUP
     ]

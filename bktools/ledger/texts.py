@@ -39,6 +39,8 @@ class Texts:
     form: pl.Expr
     # Whether the ledger has that very text of most entries.
     is_exact: bool
+    # The texts of all entries: in that form where `is_exact`, else as a person would write them.
+    entry_texts: pl.Series
     # Whether texts of one matter are at least similar, so that others are of another matter.
     tell: bool
     # The words of an entry, and of a posting, by their rows.
@@ -73,7 +75,7 @@ class Texts:
 
 def posting_text() -> pl.Expr:
     """Return the text of a posting as texts are compared."""
-    return pl.col("text").str.strip_chars().str.to_lowercase()
+    return pl.col("text").str.to_lowercase()
 
 
 def texts_of(entries: pl.DataFrame, postings: pl.DataFrame, pairs: pl.DataFrame) -> Texts:
@@ -119,7 +121,14 @@ def texts_of(entries: pl.DataFrame, postings: pl.DataFrame, pairs: pl.DataFrame)
         lambda row: _sole(index(), posting_words(row)) if 0 < entries.height <= MOST_NAMED else None
     )
     return Texts(
-        form, is_exact, tell, entry_words, posting_words, dict(ids.select("p", "e").iter_rows()), by_text
+        form,
+        is_exact,
+        entry_texts,
+        tell,
+        entry_words,
+        posting_words,
+        dict(ids.select("p", "e").iter_rows()),
+        by_text,
     )
 
 
@@ -158,7 +167,7 @@ def _told(
 
 
 def _form(names: tuple[str, ...], longest: int | None) -> pl.Expr:
-    joined = pl.concat_str(names, separator=" ", ignore_nulls=True).str.strip_chars().str.to_lowercase()
+    joined = pl.concat_str(names, separator=" ", ignore_nulls=True).str.to_lowercase()
     return joined if longest is None else joined.str.slice(0, longest)
 
 

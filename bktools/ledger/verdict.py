@@ -64,7 +64,8 @@ class Verdict:
     undone : frozenset
         Postings that undo one another.
     members, lines : DataFrame
-        The groups that agree to the cent: (gid, e, measure) and (gid, p).
+        The groups that agree to the cent: (gid, e, measure, is_alone) and (gid, p, is_alone); `is_alone` is a group of one
+        entry and one posting.
     postings : DataFrame
         The postings with their role, their gross amount, and the sign of the entries.
     scale : int
@@ -208,13 +209,15 @@ def _verdict(sides: Sides, judgement: Judgement, rates: tuple[Rate, ...]) -> Ver
 
 def _groups(state: Explained) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the members and the lines of all groups, numbered through."""
-    members = [pl.DataFrame(schema={"gid": pl.Int64, "e": pl.Int64, "measure": pl.Int8})]
-    lines = [pl.DataFrame(schema={"gid": pl.Int64, "p": pl.Int64})]
+    kinds = {"measure": pl.Int8, "is_alone": pl.Boolean}
+    members = [pl.DataFrame(schema={"gid": pl.Int64, "e": pl.Int64} | kinds)]
+    lines = [pl.DataFrame(schema={"gid": pl.Int64, "p": pl.Int64, "is_alone": pl.Boolean})]
     first = 0
     for group in state.groups:
-        gid = pl.col("gid").cast(pl.Int64) + first
-        members.append(group.members.select(gid, "e", measure=pl.lit(int(group.measure), pl.Int8)))
-        lines.append(group.lines.select(gid, "p"))
+        gid, is_alone = pl.col("gid").cast(pl.Int64) + first, pl.lit(group.is_alone)
+        measure = pl.lit(int(group.measure), pl.Int8)
+        members.append(group.members.select(gid, "e", measure=measure, is_alone=is_alone))
+        lines.append(group.lines.select(gid, "p", is_alone=is_alone))
         first += 1 + int(group.members["gid"].max())  # type: ignore[arg-type]
     return pl.concat(members), pl.concat(lines)
 
