@@ -10,13 +10,13 @@ from __future__ import annotations
 import functools
 from collections import ChainMap, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from bktools.ledger.explanation import EARLIER, LATER, Explained
+from bktools.ledger.explanation import EARLIER, LATER
 from bktools.ledger.habits import CONTRA, COST, THOUSANDTHS
 from bktools.ledger.judgement import Judgement, nets_of
 from bktools.ledger.statuses import Reason, Status
@@ -108,7 +108,7 @@ def open_of(judgement: Judgement) -> Open | None:
     entries = state.entries.filter(pl.Series(judgement.status[state.entries["e"].to_numpy()] == Status.OPEN))
     if entries.height > MOST_OPEN:
         return None
-    due = with_due(Explained(**{**vars(state), "entries": entries}), judgement.style)
+    due = with_due(replace(state, entries=entries), judgement.style)
     taken = [*judgement.doubles, *judgement.reversals]
     free = state.postings.filter(pl.col("role") == COST, ~pl.col("p").is_in(taken))
     if free.height > MOST_OPEN:

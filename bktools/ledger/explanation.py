@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from bktools.ledger.habits import CONTRA, COST, Books
-from bktools.ledger.pairs import paired
-from bktools.ledger.sides import Sides
+from bktools.ledger.pairs import in_one, paired
+from bktools.ledger.sides import Numbers, Sides
 from bktools.ledger.steps import OF_VOUCHERS, SUMS, Grain, How, Measure, Step
 from bktools.ledger.taxes import meets_by_rates, rounding, with_net
 from bktools.ledger.texts import MOST_NAMED, Texts, posting_text, texts_of
@@ -51,15 +51,35 @@ class Matched:
     def first(self) -> pl.DataFrame:
         """The members with the first posting of their group: e, p, and `count`, the members of the group."""
         if self.is_alone:
-            return self.members.select("e", p=self.lines["p"], count=pl.lit(1, pl.UInt32))
-        first = self.lines.group_by("gid").agg(pl.min("p"))
-        sizes = self.members.group_by("gid").agg(count=pl.len()).join(first, on="gid")
-        return self.members.join(sizes, on="gid", maintain_order="left").select("e", "p", "count")
+            return self.members.select("e", p=self.lines["p"], count=pl.lit(1, pl.Int64))
+        gid = self.members["gid"].to_numpy()
+        counts = np.bincount(gid)
+        first = _by_group(np.minimum, self.lines["gid"].to_numpy(), self.lines["p"].to_numpy(), len(counts))
+        return self.members.select("e", p=pl.Series(first[gid]), count=pl.Series(counts[gid]))
+
+    def spans(self, days: Numbers, booked: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        """Return of each group how many entries it has, the last of their days, and the first day of its postings.
+
+        `days` are those of all entries, `booked` those of all postings, by their rows.
+        """
+        gid, of_lines = self.members["gid"].to_numpy(), self.lines["gid"].to_numpy()
+        counts = np.bincount(gid)
+        last = _by_group(np.maximum, gid, days[self.members["e"].to_numpy()], len(counts))
+        first = _by_group(np.minimum, of_lines, booked[self.lines["p"].to_numpy()], len(counts))
+        return counts[counts > 0], last[counts > 0], first[counts > 0]
 
     @functools.cached_property
     def count(self) -> int:
         """How many groups there are."""
         return self.members.height if self.is_alone else self.members["gid"].n_unique()
+
+
+def _by_group(least_or_most: np.ufunc, gid: Numbers, values: Numbers, count: int) -> Numbers:
+    """Return the least, or the most, of the values of each group, by its number."""
+    end = np.iinfo(np.int64)
+    found = np.full(count, end.max if least_or_most is np.minimum else end.min)
+    least_or_most.at(found, gid, values)
+    return found
 
 
 @dataclass(frozen=True)
@@ -97,7 +117,7 @@ class Explained:
             groups=(*self.groups, group),
         )
 
-    @property
+    @functools.cached_property
     def used(self) -> pl.DataFrame:
         """The open postings on accounts of entries that name none."""
         return self.postings.filter("is_used", pl.col("role") == COST, pl.col("id").is_null())
@@ -118,6 +138,14 @@ class Explained:
     def home(self) -> pl.DataFrame:
         """The open entries in the ledger's currency."""
         return self.entries.filter("is_home")
+
+    @functools.cached_property
+    def days(self) -> Numbers:
+        """The day of each entry, by its row."""
+        numbers = self.every_entry["e"].to_numpy()
+        days = np.zeros(1 + int(numbers.max(initial=0)), np.int64)
+        days[numbers] = self.every_entry["day"].to_numpy()
+        return days
 
     @property
     def share(self) -> float:
@@ -317,18 +345,15 @@ def _are_sums_dated(state: Explained) -> bool:
     """Whether the ledger books sums, and on the day of their entries."""
     if state.share < KNOWN / 2:
         return False
-    postings = state.books.postings.select("p", when="day")
+    booked = state.books.postings["day"].to_numpy()
     sums = on_day = long = 0
     for group in state.groups:
         if group.is_alone:
             continue
         long += group.members.height if group.grain in (Grain.BATCH, Grain.MONTH) else 0
-        members = group.members.with_columns(count=pl.len().over("gid")).filter(pl.col("count") > 1)
-        days = members.join(state.every_entry.select("e", "day"), on="e")
-        booked = group.lines.join(postings, on="p").group_by("gid").agg(pl.min("when"))
-        both = days.group_by("gid").agg(pl.max("day"), pl.len()).join(booked, on="gid")
-        sums += members.height
-        on_day += int(both.filter(pl.col("when") == pl.col("day"))["len"].sum())
+        counts, last, first = group.spans(state.days, booked)
+        sums += int(counts[counts > 1].sum())
+        on_day += int(counts[(counts > 1) & (first == last)].sum())
     every = sum(group.members.height for group in state.groups)
     return long < OF_SUMS * every <= sums and on_day >= ON_THE_DAY * sums
 
@@ -394,7 +419,7 @@ def _months(state: Explained) -> Explained:
 
 
 def _step(state: Explained, step: Step) -> Explained:
-    group, measure = [*step.grain.group, "key"], step.measure
+    measure = step.measure
     entries = state.home if measure is not Measure.OWN else state.entries.filter(~pl.col("is_home"))
     entries, postings = entries.filter(pl.col(step.grain.group[0]).is_not_null()), state.used
     if measure is Measure.OWN:
@@ -402,10 +427,14 @@ def _step(state: Explained, step: Step) -> Explained:
     if not (entries.height and postings.height):
         return state
     value = pl.col(measure.ours)
+    names, whole = _group_of(state.every_entry, step.grain)
+    group = [*names, "group"]
+    entries = entries.with_columns(group=whole)
     ours = entries.group_by(group).agg(
+        key=pl.first("key"),
         total=value.sum() + step.off,
         count=pl.len(),
-        is_known=value.is_not_null().all(),
+        is_known=value.null_count() == 0,
         first=pl.min("day"),
         last=pl.max("day"),
         of_month=pl.first("month"),
@@ -414,7 +443,7 @@ def _step(state: Explained, step: Step) -> Explained:
     ours = ours.filter("is_known", pl.col("total") != 0, pl.col("count") >= least)
     if step.grain in (Grain.BATCH, Grain.MONTH):
         # Such a sum holds all entries of its group; the few that another posting has were booked again.
-        sizes = state.every_entry.group_by(group).agg(every=pl.len())
+        sizes = state.every_entry.group_by(*names, group=whole).agg(every=pl.len())
         ours = ours.join(sizes, on=group).filter(2 * pl.col("count") > pl.col("every"))
     ours = ours.with_columns(day="last", month="of_month").with_row_index("x")
     theirs = (
@@ -432,21 +461,26 @@ def _step(state: Explained, step: Step) -> Explained:
     if not found.height:
         return state
     found = found.with_columns(gid="x")
-    keys = ["e"] if step.grain is Grain.ENTRY else group
-    if step.grain in (Grain.SUPPLIER_DAY, Grain.ACCOUNT_DAY):
-        found = found.with_columns(day="last")
-    elif step.grain is Grain.MONTH:
-        found = found.with_columns(month="of_month")
-    members = entries.join(found.select(*keys, "gid"), on=keys).select("gid", "e")
+    members = entries.join(found.select(*group, "gid"), on=group).select("gid", "e")
     # A single entry has no posting that names another one.
-    alone = members.filter(~pl.col("gid").is_duplicated()).join(found.select("gid", "p"), on="gid")
+    alone = members.join(found.filter(pl.col("count") == 1).select("gid", "p"), on="gid")
     others = alone.filter(~pl.col("gid").is_in(_without_others(alone, postings)["gid"].implode()))["gid"]
-    members, found = (side.filter(~pl.col("gid").is_in(others.implode())) for side in (members, found))
+    if len(others):
+        members, found = (side.filter(~pl.col("gid").is_in(others.implode())) for side in (members, found))
     lines = found.select("gid", "p")
     if step.of_voucher:
         places = found.select("voucher", "key", "gid", day="when")
         lines = postings.join(places, on=["voucher", "key", "day"]).select("gid", "p")
     return state.take(How.SUM, members, lines, grain=step.grain, measure=measure)
+
+
+def _group_of(entries: pl.DataFrame, grain: Grain) -> tuple[list[str], pl.Expr]:
+    """Return what makes a group on an account: columns of texts, and the others as one number."""
+    columns = [*grain.group, "key"]
+    names = [name for name in columns if entries.schema[name] != pl.Int64]
+    numbers = [name for name in columns if name not in names]
+    whole = in_one(numbers, entries)
+    return names, pl.struct(numbers).rank("dense") if whole is None else whole
 
 
 def _units(postings: pl.DataFrame, measure: Measure, *, of_voucher: bool) -> pl.DataFrame:

@@ -113,14 +113,10 @@ def _roles(postings: pl.DataFrame) -> tuple[list[int], list[int]]:
     A contra account leans to the other side, and is frequent or balances vouchers alone. A tax account is on the side of
     the costs, small, and frequent or at one constant rate. An account of a wrong booking is neither.
     """
-    others = postings.filter(~pl.col("is_used"))
-    if not others.height:
+    others, used = postings.filter(~pl.col("is_used")), postings.filter("is_used")
+    if not used.join(others, on="voucher", how="semi").height:
         return [], []
-    costs = (
-        postings.filter("is_used", pl.col("voucher").is_not_null())
-        .group_by("voucher")
-        .agg(cost=pl.sum("amount"))
-    )
+    costs = used.filter(pl.col("voucher").is_not_null()).group_by("voucher").agg(cost=pl.sum("amount"))
     costs = costs.filter(pl.col("cost") != 0)
     others = others.join(costs, on="voucher", how="semi")
     if not others.height:

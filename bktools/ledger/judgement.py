@@ -109,7 +109,7 @@ def begun(state: Explained, style: Style, count: int) -> Judgement:
     posting = np.full(count, -1, np.int64)
     days = state.books.postings["day"].to_numpy()
     day = np.zeros(count, np.int64)
-    day[state.every_entry["e"].to_numpy()] = state.every_entry["day"].to_numpy()
+    day[: len(state.days)] = state.days
     for group in state.groups:
         entries, at = group.first["e"].to_numpy(), group.first["p"].to_numpy()
         is_sum = group.first["count"].to_numpy() > 1

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-# The numbers of a key are packed into one of so many values.
+# Several numbers are packed into one of so many values.
 MOST_VALUES = 2**62
 
 
@@ -50,21 +50,29 @@ def paired(ours: pl.DataFrame, theirs: pl.DataFrame, key: Sequence[str], *, surp
     return pl.concat([found, ranked[0].join(ranked[1], on=[*key, "rank"]).select("x", "y")])
 
 
+def in_one(names: Sequence[str], *frames: pl.DataFrame) -> pl.Expr | None:
+    """Return columns of whole numbers as one number, which is grouped and joined twice as fast; None where these are too wide.
+
+    It is the same for equal rows of the frames, and of frames that have no other values.
+    """
+    packed, values = pl.lit(0, pl.Int64), 1
+    for name in names:
+        bounds = [bound for frame in frames for bound in (frame[name].min(), frame[name].max())]
+        if None in bounds:
+            return None
+        least, most = min(bounds), max(bounds)  # type: ignore[type-var]
+        width = int(most - least + 1)  # type: ignore[operator]
+        packed, values = packed * width + (pl.col(name) - least), values * width
+    return packed if values <= MOST_VALUES else None
+
+
 def _packed(
     ours: pl.DataFrame, theirs: pl.DataFrame, key: Sequence[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame, list[str]]:
-    """Return both sides, and the key, with all signed whole numbers of the key in one, which joins twice as fast."""
+    """Return both sides, and the key, with all whole numbers of the key in one."""
     names = [name for name in key if ours.schema[name] == theirs.schema[name] == pl.Int64]
-    bounds = [pl.min(names).name.suffix(" min"), pl.max(names).name.suffix(" max")] if len(names) > 1 else []
-    both = pl.concat([side.select(bounds) for side in (ours, theirs)])
-    packed, values = pl.lit(0, pl.Int64), 1
-    for name in names if bounds else ():
-        least, most = both[f"{name} min"].min(), both[f"{name} max"].max()
-        if least is None or most is None:
-            return ours, theirs, [*key]
-        packed = packed * (most - least + 1) + (pl.col(name) - least)  # type: ignore[operator]
-        values *= most - least + 1  # type: ignore[operator]
-    if not bounds or values > MOST_VALUES:
+    packed = in_one(names, ours, theirs) if len(names) > 1 else None
+    if packed is None:
         return ours, theirs, [*key]
     others = [name for name in key if name not in names]
     ours, theirs = (

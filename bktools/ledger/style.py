@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from bktools.ledger.explanation import KNOWN, Explained
@@ -68,24 +69,23 @@ def style_of(state: Explained, grain: Grain | None = None) -> Style:
 
 def _lags(state: Explained, grain: Grain) -> pl.Series:
     """Return the days from the last entry of each sum to its posting, or from each entry, where entries have one of their own."""
-    last = pl.col("day").max().over(grain.group) if grain.is_long else pl.col("day")
-    entries = state.every_entry.select("e", last=last)
-    postings = state.books.postings.select("p", when="day")
-    found = [pl.Series("lag", dtype=pl.Int64)]
+    days, booked = state.days, state.books.postings["day"].to_numpy()
+    if grain.is_long:
+        days = days.copy()
+        last = state.every_entry.select(pl.col("day").max().over(grain.group)).to_series()
+        days[state.every_entry["e"].to_numpy()] = last.to_numpy()
+    found = [np.zeros(0, np.int64)]
     for group in state.groups:
         if group.is_alone and grain is not Grain.ENTRY:
             continue
         if group.is_alone:
             # A sample shows the delay.
             pairs = group.first.gather_every(1 + group.members.height // SAMPLE)
-            pairs = pairs.join(entries, on="e").join(postings, on="p")
-            found.append(pairs.select(lag=pl.col("when") - pl.col("last"))["lag"])
+            found.append(booked[pairs["p"].to_numpy()] - days[pairs["e"].to_numpy()])
             continue
-        days = group.members.join(entries, on="e").group_by("gid").agg(pl.max("last"), count=pl.len())
-        days = days.filter((pl.col("count") > 1) == (grain is not Grain.ENTRY))
-        booked = group.lines.join(postings, on="p").group_by("gid").agg(pl.min("when"))
-        found.append(days.join(booked, on="gid").select(lag=pl.col("when") - pl.col("last"))["lag"])
-    return pl.concat(found)
+        counts, last, first = group.spans(days, booked)
+        found.append((first - last)[(counts > 1) == (grain is not Grain.ENTRY)])
+    return pl.Series("lag", np.concatenate(found))
 
 
 def _usual(lags: pl.Series) -> int:
