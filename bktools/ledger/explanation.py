@@ -226,12 +226,13 @@ def _single(state: Explained, sides: Sides) -> Explained:
         if texts.is_exact:
             # Where texts tell entries apart, a posting of another text may be that of another entry.
             theirs = sides.postings.select(posting_text()).to_series()
-            is_other = (texts.entry_texts.gather(pairs["e"]) != theirs.gather(pairs["p"])).fill_null(value=True)
+            ours = sides.entries.select(texts.form).to_series()
+            is_other = (ours.gather(pairs["e"]) != theirs.gather(pairs["p"])).fill_null(value=True)
         if is_other.any():
             state = replace(before, texts=texts).take(
                 How.EXACTLY, *(side.filter(~is_other) for side in _alone(pairs))
             )
-    state = _with_names(state)
+    state = _with_names(state, sides)
     if texts.is_exact and state.entries.height:
         state = _entries(state, How.EXACTLY, [*strict, "said"])
         state = _entries(state, How.TEXT, ["key", "total", "said"], is_near=True)
@@ -248,10 +249,10 @@ def _are_of_others(texts: Texts, pairs: pl.DataFrame) -> pl.Series:
     )
 
 
-def _with_names(state: Explained) -> Explained:
+def _with_names(state: Explained, sides: Sides) -> Explained:
     """Add to the open postings the entry that each names by its text, where these are not too many to be read."""
     used = state.used["p"]
-    if not (state.entries.height and len(used) <= MOST_NAMED):
+    if not state.entries.height or max(len(used), sides.entries.height) > MOST_NAMED:
         return state
     names = pl.Series([state.texts.by_text(posting) for posting in used], dtype=pl.Int64)
     postings = state.postings.drop("names").join(

@@ -169,9 +169,9 @@ def _matched(judgement: Judgement, free: pl.DataFrame) -> pl.DataFrame:
     is_alone = judgement.status[entries["e"].to_numpy()] != Status.IN_A_SUM
     postings = judgement.state.books.postings
     # The posting of a sum is that of no single entry.
-    own_amount = pl.when("is_alone").then(postings["amount"].gather(entries["posting"]))
-    return entries.with_columns(is_alone=pl.Series(is_alone), at=postings["day"].gather(entries["posting"])).with_columns(
-        own_amount=own_amount
+    own_amount = pl.when(pl.Series(is_alone)).then(postings["amount"].gather(entries["posting"]))
+    return entries.with_columns(
+        is_alone=pl.Series(is_alone), own_amount=own_amount, at=postings["day"].gather(entries["posting"])
     )
 
 

@@ -123,12 +123,15 @@ def sides_of(inputs: Inputs) -> Sides:
     )
 
 
-def refuse_repeated(entries: pa.Table) -> None:
+def refuse_repeated(sides: Sides, entries: pa.Table) -> None:
     """Refuse entries that are there twice; of a split entry each line is there once."""
-    key = ["entry_id", *(["split_line"] if has_values(entries, "split_line") else [])]
-    frame = pl.DataFrame(pl.from_arrow(entries.select(key))).with_columns(
-        pl.col("entry_id").str.strip_chars().str.to_lowercase()
-    )
+    ids = sides.entries["id"]
+    # Different hashes are those of different texts, and are counted faster than texts.
+    if ids.hash().n_unique() == len(ids):
+        return
+    frame = pl.DataFrame({"entry_id": ids})
+    if has_values(entries, "split_line"):
+        frame = frame.with_columns(split_line=pl.Series(pl.from_arrow(entries.column("split_line"))))
     if frame.n_unique() < frame.height:
         repeated = frame.filter(frame.is_duplicated())["entry_id"].unique().sort()
         raise InputError(
@@ -197,8 +200,13 @@ def _days(table: pa.Table, inputs: Inputs) -> pl.Series:
 
 
 def _calendar(days: pl.Series) -> dict[str, pl.Series]:
-    dates = days.cast(pl.Int32).cast(pl.Date)
-    return {"day": days, "month": (dates.dt.year().cast(pl.Int64) - EPOCH_YEAR) * MONTHS + dates.dt.month()}
+    """Return the numbers of days, and of their months, each of which is worked out once."""
+    first, last = days.min(), days.max()
+    if first is None or last is None:
+        return {"day": days, "month": nulls(len(days), pl.Int64)}
+    dates = pl.int_range(first, last + 1, dtype=pl.Int32, eager=True).cast(pl.Date)  # type: ignore[arg-type, operator]
+    months = (dates.dt.year().cast(pl.Int64) - EPOCH_YEAR) * MONTHS + dates.dt.month()
+    return {"day": days, "month": months.gather(days - first)}
 
 
 def _numbered(*columns: pl.Series) -> list[pl.Series]:
