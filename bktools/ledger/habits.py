@@ -113,6 +113,7 @@ def _roles(postings: pl.DataFrame) -> tuple[list[int], list[int]]:
     A contra account leans to the other side, and is frequent or balances vouchers alone. A tax account is on the side of
     the costs, small, and frequent or at one constant rate. An account of a wrong booking is neither.
     """
+    postings = postings.select("voucher", "account", "amount", "is_used")
     others, used = postings.filter(~pl.col("is_used")), postings.filter("is_used")
     if not used.join(others, on="voucher", how="semi").height:
         return [], []

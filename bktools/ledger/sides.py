@@ -26,6 +26,9 @@ LENGTH_OF_AN_ID = 36
 UNKNOWN = "??"
 # Accounts are numbered by this many, so that a key is an account and a currency.
 CURRENCIES = 1_024
+CURRENCY_NAMES = ("currency", "foreign_currency")
+# Columns of few texts, each of which is there often.
+RECURRING = (*CURRENCY_NAMES, "account_code", "batch_id", "tax_code", "cost_centre")
 # Sums of so much stay exact as whole numbers of 64 bits.
 LARGEST_SUM = 2**62
 EPOCH_YEAR, MONTHS = 1970, 12
@@ -57,8 +60,7 @@ def sides_of(inputs: Inputs) -> Sides:
         _column(ours, "amount", inputs), _column(theirs, "amount", inputs), _column(theirs, "foreign_amount")
     )
     currencies = [_text(ours, "currency"), _text(theirs, "currency")]
-    currencies = [one.str.to_uppercase() for one in currencies]
-    own_currency = _text(theirs, "foreign_currency").str.to_uppercase()
+    own_currency = _text(theirs, "foreign_currency")
     accounts = [_text(ours, "account_code", inputs), _text(theirs, "account_code", inputs)]
     if "account_code" not in inputs.compared:
         accounts = [one.fill_null("") for one in accounts]
@@ -168,15 +170,26 @@ def _column(table: pa.Table, name: str, inputs: Inputs | None = None) -> pa.Chun
 
 
 def _text(table: pa.Table, name: str, inputs: Inputs | None = None) -> pl.Series:
-    """Return a column of texts, trimmed, with nulls for empty ones; nulls alone where it is missing or not compared."""
+    """Return a column of texts, trimmed, with nulls for empty ones; nulls alone where it is missing or not compared.
+
+    Currencies are in capital letters.
+    """
     column = _column(table, name, inputs)
     if column is None or pa.types.is_null(column.type):
         return nulls(len(table), pl.String)
-    texts = (
-        pl.Series(pl.from_arrow(column), dtype=pl.String).str.strip_chars()
-        if len(column)
-        else pl.Series(dtype=pl.String)
-    )
+    if not len(column):
+        return pl.Series(dtype=pl.String)
+    if name not in RECURRING:
+        return _trimmed(pl.Series(pl.from_arrow(column), dtype=pl.String))
+    # Each text that recurs is looked at once.
+    encoded = pc.dictionary_encode(column.combine_chunks())
+    texts = _trimmed(pl.Series(pl.from_arrow(encoded.dictionary), dtype=pl.String))
+    texts = texts.str.to_uppercase() if name in CURRENCY_NAMES else texts
+    return texts.gather(pl.Series(pl.from_arrow(encoded.indices)))
+
+
+def _trimmed(texts: pl.Series) -> pl.Series:
+    texts = texts.str.strip_chars()
     is_empty = texts.str.len_bytes() == 0
     return texts.set(is_empty, None) if is_empty.any() else texts
 
