@@ -225,9 +225,8 @@ def _single(state: Explained, sides: Sides) -> Explained:
         is_other = _are_of_others(texts, pairs)
         if texts.is_exact:
             # Where texts tell entries apart, a posting of another text may be that of another entry.
-            theirs = sides.postings.select(posting_text()).to_series()
-            ours = sides.entries.select(texts.form).to_series()
-            is_other = (ours.gather(pairs["e"]) != theirs.gather(pairs["p"])).fill_null(value=True)
+            ours = sides.entries.select(texts.form).to_series().gather(pairs["e"])
+            is_other = (ours != texts.posting_texts.gather(pairs["p"])).fill_null(value=True)
         if is_other.any():
             state = replace(before, texts=texts).take(
                 How.EXACTLY, *(side.filter(~is_other) for side in _alone(pairs))
@@ -299,6 +298,10 @@ def _entries(
         ours = entries.with_columns(total=pl.col(measure.ours), x="e", **said)
         theirs = state.used_for(entries).with_columns(
             key=measure.key, total=measure.theirs, y="p", **({"said": posting_text()} if said else {})
+        )
+        ours, theirs = (
+            side.select(dict.fromkeys((*key, "day", *others)))
+            for side, others in ((ours, ("x",)), (theirs, ("y", "p", "names")))
         )
         ours, theirs = (side.filter(pl.all_horizontal(pl.col(key).is_not_null())) for side in (ours, theirs))
         if said:
@@ -421,8 +424,10 @@ def _months(state: Explained) -> Explained:
 
 def _step(state: Explained, step: Step) -> Explained:
     measure = step.measure
-    entries = state.home if measure is not Measure.OWN else state.entries.filter(~pl.col("is_home"))
-    entries, postings = entries.filter(pl.col(step.grain.group[0]).is_not_null()), state.used
+    columns = dict.fromkeys(("e", "key", "day", "month", measure.ours, *step.grain.group))
+    is_compared = pl.col("is_home") if measure is not Measure.OWN else ~pl.col("is_home")
+    is_grouped = pl.col(step.grain.group[0]).is_not_null()
+    entries, postings = state.entries.lazy().filter(is_compared, is_grouped).select(columns).collect(), state.used
     if measure is Measure.OWN:
         postings = postings.with_columns(key="own_key")
     if not (entries.height and postings.height):

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from bktools.ledger.sides import Sides, numbered
+from bktools.ledger.sides import Sides
+from bktools.ledger.text_columns import numbered
 
 COST, CONTRA, TAX = range(3)
 

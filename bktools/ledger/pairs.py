@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 
 # Several numbers are packed into one of so many values.
@@ -20,20 +21,9 @@ def paired(ours: pl.DataFrame, theirs: pl.DataFrame, key: Sequence[str], *, surp
         return pl.DataFrame(schema={"x": pl.Int64, "y": pl.Int64})
     ours, theirs, key = _packed(ours.select({*key, "day", "x"}), theirs.select({*key, "day", "y"}), key)
     ours, theirs = _cut(ours, theirs, key)
-    recurring = [_recurring(side, key) for side in (ours, theirs)]
-    once = [
-        side if recurs is None else side.filter(~recurs)
-        for side, recurs in zip((ours, theirs), recurring, strict=True)
-    ]
-    found = once[0].select(*key, "x").join(once[1].select(*key, "y"), on=key).select("x", "y")
-    several = [
-        side.filter(recurs).select(key)
-        for side, recurs in zip((ours, theirs), recurring, strict=True)
-        if recurs is not None
-    ]
-    if not several:
+    found, keys = _once(ours, theirs, key)
+    if not keys.height:
         return found
-    keys = pl.concat(several).unique()
     ours, theirs = (side.join(keys, on=key, how="semi") for side in (ours, theirs))
     counts = [side.group_by(key).len(name) for side, name in ((ours, "n"), (theirs, "m"))]
     both = counts[0].join(counts[1], on=key)
@@ -81,11 +71,28 @@ def _packed(
     return ours, theirs, [*others, "packed"]
 
 
-def _recurring(side: pl.DataFrame, key: Sequence[str]) -> pl.Series | None:
-    """Return which rows have a key that other rows have, too; None where none has."""
+def _once(
+    ours: pl.DataFrame, theirs: pl.DataFrame, key: Sequence[str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the pairs of keys that are there once on both sides, and the keys that are there several times on one."""
+    if not _recurs(ours, key).any():
+        # Then a key that is there several times is one that a row of ours is paired with several times.
+        pairs = ours.select(*key, "x").join(theirs.select(*key, "y"), on=key)
+        x = pairs["x"].to_numpy()
+        is_once = pl.Series((np.bincount(x) == 1)[x])
+        return pairs.filter(is_once).select("x", "y"), pairs.filter(~is_once).select(key).unique()
+    recurring = [_recurs(side, key) for side in (ours, theirs)]
+    once = [side.filter(~recurs) for side, recurs in zip((ours, theirs), recurring, strict=True)]
+    several = [side.filter(recurs).select(key) for side, recurs in zip((ours, theirs), recurring, strict=True)]
+    found = once[0].select(*key, "x").join(once[1].select(*key, "y"), on=key).select("x", "y")
+    return found, pl.concat(several).unique()
+
+
+def _recurs(side: pl.DataFrame, key: Sequence[str]) -> pl.Series:
+    """Return which rows have a key that other rows have, too."""
     keys = side[key[0]] if len(key) == 1 else side.select(pl.struct(key)).to_series()
     if keys.n_unique() == side.height:
-        return None
+        return pl.repeat(value=False, n=side.height, eager=True)
     return keys.is_duplicated()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -14,6 +13,7 @@ import pyarrow.compute as pc
 
 from bktools.errors import InputError
 from bktools.ledger.inputs import Inputs, has_values
+from bktools.ledger.text_columns import Recurring, nulls, numbers_of, recurring, trimmed
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 
@@ -26,9 +26,6 @@ LENGTH_OF_AN_ID = 36
 UNKNOWN = "??"
 # Accounts are numbered by this many, so that a key is an account and a currency.
 CURRENCIES = 1_024
-CURRENCY_NAMES = ("currency", "foreign_currency")
-# Columns of few texts, each of which is there often.
-RECURRING = (*CURRENCY_NAMES, "account_code", "batch_id", "tax_code", "cost_centre")
 # Sums of so much stay exact as whole numbers of 64 bits.
 LARGEST_SUM = 2**62
 EPOCH_YEAR, MONTHS = 1970, 12
@@ -59,21 +56,24 @@ def sides_of(inputs: Inputs) -> Sides:
     scale, (gross, amount, own) = _whole(
         _column(ours, "amount", inputs), _column(theirs, "amount", inputs), _column(theirs, "foreign_amount")
     )
-    currencies = [_text(ours, "currency"), _text(theirs, "currency")]
-    own_currency = _text(theirs, "foreign_currency")
-    accounts = [_text(ours, "account_code", inputs), _text(theirs, "account_code", inputs)]
+    currencies = [_recurring(side, "currency", in_capitals=True) for side in (ours, theirs)]
+    own_currency = _recurring(theirs, "foreign_currency", in_capitals=True)
+    accounts = [_recurring(side, "account_code", inputs) for side in (ours, theirs)]
     if "account_code" not in inputs.compared:
-        accounts = [one.fill_null("") for one in accounts]
+        accounts = [one.filled("") for one in accounts]
+    account_numbers = numbers_of(*accounts)
     days = [_days(ours, inputs), _days(theirs, inputs)]
     is_compared = "currency" in inputs.compared
-    home = _home(currencies, accounts, days, (gross, amount), is_compared=is_compared)
+    texts = [one.each for one in currencies]
+    home = _home(texts, account_numbers, days, (gross, amount), is_compared=is_compared)
     of_books = UNKNOWN if home is None else home
     # An entry without a currency is in the ledger's where that is known, and else in one of its own.
-    currencies = [currencies[0].fill_null("?" if home is None else home), currencies[1].fill_null(of_books)]
-    account_numbers = _numbered(*accounts)
-    numbers = _numbered(*currencies, own_currency, pl.Series([of_books], dtype=pl.String))
+    currencies = [currencies[0].filled("?" if home is None else home), currencies[1].filled(of_books)]
+    alone = Recurring(pl.Series([0]), pl.Series([of_books], dtype=pl.String))
+    numbers = numbers_of(*currencies, own_currency, alone)
     home_number = numbers[3][0]
-    in_ledger = pl.concat([currencies[1], own_currency.drop_nulls()]).unique().implode()
+    of_ours, of_theirs = currencies[0].texts, currencies[1].texts.implode()
+    in_ledger = pl.concat([currencies[1].texts, own_currency.texts.drop_nulls()]).implode()
     entries = pl.DataFrame(
         {
             "e": np.arange(len(ours)),
@@ -82,20 +82,15 @@ def sides_of(inputs: Inputs) -> Sides:
             "home": account_numbers[0] * CURRENCIES + home_number,
             **_calendar(days[0]),
             "gross": nulls(len(ours), pl.Int64) if gross is None else gross,
-            "currency": currencies[0],
-            "is_home": currencies[0].is_in(currencies[1].unique().implode()),
-            "is_shown": currencies[0].is_in(in_ledger),
-            **{
-                name: _text(ours, source)
-                for name, source in (
-                    ("supplier", "supplier"),
-                    ("document", "document_number"),
-                    ("batch", "batch_id"),
-                    ("tax_code", "tax_code"),
-                )
-            },
+            "currency": currencies[0].each,
+            "is_home": currencies[0].of_each(of_ours.is_in(of_theirs)),
+            "is_shown": currencies[0].of_each(of_ours.is_in(in_ledger)),
+            "supplier": _text(ours, "supplier"),
+            "document": _text(ours, "document_number"),
+            "batch": _recurring(ours, "batch_id").each,
+            "tax_code": _recurring(ours, "tax_code").each,
             "description": _text(ours, "description"),
-            "cost_centre": _text(ours, "cost_centre"),
+            "cost_centre": _recurring(ours, "cost_centre").each,
             "id": _text(ours, "entry_id").str.to_lowercase(),
         }
     )
@@ -103,7 +98,7 @@ def sides_of(inputs: Inputs) -> Sides:
     postings = pl.DataFrame(
         {
             "p": np.arange(len(theirs)),
-            "currency": currencies[1],
+            "currency": currencies[1].each,
             "account": account_numbers[1],
             "key": account_numbers[1] * CURRENCIES + numbers[1],
             **_calendar(days[1]),
@@ -113,7 +108,7 @@ def sides_of(inputs: Inputs) -> Sides:
             "voucher": _text(theirs, "voucher_id"),
             "document": _text(theirs, "document_number"),
             "text": _text(theirs, "text"),
-            "cost_centre": _text(theirs, "cost_centre"),
+            "cost_centre": _recurring(theirs, "cost_centre").each,
         }
     )
     postings = postings.with_columns(id=_named_ids(postings, entries))
@@ -169,34 +164,14 @@ def _column(table: pa.Table, name: str, inputs: Inputs | None = None) -> pa.Chun
     )
 
 
-def _text(table: pa.Table, name: str, inputs: Inputs | None = None) -> pl.Series:
-    """Return a column of texts, trimmed, with nulls for empty ones; nulls alone where it is missing or not compared.
-
-    Currencies are in capital letters.
-    """
-    column = _column(table, name, inputs)
-    if column is None or pa.types.is_null(column.type):
-        return nulls(len(table), pl.String)
-    if not len(column):
-        return pl.Series(dtype=pl.String)
-    if name not in RECURRING:
-        return _trimmed(pl.Series(pl.from_arrow(column), dtype=pl.String))
-    # Each text that recurs is looked at once.
-    encoded = pc.dictionary_encode(column.combine_chunks())
-    texts = _trimmed(pl.Series(pl.from_arrow(encoded.dictionary), dtype=pl.String))
-    texts = texts.str.to_uppercase() if name in CURRENCY_NAMES else texts
-    return texts.gather(pl.Series(pl.from_arrow(encoded.indices)))
+def _text(table: pa.Table, name: str) -> pl.Series:
+    return trimmed(_column(table, name), len(table))
 
 
-def _trimmed(texts: pl.Series) -> pl.Series:
-    texts = texts.str.strip_chars()
-    is_empty = texts.str.len_bytes() == 0
-    return texts.set(is_empty, None) if is_empty.any() else texts
-
-
-def nulls(count: int, kind: Any) -> pl.Series:
-    """Return a column of nulls."""
-    return pl.Series(values=None, dtype=kind).extend_constant(None, count)
+def _recurring(
+    table: pa.Table, name: str, inputs: Inputs | None = None, *, in_capitals: bool = False
+) -> Recurring:
+    return recurring(_column(table, name, inputs), len(table), in_capitals=in_capitals)
 
 
 def _days(table: pa.Table, inputs: Inputs) -> pl.Series:
@@ -220,20 +195,6 @@ def _calendar(days: pl.Series) -> dict[str, pl.Series]:
     dates = pl.int_range(first, last + 1, dtype=pl.Int32, eager=True).cast(pl.Date)  # type: ignore[arg-type, operator]
     months = (dates.dt.year().cast(pl.Int64) - EPOCH_YEAR) * MONTHS + dates.dt.month()
     return {"day": days, "month": months.gather(days - first)}
-
-
-def _numbered(*columns: pl.Series) -> list[pl.Series]:
-    """Return texts as numbers, the same text with the same number in each of the columns."""
-    ends = [*itertools.accumulate((len(column) for column in columns), initial=0)]
-    # Few texts that recur often: Polars numbers these faster than Arrow does.
-    numbers = pl.concat(columns).cast(pl.Categorical).to_physical().cast(pl.Int64)
-    return [numbers[start:end] for start, end in itertools.pairwise(ends)]
-
-
-def numbered(texts: pl.Series) -> pl.Series:
-    """Return texts, most of which are there seldom, as numbers."""
-    places = pc.dictionary_encode(texts.to_arrow()).indices
-    return pl.Series(pl.from_arrow(places), dtype=pl.Int64)
 
 
 def _whole(*columns: pa.ChunkedArray | None) -> tuple[int, list[pl.Series | None]]:

@@ -18,9 +18,10 @@ from bktools.ledger.findings import found
 from bktools.ledger.habits import CONTRA, COST
 from bktools.ledger.inputs import OF_POSTING, Inputs
 from bktools.ledger.ledger_match import LedgerMatch
-from bktools.ledger.sides import Numbers, Sides, money_column, nulls
+from bktools.ledger.sides import Numbers, Sides, money_column
 from bktools.ledger.statuses import Status
 from bktools.ledger.steps import Grain, How, Measure
+from bktools.ledger.text_columns import nulls
 from bktools.ledger.verdict import Verdict
 from bktools.wording import Words
 
@@ -48,8 +49,7 @@ def result(inputs: Inputs, sides: Sides, verdict: Verdict, words: Words) -> Ledg
     """Return the match, with its sentences in a language."""
     owners = _owners(verdict)
     free = _not_exported(sides, verdict, owners)
-    codes = np.array([status.code for status in Status], dtype=object)
-    statuses = pa.array(codes[verdict.status], TEXT)
+    statuses = pa.array([status.code for status in Status], TEXT).take(pa.array(verdict.status))
     entries = _with_evidence(inputs, verdict)
     entries = entries.append_column("status", statuses).append_column(
         "bookings", pa.array(_bookings(verdict))
@@ -60,8 +60,9 @@ def result(inputs: Inputs, sides: Sides, verdict: Verdict, words: Words) -> Ledg
     own = np.full(len(entries), -1)
     # The first finding of an entry is the most severe one.
     own[rows[::-1]] = np.arange(len(rows))[::-1]
+    at = _or_null(own)
     for name, source in {"differences": "message", "to_do": "to_do", "who": "who"}.items():
-        entries = entries.append_column(name, findings.column(source).take(_or_null(own)))
+        entries = entries.append_column(name, findings.column(source).take(at))
     days: Any = pl.Series(pl.from_arrow(inputs.ledger.column("date")))
     return LedgerMatch(
         entries=to_pandas(entries.select(in_reading_order(entries.column_names))),

@@ -39,6 +39,8 @@ class Texts:
     form: pl.Expr
     # Whether the ledger has that very text of most entries.
     is_exact: bool
+    # The texts of all postings, in lower case.
+    posting_texts: pl.Series
     # Whether texts of one matter are at least similar, so that others are of another matter.
     tell: bool
     # The words of an entry, and of a posting, by their rows.
@@ -84,11 +86,8 @@ def texts_of(entries: pl.DataFrame, postings: pl.DataFrame, pairs: pl.DataFrame)
         form.alias(str(place)) for place, form in enumerate(forms)
     )
     wanted = sample.unpivot(value_name="said").select("said").unique()
-    said = (
-        {*postings.select(said=posting_text()).join(wanted, on="said", how="semi")["said"]}
-        if longest
-        else set()
-    )
+    posting_texts = postings.select(said=posting_text())
+    said = {*posting_texts.join(wanted, on="said", how="semi")["said"]} if longest else set()
     shares = [sum(text in said for text in sample[str(place)] if text) for place in range(len(forms))]
     # The first form that most entries have, else the best one.
     best = next((place for place, share in enumerate(shares) if share >= MOST * sample.height), None)
@@ -96,10 +95,10 @@ def texts_of(entries: pl.DataFrame, postings: pl.DataFrame, pairs: pl.DataFrame)
     is_exact = best is not None and sample.height > 0 and sample[str(best)].n_unique() >= MOST * sample.height
     form = forms[best if best is not None else shares.index(max(shares))]
     # Both frames begin with the row 0 and have every row.
-    spoken, posting_texts = form if is_exact else _form(FORMS[0], None), postings["text"]
+    spoken = form if is_exact else _form(FORMS[0], None)
     entry_texts = functools.cache(lambda: entries.select(spoken).to_series())
     entry_words = functools.cache(lambda row: words(entry_texts()[row]))
-    posting_words = functools.cache(lambda row: words(posting_texts[row]))
+    posting_words = functools.cache(lambda row: words(posting_texts["said"][row]))
     first = pairs.head(FEW)
     ours = [words(text) for text in entries[first["e"]].select(spoken).to_series()]
     theirs = [posting_words(row) for row in first["p"]]
@@ -121,6 +120,7 @@ def texts_of(entries: pl.DataFrame, postings: pl.DataFrame, pairs: pl.DataFrame)
     return Texts(
         form,
         is_exact,
+        posting_texts["said"],
         tell,
         entry_words,
         posting_words,
