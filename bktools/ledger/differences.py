@@ -202,7 +202,11 @@ def _of_style(judgement: Judgement, rest: Open) -> set[int]:
     Where these have no look, all free postings.
     """
     postings = judgement.state.books.postings
-    if not rest.free or judgement.style.grain is Grain.ENTRY or postings["voucher"].null_count() == postings.height:
+    if (
+        not rest.free
+        or judgement.style.grain is Grain.ENTRY
+        or postings["voucher"].null_count() == postings.height
+    ):
         return {*rest.free}
     matched = (
         postings["voucher"].gather(np.unique(judgement.posting[judgement.posting >= 0])).drop_nulls().unique()

@@ -14,7 +14,7 @@ from bktools.ledger.pairs import in_one, paired
 from bktools.ledger.sides import Numbers, Sides
 from bktools.ledger.steps import OF_VOUCHERS, SUMS, Grain, How, Measure, Step
 from bktools.ledger.taxes import meets_by_rates, rounding, with_net
-from bktools.ledger.texts import MOST_NAMED, Texts, posting_text, texts_of
+from bktools.ledger.texts import MOST_NAMED, UNREAD, Texts, posting_text, texts_of
 
 # Days that a posting may be dated before its entries, and after them.
 EARLIER, LATER = 3, 45
@@ -129,12 +129,12 @@ class Explained:
             return used
         return used.filter(pl.col("names").is_null() | pl.col("names").is_in(entries["e"].implode()))
 
-    @property
+    @functools.cached_property
     def named_or_used(self) -> pl.DataFrame:
         """The open postings that may be doubles or reversals."""
         return self.postings.filter("is_used", pl.col("role") == COST)
 
-    @property
+    @functools.cached_property
     def home(self) -> pl.DataFrame:
         """The open entries in the ledger's currency."""
         return self.entries.filter("is_home")
@@ -147,7 +147,7 @@ class Explained:
         days[numbers] = self.every_entry["day"].to_numpy()
         return days
 
-    @property
+    @functools.cached_property
     def share(self) -> float:
         """How much is explained, of the money or of the entries: one large entry that is wrong hides no style."""
         every, left = (
@@ -173,11 +173,9 @@ def without(frame: pl.DataFrame, name: str, numbers: pl.Series) -> pl.DataFrame:
 def explained_by_totals(sides: Sides, books: Books, others: pl.Series) -> Explained:
     """Return what agrees to the cent; `others` are postings that hold no entry."""
     entries, rates = with_net(sides.entries.filter("is_known"), books)
-    nothing = pl.DataFrame(schema={"e": pl.Int64, "p": pl.Int64})
-    texts = texts_of(sides.entries[:0], sides.postings[:0], nothing)
     has_net = entries["net"].null_count() < entries.height
     postings = without(books.postings, "p", others).with_columns(names=pl.lit(None, pl.Int64))
-    state = Explained(entries, postings, entries, books, texts, rates, has_net)
+    state = Explained(entries, postings, entries, books, UNREAD, rates, has_net)
     state = _named(state, sides)
     if books.has_vouchers and books.has_pooled_tax:
         state = _whole_vouchers(state)
@@ -300,7 +298,7 @@ def _entries(
             key=measure.key, total=measure.theirs, y="p", **({"said": posting_text()} if said else {})
         )
         ours, theirs = (
-            side.select(dict.fromkeys((*key, "day", *others)))
+            side.select([*dict.fromkeys((*key, "day", *others))])
             for side, others in ((ours, ("x",)), (theirs, ("y", "p", "names")))
         )
         ours, theirs = (side.filter(pl.all_horizontal(pl.col(key).is_not_null())) for side in (ours, theirs))
@@ -424,10 +422,13 @@ def _months(state: Explained) -> Explained:
 
 def _step(state: Explained, step: Step) -> Explained:
     measure = step.measure
-    columns = dict.fromkeys(("e", "key", "day", "month", measure.ours, *step.grain.group))
+    columns = [*dict.fromkeys(("e", "key", "day", "month", measure.ours, *step.grain.group))]
     is_compared = pl.col("is_home") if measure is not Measure.OWN else ~pl.col("is_home")
     is_grouped = pl.col(step.grain.group[0]).is_not_null()
-    entries, postings = state.entries.lazy().filter(is_compared, is_grouped).select(columns).collect(), state.used
+    entries, postings = (
+        state.entries.lazy().filter(is_compared, is_grouped).select(columns).collect(),
+        state.used,
+    )
     if measure is Measure.OWN:
         postings = postings.with_columns(key="own_key")
     if not (entries.height and postings.height):

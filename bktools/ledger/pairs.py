@@ -71,9 +71,7 @@ def _packed(
     return ours, theirs, [*others, "packed"]
 
 
-def _once(
-    ours: pl.DataFrame, theirs: pl.DataFrame, key: Sequence[str]
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _once(ours: pl.DataFrame, theirs: pl.DataFrame, key: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the pairs of keys that are there once on both sides, and the keys that are there several times on one."""
     if not _recurs(ours, key).any():
         # Then a key that is there several times is one that a row of ours is paired with several times.
@@ -83,7 +81,9 @@ def _once(
         return pairs.filter(is_once).select("x", "y"), pairs.filter(~is_once).select(key).unique()
     recurring = [_recurs(side, key) for side in (ours, theirs)]
     once = [side.filter(~recurs) for side, recurs in zip((ours, theirs), recurring, strict=True)]
-    several = [side.filter(recurs).select(key) for side, recurs in zip((ours, theirs), recurring, strict=True)]
+    several = [
+        side.filter(recurs).select(key) for side, recurs in zip((ours, theirs), recurring, strict=True)
+    ]
     found = once[0].select(*key, "x").join(once[1].select(*key, "y"), on=key).select("x", "y")
     return found, pl.concat(several).unique()
 

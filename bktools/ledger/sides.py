@@ -189,10 +189,10 @@ def _days(table: pa.Table, inputs: Inputs) -> pl.Series:
 
 def _calendar(days: pl.Series) -> dict[str, pl.Series]:
     """Return the numbers of days, and of their months, each of which is worked out once."""
-    first, last = days.min(), days.max()
-    if first is None or last is None:
+    if days.null_count() == len(days):
         return {"day": days, "month": nulls(len(days), pl.Int64)}
-    dates = pl.int_range(first, last + 1, dtype=pl.Int32, eager=True).cast(pl.Date)  # type: ignore[arg-type, operator]
+    first, last = int(days.min()), int(days.max())  # type: ignore[arg-type]
+    dates = pl.Series(np.arange(first, last + 1, dtype=np.int32)).cast(pl.Date)
     months = (dates.dt.year().cast(pl.Int64) - EPOCH_YEAR) * MONTHS + dates.dt.month()
     return {"day": days, "month": months.gather(days - first)}
 

@@ -72,8 +72,8 @@ def _lags(state: Explained, grain: Grain) -> pl.Series:
     days, booked = state.days, state.books.postings["day"].to_numpy()
     if grain.is_long:
         days = days.copy()
-        last = state.every_entry.select(pl.col("day").max().over(grain.group)).to_series()
-        days[state.every_entry["e"].to_numpy()] = last.to_numpy()
+        of_groups = state.every_entry.select(pl.col("day").max().over(grain.group)).to_series()
+        days[state.every_entry["e"].to_numpy()] = of_groups.to_numpy()
     found = [np.zeros(0, np.int64)]
     for group in state.groups:
         if group.is_alone and grain is not Grain.ENTRY:
@@ -107,11 +107,7 @@ def with_due(state: Explained, style: Style) -> pl.DataFrame:
     ):
         return entries
     group = list(style.grain.group)
-    members = [
-        one.first.select("e", "p")
-        for one in state.groups
-        if one.how in OF_A_GROUP
-    ]
+    members = [one.first.select("e", "p") for one in state.groups if one.how in OF_A_GROUP]
     booked = pl.concat([pl.DataFrame(schema={"e": pl.Int64, "p": pl.Int64}), *members])
     booked = booked.join(state.every_entry.select("e", *group), on="e")
     booked = booked.join(state.books.postings.select("p", when="day"), on="p")

@@ -73,6 +73,19 @@ class Texts:
         return (None if self.is_exact else True) if same else False
 
 
+# What texts say before any is read.
+UNREAD = Texts(
+    form=pl.lit(None, pl.String),
+    is_exact=False,
+    posting_texts=pl.Series(dtype=pl.String),
+    tell=False,
+    entry_words=lambda _: frozenset(),
+    posting_words=lambda _: frozenset(),
+    named={},
+    by_text=lambda _: None,
+)
+
+
 def posting_text() -> pl.Expr:
     """Return the text of a posting as texts are compared."""
     return pl.col("text").str.to_lowercase()

@@ -209,8 +209,9 @@ def _verdict(sides: Sides, judgement: Judgement, rates: tuple[Rate, ...]) -> Ver
 
 def _groups(state: Explained) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the members and the lines of all groups, numbered through."""
-    kinds = {"measure": pl.Int8, "is_alone": pl.Boolean}
-    members = [pl.DataFrame(schema={"gid": pl.Int64, "e": pl.Int64} | kinds)]
+    members = [
+        pl.DataFrame(schema={"gid": pl.Int64, "e": pl.Int64, "measure": pl.Int8, "is_alone": pl.Boolean})
+    ]
     lines = [pl.DataFrame(schema={"gid": pl.Int64, "p": pl.Int64, "is_alone": pl.Boolean})]
     first = 0
     for group in state.groups:
