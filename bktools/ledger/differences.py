@@ -292,11 +292,10 @@ def _slack(count: int) -> int:
 def _judge(judgement: Judgement, rest: Open, cell: Cell, share: float) -> None:
     entries = list(cell.values)
     later = _later(judgement, rest, cell)
-    if abs(cell.difference) <= cell.slack or later is not None:
+    if abs(cell.difference) <= cell.slack or later:
         judgement.whole(entries, cell.postings[0], How.DIFFERENCE)
-        if later is not None:
-            rest.use(later)
-            judgement.undone.add(later)
+        rest.use(*later)
+        judgement.undone.update(later)
         return
     out, twice = _explanations(judgement, cell, share)
     if out is not None and twice is None:
@@ -319,17 +318,34 @@ def _explanations(judgement: Judgement, cell: Cell, share: float) -> tuple[int |
     return out if len(cell.values) > 1 else None, twice
 
 
-def _later(judgement: Judgement, rest: Open, cell: Cell) -> int | None:
-    """Return a posting, on that day or later, that takes the difference of a cell back, with its tax or without; the nearest."""
-    amounts = {-cell.difference, *nets_of(judgement, -cell.difference)}
-    fits = [
-        posting
+def _later(judgement: Judgement, rest: Open, cell: Cell) -> list[int]:
+    """Return the postings, on that day or later, that take the difference of a cell back.
+
+    This is the nearest one with the difference, with its tax or without; else all that book an entry of the cell once more
+    or take one back, where these make the difference together.
+    """
+    later = {
+        posting: row
         for posting, row in rest.free.items()
-        if row["key"] == cell.key
-        and row["day"] >= cell.due - EARLIER
-        and amounts & {row["amount"], row["gross"]}
-    ]
-    return min(fits, key=lambda posting: rest.free[posting]["day"], default=None)
+        if row["key"] == cell.key and row["day"] >= cell.due - EARLIER
+    }
+    whole = {-cell.difference, *nets_of(judgement, -cell.difference)}
+    fits = [posting for posting, row in later.items() if whole & {row["amount"], row["gross"]}]
+    if fits:
+        return [min(fits, key=lambda posting: rest.free[posting]["day"])]
+    measure = "gross" if cell.is_gross else "amount"
+    sizes = {abs(value) for value in cell.values.values()}
+    corrections = {
+        posting: row[measure]
+        for posting, row in later.items()
+        if row[measure] is not None and any(abs(row[measure]) + off in sizes for off in _around(cell.slack))
+    }
+    is_whole = abs(sum(corrections.values()) + cell.difference) <= cell.slack
+    return [*corrections] if len(corrections) > 1 and is_whole else []
+
+
+def _around(slack: int) -> range:
+    return range(-slack, slack + 1)
 
 
 def judge_doubles_in_sums(judgement: Judgement, rest: Open) -> None:

@@ -304,5 +304,7 @@ def _other_days(judgement: Judgement) -> dict[tuple[int, int], list[int]]:
     rows = judgement.state.every_entry.filter(pl.col("e").is_in(entries)).select("e", "key", "gross")
     found = defaultdict(list)
     for entry, key, gross in rows.iter_rows():
-        found[key, gross].append(int(days[judgement.posting[entry]]))
+        # A posting that names its entry is of no other one.
+        if judgement.state.texts.named.get(int(judgement.posting[entry])) != entry:
+            found[key, gross].append(int(days[judgement.posting[entry]]))
     return found

@@ -21,6 +21,7 @@ from bktools.ledger.style import Style
 
 # A posting equal to an entry of a sum is its double only where chance is smaller than this.
 BY_CHANCE = 0.002
+_NO_PAIRS = pl.DataFrame(schema={"e": pl.Int64, "p": pl.Int64})
 # More cases are not judged one by one.
 MOST_CASES = 50_000
 
@@ -69,6 +70,42 @@ def _alike(state: Explained, ours: list[int], theirs: list[int]) -> set[int]:
         if not taken & {one, other}:
             taken |= {one, other}
     return taken
+
+
+def in_own_months(state: Explained, undone: set[int]) -> tuple[Explained, set[int]]:
+    """Return the explanation, and the postings that undo one another, where entries were moved to their own month.
+
+    Such an entry has a posting in another month, a later one takes that back, and one in the entry's month books it anew:
+    the last one is its posting, and the first two undo one another.
+    """
+    if not undone:
+        return state, undone
+    postings = state.books.postings.select("p", "key", "amount", "day", "month")
+    of_undone = postings.filter(pl.col("p").is_in([*undone]))
+    anew = of_undone.select("key", "amount", "month", q="p")
+    back = of_undone.select("key", amount=-pl.col("amount"), back="day")
+    pairs = pl.concat(
+        [group.first.select("e", "p") for group in state.groups if group.is_alone] or [_NO_PAIRS]
+    )
+    wrong = pairs.join(postings.join(anew, on=["key", "amount"], how="semi"), on="p")
+    wrong = wrong.join(state.every_entry.select("e", own="month"), on="e").filter(
+        pl.col("own") != pl.col("month")
+    )
+    moved = wrong.join(anew, left_on=["key", "amount", "own"], right_on=["key", "amount", "month"])
+    moved = moved.join(back, on=["key", "amount"]).filter(pl.col("back") >= pl.col("day")).unique(["e", "q"])
+    # Of equal entries it is not known which one was moved.
+    moved = moved.filter(~pl.struct("key", "amount").is_duplicated())
+    named = [state.texts.entry_named(posting) for posting in moved["q"]]
+    is_own = [name in (None, entry) for name, entry in zip(named, moved["e"], strict=True)]
+    moved = moved.filter(pl.Series(is_own, dtype=pl.Boolean))
+    if not moved.height:
+        return state, undone
+    own = pl.col("p").replace(moved["p"].to_list(), moved["q"].to_list())
+    groups = tuple(
+        replace(group, lines=group.lines.with_columns(own)) if group.is_alone else group
+        for group in state.groups
+    )
+    return replace(state, groups=groups), undone - {*moved["q"]} | {*moved["p"]}
 
 
 def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) -> None:

@@ -19,7 +19,7 @@ from bktools.ledger.explanation import Explained, explained_by_totals, without_o
 from bktools.ledger.habits import books_of
 from bktools.ledger.judgement import THERE, Judgement, Note, begun
 from bktools.ledger.proof import judge_missing
-from bktools.ledger.reversals import judge_multiples, judge_whole_sums, without_undone
+from bktools.ledger.reversals import in_own_months, judge_multiples, judge_whole_sums, without_undone
 from bktools.ledger.sides import Numbers, Sides
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain
@@ -147,6 +147,7 @@ def verdict_of(
     if is_known:
         style = replace(style, known=1.0, is_partial=True)
     state, undone = without_undone(state, style)
+    state, undone = in_own_months(state, undone)
     judgement = begun(state, style, sides.entries.height)
     judgement.undone |= undone
     for entry in sides.entries.filter(~pl.col("is_known"))["e"].to_list():
