@@ -32,6 +32,8 @@ BY_CHANCE = 0.01
 MOST_PAIRS = 2_000_000
 # Sums of one time that are solved together, and determinants that are as good as zero.
 MOST_SOLVED, SINGULAR = 30, 1e-6
+# So many sums more than rates show how far rounding goes; rates are open by this multiple of it.
+ENOUGH, SURE = 4, 4
 # A rate leaves so much open, as a multiple of what rounding does.
 OPEN = 2.0
 # A wider range of rates says nothing.
@@ -294,6 +296,10 @@ def _best_solution(
         # One sum alone shows a rate, and nothing shows whether it is wrong.
         return None
     error = np.sqrt((np.linalg.pinv(weighted) ** 2).sum(axis=1))
+    if len(own) >= unknowns + ENOUGH:
+        # Rounding is seldom as large as it may be: how far the sums are from the rates shows how large it is.
+        spread = np.sqrt((((own @ solved - left) / open_) ** 2).sum() / (len(own) - unknowns))
+        error *= min(1.0, SURE * spread)
     return [(float(value), float(2 * width / value)) for value, width in zip(solved, error, strict=True)]
 
 
