@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bktools.ledger.explanation import EARLIER, LATER
+from bktools.ledger.explained import EARLIER, LATER
 from bktools.ledger.habits import CONTRA, COST, THOUSANDTHS
 from bktools.ledger.judgement import Judgement, nets_of
 from bktools.ledger.statuses import Reason, Status

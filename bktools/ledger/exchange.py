@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from bktools.ledger.explanation import EARLIER, KNOWN, LARGEST_TAX, LATER, Explained
+from bktools.ledger.explained import EARLIER, KNOWN, LARGEST_TAX, LATER, Explained
 from bktools.ledger.habits import CONTRA, COST
 from bktools.ledger.steps import Grain, How, Measure
 from bktools.ledger.taxes import rounding
@@ -32,8 +32,10 @@ BY_CHANCE = 0.01
 MOST_PAIRS = 2_000_000
 # Sums of one time that are solved together, and determinants that are as good as zero.
 MOST_SOLVED, SINGULAR = 30, 1e-6
-# So many sums more than rates show how far rounding goes; rates are open by this multiple of it.
-ENOUGH, SURE = 4, 4
+# Rounding usually leaves this part of what it may leave open; then so many more sums than rates have to agree.
+USUAL, ENOUGH = 0.25, 4
+# An equation is off by so many times its own rounding at most, whatever the rates leave open.
+MOST_OFF = 3.0
 # A rate leaves so much open, as a multiple of what rounding does.
 OPEN = 2.0
 # A wider range of rates says nothing.
@@ -268,7 +270,19 @@ def _solved(candidates: _Candidates, rates: tuple[Rate, ...]) -> list[Rate]:
 def _best_solution(
     amounts: np.ndarray, rest: np.ndarray, slack: np.ndarray
 ) -> list[tuple[float, float]] | None:
-    """Return the rates, each with its width, that most of the equations meet, if these are more than chance explains."""
+    """Return the rates, each with its width, that most of the equations meet, if these are more than chance explains.
+
+    Rounding is seldom as large as it may be, so that first many equations are wanted that it hardly moves: one that holds an
+    error does not draw these off.
+    """
+    close = _solution(amounts, rest, USUAL * slack, more=ENOUGH)
+    return _solution(amounts, rest, slack, more=2) if close is None else close
+
+
+def _solution(
+    amounts: np.ndarray, rest: np.ndarray, slack: np.ndarray, *, more: int
+) -> list[tuple[float, float]] | None:
+    """Return the rates, each with its width, that so many more equations than rates meet within the slack."""
     count, unknowns = amounts.shape
     best: tuple[int, float, np.ndarray] | None = None
     combinations = [*itertools.combinations(range(count), unknowns)]
@@ -280,13 +294,14 @@ def _best_solution(
         solved, error = inverse @ rest[[*chosen]], np.abs(inverse) @ slack[[*chosen]]
         if (solved <= 0).any():
             continue
-        tolerance = slack + np.abs(amounts) @ error
+        # Rates that few sums show badly would let any sum agree.
+        tolerance = np.minimum(slack + np.abs(amounts) @ error, MOST_OFF * slack)
         meets = np.abs(amounts @ solved - rest) <= tolerance
         chance = np.prod(np.minimum(2 * tolerance / np.maximum(np.abs(rest), 1), 1), where=meets)
         chance /= np.prod(np.minimum(2 * tolerance / np.maximum(np.abs(rest), 1), 1)[[*chosen]])
         if best is None or (meets.sum(), -chance) > (best[0], -best[1]):
             best = (int(meets.sum()), float(chance), meets)
-    if best is None or best[0] < unknowns + 2 or best[1] * len(combinations) > BY_CHANCE:
+    if best is None or best[0] < unknowns + more or best[1] * len(combinations) > BY_CHANCE:
         return None
     own, left, open_ = amounts[best[2]], rest[best[2]], slack[best[2]]
     weighted = own / open_[:, None]
@@ -296,10 +311,6 @@ def _best_solution(
         # One sum alone shows a rate, and nothing shows whether it is wrong.
         return None
     error = np.sqrt((np.linalg.pinv(weighted) ** 2).sum(axis=1))
-    if len(own) >= unknowns + ENOUGH:
-        # Rounding is seldom as large as it may be: how far the sums are from the rates shows how large it is.
-        spread = np.sqrt((((own @ solved - left) / open_) ** 2).sum() / (len(own) - unknowns))
-        error *= min(1.0, SURE * spread)
     return [(float(value), float(2 * width / value)) for value, width in zip(solved, error, strict=True)]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bktools.ledger.explanation import Explained
+from bktools.ledger.explained import Explained
 from bktools.ledger.sides import Numbers
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain, How

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from bktools.ledger.differences import SEARCH, Cell, Open, excess
-from bktools.ledger.explanation import EARLIER, KNOWN, LATER
+from bktools.ledger.explained import EARLIER, KNOWN, LATER
 from bktools.ledger.judgement import Judgement, Note, amounts_of, known
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain

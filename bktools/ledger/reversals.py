@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from bktools.ledger.explanation import EARLIER, LATER, Explained, without
+from bktools.ledger.explained import EARLIER, LATER, Explained, without
 from bktools.ledger.habits import COST
 from bktools.ledger.judgement import Judgement, Note, amounts_of
 from bktools.ledger.statuses import Reason, Status

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from bktools.ledger.explanation import KNOWN, Explained
+from bktools.ledger.explained import KNOWN, Explained
 from bktools.ledger.habits import COST
 from bktools.ledger.steps import Grain, How
 

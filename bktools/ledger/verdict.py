@@ -15,7 +15,8 @@ from bktools.ledger.by_text import judge_by_text
 from bktools.ledger.differences import judge_cells, judge_doubles_in_sums, open_of
 from bktools.ledger.elsewhere import judge_elsewhere
 from bktools.ledger.exchange import Rate, exchanged
-from bktools.ledger.explanation import Explained, explained_by_totals, without_odd_sums
+from bktools.ledger.explained import Explained
+from bktools.ledger.explanation import explained_by_totals
 from bktools.ledger.habits import books_of
 from bktools.ledger.judgement import THERE, Judgement, Note, begun
 from bktools.ledger.proof import judge_missing
@@ -24,6 +25,7 @@ from bktools.ledger.sides import Numbers, Sides
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain
 from bktools.ledger.style import Style, style_of
+from bktools.ledger.sums import without_odd_sums
 from bktools.ledger.whole_vouchers import judge_pooled
 
 # Statuses of an entry that is in the ledger.
