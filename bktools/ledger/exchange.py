@@ -331,8 +331,9 @@ def _shared(pairs: pl.DataFrame, rates: tuple[Rate, ...]) -> tuple[pl.DataFrame,
     for (currency,), own in pairs.group_by("currency", maintain_order=True):
         of_currency = [rate for rate in rates if rate.currency == currency]
         known = [rate.value for rate in of_currency]
-        # What a known rate explains shows no other one.
+        # What a known rate explains shows no other one, and a day has one rate.
         left = own.filter(~_is_at(of_currency)) if known else own
+        left = left.filter(~pl.col("when").is_in([*{day for rate in of_currency for day in rate.days}]))
         while left.height > 1:
             if known:
                 left = left.filter((pl.col("rate") / known[0]).log().abs() <= NEAR)
@@ -346,8 +347,8 @@ def _shared(pairs: pl.DataFrame, rates: tuple[Rate, ...]) -> tuple[pl.DataFrame,
             rates = (*rates, Rate(str(currency), value, width, frozenset(best["when"].to_list())))
             leaves = pl.col("slack") + width * pl.col("foreign").abs() * value
             found.append(best.filter(leaves < pl.col("smallest") / 2).select("x", "y"))
-            taken_x, taken_y = best["x"].implode(), best["y"].implode()
-            left = left.filter(~pl.col("x").is_in(taken_x), ~pl.col("y").is_in(taken_y))
+            taken = [~pl.col(name).is_in(best[name].implode()) for name in ("x", "y", "when")]
+            left = left.filter(*taken)
     return pl.concat(found), rates
 
 

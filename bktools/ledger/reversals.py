@@ -19,8 +19,6 @@ from bktools.ledger.judgement import Judgement, Note, amounts_of
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.style import Style
 
-# A posting equal to an entry of a sum is its double only where chance is smaller than this.
-BY_CHANCE = 0.002
 _NO_PAIRS = pl.DataFrame(schema={"e": pl.Int64, "p": pl.Int64})
 # More cases are not judged one by one.
 MOST_CASES = 50_000
@@ -247,7 +245,9 @@ def _judge(
     is_told = bool(said[nearest[0]])
     name = Status.BOOKED_TWICE if sign > 0 else Status.REVERSED
     place = (judgement.doubles, judgement.reversals)[sign < 0]
-    if sign > 0 and not is_told:
+    # The posting that takes a credit note back is a cost like any other.
+    is_cost = sign > 0 or int(judgement.state.books.postings["amount"][posting]) > 0
+    if is_cost and not is_told:
         if _is_told_by_amount(judgement, nearest[0], posting):
             judgement.undecided(nearest, Reason.EQUAL_POSTING, (posting,))
             place[posting] = nearest[0]
