@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bktools.ledger.differences import Cell, Open
 from bktools.ledger.explained import EARLIER, KNOWN, LATER
 from bktools.ledger.judgement import Judgement, entry_amounts, known, place_amounts
+from bktools.ledger.open_groups import Cell, Open
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain, How
 

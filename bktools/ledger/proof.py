@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from bktools.ledger.differences import SEARCH, Cell, Open, excess
 from bktools.ledger.explained import EARLIER, KNOWN, LATER
 from bktools.ledger.judgement import Judgement, Note, amounts_of, known
+from bktools.ledger.open_groups import Cell, Open, excess
+from bktools.ledger.sole_entry import SEARCH
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain
 from bktools.ledger.style import Style

@@ -12,13 +12,15 @@ import numpy.typing as npt
 import polars as pl
 
 from bktools.ledger.by_text import judge_by_text
-from bktools.ledger.differences import judge_cells, judge_doubles_in_sums, open_of
+from bktools.ledger.differences import judge_cells
 from bktools.ledger.elsewhere import judge_elsewhere
+from bktools.ledger.errors_in_sums import judge_errors_in_sums
 from bktools.ledger.exchange import Rate, exchanged
 from bktools.ledger.explained import Explained
 from bktools.ledger.explanation import explained_by_totals
 from bktools.ledger.habits import books_of
 from bktools.ledger.judgement import THERE, Judgement, Note, begun
+from bktools.ledger.open_groups import open_of
 from bktools.ledger.proof import judge_missing
 from bktools.ledger.reversals import in_own_months, judge_multiples, judge_whole_sums, without_undone
 from bktools.ledger.sides import Numbers, Sides
@@ -174,7 +176,7 @@ def _judge_rest(judgement: Judgement) -> None:
         judge_pooled(judgement, rest)
     judge_cells(judgement, rest)
     judge_elsewhere(judgement, rest)
-    judge_doubles_in_sums(judgement, rest)
+    judge_errors_in_sums(judgement, rest)
     free = judgement.state.used.filter(pl.col("p").is_in([*rest.free]))
     judge_whole_sums(judgement, free, rest.of_style)
     judge_multiples(judgement, free, in_sums=True)
