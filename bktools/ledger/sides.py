@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -56,59 +56,46 @@ def sides_of(inputs: Inputs) -> Sides:
     scale, (gross, amount, own) = _whole(
         _column(ours, "amount", inputs), _column(theirs, "amount", inputs), _column(theirs, "foreign_amount")
     )
-    currencies = [_recurring(side, "currency", in_capitals=True) for side in (ours, theirs)]
-    own_currency = _recurring(theirs, "foreign_currency", in_capitals=True)
     accounts = [_recurring(side, "account_code", inputs) for side in (ours, theirs)]
     if "account_code" not in inputs.compared:
         accounts = [one.filled("") for one in accounts]
-    account_numbers = numbers_of(*accounts)
+    of_ours, of_theirs = numbers_of(*accounts)
     days = [_days(ours, inputs), _days(theirs, inputs)]
-    is_compared = "currency" in inputs.compared
-    texts = [one.each for one in currencies]
-    home = _home(texts, account_numbers, days, (gross, amount), is_compared=is_compared)
-    of_books = UNKNOWN if home is None else home
-    # An entry without a currency is in the ledger's where that is known, and else in one of its own.
-    currencies = [currencies[0].filled("?" if home is None else home), currencies[1].filled(of_books)]
-    alone = Recurring(pl.Series([0]), pl.Series([of_books], dtype=pl.String))
-    numbers = numbers_of(*currencies, own_currency, alone)
-    home_number = numbers[3][0]
-    of_ours, of_theirs = currencies[0].texts, currencies[1].texts.implode()
-    in_ledger = pl.concat([currencies[1].texts, own_currency.texts.drop_nulls()]).implode()
+    currencies = [_recurring(side, "currency", in_capitals=True) for side in (ours, theirs)]
+    home = _home(
+        [one.each for one in currencies],
+        [of_ours, of_theirs],
+        days,
+        (gross, amount),
+        is_compared="currency" in inputs.compared,
+    )
+    money = _currencies(currencies, _recurring(theirs, "foreign_currency", in_capitals=True), home)
     entries = pl.DataFrame(
         {
             "e": np.arange(len(ours)),
-            "account": account_numbers[0],
-            "key": account_numbers[0] * CURRENCIES + numbers[0],
-            "home": account_numbers[0] * CURRENCIES + home_number,
+            "account": of_ours,
+            "key": of_ours * CURRENCIES + money.ours,
+            "home": of_ours * CURRENCIES + money.home,
             **_calendar(days[0]),
             "gross": nulls(len(ours), pl.Int64) if gross is None else gross,
-            "currency": currencies[0].each,
-            "is_home": currencies[0].of_each(of_ours.is_in(of_theirs)),
-            "is_shown": currencies[0].of_each(of_ours.is_in(in_ledger)),
-            "supplier": _text(ours, "supplier"),
-            "document": _text(ours, "document_number"),
-            "batch": _recurring(ours, "batch_id").each,
-            "tax_code": _recurring(ours, "tax_code").each,
-            "description": _text(ours, "description"),
-            "cost_centre": _recurring(ours, "cost_centre").each,
-            "id": _text(ours, "entry_id").str.to_lowercase(),
+            "currency": money.entries.each,
+            "is_home": money.is_home,
+            "is_shown": money.is_shown,
+            **_texts_of_entries(ours),
         }
     )
     is_known = pl.col("gross").is_not_null() & pl.col("day").is_not_null() & pl.col("account").is_not_null()
     postings = pl.DataFrame(
         {
             "p": np.arange(len(theirs)),
-            "currency": currencies[1].each,
-            "account": account_numbers[1],
-            "key": account_numbers[1] * CURRENCIES + numbers[1],
+            "currency": money.postings.each,
+            "account": of_theirs,
+            "key": of_theirs * CURRENCIES + money.theirs,
             **_calendar(days[1]),
             "amount": nulls(len(theirs), pl.Int64) if amount is None else amount,
             "own": nulls(len(theirs), pl.Int64) if own is None else own,
-            "own_key": account_numbers[1] * CURRENCIES + numbers[2],
-            "voucher": _text(theirs, "voucher_id"),
-            "document": _text(theirs, "document_number"),
-            "text": _text(theirs, "text"),
-            "cost_centre": _recurring(theirs, "cost_centre").each,
+            "own_key": of_theirs * CURRENCIES + money.own,
+            **_texts_of_postings(theirs),
         }
     )
     postings = postings.with_columns(id=_named_ids(postings, entries))
@@ -118,6 +105,54 @@ def sides_of(inputs: Inputs) -> Sides:
         scale,
         home,
     )
+
+
+class _Currencies(NamedTuple):
+    """The currencies of both sides, as texts and as numbers."""
+
+    entries: Recurring
+    postings: Recurring
+    ours: pl.Series
+    theirs: pl.Series
+    # Of the amounts that postings have beside the ledger's own.
+    own: pl.Series
+    # The number of the ledger's currency.
+    home: int
+    # Whether the ledger has the currency of each entry, and whether it has it as one beside its own, too.
+    is_home: pl.Series
+    is_shown: pl.Series
+
+
+def _currencies(both: list[Recurring], own: Recurring, home: str | None) -> _Currencies:
+    """Return the currencies; an entry without one is in the ledger's where that is known, and else in one of its own."""
+    of_books = UNKNOWN if home is None else home
+    ours, theirs = both[0].filled("?" if home is None else home), both[1].filled(of_books)
+    books = Recurring(pl.Series([0]), pl.Series([of_books], dtype=pl.String))
+    of_ours, of_theirs, of_own, of_home = numbers_of(ours, theirs, own, books)
+    shown = pl.concat([theirs.texts, own.texts.drop_nulls()])
+    is_home, is_shown = (ours.of_each(ours.texts.is_in(texts.implode())) for texts in (theirs.texts, shown))
+    return _Currencies(ours, theirs, of_ours, of_theirs, of_own, of_home[0], is_home, is_shown)
+
+
+def _texts_of_entries(ours: pa.Table) -> dict[str, pl.Series]:
+    return {
+        "supplier": _text(ours, "supplier"),
+        "document": _text(ours, "document_number"),
+        "batch": _recurring(ours, "batch_id").each,
+        "tax_code": _recurring(ours, "tax_code").each,
+        "description": _text(ours, "description"),
+        "cost_centre": _recurring(ours, "cost_centre").each,
+        "id": _text(ours, "entry_id").str.to_lowercase(),
+    }
+
+
+def _texts_of_postings(theirs: pa.Table) -> dict[str, pl.Series]:
+    return {
+        "voucher": _text(theirs, "voucher_id"),
+        "document": _text(theirs, "document_number"),
+        "text": _text(theirs, "text"),
+        "cost_centre": _recurring(theirs, "cost_centre").each,
+    }
 
 
 def refuse_repeated(sides: Sides, entries: pa.Table) -> None:
