@@ -211,8 +211,8 @@ def forget_sandbox(settings: Settings) -> None:
 
     if is_open(settings.state_dir / DATABASE):
         raise StorageError(
-            f"the sandbox in {settings.state_dir} is running (bktools sandbox serve, or a notebook): nothing was removed; "
-            "stop it first"
+            f"the sandbox in {settings.state_dir} is running (bktools sandbox serve, or a notebook): "
+            "nothing was removed; stop it first"
         )
     try:
         shutil.rmtree(settings.state_dir)

@@ -327,7 +327,10 @@ def _reason(path: Path, error: OSError) -> str:
         return f"it is open in another program, or you may not change it; {CLOSE_IT}"
     length = len(str(path.absolute()))
     if ON_WINDOWS and error.errno == errno.ENOENT and length >= _LONGEST_PATH:
-        return f"its path has {length} characters, more than Windows allows; use a shorter folder, or turn on long paths"
+        return (
+            f"its path has {length} characters, more than Windows allows; use a shorter folder, "
+            "or turn on long paths"
+        )
     return reason_of(error)
 
 

@@ -434,8 +434,8 @@ def load_settings(
     )
     if owner is None and foreign and name != SANDBOX:
         raise ConfigurationError(
-            f"{next(iter(foreign.values()))[1]} does not say which environment it is for: set BKTOOLS_ENVIRONMENT or "
-            "BKTOOLS_BASE_URL as well"
+            f"{next(iter(foreign.values()))[1]} does not say which environment it is for: "
+            "set BKTOOLS_ENVIRONMENT or BKTOOLS_BASE_URL as well"
         )
     # The first of these that has a setting decides.
     layers = (
@@ -463,8 +463,8 @@ def load_settings(
         is_bound = setting in CONNECTION and layer is not arguments
         if sourced and address and is_bound and needed not in layer | own:
             raise ConfigurationError(
-                f"{setting} ({sourced[1]}) does not say that it is for {address[0]} ({address[1]}): write {needed} "
-                f"beside {setting}, or give {setting} where {needed} is given"
+                f"{setting} ({sourced[1]}) does not say that it is for {address[0]} ({address[1]}): "
+                f"write {needed} beside {setting}, or give {setting} where {needed} is given"
             )
         if not sourced and address and setting in SECRETS and name != SANDBOX:
             sourced = _keyring_secret(name, setting, address[0], own)
@@ -554,7 +554,8 @@ def _companies(
             raise ConfigurationError(f"{name} ({where}) must be the UUID of the company, got {value!r}")
         if len(own) > 1 or not own.keys() <= _CREDENTIALS:
             raise ConfigurationError(
-                f'{name} ({where}) takes a credential of its own as {{id = "UUID of the company", token = "…"}}, or with '
+                f'{name} ({where}) takes a credential of its own as {{id = "UUID of the company", '
+                f'token = "…"}}, or with '
                 "api_key in place of token, and nothing else"
             )
         companies[name] = company_id
@@ -587,9 +588,12 @@ def _refuse_second_name(name: str, address: str, file: Mapping[str, Any], file_n
     for other in _tables_at(address, file):
         if name not in {other, SANDBOX}:
             raise ConfigurationError(
-                f"the environments {name!r} and {other!r} have one address, {address} ({file_name}): keep one of them, and "
-                f"give its journal that name where it has the other one: bktools journal rename {other} {name} --by NAME. A "
-                f'company with a credential of its own is a line of [{other}.{COMPANIES}]: acme = {{id = "UUID", token = "…"}}'
+                f"the environments {name!r} and {other!r} have one address, {address} ({file_name}): "
+                "keep one of them, and "
+                f"give its journal that name where it has the other one: bktools journal rename {other} "
+                f"{name} --by NAME. A "
+                f"company with a credential of its own is a line of [{other}.{COMPANIES}]: "
+                f'acme = {{id = "UUID", token = "…"}}'
             )
 
 
@@ -615,8 +619,9 @@ def _one_address(name: str, environment: str, layers: Iterable[Values]) -> Sourc
         first, first_source = addresses[0]
         if normalised(address) != normalised(first):
             raise ConfigurationError(
-                f"{name} of {environment!r} is {first} ({first_source}) and {address} ({source}): an environment has "
-                "one address, so remove one of them, or connect to the address itself, with its own token"
+                f"{name} of {environment!r} is {first} ({first_source}) and {address} ({source}): "
+                "an environment has one address, so remove one of them, or connect to the address itself, "
+                "with its own token"
             )
         if environment == SANDBOX and not is_loopback(urlsplit(address).hostname or ""):
             raise ConfigurationError(
@@ -644,8 +649,8 @@ def _read_config(env: Mapping[str, str]) -> tuple[dict[str, Any], Path]:
         )
     if misplaced := [name for name in settings if name in CONNECTION]:
         raise ConfigurationError(
-            f"{path} has {misplaced[0]!r} above its tables, where it belongs to no environment: put it into the "
-            "table of one, such as [production], below its base_url"
+            f"{path} has {misplaced[0]!r} above its tables, where it belongs to no environment: "
+            "put it into the table of one, such as [production], below its base_url"
         )
     return tables, path
 

@@ -155,8 +155,8 @@ def submit(
     service = connection.service
     if read.made_for != service.settings.identity:
         raise PlanError(
-            f"{file} was made for {read.made_for}, this is {service.settings.identity}: nothing was sent; compose it "
-            "again here"
+            f"{file} was made for {read.made_for}, this is {service.settings.identity}: nothing was sent; "
+            "compose it again here"
         )
     for question in _unknown_outcomes(read.plan, service):
         results.say(f"outcome unknown: {question}\n")

@@ -77,7 +77,8 @@ OPTIONS: dict[str, tuple[Any, Any, str, str]] = {
         str | None,
         None,
         "--style STYLE",
-        "What has one posting, where the ledger does not show it: entry, supplier_day, account_day, document, batch or month.",
+        "What has one posting, where the ledger does not show it: entry, supplier_day, account_day, "
+        "document, batch or month.",
     ),
     "reverse_sign": (
         bool | None,

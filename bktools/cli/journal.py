@@ -101,10 +101,12 @@ def restore(
         f"{done.location} was restored" + (f" from {source}" if source else ""),
         *done.booked_twice,
         f"The earlier file is kept as {done.set_aside}" if done.set_aside else "",
-        f"ACCEPTED again: {counted(len(done.accepted), 'batch', 'batches')} sent since, whose job the sent log holds"
+        f"ACCEPTED again: {counted(len(done.accepted), 'batch', 'batches')} sent since, "
+        "whose job the sent log holds"
         if done.accepted
         else "",
-        f"Outcome unknown: {counted(len(done.in_doubt), 'batch', 'batches')}; {status} says how to settle this"
+        f"Outcome unknown: {counted(len(done.in_doubt), 'batch', 'batches')}; "
+        f"{status} says how to settle this"
         if done.in_doubt
         else "",
         f"Nothing is sent before these machines have confirmed it, too: {others}" if others else "",

@@ -77,7 +77,8 @@ def loader(noun: Noun[Any]) -> Callable[..., None]:
         ),
         on_error: str = option(
             "--on-error raise|collect",
-            "Some companies fail. raise: an error, after all were read. collect: write the others, and exit with 12.",
+            "Some companies fail. raise: an error, after all were read. collect: write the others, "
+            "and exit with 12.",
             "raise",
             section=CACHE,
         ),
@@ -95,7 +96,8 @@ def loader(noun: Noun[Any]) -> Callable[..., None]:
         ),
         verify: str = option(
             "--verify strict|warn",
-            "strict: rows that fail a check are an error. warn: only a warning, for services that estimate their totals.",
+            "strict: rows that fail a check are an error. warn: only a warning, "
+            "for services that estimate their totals.",
             "strict",
             section=CACHE,
         ),

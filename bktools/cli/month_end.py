@@ -71,7 +71,8 @@ def month_end(
     connection: options.ConnectsToCompany,
     arguments: Annotated[Arguments, options.Group(Arguments)],
     fail_on: str | None = options.fail_on_option(
-        "Exit 11 when entries are held back (held), or something is to be done (error, or warning and worse).",
+        "Exit 11 when entries are held back (held), or something is to be done (error, "
+        "or warning and worse).",
         FAIL_ON,
     ),
 ) -> Exit:

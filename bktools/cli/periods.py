@@ -38,7 +38,8 @@ def show(context: typer.Context, connection: options.ConnectsToCompany) -> None:
                 None if pd.isna(amount) else shown(amount, currency) for amount, currency in amounts
             ]
         note(
-            "exported, held_back, open and in_doubt are numbers of entries; open: held back, and not exported since"
+            "exported, held_back, open and in_doubt are numbers of entries; open: held back, "
+            "and not exported since"
         )
     results.hand_over(periods, list(COLUMNS))
 

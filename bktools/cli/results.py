@@ -111,7 +111,8 @@ def _for_table(
     ),
     output: str | None = option(
         "--output FILE",
-        f"Write all rows and columns to this file; its suffix decides: {' '.join(SUFFIXES)}. - is standard output.",
+        f"Write all rows and columns to this file; its suffix decides: {' '.join(SUFFIXES)}. "
+        "- is standard output.",
         section=OUTPUT,
     ),
     profile: str | None = profile_option(None, show_default="excel in a file, machine on standard output"),

@@ -52,7 +52,8 @@ def verify(
     ),
     exported_at: dt.datetime | None = option(
         "--exported-at DATE",
-        "The day on which the ledger was exported, by default the one that the file says, else today: later postings are planned, and prove nothing.",
+        "The day on which the ledger was exported, by default the one that the file says, else today: "
+        "later postings are planned, and prove nothing.",
         formats=["%Y-%m-%d"],
     ),
     explained: list[str] | None = option(
@@ -163,7 +164,8 @@ def _since(service: bktools.Service, company: str, month: str | None, postings: 
     last = verified[-1]
     changes = moved(last.facts["entries"], remembered(postings, month))
     lines = [
-        f"  account {change.account}: {counted(change.postings, 'posting'):>12} more, {shown(change.amount, None)}"
+        f"  account {change.account}: {counted(change.postings, 'posting'):>12} more, "
+        f"{shown(change.amount, None)}"
         for change in changes
     ]
     head = f"Since the verification of {day(last.at)} by {last.person}: {'' if lines else 'nothing moved'}"
@@ -187,7 +189,8 @@ def _record(
     if len(match.findings) and not reason:
         raise ArgumentError(
             "--reason",
-            f"must say why {len(match.findings)} differences are left, or correct them first: nothing was recorded",
+            f"must say why {len(match.findings)} differences are left, or correct them first: "
+            "nothing was recorded",
         )
     about = postings.attrs["bktools"]
     days = postings["date"].dropna()
@@ -219,12 +222,13 @@ def _say(settlement: Settlement, same: str) -> None:
         results.say(f"  and {len(settlement.postings) - MOST_POSTINGS} more: --format json has all of them")
     if settlement.outcome is not None:
         results.say(
-            f"  Check it, then record it: bktools export resolve {settlement.batch_id} --outcome {settlement.outcome}"
-            f" --evidence {in_shell(settlement.text)} --by NAME{same}"
+            f"  Check it, then record it: bktools export resolve {settlement.batch_id} --outcome "
+            f"{settlement.outcome} --evidence {in_shell(settlement.text)} --by NAME{same}"
         )
     elif settlement.postings:
         results.say(
-            "  Where one of these holds none of its entries, run this again with --explained VOUCHER, once for each voucher"
+            "  Where one of these holds none of its entries, run this again with --explained VOUCHER, "
+            "once for each voucher"
         )
 
 

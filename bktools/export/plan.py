@@ -190,7 +190,8 @@ class ExportPlan(Result):
         """
         if plan_digest(list(self._rows_of_batches), self.options, self.rows) != self.plan_id:
             raise PlanError(
-                "the plan was changed since it was made, in its batches or in what is known of its entries: compose it again"
+                "the plan was changed since it was made, in its batches or in what is known of its entries: "
+                "compose it again"
             )
         # An entry of one line has the number 0, a split one begins with 1.
         begins = pc.sum(pc.less_equal(split_lines(self.rows), 1)).as_py() or 0

@@ -107,8 +107,8 @@ def read_plan(path: Path) -> PlanFile:
         raise
     except DAMAGE as error:
         raise PlanError(
-            f"the plan {path} was changed after it was written, or is of another version of bktools ({error}): "
-            "compose it again"
+            f"the plan {path} was changed after it was written, or is of another version of bktools "
+            f"({error}): compose it again"
         ) from error
 
 

@@ -25,7 +25,8 @@ def require_columns(name: str, columns: Collection[str], needed: Collection[str]
     missing = [column for column in needed if column not in columns]
     if missing:
         raise InputError(
-            f"needs the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}: give it as {source} returns it",
+            f"needs the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}: "
+            f"give it as {source} returns it",
             source=name,
         )
 

@@ -211,7 +211,8 @@ def as_text(column: pa.ChunkedArray, form: Profile, name: str) -> pa.ChunkedArra
     if any(is_kind(kind) for is_kind in WRITTEN_PLAINLY):
         return column.cast(TEXT)
     raise InputError(
-        f"the column {name} holds {kind}, which cannot be written as text: convert it to text or numbers first"
+        f"the column {name} holds {kind}, which cannot be written as text: convert it to text or numbers "
+        "first"
     )
 
 

@@ -132,7 +132,10 @@ def _check_sheets(tables: Mapping[str, pa.Table]) -> None:
         raise ArgumentError("tables", "must hold at least one table")
     seen: set[str] = set()
     for name, table in tables.items():
-        rule = f"must have names of 1 to {MAX_SHEET_NAME} characters without [ ] : * ? / \\, each once, not 'History'"
+        rule = (
+            f"must have names of 1 to {MAX_SHEET_NAME} characters without [ ] : * ? / \\, each once, "
+            "not 'History'"
+        )
         folded = name.casefold()
         if not SHEET_NAME.fullmatch(name) or folded in seen | {"history"}:
             raise ArgumentError("tables", rule, name)

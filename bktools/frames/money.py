@@ -112,7 +112,8 @@ def decimals(
     for value in values[~is_small & ~np.isnan(values)].tolist():
         if abs(value) >= LARGEST or _digits(Decimal(repr(value))) > FLOAT_DIGITS:
             raise InputError(
-                f"{name} {value!r} has more digits than the {FLOAT_DIGITS} that a float keeps: give decimals, such as"
+                f"{name} {value!r} has more digits than the {FLOAT_DIGITS} that a float keeps: "
+                "give decimals, such as"
                 ' read_entries(path, money="decimal") returns them'
             )
     digits = [

@@ -127,8 +127,8 @@ KNOWN_STATES = ("CREATED", "MATCHED", "EXISTS", "IMPORTED")
 ENTRIES = _schema(
     "id text, company_id text",
     "date date, amount money, currency text, category_id text, category_name text, employee_id text, "
-    "employee_name text, status text, approved flag, export_status text, supplier text, description text, cost_centre text, "
-    "tax_code text, split_line count, split_lines count, line count",
+    "employee_name text, status text, approved flag, export_status text, supplier text, description text, "
+    "cost_centre text, tax_code text, split_line count, split_lines count, line count",
 )
 
 # What has one posting in a general ledger.
@@ -137,8 +137,8 @@ STYLES = ("entry", "supplier_day", "account_day", "document", "batch", "month")
 # Postings of a general ledger as read from a file: debit is positive.
 LEDGER = _schema(
     "account_code text, date date, amount money",
-    "account_name text, currency text, foreign_amount money, foreign_currency text, text text, document_number text, "
-    "voucher_id text, tax_code text, cost_centre text, line count",
+    "account_name text, currency text, foreign_amount money, foreign_currency text, text text, "
+    "document_number text, voucher_id text, tax_code text, cost_centre text, line count",
 )
 
 EXPORT_JOBS = _schema(
@@ -168,10 +168,10 @@ EXPORTED_ENTRIES = _schema(
 # The months of a company: one row per month and currency. The columns of the last close are null without one.
 PERIODS = _schema(
     "company_id text, period text, state text",
-    "currency text, exported count, exported_amount money, in_doubt count, in_doubt_amount money, held_back count, "
-    "held_back_amount money, open count, open_amount money, prepared_by text, approved_by text, applied_at instant, "
-    "changed_by text, changed_at instant, reason text, verified_by text, verified_at instant, verified_against text, "
-    "verified_result text",
+    "currency text, exported count, exported_amount money, in_doubt count, in_doubt_amount money, "
+    "held_back count, held_back_amount money, open count, open_amount money, prepared_by text, "
+    "approved_by text, applied_at instant, changed_by text, changed_at instant, reason text, "
+    "verified_by text, verified_at instant, verified_against text, verified_result text",
 )
 
 # Changes of the states of batches. `before` is null for a new batch.
@@ -203,7 +203,8 @@ def to_pandas(
             column = amounts.floats(table.column(place))
             if column is None and money == "float":
                 raise InputError(
-                    f"{field.name} {amounts.longest(table.column(place)):f} has more than the {amounts.FLOAT_DIGITS} digits"
+                    f"{field.name} {amounts.longest(table.column(place)):f} has more than the "
+                    f"{amounts.FLOAT_DIGITS} digits"
                     ' that a float keeps: read it with money="decimal"'
                 )
             table = table if column is None else table.set_column(place, field.name, column)
@@ -246,8 +247,8 @@ def _array_of(heading: str, column: pd.Series, name: str) -> pa.Array | pa.Chunk
     except _NO_COLUMN as error:
         why = " ".join(str(error.args[0] if isinstance(error, pa.ArrowException) else error).split())
         raise InputError(
-            f"the column {heading} of {name} holds values of mixed or unknown types ({why}): give it one type, such as "
-            "text"
+            f"the column {heading} of {name} holds values of mixed or unknown types ({why}): "
+            "give it one type, such as text"
         ) from None
 
 
@@ -261,7 +262,8 @@ def plain(table: pa.Table, name: str) -> pa.Table:
             column = plain_column(table.column(place))
         except pa.ArrowException:
             raise InputError(
-                f"the column {field.name} of {name} holds {field.type}, which is not supported: drop it, or make it text"
+                f"the column {field.name} of {name} holds {field.type}, which is not supported: drop it, "
+                "or make it text"
             ) from None
         if column.type != field.type:
             table = table.set_column(place, field.name, column)

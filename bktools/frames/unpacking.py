@@ -58,7 +58,8 @@ def archive_size(data: bytes, *, kind: str, source: str = "", most: int = UNPACK
         stated = sum(member.file_size for member in members)
         if stated > most or any(_member_size(archive, member, most) > most for member in members):
             raise InputError(
-                f"unpacks to more than {most // MIB:,} MB, too much for a {kind}: split it, by month or company",
+                f"unpacks to more than {most // MIB:,} MB, too much for a {kind}: split it, "
+                "by month or company",
                 source=source,
             )
         return stated
@@ -99,8 +100,8 @@ def parquet_table(
             left -= sum(map(_text_size, table.columns))
         if left < 0:
             raise InputError(
-                f"unpacks to far more than its {len(data):,} bytes, too much for a {kind}: export it again from its "
-                "source",
+                f"unpacks to far more than its {len(data):,} bytes, too much for a {kind}: "
+                "export it again from its source",
                 source=source,
             )
         # Arrow before 21 reads the format's own UUIDs as bytes, unless Arrow wrote them.

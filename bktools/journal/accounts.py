@@ -38,7 +38,8 @@ KNOWN = (
 )
 _WRITE = (
     f"INSERT INTO accounts ({', '.join(KEY + KNOWN)}) VALUES ({', '.join('?' * len(KEY + KNOWN))}) "
-    f"ON CONFLICT (company_id, external_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in KNOWN)}"
+    "ON CONFLICT (company_id, "
+    f"external_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in KNOWN)}"
 )
 
 # The optional columns of a list of accounts.
@@ -307,7 +308,8 @@ def _imported(frame: pd.DataFrame, source: str, fallback: str | None) -> Iterato
         first = seen.setdefault(key_of(account), number)
         if first != number:
             raise InputError(
-                f"has the external ID {account['external_id']} twice (accounts {first} and {number}): keep one of them",
+                f"has the external ID {account['external_id']} twice (accounts {first} and {number}): "
+                "keep one of them",
                 source=source,
             )
         yield account

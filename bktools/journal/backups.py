@@ -117,8 +117,8 @@ def _go_on(settings: Settings, source: Path | None, by: str) -> Restored:
     """Confirm, for this machine, a database that was restored with its own programs."""
     if source is not None:
         raise JournalError(
-            "the journal is a database: nothing was changed; restore it with pg_restore, then confirm it with "
-            f"{command_of(settings, 'journal restore')} --by NAME"
+            "the journal is a database: nothing was changed; restore it with pg_restore, "
+            f"then confirm it with {command_of(settings, 'journal restore')} --by NAME"
         )
     accepted: tuple[str, ...] = ()
     booked_twice: list[str] = []
@@ -155,9 +155,10 @@ def _sent_twice(journal: Journal, companies: dict[str, list[SentLine]]) -> Itera
             if row["state"] == "PLANNED" or is_same:
                 continue
             yield (
-                f"batch {line.batch_id} of company {line.company_id} was sent from here at {line.at[:19]} UTC (job "
-                f"{line.job_id or 'unknown'}), and {row['entries']} of its entries again in batch {row['batch_id']} (job "
-                f"{job_id or 'unknown'}): look them up in the accounting system, they may be booked twice"
+                f"batch {line.batch_id} of company {line.company_id} was sent from here at {line.at[:19]} "
+                f"UTC (job {line.job_id or 'unknown'}), and {row['entries']} of its entries again in batch "
+                f"{row['batch_id']} (job {job_id or 'unknown'}): look them up in the accounting system, "
+                "they may be booked twice"
             )
 
 
@@ -182,8 +183,8 @@ def _require_own(file: File, source: Path, settings: Settings, folder: Path) -> 
     origin, asked = file.origin(), origin_of(settings)
     if origin["environment"] != asked["environment"] and origin["address"] != asked["address"]:
         raise JournalError(
-            f"{source} is the journal of {origin['environment']} ({origin['address']}), not of {asked['environment']} "
-            f"({asked['address']}): nothing was changed"
+            f"{source} is the journal of {origin['environment']} ({origin['address']}), "
+            f"not of {asked['environment']} ({asked['address']}): nothing was changed"
         )
     known = (
         read_about(outer_folder(settings))
@@ -225,10 +226,14 @@ def _require_evidence(file: File, source: Path | None, settings: Settings, sent_
     )
     again = command_of(settings, f"journal restore {in_shell(str(source))}" if source else "journal restore")
     raise JournalError(
-        f"this user of this machine has no log of sent batches ({sent_log.outer}), so what was sent after the copy is not "
-        f"known, and could be sent again; the last export that is known here is {last}: nothing was restored. Restore the "
-        "newest backup, or bring the sent log of the lost disk (BKTOOLS_SENT_LOG_DIR). If the accounting system shows no later "
-        f'export, confirm that: {again} --evidence "..." --by NAME. Later exports must be left out of every plan from then on'
+        f"this user of this machine has no log of sent batches ({sent_log.outer}), "
+        "so what was sent after the copy is not "
+        f"known, and could be sent again; the last export that is known here is {last}: "
+        "nothing was restored. Restore the "
+        "newest backup, or bring the sent log of the lost disk (BKTOOLS_SENT_LOG_DIR). "
+        "If the accounting system shows no later "
+        f'export, confirm that: {again} --evidence "..." --by NAME. Later exports must be left out of every '
+        "plan from then on"
     )
 
 
@@ -322,10 +327,11 @@ def _body_of(line: SentLine, sent_log: SentLog) -> bytes:
     if not line.body:
         files = " and ".join(map(str, sent_log.files_of(line.company_id)))
         raise JournalError(
-            f"batch {line.batch_id} of company {line.company_id} was sent before {line.at[:19]} UTC, and neither this copy nor "
-            "the sent log has its entries: nothing was changed; restore a backup that has the batch. Without one, look up in "
-            "the accounting system which entries were booked then, leave them out of every further export, and delete the "
-            f"lines of batch {line.batch_id} from {files}"
+            f"batch {line.batch_id} of company {line.company_id} was sent before {line.at[:19]} UTC, "
+            "and neither this copy nor the sent log has its entries: nothing was changed; "
+            "restore a backup that has the batch. Without one, look up in the accounting system which "
+            "entries were booked then, leave them out of every further export, "
+            f"and delete the lines of batch {line.batch_id} from {files}"
         )
     return unpacked(line.body)
 

@@ -148,8 +148,8 @@ class DatabaseRestores:
             unknown = {*machines}.difference(*(names[sender] for sender in waived))
             if unknown or not waived:
                 raise JournalError(
-                    f"nothing was recorded: {', '.join(sorted(unknown)) or 'nobody'} is not among the machines that have not "
-                    f"confirmed a restore ({', '.join(self.missing()) or 'none'})"
+                    f"nothing was recorded: {', '.join(sorted(unknown)) or 'nobody'} is not among the "
+                    f"machines that have not confirmed a restore ({', '.join(self.missing()) or 'none'})"
                 )
             for sender in waived:
                 facts = {
@@ -173,8 +173,8 @@ class DatabaseRestores:
         if missing:
             return (
                 f"company {company_id} waits since a restore of the database {self.records.location}: "
-                f"{', '.join(missing)} sent with it and did not confirm the restore. Nothing was sent. {self._how()} "
-                f"For a machine that is gone: {self._waive(missing, company_id)}"
+                f"{', '.join(missing)} sent with it and did not confirm the restore. Nothing was sent. "
+                f"{self._how()} For a machine that is gone: {self._waive(missing, company_id)}"
             )
         of_company = [waivers[_identity(sender)] for sender in unconfirmed]
         spans = [(each["begins"], each["ends"]) for each in of_company if each["begins"]]
@@ -188,9 +188,11 @@ class DatabaseRestores:
         if outside:
             senders = [named(*sender) for sender in unconfirmed]
             return (
-                f"entries of company {company_id} ({outside[0]}{' and others' if len(outside) > 1 else ''}) may have been sent by "
-                f"{', '.join(senders)} before the database {self.records.location} was restored, and nobody looked those dates "
-                f"up. Nothing was sent. Record it when you have: {self._waive(senders, company_id)}"
+                f"entries of company {company_id} "
+                f"({outside[0]}{' and others' if len(outside) > 1 else ''}) may have been sent by "
+                f"{', '.join(senders)} before the database {self.records.location} was restored, "
+                "and nobody looked those dates up. Nothing was sent. Record it when you have: "
+                f"{self._waive(senders, company_id)}"
             )
         return ""
 
@@ -199,15 +201,16 @@ class DatabaseRestores:
             f"journal waive {' '.join(map(in_shell, senders))} --company {in_shell(company_id)}"
         )
         return (
-            f'{waive} --from DATE --to DATE --by NAME --evidence "..." (where you looked up that none of the entries dated '
+            f'{waive} --from DATE --to DATE --by NAME --evidence "..." (where you looked up that none of '
+            "the entries dated "
             "from the first to the second day is booked)"
         )
 
     def noticed(self) -> str:
         """Return the reason why nothing is sent until this machine has confirmed the last restore, and the command."""
         return (
-            f"the database of the journal {self.records.location} was restored, copied or failed over: it may lack "
-            f"what was sent since. Nothing was sent. {self._how()}"
+            f"the database of the journal {self.records.location} was restored, copied or failed over: "
+            f"it may lack what was sent since. Nothing was sent. {self._how()}"
         )
 
     def _how(self) -> str:

@@ -73,8 +73,8 @@ def rename(settings: Settings, old: str, *, by: str) -> str:
     with WritableJournal(settings) as journal:
         if journal.origin()["environment"] not in {old, new}:
             raise JournalError(
-                f"the journal {journal.location} belongs to {journal.origin()['environment']!r}, not to {old!r}: nothing was "
-                "recorded"
+                f"the journal {journal.location} belongs to {journal.origin()['environment']!r}, "
+                f"not to {old!r}: nothing was recorded"
             )
         journal.require_current(any_origin=True)
         journal.machine = journal.sent_log.machine()

@@ -88,8 +88,8 @@ def require_one_environment(settings: Settings) -> None:
         rename = f"journal rename {in_shell(about['environment'])} {in_shell(own)} --by NAME"
         raise JournalError(
             f"the address {settings.identity} has its journal under the environment {about['environment']!r} "
-            f"({about['location']}), and is now used as {own!r}: nothing was sent or changed; use one name for it, or give its "
-            f"journal the new name: bktools {rename}"
+            f"({about['location']}), and is now used as {own!r}: nothing was sent or changed; "
+            f"use one name for it, or give its journal the new name: bktools {rename}"
         )
 
 
@@ -146,8 +146,9 @@ def _pointed_to(first: Path) -> Path:
         raise StorageError(f"{first / _ELSEWHERE} cannot be read: {error}") from error
     if not (source / FILE).exists():
         raise JournalError(
-            f"version 0 kept the journal of this address with that of another one, in {source}, which is now the journal of an "
-            "environment: nothing was sent or changed; use that environment, with the address that it has now"
+            f"version 0 kept the journal of this address with that of another one, in {source}, "
+            "which is now the journal of an environment: nothing was sent or changed; "
+            "use that environment, with the address that it has now"
         )
     return source
 

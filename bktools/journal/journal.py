@@ -149,9 +149,12 @@ class Journal(Records):
         was_sent = self.rows("SELECT 1 AS found FROM events WHERE code = 'sending' LIMIT 1")
         if was_sent and not self.sent_log.are_known_outside():
             raise JournalError(
-                f"the journal {self.location} has sent export jobs, but was never used by this user on this machine: it may be "
-                "an old copy of a journal in use elsewhere. Nothing was sent. If it is the newest one, confirm it once: "
-                f'{self.command("journal restore")} --evidence "..." --by NAME (where you looked for later exports; '
+                f"the journal {self.location} has sent export jobs, but was never used by this user on this "
+                "machine: it may be "
+                "an old copy of a journal in use elsewhere. Nothing was sent. If it is the newest one, "
+                "confirm it once: "
+                f'{self.command("journal restore")} --evidence "..." --by NAME (where you looked for later '
+                "exports; "
                 f"the sent log is kept in {self.sent_log.outer}; BKTOOLS_SENT_LOG_DIR names another folder)"
             )
 
@@ -166,13 +169,14 @@ class Journal(Records):
             )
             raise JournalError(
                 f"the journal {self.location} belongs to the environment {origin['environment']!r}, not to "
-                f"{asked['environment']!r}: nothing was sent or changed; use that name, or give the journal the new one: "
-                f"bktools {renames}"
+                f"{asked['environment']!r}: nothing was sent or changed; use that name, "
+                f"or give the journal the new one: bktools {renames}"
             )
         if origin["address"] != asked["address"] and not self._settings.is_sandbox:
             raise JournalError(
-                f"the address of {asked['environment']} was {origin['address']} and is {asked['address']} now: nothing was sent "
-                f"or changed; if that is the same service, say so once: {self.command('check --accept-address')}"
+                f"the address of {asked['environment']} was {origin['address']} and is {asked['address']} "
+                "now: nothing was sent or changed; if that is the same service, say so once: "
+                f"{self.command('check --accept-address')}"
             )
 
     def _require_moved(self) -> None:
@@ -184,8 +188,9 @@ class Journal(Records):
             is_used = own.row("SELECT 1 AS found FROM events WHERE code IN ('sending', 'moved') LIMIT 1")
             if is_used and own.id not in {self.id, *imports(self)}:
                 raise JournalError(
-                    f"the journal of {environment_of(self._settings)} is the file {file}, and its history is not in "
-                    f"{self.location}: nothing was sent; move it there: {self.command('journal move')} --by NAME"
+                    f"the journal of {environment_of(self._settings)} is the file {file}, "
+                    f"and its history is not in {self.location}: nothing was sent; move it there: "
+                    f"{self.command('journal move')} --by NAME"
                 )
 
     def obstacle(self, batch: BatchRequest) -> str:
@@ -215,8 +220,9 @@ class Journal(Records):
             else "compose again with history=load_export_jobs(entries=True)"
         )
         return (
-            f"{other['entries']} entries of batch {batch.batch_id} are in batch {other['batch_id']} of company "
-            f"{other['company_id']}, which is {other['state']} (the first is {other['first']}): nothing was sent; {way_out}"
+            f"{other['entries']} entries of batch {batch.batch_id} are in batch {other['batch_id']} of "
+            f"company {other['company_id']}, which is {other['state']} (the first is {other['first']}): "
+            f"nothing was sent; {way_out}"
         )
 
     def exported_elsewhere(self, batch_id: str, entry_ids: Iterable[str]) -> str:
@@ -227,8 +233,9 @@ class Journal(Records):
             return ""
         event = events[entries[0]]
         return (
-            f"{len(entries)} entries of batch {batch_id} were exported elsewhere, as {event['person']} recorded (event "
-            f"{event['event_id']}, the first is {entries[0]}): nothing was sent; compose again without them"
+            f"{len(entries)} entries of batch {batch_id} were exported elsewhere, "
+            f"as {event['person']} recorded (event {event['event_id']}, the first is {entries[0]}): "
+            "nothing was sent; compose again without them"
         )
 
     def _events_elsewhere(self) -> dict[str, Row]:
@@ -250,7 +257,10 @@ class Journal(Records):
 
     def sender_of(self, batch_id: str) -> Row:
         """Return login, machine and process of the newest request of a batch; an empty row where it is not known."""
-        sql = "SELECT login, machine, process FROM events WHERE batch_id = ? AND code = 'sending' ORDER BY event_id DESC LIMIT 1"
+        sql = (
+            "SELECT login, machine, process FROM events WHERE batch_id = ? AND code = 'sending' ORDER BY "
+            "event_id DESC LIMIT 1"
+        )
         return self.row(sql, batch_id) or {}
 
     def history(
@@ -285,7 +295,8 @@ class Journal(Records):
     def no_such_batch(self, batch_id: str) -> JournalError:
         """Return the error for a batch that is not in the journal."""
         return JournalError(
-            f"batch {batch_id} was not found in the journal: {self.command('export history')} lists all batches"
+            f"batch {batch_id} was not found in the journal: {self.command('export history')} lists all "
+            "batches"
         )
 
     def _claims(self, batch: BatchRequest) -> list[Row]:
@@ -303,8 +314,10 @@ class Journal(Records):
                     undated = way_out = ""
                 reopen = self.command(f"periods reopen {row['period']}")
                 raise JournalError(
-                    f"{undated}the period {row['period']} of company {company_id} was closed by {row['person']} on "
-                    f"{row['at'][:10]}: nothing was sent; {way_out}send its entries with the close of a later month, "
+                    f"{undated}the period {row['period']} of company {company_id} was closed by "
+                    f"{row['person']} on "
+                    f"{row['at'][:10]}: nothing was sent; {way_out}send its entries with the close of a "
+                    "later month, "
                     f'or open it again: {reopen} --by NAME --reason "..."'
                 )
 
@@ -313,8 +326,8 @@ class Journal(Records):
         moved = self.path and self.about("moved_to")
         if moved:
             raise JournalError(
-                f"the history of the journal {self.location} was moved to {moved}: nothing was read or sent; set "
-                "BKTOOLS_JOURNAL to that database"
+                f"the history of the journal {self.location} was moved to {moved}: "
+                "nothing was read or sent; set BKTOOLS_JOURNAL to that database"
             )
 
     def _refuse_to_forget(self, location: str) -> None:
@@ -332,16 +345,16 @@ class Journal(Records):
             was_used = known or any((self.folder / name).exists() for name in (LOCKS, FOLDER))
             restore = self.command("journal restore")
             backup = (
-                f"a backup ({restore} FILE --by NAME), or go on without one ({restore} --by NAME): a batch is UNKNOWN then if "
-                "its line in the sent log has no job"
+                f"a backup ({restore} FILE --by NAME), or go on without one ({restore} --by NAME): "
+                "a batch is UNKNOWN then if its line in the sent log has no job"
             )
         else:
             was_used = known.get("location") == location
             backup = "the database from a backup (pg_restore)"
         if was_used:
             raise JournalError(
-                f"the journal {location} is missing or empty, but export jobs were sent with it: nothing was sent; "
-                f"restore {backup}"
+                f"the journal {location} is missing or empty, but export jobs were sent with it: "
+                f"nothing was sent; restore {backup}"
             )
 
 
@@ -380,6 +393,6 @@ def refuse_elsewhere(sent_log: SentLog, path: Path, journal_id: str, origin: Fac
         with File(last, origin, str(last)) as file:
             if file.id == journal_id:
                 raise JournalError(
-                    f"{path} is a copy of the journal {last}, which still exists: nothing was sent; use the original (set "
-                    f"BKTOOLS_DATA_DIR to {last.parent.parent}), or remove it first"
+                    f"{path} is a copy of the journal {last}, which still exists: nothing was sent; "
+                    f"use the original (set BKTOOLS_DATA_DIR to {last.parent.parent}), or remove it first"
                 )

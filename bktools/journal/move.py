@@ -104,8 +104,8 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
             sent_log.require_current()
         for row in file.rows("SELECT batch_id FROM batches WHERE state = 'SENDING'"):
             raise JournalError(
-                f"batch {row['batch_id']} was being sent by a process that ended: nothing was moved; look it up with "
-                f"{command_of(settings, 'export status')} (without BKTOOLS_JOURNAL) first"
+                f"batch {row['batch_id']} was being sent by a process that ended: nothing was moved; "
+                f"look it up with {command_of(settings, 'export status')} (without BKTOOLS_JOURNAL) first"
             )
         database = stack.enter_context(_Target(Postgres(settings.journal), origin))
         database.machine = file.machine
@@ -145,9 +145,10 @@ class _Meeting:
         for own, there in self._of_both(_JOBS, "job_id"):
             if own["batch_id"] != there["batch_id"]:
                 raise JournalError(
-                    f"job {own['job_id']} belongs to batch {own['batch_id']} in {self.database.location} and to batch "
-                    f"{there['batch_id']} in {self.file.location}: nothing was moved. One of the two was not booked: "
-                    "keep the file as the journal of its own entries, and leave them out of every plan for the database"
+                    f"job {own['job_id']} belongs to batch {own['batch_id']} in {self.database.location} "
+                    f"and to batch {there['batch_id']} in {self.file.location}: nothing was moved. "
+                    "One of the two was not booked: keep the file as the journal of its own entries, "
+                    "and leave them out of every plan for the database"
                 )
         for own, there in self._of_both(_LIVE, "entry_id"):
             if there["state"] == "PLANNED":
@@ -159,8 +160,9 @@ class _Meeting:
         for own, there in self._of_both(_BATCHES, "batch_id"):
             if (own["entries"], own["body_sha256"]) != (there["entries"], there["body_sha256"]):
                 raise JournalError(
-                    f"batch {own['batch_id']} has other entries in {self.database.location} than in {self.file.location}: nothing "
-                    "was moved; restore a backup of the file that has all of them"
+                    f"batch {own['batch_id']} has other entries in {self.database.location} than in "
+                    f"{self.file.location}: nothing was moved; restore a backup of the file that has all "
+                    "of them"
                 )
             if own["state"] in LIVE_STATES and own["batch_id"] not in self.withdrawn_here:
                 self.kept_here[own["batch_id"]] = own, there
@@ -190,14 +192,16 @@ class _Meeting:
         )
         shown = "; ".join(f"{count} in {pair}" for pair, count in pairs.items())
         way_out = (
-            f"Look these entries up in the accounting system, resolve first: {'; '.join(sorted(ways))}; then move again"
+            f"Look these entries up in the accounting system, resolve first: {'; '.join(sorted(ways))}; "
+            "then move again"
             if ways
-            else "They were exported twice: reverse one booking of each in the accounting system, then say so: "
+            else "They were exported twice: reverse one booking of each in the accounting system, "
+            "then say so: "
             f'{command_of(settings, "journal move")} --evidence "..." --by NAME'
         )
         raise JournalError(
-            f"{len(self.twice)} entries were sent, or may have been, by both journals, {self.database.location} and "
-            f"{self.file.location}: nothing was moved; {shown}. {way_out}"
+            f"{len(self.twice)} entries were sent, or may have been, by both journals, "
+            f"{self.database.location} and {self.file.location}: nothing was moved; {shown}. {way_out}"
         )
 
 
@@ -228,8 +232,9 @@ class _Target(Records):
 
     def _another_copy(self, file: File) -> JournalError:
         return JournalError(
-            f"the history of journal {file.id[:8]} is in {self.location} already, and {file.path} is another copy of it: "
-            "nothing was moved; set it aside, and send with the database"
+            f"the history of journal {file.id[:8]} is in {self.location} already, "
+            f"and {file.path} is another copy of it: nothing was moved; set it aside, "
+            "and send with the database"
         )
 
     def take(self, file: File, settings: Settings, by: str, evidence: str | None) -> None:
@@ -240,9 +245,10 @@ class _Target(Records):
             theirs, own = self.origin(), file.origin()
             if theirs != own:
                 raise JournalError(
-                    f"the journal {self.location} belongs to {theirs['environment']} ({theirs['address']}), not to "
-                    f"{own['environment']} ({own['address']}): nothing was moved; name another database, or give both the same "
-                    "environment and address (bktools journal rename, bktools check --accept-address)"
+                    f"the journal {self.location} belongs to {theirs['environment']} "
+                    f"({theirs['address']}), not to {own['environment']} ({own['address']}): "
+                    "nothing was moved; name another database, or give both the same environment and "
+                    "address (bktools journal rename, bktools check --accept-address)"
                 )
             meeting = _Meeting(self, file)
             meeting.require_peace(settings, evidence)
@@ -324,8 +330,8 @@ class _Target(Records):
         values = f"entry_id, split_line, {', '.join(COLUMNS)}"
         with _without_rules(connection, "entry_data"):
             connection.execute(
-                f"INSERT INTO entry_data (batch_id, claim, {values}) SELECT batch_id, CAST(? AS BIGINT), {values} "
-                "FROM entry_data WHERE batch_id = ? AND claim = ?",
+                f"INSERT INTO entry_data (batch_id, claim, {values}) SELECT batch_id, CAST(? AS BIGINT), "
+                f"{values} FROM entry_data WHERE batch_id = ? AND claim = ?",
                 (number, batch_id, claim["event_id"]),
             )
 

@@ -355,7 +355,8 @@ def _set_state(
             step = "send it, or withdraw it" if is_unsent else "look up its entries and settle it"
             raise JournalError(
                 f"the period {month} of company {company_id} stays open: batch {batch} of it is "
-                f"{unfinished[0]['state']}{more}; {step} first ({way_out} {WITHDRAWN if is_unsent else THE_OUTCOME})"
+                f"{unfinished[0]['state']}{more}; "
+                f"{step} first ({way_out} {WITHDRAWN if is_unsent else THE_OUTCOME})"
             )
         facts = {"reason": reason} if reason else {}
         journal.record(

@@ -165,13 +165,14 @@ class Postgres(Database):
     def require_owner(self, what: str) -> None:
         """Refuse what only the owner of the tables can do; a role of another user is named in the message."""
         (row,) = self.connection.execute(
-            "SELECT pg_get_userbyid(relowner) AS name, pg_has_role(relowner, 'USAGE') AS is_own FROM pg_class "
-            "WHERE oid = to_regclass('events')"
+            "SELECT pg_get_userbyid(relowner) AS name, pg_has_role(relowner, "
+            "'USAGE') AS is_own FROM pg_class WHERE oid = to_regclass('events')"
         )
         if not row["is_own"]:
             raise JournalError(
-                f"the tables of the journal {self.location} belong to the database user {row['name']}: nothing was {what}; "
-                "do this once with that user in BKTOOLS_JOURNAL, then use your own again"
+                f"the tables of the journal {self.location} belong to the database user {row['name']}: "
+                f"nothing was {what}; do this once with that user in BKTOOLS_JOURNAL, "
+                "then use your own again"
             )
 
     def close(self) -> None:
@@ -235,8 +236,8 @@ class Postgres(Database):
             process = self.connection.execute("SELECT pg_backend_pid() AS process")[0]["process"]
         if self._lost or process != self._process:
             raise JournalError(
-                f"the connection to the journal {self.location} was cut, and with it the lock of the company was lost: "
-                "nothing was sent; run again"
+                f"the connection to the journal {self.location} was cut, and with it the lock of the "
+                "company was lost: nothing was sent; run again"
             )
 
     def position(self) -> Row:
@@ -269,7 +270,8 @@ class Postgres(Database):
     def backup(self, target: Path) -> None:
         """Refuse: a database is backed up with its own programs."""
         raise JournalError(
-            f"the journal {self.location} is a database: nothing was written to {target}; back it up with pg_dump"
+            f"the journal {self.location} is a database: nothing was written to {target}; "
+            "back it up with pg_dump"
         )
 
     @contextmanager
@@ -286,8 +288,8 @@ class Postgres(Database):
             ) from error
         except errors.InsufficientPrivilege as error:
             raise JournalError(
-                f"the journal {self.location} cannot be {what} by this database user: {self._said(error)}; its owner does this, "
-                "or grants the rights that bktools journal rights ROLE prints"
+                f"the journal {self.location} cannot be {what} by this database user: {self._said(error)}; "
+                "its owner does this, or grants the rights that bktools journal rights ROLE prints"
             ) from error
         except (psycopg.Error, UnicodeEncodeError) as error:
             raise StorageError(
@@ -344,7 +346,8 @@ class Postgres(Database):
                     "another process"
                 ]
             raise JournalBusyError(
-                f"{holders[0]} is sending for company {company_id}: nothing was sent by this one; run again later"
+                f"{holders[0]} is sending for company {company_id}: nothing was sent by this one; "
+                "run again later"
             )
 
         disk.repeated(take, JournalBusyError, patience if is_free else 0)
@@ -361,9 +364,8 @@ def _refuse_unsafe(location: str, about: Row, promised: int) -> None:
     reasons = {
         "it is a replica, which cannot be written: name the primary server": about["is_replica"],
         # A pooler invents the number of the process that it gives a client.
-        "a connection pooler is in between, which may share a session and its locks: name the server itself": (
-            about["process"] != promised
-        ),
+        "a connection pooler is in between, which may share a session and its locks: "
+        "name the server itself": (about["process"] != promised),
         "synchronous_commit is off, so a commit may be lost: set it to on": about["commits"] == "off",
         "synchronous_commit is local, so the standby may lack a commit: set it to on": (
             about["commits"] == "local" and about["standbys"]

@@ -36,7 +36,10 @@ Facts = Mapping[str, Any]
 
 def command_for(environment: str, words: str) -> str:
     """Return a command ready to be run: it names an environment."""
-    return f"bktools {words} {'--sandbox' if environment == SANDBOX else f'--environment {in_shell(environment)}'}"
+    return (
+        f"bktools {words} "
+        f"{'--sandbox' if environment == SANDBOX else f'--environment {in_shell(environment)}'}"
+    )
 
 
 def named(login: str | None, machine: str | None = None, process: int | None = None) -> str:
@@ -246,8 +249,8 @@ class Records:
         for row in self.rows(_CONTRADICTIONS_OF_WANTED):
             verify = command_for(self.origin()["environment"], "journal verify")
             return (
-                f"{_contradiction(row)}. The journal {self.location} was changed by hand: nothing was sent; undo "
-                f"that change, or restore a backup ({verify} lists every such batch)"
+                f"{_contradiction(row)}. The journal {self.location} was changed by hand: "
+                f"nothing was sent; undo that change, or restore a backup ({verify} lists every such batch)"
             )
         return ""
 

@@ -104,9 +104,8 @@ def _trigger(name: str, when: str, *statements: str, row: str = "NEW") -> str:
     """Return a trigger and its function, which finds the journal's own tables whatever the session's search path is."""
     body = "\n".join((*statements, f"RETURN {row};"))
     return (
-        f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql SET search_path = {SCHEMA}, pg_temp AS $$\n"
-        f"BEGIN\n{body}\nEND $$;\n"
-        f"CREATE TRIGGER {name} {when} EXECUTE FUNCTION {name}();"
+        f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql SET search_path = {SCHEMA}, "
+        f"pg_temp AS $$\nBEGIN\n{body}\nEND $$;\nCREATE TRIGGER {name} {when} EXECUTE FUNCTION {name}();"
     )
 
 

@@ -334,7 +334,8 @@ RULES = (
         "INSERT",
         "a person names the evidence for this",
         "trim(json_extract(NEW.facts, '$.evidence')) <> ''",
-        when="NEW.code IN ('restore_waived', 'exported_elsewhere', 'exported_elsewhere_undone', 'not_booked')",
+        when="NEW.code IN ('restore_waived', 'exported_elsewhere', 'exported_elsewhere_undone', "
+        "'not_booked')",
     ),
     Rule(
         "periods_change_by_a_person",

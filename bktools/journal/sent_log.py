@@ -185,10 +185,11 @@ class SentLog:
             {getattr(line, name) for line in missing} for name in ("batch_id", "company_id")
         )
         raise JournalError(
-            f"the journal {self.journal.location} is an old copy: {len(batches)} batches of {len(companies)} companies,"
-            f" sent since {first.at[:19]} UTC, are missing in it (the first is {first.batch_id} of company "
-            f"{first.company_id}): nothing was sent; restore a newer backup with {restore} FILE --by NAME, or keep "
-            f"this copy with {restore} --by NAME: a batch is UNKNOWN then if its line in the sent log has no job"
+            f"the journal {self.journal.location} is an old copy: {len(batches)} batches of "
+            f"{len(companies)} companies, sent since {first.at[:19]} UTC, are missing in it (the first is "
+            f"{first.batch_id} of company {first.company_id}): nothing was sent; "
+            f"restore a newer backup with {restore} FILE --by NAME, or keep this copy with {restore} --by "
+            "NAME: a batch is UNKNOWN then if its line in the sent log has no job"
         )
 
     def _command(self, words: str) -> str:
@@ -293,14 +294,15 @@ def another_journal(known: Mapping[str, Any], location: str) -> JournalError:
     way_out = (
         "set BKTOOLS_JOURNAL to that database, or put it into the config file as journal"
         if where.startswith("postgresql://")
-        else f"move it there first ({command_for(known['environment'] or known['address'], 'journal move')} --by NAME)"
+        else f"move it there first ({command_for(known['environment'] or known['address'], 'journal move')} "
+        "--by NAME)"
         if location.startswith("postgresql://")
         else f"set BKTOOLS_DATA_DIR to {Path(where).parent.parent}, or put that file back"
     )
     name = known["environment"] or known["address"]
     return JournalError(
-        f"this machine sends for {name} with the journal {where} ({known['journal'][:8]}), not with {location}: nothing was "
-        f"sent or changed; {way_out}"
+        f"this machine sends for {name} with the journal {where} ({known['journal'][:8]}), "
+        f"not with {location}: nothing was sent or changed; {way_out}"
     )
 
 

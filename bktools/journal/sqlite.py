@@ -167,7 +167,8 @@ class Sqlite(Database):
         """Raise when the file was moved or replaced since it was opened."""
         if _inode(self._path) != self._opened:
             raise JournalError(
-                f"the journal {self.location} was moved or replaced while it was open: nothing was sent, run again"
+                f"the journal {self.location} was moved or replaced while it was open: nothing was sent, "
+                "run again"
             )
 
     def faults(self) -> list[str]:
@@ -204,7 +205,10 @@ class Sqlite(Database):
                 raise
             reason = f"cannot be {what}: {error}"
             if isinstance(error, _DAMAGE) or getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA:
-                reason = f"is damaged ({error}): nothing was sent; restore a backup with bktools journal restore FILE"
+                reason = (
+                    f"is damaged ({error}): nothing was sent; restore a backup with bktools journal "
+                    "restore FILE"
+                )
             raise StorageError(f"the journal {self.location} {reason}") from error
 
 

@@ -87,8 +87,9 @@ def record_exported_elsewhere(
     for row in journal.holding(ids):
         if row["state"] != "PLANNED":
             raise JournalError(
-                f"{row['entries']} of the entries are in batch {row['batch_id']}, which is {row['state']} here (the first is "
-                f"{row['first']}): nothing was recorded; leave them out"
+                f"{row['entries']} of the entries are in batch {row['batch_id']}, "
+                f"which is {row['state']} here (the first is {row['first']}): nothing was recorded; "
+                "leave them out"
             )
     rows = [{**entry, "entry_id": entry_id} for entry, entry_id in zip(entries, ids, strict=True)]
     facts = {"word": secrets.token_hex(8), "entries": rows, "evidence": evidence, "source": source}

@@ -81,8 +81,8 @@ class UndeliveredAnswers:
             return None
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise StorageError(
-                f"the answer to batch {row['batch_id']} in {path} cannot be read ({error}): move the file away, then "
-                "the outcome of the batch is unknown; look it up"
+                f"the answer to batch {row['batch_id']} in {path} cannot be read ({error}): "
+                "move the file away, then the outcome of the batch is unknown; look it up"
             ) from error
         return answer if sent_at == row["sent_at"] else None
 

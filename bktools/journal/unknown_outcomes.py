@@ -40,8 +40,8 @@ def how_to_settle(journal: Journal, row: Row) -> str:
     sent = f"sent {row['sent_at']}" if row["sent_at"] else "sent before the journal was restored"
     return (
         f"batch {row['batch_id']} of company {row['company_id']}, {sent}, may have been booked: look up its "
-        f"{row['entries']} entries in the accounting system ({named}; full list: {listed}), then record the outcome: "
-        f"{resolve} {THE_OUTCOME}{kept}"
+        f"{row['entries']} entries in the accounting system ({named}; full list: {listed}), "
+        f"then record the outcome: {resolve} {THE_OUTCOME}{kept}"
     )
 
 
@@ -78,7 +78,7 @@ def _undelivered(journal: Journal, row: Row) -> str:
     own = journal.sent_log.machine() if sender["machine"] else this_user()
     if own != (sender["machine"] or sender["login"]):
         return (
-            f"it was sent by {named(sender['login'], sender['machine'])}, where an answer may be that the journal does not have: "
-            "verify it there, or look it up by hand"
+            f"it was sent by {named(sender['login'], sender['machine'])}, where an answer may be that the "
+            "journal does not have: verify it there, or look it up by hand"
         )
     return ""

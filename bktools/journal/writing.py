@@ -258,14 +258,14 @@ class WritableJournal(Journal):
             row = self.require_resolvable(batch_id, state)
             if row["state"] != before["state"]:
                 raise JournalError(
-                    f"batch {batch_id} changed from {before['state']} to {row['state']}: nothing was recorded; look it up "
-                    f"again ({self.command('export status')})"
+                    f"batch {batch_id} changed from {before['state']} to {row['state']}: "
+                    f"nothing was recorded; look it up again ({self.command('export status')})"
                 )
             other = self.other_with(job_id, batch_id)
             if other is not None:
                 raise JournalError(
-                    f"job {job_id} belongs to batch {other['batch_id']} of company {other['company_id']}, which is "
-                    f"{other['state']}; a job has one batch: correct the job ID, or leave it out"
+                    f"job {job_id} belongs to batch {other['batch_id']} of company {other['company_id']}, "
+                    f"which is {other['state']}; a job has one batch: correct the job ID, or leave it out"
                 )
             code = "settled" if row["state"] == "UNKNOWN" else "withdrawn"
             self._settle(batch_id, Answer(state, code, {"evidence": evidence}, job_id), by=by)
@@ -277,8 +277,8 @@ class WritableJournal(Journal):
             raise self.no_such_batch(batch_id)
         if row["state"] != "UNKNOWN" and (row["state"], state) != ("PLANNED", "RELEASED"):
             raise JournalError(
-                f"batch {batch_id} is {row['state']}: only an UNKNOWN batch can be resolved, and only a PLANNED batch "
-                "can be withdrawn"
+                f"batch {batch_id} is {row['state']}: only an UNKNOWN batch can be resolved, "
+                "and only a PLANNED batch can be withdrawn"
             )
         return row
 
@@ -318,7 +318,10 @@ class WritableJournal(Journal):
             log.warning("%s", error)
             resolve = self.command(f"export resolve {batch_id}")
             return f"keep this line, because the journal will show UNKNOWN: resolve it with {resolve}"
-        return "the answer is kept on this machine: the next run here writes it, or shows it if the batch is UNKNOWN by then"
+        return (
+            "the answer is kept on this machine: the next run here writes it, "
+            "or shows it if the batch is UNKNOWN by then"
+        )
 
     def _take_back(self, batch_id: str, reason: str) -> None:
         """Write that a batch was not sent, if its intent was written; where that fails, it becomes UNKNOWN."""

@@ -30,7 +30,8 @@ KINDS = {
     "reset": "resets the connection; the request is not performed",
     "drop": "performs the request, then resets the connection without an answer",
     "cut": "closes the connection in the middle of the answer's body",
-    "cut_gzip": "compresses the body and sends the first half under the right length: only gzip shows the damage",
+    "cut_gzip": "compresses the body and sends the first half under the right length: "
+    "only gzip shows the damage",
     "corrupt": "changes a byte in the middle of the body",
     "drift": "after the answer, removes the first category and adds another at the end",
 }

@@ -115,6 +115,7 @@ class Cursors:
             raise invalid(f"{name} is no cursor of this service") from None
         if query != self._query:
             raise invalid(
-                f"{name} is a cursor of another search; a cursor goes with the filters and sorting it came from"
+                f"{name} is a cursor of another search; a cursor goes with the filters and sorting it came "
+                "from"
             )
         return tuple(key)

@@ -84,7 +84,8 @@ class Store:
             os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
         except OSError as error:
             raise StorageError(
-                f"{file} cannot be used as a sandbox database: {disk.reason_of(error)} (the place is set by BKTOOLS_DATA_DIR, or --db FILE)"
+                f"{file} cannot be used as a sandbox database: {disk.reason_of(error)} (the place is set by "
+                "BKTOOLS_DATA_DIR, or --db FILE)"
             ) from error
         self._connection = sqlite3.connect(
             file, timeout=30, isolation_level=None, detect_types=sqlite3.PARSE_DECLTYPES
@@ -121,8 +122,9 @@ class Store:
             mark = self._mark()
             if mark not in (0, _MARK):
                 raise StorageError(
-                    f"{file} was made by another version of bktools: nothing was changed; reset the sandbox, with its "
-                    "journal: bktools sandbox reset (or name another file with --db)"
+                    f"{file} was made by another version of bktools: nothing was changed; "
+                    "reset the sandbox, with its journal: bktools sandbox reset (or name another file with "
+                    "--db)"
                 )
             if mark == 0:
                 self._run(_TABLES)
@@ -296,7 +298,8 @@ class Store:
         with self._transaction("IMMEDIATE"):
             sql = (
                 "SELECT position, body FROM categories "
-                "WHERE company_id = (SELECT id FROM companies ORDER BY rowid LIMIT 1) ORDER BY position LIMIT 1"
+                "WHERE company_id = (SELECT id FROM companies ORDER BY rowid LIMIT 1) ORDER BY position "
+                "LIMIT 1"
             )
             for position, body in self._execute(sql).fetchall():
                 self._execute("DELETE FROM categories WHERE position = ?", (position,))
@@ -326,7 +329,8 @@ class Store:
         """Store an account unless its (companyId, externalId) exists; return the stored one and whether it is new."""
         with self._transaction("IMMEDIATE"):
             new = self._execute(
-                "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (company_id, external_id) DO NOTHING",
+                "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (company_id, "
+                "external_id) DO NOTHING",
                 account,
             )
             where = "accounts WHERE company_id = ? AND external_id = ?"

@@ -42,10 +42,13 @@ _ESCAPE = re.compile(
     re.DOTALL,
 )
 
-EXISTS_ALREADY = "the account exists already, but its id is unknown: import the service's list (bktools accounts import FILE)"
+EXISTS_ALREADY = (
+    "the account exists already, but its id is unknown: import the service's list (bktools "
+    "accounts import FILE)"
+)
 _REDIRECTED = (
-    "the address redirects, and redirects are not followed, so that no credential goes to another host: correct the "
-    "address (bktools config shows it)"
+    "the address redirects, and redirects are not followed, so that no credential goes to another host: "
+    "correct the address (bktools config shows it)"
 )
 
 # The error and its advice by status, or by the class of statuses.
@@ -111,8 +114,8 @@ def _warn_of_replaced(body: bytes, endpoint: Endpoint) -> None:
         if REPLACEMENT in msgspec.json.encode(record).decode()
     ]
     warnings.warn(
-        f"the answer to {endpoint.operation} has characters that are no text, shown as {REPLACEMENT}: correct them in "
-        f"the service in {first_of(names, SHOWN_NAMES)}",
+        f"the answer to {endpoint.operation} has characters that are no text, shown as {REPLACEMENT}: "
+        f"correct them in the service in {first_of(names, SHOWN_NAMES)}",
         ReplacedTextWarning,
         stacklevel=2,
     )

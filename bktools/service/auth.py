@@ -53,7 +53,8 @@ def address(endpoint: Endpoint, settings: Settings) -> str:
         return settings.base_url
     if settings.balance_url is None:
         raise ConfigurationError(
-            f"{endpoint.operation} has its own host: set BKTOOLS_BALANCE_URL (environment {settings.environment})"
+            f"{endpoint.operation} has its own host: set BKTOOLS_BALANCE_URL (environment "
+            f"{settings.environment})"
         )
     return settings.balance_url
 

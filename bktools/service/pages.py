@@ -201,8 +201,8 @@ class Checks(Generic[Record]):
         """Raise `UnreadableAnswerError` when rows do not match a filter; `advice` ends its message."""
         for item, wrong in self._unfiltered.items():
             raise UnreadableAnswerError(
-                f"the service did not apply the filter {item.argument} (sent as {item.sent_as}): {wrong} of {self.count} "
-                f"{self._noun.name} do not match it; nothing was kept{advice}"
+                f"the service did not apply the filter {item.argument} (sent as {item.sent_as}): "
+                f"{wrong} of {self.count} {self._noun.name} do not match it; nothing was kept{advice}"
             )
 
     def drift(self, again: int = 0) -> str:
@@ -271,8 +271,8 @@ def verified_pages(
     problem = checks.drift(again)
     if problem and (strict or again):
         raise DriftError(
-            f"the {noun.name} changed while their pages were read ({problem}): the pages are not the whole table; read "
-            f"again, or use load_{noun.name}, which reads a table that changes a second time"
+            f"the {noun.name} changed while their pages were read ({problem}): the pages are not the whole "
+            f"table; read again, or use load_{noun.name}, which reads a table that changes a second time"
         )
     if complaints := checks.complaints(problem):
         warnings.warn(

@@ -82,8 +82,8 @@ class Rate:
                 return for_room
             if held > 0 and end is not None and now + held > end + for_room:
                 raise RateLimitedError(
-                    f"the service asked to wait {held:.0f} s more, longer than this call may take: nothing was sent; run "
-                    "again after that",
+                    f"the service asked to wait {held:.0f} s more, longer than this call may take: "
+                    "nothing was sent; run again after that",
                     status=429,
                     retry_after=held,
                 )

@@ -162,7 +162,8 @@ class Transport:
                 if not connection.is_sent:
                     raise self._not_sent(request.url, connection, error, reason, by_proxy=by_proxy) from None
                 lost = ConnectionLostError(
-                    f"the connection broke while the service answered ({reason}): the request may have arrived"
+                    f"the connection broke while the service answered ({reason}): "
+                    "the request may have arrived"
                 )
                 raise of_answer(lost, headers) from None
         status = response.status_code
@@ -217,20 +218,21 @@ class Transport:
             seen = f" ({through.strip()})" if through else ""
             by = "this system" if bundle is None else f"ca_bundle ({bundle})"
             return CertificateError(
-                f"the certificate of {connection.tls_host}{seen} is not trusted by {by} ({fault.verify_message}): "
-                f"nothing was sent; {_ADDRESS} {_TRUST}"
+                f"the certificate of {connection.tls_host}{seen} is not trusted by {by} "
+                f"({fault.verify_message}): nothing was sent; {_ADDRESS} {_TRUST}"
             )
         if isinstance(fault, ssl.SSLError) and not isinstance(fault, BROKEN_HANDSHAKE):
             return CertificateError(
-                f"no TLS connection to {connection.tls_host}{through} ({reason}): nothing was sent; {_ADDRESS}"
+                f"no TLS connection to {connection.tls_host}{through} ({reason}): nothing was sent; "
+                f"{_ADDRESS}"
             )
         is_refused = (
             isinstance(error, httpx.ProxyError) and reason.partition(" ")[0] not in PROXY_CANNOT_REACH
         )
         if is_refused or (proxy and isinstance(error, httpx.ProtocolError) and connection.has_read):
             return ProxyError(
-                f"the proxy {proxy} refuses to connect to {host} ({reason}): nothing was sent; is BKTOOLS_PROXY right, "
-                "with user name and password where it wants them?"
+                f"the proxy {proxy} refuses to connect to {host} ({reason}): nothing was sent; "
+                "is BKTOOLS_PROXY right, with user name and password where it wants them?"
             )
         return UnreachableError(f"no connection to {host}{through} ({reason}): nothing was sent")
 

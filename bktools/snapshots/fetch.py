@@ -72,8 +72,8 @@ def fetch(
         bar.update(-checks.count)
         log.info("%s: attempt %s of %s failed: %s", noun.name, attempt, ATTEMPTS, problem)
     raise DriftError(
-        f"the {noun.name} changed while they were read, {ATTEMPTS} times in a row ({problem}): the last snapshot is "
-        f"unchanged; load again{'' if again else advice}"
+        f"the {noun.name} changed while they were read, {ATTEMPTS} times in a row ({problem}): "
+        f"the last snapshot is unchanged; load again{'' if again else advice}"
     )
 
 

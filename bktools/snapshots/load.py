@@ -251,8 +251,8 @@ def _not_found(load: Load, damaged: Snapshot | None, until: dt.datetime) -> Snap
             f"the snapshot of {damaged.time.isoformat()} of these {noun} is damaged or missing"
         )
     return SnapshotNotFoundError(
-        f"no snapshot of these {noun} up to {until:%Y-%m-%d %H:%M} UTC was found: the first load makes the first snapshot "
-        f"(bktools snapshots list shows them)"
+        f"no snapshot of these {noun} up to {until:%Y-%m-%d %H:%M} UTC was found: "
+        "the first load makes the first snapshot (bktools snapshots list shows them)"
     )
 
 
@@ -285,6 +285,7 @@ def _as_one(failures: Sequence[Failure], companies: int, *, is_cached: bool) -> 
     )
     way = f", or {setting('on_error', 'collect')} returns the others" if can_set("on_error") else ""
     error.args = (
-        f"{len(failures):,} of {companies:,} companies could not be read; the first is {first.company}: {error}{cached}{way}",
+        f"{len(failures):,} of {companies:,} companies could not be read; the first is {first.company}: "
+        f"{error}{cached}{way}",
     )
     return error

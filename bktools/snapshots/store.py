@@ -178,7 +178,8 @@ def _snapshots_in(folder: Path) -> list[Snapshot]:
         return []
     except OSError as error:
         raise StorageError(
-            f"the snapshots in {folder} cannot be read: {disk.reason_of(error)} (the cache folder is set by BKTOOLS_CACHE_DIR)"
+            f"the snapshots in {folder} cannot be read: {disk.reason_of(error)} (the cache folder is set by "
+            "BKTOOLS_CACHE_DIR)"
         ) from error
     return sorted(filter(None, (Snapshot.named(folder, name) for name in names)))
 

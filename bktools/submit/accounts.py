@@ -157,8 +157,8 @@ def create_with(
         return [*rows, *(_row(account, "PLANNED", None, message) for account in wanted)]
     if doubt:
         raise InputError(
-            f"{doubt}. Nothing was written: if it is the wrong file, give the right one; if the company has a new "
-            f"chart, say so with {setting('new_chart', value=True)}"
+            f"{doubt}. Nothing was written: if it is the wrong file, give the right one; "
+            f"if the company has a new chart, say so with {setting('new_chart', value=True)}"
         )
     with progress_bar("accounts", total=len(wanted), unit="account", shown=progress) as bar:
         for company_id, named in reconciliation.companies_now.items():

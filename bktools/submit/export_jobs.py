@@ -190,9 +190,9 @@ class Submission:
         # Only the journal that a plan was composed with knows the earlier exports.
         if plan.journal not in {"", journal.id}:
             raise PlanError(
-                f"the plan {plan.plan_id} was composed with the journal {plan.journal}, but this is {journal.id}: "
-                "nothing was sent; submit it with that journal (bktools journal shows the current one), or compose it "
-                "again here"
+                f"the plan {plan.plan_id} was composed with the journal {plan.journal}, "
+                f"but this is {journal.id}: nothing was sent; submit it with that journal (bktools journal "
+                "shows the current one), or compose it again here"
             )
         # Check every batch before sending the first.
         of_company: dict[str, list[str]] = {}
@@ -399,7 +399,8 @@ class _Sender:
             self.journal.settle(batch.batch_id, outcome)
         except (BktoolsError, OSError) as error:
             lost = StorageError(
-                f"batch {batch.batch_id} is {outcome.state} ({outcome.message}), but the journal could not be written: {error}"
+                f"batch {batch.batch_id} is {outcome.state} ({outcome.message}), "
+                f"but the journal could not be written: {error}"
             )
             self.run.fail(lost)
             raise Stopped from error
@@ -443,8 +444,9 @@ def _row_unsent(
         return _row(
             batch,
             "BLOCKED",
-            f"{len(changed)} of its entries have other data now than when they were exported (the first is {changed[0]}): "
-            "nothing was sent; compose again with history=load_export_jobs(entries=True), which shows both",
+            f"{len(changed)} of its entries have other data now than when they were exported (the first is "
+            f"{changed[0]}): nothing was sent; compose again with history=load_export_jobs(entries=True), "
+            "which shows both",
         )
     return _row(
         batch, state, f"{_said(row)} (since {row['settled_at']}; nothing was sent again)", row["job_id"]

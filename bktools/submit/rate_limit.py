@@ -44,16 +44,20 @@ class RateLimit:
                 return ""
             self._in_a_row += 1
             if seconds > LONGEST_HOLD:
-                return f"the service asks to wait {seconds:,.0f} s because of its rate limit: run again after that"
+                return (
+                    f"the service asks to wait {seconds:,.0f} s because of its rate limit: "
+                    "run again after that"
+                )
             if self._in_a_row >= MOST:
                 return (
-                    f"the service answered 429 (its rate limit) {MOST} times in a row, each time after the wait that it asked "
-                    "for: another program may use the same token; run again later"
+                    f"the service answered 429 (its rate limit) {MOST} times in a row, "
+                    "each time after the wait that it asked for: another program may use the same token; "
+                    "run again later"
                 )
             self._until = time.monotonic() + seconds
         note(
-            f"Waiting {seconds:.0f} s, because the service's rate limit is reached (429); then the rest is sent. "
-            "Ctrl-C ends it",
+            f"Waiting {seconds:.0f} s, because the service's rate limit is reached (429); "
+            "then the rest is sent. Ctrl-C ends it",
             shown=self._shown,
         )
         return ""

@@ -218,7 +218,8 @@ def pick_entries(
         raise InputError("the entries have no column id: read them with read_entries")
     if len(entries) > MAX_ROWS:
         raise InputError(
-            f"{len(entries):,} entries are more than a page can show ({MAX_ROWS:,}): filter them first, for example "
+            f"{len(entries):,} entries are more than a page can show ({MAX_ROWS:,}): filter them first, "
+            "for example "
             'pick_entries(entries[entries["amount"] > 1000])'
         )
     names = {"categories": categories, "accounts": accounts, "employees": employees}
@@ -226,8 +227,8 @@ def pick_entries(
         grid_class()
     except ImportError as error:
         raise ConfigurationError(
-            f"the grid needs the extra notebook: {install_command('notebook')} (without it, give compose_export_jobs a mask or "
-            f"IDs as selection): {error}"
+            f"the grid needs the extra notebook: {install_command('notebook')} (without it, "
+            f"give compose_export_jobs a mask or IDs as selection): {error}"
         ) from error
     return EntryPicker(entries, _shown(entries, names, plan), selection)
 
