@@ -80,8 +80,8 @@ def check(environment: str | None = None, *, company: str | None = None) -> pd.D
     Returns
     -------
     DataFrame
-        One row per check, in the order of the work: check, outcome ("ok", "warning" or "failed"), message, to_do. What
-        cannot be checked because an earlier check failed has no row.
+        One row per check, in the order of the work: check, outcome ("ok", "warning" or "failed"), message,
+        to_do. What cannot be checked because an earlier check failed has no row.
 
     Raises
     ------

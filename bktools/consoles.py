@@ -57,8 +57,8 @@ def laid_out(
 ) -> tuple[list[str], int]:
     """Return the lines of a table, and how many columns it has: nothing is cut.
 
-    Where lines are too long, texts go on in the next line of their column, but not those of the columns `whole` and
-    `to_the_right`. Where this is not enough, the last columns are left out.
+    Where lines are too long, texts go on in the next line of their column, but not those of the columns
+    `whole` and `to_the_right`. Where this is not enough, the last columns are left out.
 
     Parameters
     ----------

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-# ISO 4217 as published on 2026-01-01, by number of decimals. Codes without decimals of their own (gold, special drawing
-# rights, XXX for no currency, XTS for tests) are not here: nobody is paid in them. BGN was withdrawn with 2025, and older
-# receipts have it.
+# ISO 4217 as published on 2026-01-01, by number of decimals. Codes without decimals of their own (gold,
+# special drawing rights, XXX for no currency, XTS for tests) are not here: nobody is paid in them. BGN was
+# withdrawn with 2025, and older receipts have it.
 _CODES = {
     0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF",
     2: """

@@ -213,8 +213,8 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, priva
     Parameters
     ----------
     path : path
-        The file. An existing file is replaced and keeps its permissions; a link is followed. A device, a pipe and
-        standard output are written to directly.
+        The file. An existing file is replaced and keeps its permissions; a link is followed. A device, a pipe
+        and standard output are written to directly.
     write : callable
         Receives the open file and writes to it.
     private : bool

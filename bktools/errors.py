@@ -33,8 +33,9 @@
                 ├── ExportAlreadyInProgressError
                 └── AccountingIntegrationNotFoundError
 
-A message is one line: what happened, what was kept, what to do next; that of a file which cannot be read as it is may have
-lines behind it, with the rows as they would be read. Programs read the fields of an error instead.
+A message is one line: what happened, what was kept, what to do next; that of a file which cannot be read as
+it is may have lines behind it, with the rows as they would be read. Programs read the fields of an error
+instead.
 
 There are six warnings: `StaleSnapshotWarning`, `UnverifiedTableWarning`, `IncompleteTableWarning`,
 `ReplacedTextWarning`, `GuessedEncodingWarning` and `FileNoteWarning`.

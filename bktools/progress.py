@@ -78,8 +78,8 @@ def note(text: str, *, shown: bool | None = None) -> None:
 class _Output:
     """An output of a notebook that a bar is written to.
 
-    The bar of tqdm for notebooks is a widget, of which a saved or exported notebook keeps an error or half a bar. This
-    output is empty in the end.
+    The bar of tqdm for notebooks is a widget, of which a saved or exported notebook keeps an error or half a
+    bar. This output is empty in the end.
     """
 
     encoding = "utf-8"

@@ -1,12 +1,13 @@
 """Settings: addresses, credentials, company, folders, and the source of each value.
 
-Every setting is taken from the first of these that has it: an argument, an environment variable `BKTOOLS_<NAME>`, the
-table of the environment in the config file, the top level of the config file, the system keyring (secrets), a default.
+Every setting is taken from the first of these that has it: an argument, an environment variable
+`BKTOOLS_<NAME>`, the table of the environment in the config file, the top level of the config file, the
+system keyring (secrets), a default.
 
 The settings of a connection (address, credentials, company) belong together. The variables apply only to the
-environment that `BKTOOLS_ENVIRONMENT` names, or else `BKTOOLS_BASE_URL`, or else the config file. Two different
-addresses for one environment are an error. A credential is sent only to the address that stands in the same place, or
-in the table of its environment.
+environment that `BKTOOLS_ENVIRONMENT` names, or else `BKTOOLS_BASE_URL`, or else the config file. Two
+different addresses for one environment are an error. A credential is sent only to the address that stands in
+the same place, or in the table of its environment.
 """
 
 from __future__ import annotations
@@ -230,8 +231,8 @@ class Settings:
     currency : str, optional
         The company's own currency, such as "EUR".
     journal : Secret, optional
-        Address of the PostgreSQL database that holds the journal of this environment, which may have a password. Default:
-        a file in the data folder.
+        Address of the PostgreSQL database that holds the journal of this environment, which may have a
+        password. Default: a file in the data folder.
     cache_dir, data_dir : Path
         The cache folder holds snapshots and may be deleted; the data folder holds the journal and must be kept.
     sent_log_dir : Path
@@ -239,8 +240,8 @@ class Settings:
     requests_per_minute : int
         The client's own limit; 0 for no limit.
     rate_limit_type : str
-        The `type` in the body of the service's own answer 429. It did not take up an export that it answered so, which is
-        therefore sent again after a wait.
+        The `type` in the body of the service's own answer 429. It did not take up an export that it answered
+        so, which is therefore sent again after a wait.
     timeout : float
         Seconds that the service may take to begin an answer, or to go on with one. An export job has 300 at least.
     retries : int

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-# Control characters (C0, DEL, C1) except tab and line feed, Unicode's other line ends, direction marks and overrides, and
-# lone surrogates. Letters of every script stay, and so do joiners.
+# Control characters (C0, DEL, C1) except tab and line feed, Unicode's other line ends, direction marks and
+# overrides, and lone surrogates. Letters of every script stay, and so do joiners.
 _UNSAFE = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 # Signs of this project, for consoles that lack them.
 _PLAIN = str.maketrans({"✖": "x", "▲": "!", "●": "o", "→": "->"})

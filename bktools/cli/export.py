@@ -341,8 +341,8 @@ def not_booked_entries(
 ) -> None:
     """Record that entries are not booked.
 
-    A posting of the ledger may be of them, or an entry with the same data was sent; they are sent with the next export all
-    the same.
+    A posting of the ledger may be of them, or an entry with the same data was sent; they are sent with the
+    next export all the same.
 
     Example: bktools export not-booked 123e4567-e89b-42d3-a456-426614174000 --by Ada --evidence "voucher 12 is rent"
     """

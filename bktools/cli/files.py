@@ -77,8 +77,10 @@ OPTIONS: dict[str, tuple[Any, Any, str, str]] = {
         str | None,
         None,
         "--style STYLE",
-        "What has one posting, where the ledger does not show it: entry, supplier_day, account_day, "
-        "document, batch or month.",
+        (
+            "What has one posting, where the ledger does not show it: entry, supplier_day, account_day, "
+            "document, batch or month."
+        ),
     ),
     "reverse_sign": (
         bool | None,
@@ -123,8 +125,8 @@ KINDS = {
         (*_OF_ROWS, "currency", "spending", "approved_values", "fill_down", "report_rows", "split_lines"),
     ),
 }
-# In the help of a command that reads several files, one line names those of these options that have a prefix; a refusal
-# names the one that helps.
+# In the help of a command that reads several files, one line names those of these options that have a prefix;
+# a refusal names the one that helps.
 _IN_ONE_LINE = (
     *(
         "delimiter",
@@ -154,8 +156,8 @@ _UNPREFIXED = (
 class FileOptions:
     """A file that a command reads, and how.
 
-    The path is None where the command does not need it, and so are arguments that were not given. `names` has the
-    option for each argument of the reader, for messages.
+    The path is None where the command does not need it, and so are arguments that were not given. `names` has
+    the option for each argument of the reader, for messages.
     """
 
     kind: str
@@ -232,8 +234,8 @@ def reads(
 ) -> Group:
     """Return the options of a file of one of KINDS.
 
-    These are the one that names it, such as "--chart FILE", and those of its reader. In a command that reads two files,
-    a prefix stands before their names; `beside` names the kinds of the others.
+    These are the one that names it, such as "--chart FILE", and those of its reader. In a command that reads
+    two files, a prefix stands before their names; `beside` names the kinds of the others.
     """
     section, arguments = KINDS[kind]
     others = (beside,) if isinstance(beside, str) else beside

@@ -86,9 +86,9 @@ def restore(
 ) -> None:
     """Restore a backup of the journal.
 
-    A database is restored with its own programs; every machine that sent then confirms it with this command. Batches sent
-    after the backup are accepted where the sent log holds the job. The others have an unknown outcome until a person
-    settles them.
+    A database is restored with its own programs; every machine that sent then confirms it with this command.
+    Batches sent after the backup are accepted where the sent log holds the job. The others have an unknown
+    outcome until a person settles them.
 
     Example: bktools journal restore bktools-journal-20261031T180000Z.sqlite --by Ada
     """

@@ -78,8 +78,9 @@ def month_end(
 ) -> Exit:
     """Close a month: reconcile, create accounts, export, report.
 
-    Entries that are ready are exported; the others are listed with the reasons and wait for the next close. Everything is
-    written to a folder. Without --apply, nothing is written to the service. Safe to re-run: completed steps are skipped.
+    Entries that are ready are exported; the others are listed with the reasons and wait for the next close.
+    Everything is written to a folder. Without --apply, nothing is written to the service. Safe to re-run:
+    completed steps are skipped.
 
     Example: bktools month-end --sandbox --apply
     """

@@ -50,8 +50,8 @@ def option(
 ) -> Any:
     """Return the declaration of an option: its names with that of its value, as the help shows them, and its help.
 
-    Its section in the help is one of SECTIONS. A check raises `ArgumentError` for a wrong value, before the command
-    begins. Further settings are those of `typer.Option`.
+    Its section in the help is one of SECTIONS. A check raises `ArgumentError` for a wrong value, before the
+    command begins. Further settings are those of `typer.Option`.
     """
     flags = [name for name in names.split() if name.startswith("-")]
     metavar = " ".join(name for name in names.split() if name not in flags) or None

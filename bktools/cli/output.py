@@ -24,8 +24,8 @@ class TextFormat(StrEnum):
 class _Told(io.BufferedIOBase):
     """Standard output that raises `StorageError` at its first failed write and drops all later text.
 
-    A reader that closes the pipe (`| head`) causes no error: the command goes on, because it may be writing to the service.
-    Nothing is buffered, so that Ctrl-C during a write repeats no text.
+    A reader that closes the pipe (`| head`) causes no error: the command goes on, because it may be writing
+    to the service. Nothing is buffered, so that Ctrl-C during a write repeats no text.
     """
 
     def __init__(self, handle: int) -> None:

@@ -231,8 +231,8 @@ def hand_over(
 ) -> None:
     """Write a table as the options ask.
 
-    People get the given columns in tables and Markdown, at most so many rows in a terminal, or a text instead. Files,
-    CSV and JSON have all rows and columns.
+    People get the given columns in tables and Markdown, at most so many rows in a terminal, or a text
+    instead. Files, CSV and JSON have all rows and columns.
     """
     from bktools.cli.tables import show
     from bktools.wording.numbers import counted

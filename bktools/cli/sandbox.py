@@ -140,8 +140,8 @@ def reset(yes: bool = option("--yes", "Do not ask.", False)) -> None:
 def sample_data(folder: Path = argument("FOLDER", "Folder to write to.", REQUIRED)) -> None:
     """Write sample files: chart of accounts, entries, account list.
 
-    The last file is an example of the account list that a service's user interface exports. Import it with: bktools accounts import
-    accounts.csv --sandbox
+    The last file is an example of the account list that a service's user interface exports. Import it with:
+    bktools accounts import accounts.csv --sandbox
 
     Example: bktools sandbox sample-data data
     """

@@ -71,13 +71,13 @@ def verify(
 ) -> Exit:
     """Check that exported entries arrived in the general ledger.
 
-    Each is booked once, alone or in a sum, missing, reversed, booked twice, different, or not decided: then the postings to
-    look at are named. The first line says how the ledger books.
+    Each is booked once, alone or in a sum, missing, reversed, booked twice, different, or not decided: then
+    the postings to look at are named. The first line says how the ledger books.
 
     Control totals list the accounts that are open. Without --month, the months of the ledger are compared.
 
-    For a batch with an unknown outcome, the command that settles it is printed where the ledger proves the outcome.
-    Otherwise the postings to look at are printed.
+    For a batch with an unknown outcome, the command that settles it is printed where the ledger proves the
+    outcome. Otherwise the postings to look at are printed.
 
     With --record, the journal keeps the result; the next verification of the month says what moved in the ledger since.
 

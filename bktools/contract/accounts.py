@@ -13,8 +13,8 @@ from bktools.contract import rules
 from bktools.contract.endpoint import Endpoint
 from bktools.errors import ArgumentError
 
-# A repeat is safe, because (externalId, companyId) is unique in the service. But `submit` repeats it, not `Service`, so
-# that the journal records each outcome.
+# A repeat is safe, because (externalId, companyId) is unique in the service. But `submit` repeats it, not
+# `Service`, so that the journal records each outcome.
 CREATE_ACCOUNT = Endpoint("create_account", "POST", "/v1/chart-of-accounts", repeatable=False)
 
 LONGEST_TEXT = 255

@@ -36,8 +36,8 @@ class Employee(msgspec.Struct, frozen=True, rename="camel"):
 
 _nonempty_text = functools.partial(rules.text, shortest=1)
 
-# ASSUMED: the names of the filters; the interface only describes them. Rows may lack the filtered fields. E-mails differing
-# only in upper and lower case are equal.
+# ASSUMED: the names of the filters; the interface only describes them. Rows may lack the filtered fields.
+# E-mails differing only in upper and lower case are equal.
 EMPLOYEES = Noun(
     "employees",
     Endpoint("search_employees", "GET", "/v2/employees"),

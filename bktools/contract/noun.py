@@ -59,8 +59,8 @@ class Noun(Generic[Record]):
     def checked(self, filters: Mapping[str, object], *, but: str = "") -> dict[str, Any]:
         """Check filters and return those that have a value, by argument; leave out `but`, which may follow.
 
-        ASSUMED: an empty list is the same as no filter. Raises `ArgumentError` when a value breaks a rule of the
-        interface, or a required filter is missing.
+        ASSUMED: an empty list is the same as no filter. Raises `ArgumentError` when a value breaks a rule of
+        the interface, or a required filter is missing.
         """
         checked = {
             item.argument: item.rule(item.argument, filters.get(item.argument))

@@ -54,8 +54,8 @@ def page_query(
     for name, cursor in (("before", before), ("after", after)):
         if cursor is None:
             continue
-        # The interface gives a pattern for cursors in requests, but none for cursors in answers. A cursor from an
-        # answer must pass, so only empty and unprintable ones are refused.
+        # The interface gives a pattern for cursors in requests, but none for cursors in answers. A cursor
+        # from an answer must pass, so only empty and unprintable ones are refused.
         if not (isinstance(cursor, str) and cursor and cursor.isprintable()):
             raise ArgumentError(
                 name, "must be a cursor that an earlier page gave (startCursor or endCursor)", cursor

@@ -1,7 +1,7 @@
 """All that the checks of entries read: one row per entry, with what categories, accounts, employees and history say of it.
 
-Each function adds columns. Those that need a frame or a column that is missing add nothing, so that the checks which read
-them are skipped.
+Each function adds columns. Those that need a frame or a column that is missing add nothing, so that the
+checks which read them are skipped.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ c = pl.col
 
 # An amount is compared with others once there are so many in the currency.
 ENOUGH = 10
-# Amounts of a kind lie evenly on a logarithmic scale, so medians and deviations are of logarithms. An amount is unusual
-# beyond 3.5 deviations, which is a usual limit.
+# Amounts of a kind lie evenly on a logarithmic scale, so medians and deviations are of logarithms. An amount
+# is unusual beyond 3.5 deviations, which is a usual limit.
 DEVIATIONS = 3.5
 # The median absolute deviation times this is the standard deviation of a normal distribution.
 TO_STANDARD = 1.4826
 # The deviations of entries of all kinds are wide: ten times the amount that one of ten exceeds is unusual, too.
 TOP, REACH_OF_TOP, ENOUGH_FOR_TOP = 0.9, 10.0, 20
-# With what an amount is compared, first the narrowest, and how many times the median is never unusual: the more kinds of
-# purchases, the more. Only a category is of one kind, so that an amount may be too small for it, too.
+# With what an amount is compared, first the narrowest, and how many times the median is never unusual: the
+# more kinds of purchases, the more. Only a category is of one kind, so that an amount may be too small for
+# it, too.
 USUAL_LEVELS = (
     ("category", ("category_key",), 3.0),
     ("supplier", ("supplier",), 5.0),
@@ -168,8 +169,8 @@ def _read(entries: pa.Table) -> pl.DataFrame:
 def _with_repeats(rows: pl.DataFrame, entries: pa.Table) -> pl.DataFrame:
     """Add is_copy, is_conflict and missing: what lines with one ID are to one another.
 
-    Lines with one ID that differ are the parts of a split entry where they are numbered from 1 without a gap, and have one
-    company, day and currency.
+    Lines with one ID that differ are the parts of a split entry where they are numbered from 1 without a gap,
+    and have one company, day and currency.
     """
     none = {
         "is_copy": pl.lit(value=False),
@@ -270,8 +271,8 @@ def _with_history(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.Data
 def _changes(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.DataFrame | None) -> pl.DataFrame:
     """Return the entries that were exported with other data: id, and changes.
 
-    A change has field, currency, and the values before and after as lists; of the lines of a split entry their amounts and
-    their categories.
+    A change has field, currency, and the values before and after as lists; of the lines of a split entry
+    their amounts and their categories.
 
     A value that the journal did not keep, and a column that the entries lack, is not compared.
     """

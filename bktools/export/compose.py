@@ -51,8 +51,9 @@ def compose_export_jobs(
     Parameters
     ----------
     entries : DataFrame
-        As `read_entries` returns it: id, company_id; optional date, amount, currency, category_id, employee_id,
-        approved. Every frame may be of pandas, Polars, Arrow, DuckDB or PySpark, or the path of a Parquet file.
+        As `read_entries` returns it: id, company_id; optional date, amount, currency, category_id,
+        employee_id, approved. Every frame may be of pandas, Polars, Arrow, DuckDB or PySpark, or the path of
+        a Parquet file.
     selection : DataFrame, Series, list or path, optional
         A filtered frame of entries, a boolean mask with one value for each row, or entry IDs. Default: all entries.
     categories : DataFrame, optional
@@ -64,14 +65,14 @@ def compose_export_jobs(
     history : DataFrame, optional
         As `load_export_jobs(entries=True)` returns it. The plan can then be submitted only with that journal.
     ledger : DataFrame, optional
-        The company's general ledger, as `read_general_ledger` returns it: entries that it holds already are held back, and so
-        are those that a free posting may be of. A ledger that does not show how it books holds nothing back, and
-        `plan.unchecked` says so.
+        The company's general ledger, as `read_general_ledger` returns it: entries that it holds already are
+        held back, and so are those that a free posting may be of. A ledger that does not show how it books
+        holds nothing back, and `plan.unchecked` says so.
     exported_elsewhere : iterable of str
         IDs of entries that are known to be exported outside of this journal; they are held back.
     not_booked : iterable of str
-        IDs of entries that a person found not to be booked: what a posting of the ledger may be of, or what has the data of
-        a sent entry of the file, is sent all the same.
+        IDs of entries that a person found not to be booked: what a posting of the ledger may be of, or what
+        has the data of a sent entry of the file, is sent all the same.
     company : str, optional
         UUID of the only company to export. Default: all companies of the entries.
     period : str, Period, date or datetime, optional
@@ -90,13 +91,13 @@ def compose_export_jobs(
     Returns
     -------
     ExportPlan
-        Batches of one company each, ordered by date, then ID; entries that are not ready, with the reason; totals. The
-        entries have category_name, account_code, account_name and employee_name where the frames were given. A
-        check that needs a missing frame is skipped, and `plan.unchecked` lists it. The same input gives the same batches
-        with the same IDs.
+        Batches of one company each, ordered by date, then ID; entries that are not ready, with the reason;
+        totals. The entries have category_name, account_code, account_name and employee_name where the frames
+        were given. A check that needs a missing frame is skipped, and `plan.unchecked` lists it. The same
+        input gives the same batches with the same IDs.
 
-        Entries in a PySpark frame are checked by the workers, which must have bktools, and collected: the plan has all of
-        them and must fit in memory here. Filter such a frame instead of giving a selection.
+        Entries in a PySpark frame are checked by the workers, which must have bktools, and collected: the
+        plan has all of them and must fit in memory here. Filter such a frame instead of giving a selection.
 
     Raises
     ------

@@ -30,8 +30,8 @@ c = pl.col
 COLUMNS = ("check", "severity", "who", "facts")
 ORDER = ("row", "reason", "facts")
 
-# A check that was skipped is told where its column or frame is missing: the code, what is missing, and the frames that must
-# be there for this to matter.
+# A check that was skipped is told where its column or frame is missing: the code, what is missing, and the
+# frames that must be there for this to matter.
 _UNCHECKED = (
     ("dates", ("day",), ()),
     ("amounts", ("amount",), ()),
@@ -53,9 +53,9 @@ class Checker:
     Parameters
     ----------
     frames : mapping
-        Those given of categories, accounts, employees and history by name, as `frames.typed` returns them; `elsewhere` has
-        the IDs of entries of which the journal knows that they were exported elsewhere, `not_booked` of those of which a
-        person said that they are not booked.
+        Those given of categories, accounts, employees and history by name, as `frames.typed` returns them;
+        `elsewhere` has the IDs of entries of which the journal knows that they were exported elsewhere,
+        `not_booked` of those of which a person said that they are not booked.
     arguments : Arguments
         As `arguments_of` returns them.
     """

@@ -69,8 +69,9 @@ class ExportPlan(Result):
     rows : pyarrow.Table
         One row per ready entry, or per line of a split one, with its batch_id, in the order of sending.
     held : pyarrow.Table
-        One row per entry that is not ready, with its reason (a code) and the facts of it as JSON; with a history also
-        exported_amount and exported_currency: what the journal has for an entry that was sent before, or may have been.
+        One row per entry that is not ready, with its reason (a code) and the facts of it as JSON; with a
+        history also exported_amount and exported_currency: what the journal has for an entry that was sent
+        before, or may have been.
     options : ExportOptions
         Options of the jobs.
     unchecked : tuple of str
@@ -82,8 +83,9 @@ class ExportPlan(Result):
     journal : str
         Identity of the journal whose history it was composed with, the only one that accepts it. "" without a history.
     findings : DataFrame
-        One row per finding of an entry, most severe first: check, severity (error: it is not ready; warning: look at it
-        before the plan is submitted; info), about, message, to_do, who, names and money, identifiers, facts (JSON).
+        One row per finding of an entry, most severe first: check, severity (error: it is not ready; warning:
+        look at it before the plan is submitted; info), about, message, to_do, who, names and money,
+        identifiers, facts (JSON).
 
     Examples
     --------
@@ -294,9 +296,9 @@ class ExportPlan(Result):
     def needs_action(self) -> pd.DataFrame:
         """Reasons to hold entries back, and warnings, those with most money first: a row each.
 
-        severity, check, entries (count), value (their amounts by currency, as text); message, to_do and who of the first.
-        An entry that is not ready counts for its own reason alone. Findings of the severity info need no action and are left
-        out.
+        severity, check, entries (count), value (their amounts by currency, as text); message, to_do and who
+        of the first. An entry that is not ready counts for its own reason alone. Findings of the severity
+        info need no action and are left out.
         """
         return self._summary[self._summary["severity"] != "info"].reset_index(drop=True)
 

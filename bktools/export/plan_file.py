@@ -1,7 +1,7 @@
 """Saves a plan as a file, so that one person can prepare it and another one approve and submit it.
 
-The file is a zip archive of `plan.json` (options, skipped checks, author, service, hashes) and the frames as Parquet.
-Batches and totals are not saved, but computed again from the entries.
+The file is a zip archive of `plan.json` (options, skipped checks, author, service, hashes) and the frames as
+Parquet. Batches and totals are not saved, but computed again from the entries.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`Check`: an expression that is true for a row that fails, and what is known of such a row.
 
-One shape for entries, accounts, categories, ledgers and the files of a close. To add a check, add an item to the list of
-its room, its words to each file of `wording`, and its test.
+One shape for entries, accounts, categories, ledgers and the files of a close. To add a check, add an item to
+the list of its room, its words to each file of `wording`, and its test.
 """
 
 from __future__ import annotations
@@ -85,8 +85,9 @@ def find(
     Returns
     -------
     DataFrame
-        One row per finding: row (number of the row), number (of the check among `checks`), check (code), severity, who,
-        facts (JSON, in which decimals are text and days ISO 8601); then what stands beside them.
+        One row per finding: row (number of the row), number (of the check among `checks`), check (code),
+        severity, who, facts (JSON, in which decimals are text and days ISO 8601); then what stands beside
+        them.
     """
     flags = rows.select(
         check.fails.fill_null(value=False).alias(f"{number}") for number, check in enumerate(checks)

@@ -18,8 +18,8 @@ EntryData = tuple[Any, ...]
 class BatchRequest:
     """The request for a batch, and the entries that it is made of.
 
-    `batch_id` is a digest of company, entries and options; `rows` are the lines of the entries, None where nothing is
-    known of them.
+    `batch_id` is a digest of company, entries and options; `rows` are the lines of the entries, None where
+    nothing is known of them.
     """
 
     batch_id: str

@@ -65,11 +65,12 @@ def to_excel(
     Parameters
     ----------
     tables : DataFrame or mapping of str to DataFrame
-        One frame, or frames by the name of their sheet (31 characters at most); they are not changed, their indexes are
-        not written.
+        One frame, or frames by the name of their sheet (31 characters at most); they are not changed, their
+        indexes are not written.
     path : path, file or buffer
-        File to write, ending in .xlsx. A new file is readable by you alone; an existing one is replaced and keeps its
-        permissions. An open file or a buffer for bytes gets the whole workbook at its position, and stays open.
+        File to write, ending in .xlsx. A new file is readable by you alone; an existing one is replaced and
+        keeps its permissions. An open file or a buffer for bytes gets the whole workbook at its position, and
+        stays open.
     progress : bool, optional
         Whether to show a progress bar; by default in a terminal or notebook.
 
@@ -83,16 +84,16 @@ def to_excel(
     ArgumentError
         When there is no table, a sheet cannot have its name, or the file does not end in .xlsx.
     InputError
-        When a table or a text is larger than a workbook can hold, a column holds values of several types, or two
-        columns have one name.
+        When a table or a text is larger than a workbook can hold, a column holds values of several types, or
+        two columns have one name.
     StorageError
         When the file cannot be written; an existing file stays unchanged.
 
     Notes
     -----
-    Text is text, whatever it looks like (0400, =SUM(1)); amounts and counts are numbers, and text where they have more
-    than the 15 digits that Excel keeps; dates and times are Excel's, times to the millisecond and in UTC where they have
-    a time zone; null is an empty cell. Source of the columns: interface, section 2.
+    Text is text, whatever it looks like (0400, =SUM(1)); amounts and counts are numbers, and text where they
+    have more than the 15 digits that Excel keeps; dates and times are Excel's, times to the millisecond and
+    in UTC where they have a time zone; null is an empty cell. Source of the columns: interface, section 2.
 
     Examples
     --------

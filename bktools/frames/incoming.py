@@ -24,9 +24,9 @@ SOURCE = b"bktools"
 def in_memory(frame: Any, name: str = "frame", columns: Collection[str] | None = None) -> pa.Table:
     """Return a frame, or the rows of a Parquet file, as an Arrow table.
 
-    `columns` are kept where the frame has them, by default all; others are neither copied, computed nor read. An index
-    is left out. Text of pandas, Arrow and Polars is not copied. Lazy frames of Polars and relations of DuckDB are run
-    once, frames of PySpark are collected. `name` is that of the frame in messages.
+    `columns` are kept where the frame has them, by default all; others are neither copied, computed nor read.
+    An index is left out. Text of pandas, Arrow and Polars is not copied. Lazy frames of Polars and relations
+    of DuckDB are run once, frames of PySpark are collected. `name` is that of the frame in messages.
 
     Examples
     --------

@@ -1,8 +1,9 @@
 """Money at the edge of pandas: decimals inside, float64 in a frame, and each float is the decimal that was read.
 
-A float64 keeps 15 digits, so the shortest text of a float is the decimal that it was made of. An amount that comes back
-is the nearest whole number of its currency's units (such as cents) when it is less than a millionth of a unit off, so
-that 0.1 + 0.2 is 0.30. Any other amount keeps its digits, and has too many decimals.
+A float64 keeps 15 digits, so the shortest text of a float is the decimal that it was made of. An amount that
+comes back is the nearest whole number of its currency's units (such as cents) when it is less than a
+millionth of a unit off, so that 0.1 + 0.2 is 0.30. Any other amount keeps its digits, and has too many
+decimals.
 """
 
 from __future__ import annotations

@@ -48,10 +48,10 @@ def with_names(
 ) -> pa.Table:
     """Return entries with the names of their category, account and employee, as far as the frames are given.
 
-    The columns are `category_name`; `account_code` and `account_name` of the category's account; `employee_name` (the
-    e-mail where the service has no name). Null where there is none. Such columns of the entries are replaced; a
-    category's or an employee's own name stays where the frames have no other. The frames are as `load_categories`,
-    `load_accounts` and `load_employees` return them, of any supported tool.
+    The columns are `category_name`; `account_code` and `account_name` of the category's account;
+    `employee_name` (the e-mail where the service has no name). Null where there is none. Such columns of the
+    entries are replaced; a category's or an employee's own name stays where the frames have no other. The
+    frames are as `load_categories`, `load_accounts` and `load_employees` return them, of any supported tool.
     """
     if categories is not None and "category_id" in entries.column_names:
         known = _named(categories, "categories", ("name", "account_id"))

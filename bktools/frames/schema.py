@@ -1,10 +1,11 @@
 """Columns and types of every frame, and the conversion between Arrow and pandas.
 
-Frames have the interface's field names in snake_case. Text is pandas `str`, flags are `bool`, timestamps are in UTC,
-calendar dates have no time zone, and money is float64 (`bktools.frames.money`). Missing values stay null.
+Frames have the interface's field names in snake_case. Text is pandas `str`, flags are `bool`, timestamps are
+in UTC, calendar dates have no time zone, and money is float64 (`bktools.frames.money`). Missing values stay
+null.
 
-The types are the same with pandas 2 and 3. Frames that you make yourself differ: pandas 2 makes objects of text, which are
-read alike, and its `astype("str")` turns a missing value into the text "None".
+The types are the same with pandas 2 and 3. Frames that you make yourself differ: pandas 2 makes objects of
+text, which are read alike, and its `astype("str")` turns a missing value into the text "None".
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from bktools.contract.categories import Category
 from bktools.errors import InputError
 from bktools.frames import money as amounts
 
-# Arguments: a moment such as 2026-10-31 or an ISO 8601 instant, where a month or a day means its end; a month such as
-# 2026-10, or a day or a time in it.
+# Arguments: a moment such as 2026-10-31 or an ISO 8601 instant, where a month or a day means its end; a month
+# such as 2026-10, or a day or a time in it.
 Moment = str | dt.date | dt.datetime | pd.Period | np.datetime64
 Month = Moment
 
@@ -60,8 +61,8 @@ def _schema(required: str, optional: str) -> pa.Schema:
     return pa.schema(fields + [pa.field(name, kind) for name, kind in _columns(optional).items()])
 
 
-# Numbers of the service, such as rates, exact to this many decimals; a record with more of them is refused. With more
-# of them, Python would write a zero with an exponent.
+# Numbers of the service, such as rates, exact to this many decimals; a record with more of them is refused.
+# With more of them, Python would write a zero with an exponent.
 DECIMALS = 6
 EXACT = pa.decimal128(DIGITS, DECIMALS)
 
@@ -115,15 +116,15 @@ ACCOUNTS = _schema(
     "updated_at instant",
 )
 
-# States of an account that exists in the service. An account in another state was refused or may not have arrived, so it
-# may be created again.
+# States of an account that exists in the service. An account in another state was refused or may not have
+# arrived, so it may be created again.
 KNOWN_STATES = ("CREATED", "MATCHED", "EXISTS", "IMPORTED")
 
-# Accounting entries as read from a file. A file without an approval column gives a frame without `status`, `approved`.
-# `category_name` and `employee_name` are as the file writes them; the names of the service take their place where its
-# categories and employees are given. `split_line` is the number of a line of a split entry, from 1, and `split_lines`
-# how many lines the entry has; 0 for an entry of one line. `export_status` is what the file says of exports that were made
-# elsewhere: exported, queued, in_progress or not_exported.
+# Accounting entries as read from a file. A file without an approval column gives a frame without `status`,
+# `approved`. `category_name` and `employee_name` are as the file writes them; the names of the service take
+# their place where its categories and employees are given. `split_line` is the number of a line of a split
+# entry, from 1, and `split_lines` how many lines the entry has; 0 for an entry of one line. `export_status`
+# is what the file says of exports that were made elsewhere: exported, queued, in_progress or not_exported.
 ENTRIES = _schema(
     "id text, company_id text",
     "date date, amount money, currency text, category_id text, category_name text, employee_id text, "
@@ -195,8 +196,9 @@ def to_pandas(
 ) -> pd.DataFrame:
     """Return an Arrow table as a DataFrame with the types above.
 
-    `provenance` is the source of the rows, which `frame.attrs["bktools"]` keeps. `money` is the form of amounts: "float",
-    which refuses an amount that a float does not keep, or "decimal". By default a column is float where it can be.
+    `provenance` is the source of the rows, which `frame.attrs["bktools"]` keeps. `money` is the form of
+    amounts: "float", which refuses an amount that a float does not keep, or "decimal". By default a column is
+    float where it can be.
     """
     for place, field in enumerate(table.schema):
         if pa.types.is_decimal(field.type) and money != "decimal":

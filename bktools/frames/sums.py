@@ -70,8 +70,8 @@ class Valued:
 class Sum(Valued):
     """What some entries sum up to.
 
-    `sum["fate"]` is what the entries have in common, one of the `keys`. Of the currencies the company's own is the
-    first, then the one with most entries.
+    `sum["fate"]` is what the entries have in common, one of the `keys`. Of the currencies the company's own
+    is the first, then the one with most entries.
     """
 
     keys: Mapping[str, Any]

@@ -103,7 +103,8 @@ TEXTS = (
 def typed(frame: Any, name: str) -> pa.Table:
     """Return a frame of SHAPES as an Arrow table whose columns have one type each; text, numbers and dates are not copied.
 
-    Text is large_string, flags are boolean, and amounts are exact numbers. Entries keep all columns, have their IDs in lower case, as they are sent, and the number of their `line`.
+    Text is large_string, flags are boolean, and amounts are exact numbers. Entries keep all columns, have
+    their IDs in lower case, as they are sent, and the number of their `line`.
 
     Raises
     ------

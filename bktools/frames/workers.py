@@ -34,9 +34,10 @@ def on_workers(
 ) -> dict[str, pa.Table]:
     """Return the tables that a function returns for groups of rows, put together in any order; they must fit in memory here.
 
-    The function gets Arrow tables by name and returns tables by name. It is called here without rows first, to fail
-    early; then on workers, which must have bktools, for one group at a time. Rows with the same text in the column
-    `by`, whatever its capitals, are in one group. An error of bktools in the function is raised here.
+    The function gets Arrow tables by name and returns tables by name. It is called here without rows first,
+    to fail early; then on workers, which must have bktools, for one group at a time. Rows with the same text
+    in the column `by`, whatever its capitals, are in one group. An error of bktools in the function is raised
+    here.
     """
     empty = {name: frame.limit(0).toArrow() for name, frame in frames.items()}
     without_rows = function(empty)

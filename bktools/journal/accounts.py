@@ -54,8 +54,9 @@ def record_accounts(
 ) -> list[tuple[str, str]]:
     """Write accounts to the journal, all of them or none; return company and external ID of each retired one.
 
-    A row has KEY, `state`, `facts` and any others of KNOWN: a field that is missing keeps its value, None clears it. `complete`
-    is the name of a list that has all accounts of its companies: the others that were known are retired.
+    A row has KEY, `state`, `facts` and any others of KNOWN: a field that is missing keeps its value, None
+    clears it. `complete` is the name of a list that has all accounts of its companies: the others that were
+    known are retired.
     """
     rows = list(rows)
     if not rows:
@@ -145,9 +146,9 @@ def load_accounts(company: str | None = None, *, service: Service | None = None)
     Returns
     -------
     DataFrame
-        One row per account: company_id, external_id, state (CREATED, MATCHED, IMPORTED; EXISTS where the account exists
-        and its id is unknown; REJECTED, UNKNOWN, SENDING where it may not exist), id, name, code, tax_code_external_id,
-        archived, metadata (JSON text), message, updated_at (UTC).
+        One row per account: company_id, external_id, state (CREATED, MATCHED, IMPORTED; EXISTS where the
+        account exists and its id is unknown; REJECTED, UNKNOWN, SENDING where it may not exist), id, name,
+        code, tax_code_external_id, archived, metadata (JSON text), message, updated_at (UTC).
 
     Raises
     ------
@@ -207,8 +208,8 @@ def import_accounts(
     Parameters
     ----------
     source : path or DataFrame
-        Columns id (UUID) and external_id; optionally name, code, archived, tax_code_external_id, company_id. A field
-        without a column keeps its value in the journal.
+        Columns id (UUID) and external_id; optionally name, code, archived, tax_code_external_id, company_id.
+        A field without a column keeps its value in the journal.
     company : str, optional
         UUID or short name of the company, for a list without company_id. Default: the configured company.
     columns : mapping, optional
@@ -218,8 +219,8 @@ def import_accounts(
     sheet : str or int, optional
         For a workbook: name of the sheet, or its position from 0.
     complete : bool
-        True if the list has all accounts of its companies: accounts of these companies that it lacks are known no longer.
-        The journal's events keep them.
+        True if the list has all accounts of its companies: accounts of these companies that it lacks are
+        known no longer. The journal's events keep them.
     service : Service, optional
         Default: the configured one. Only its journal is written; nothing is sent.
 
@@ -227,14 +228,14 @@ def import_accounts(
     -------
     DataFrame
         All accounts in the journal afterwards, as `load_accounts` returns them. For a file,
-        `attrs["bktools"]["imported"]` describes how it was read; `attrs["bktools"]["retired"]` lists the external IDs
-        that a complete list lacks.
+        `attrs["bktools"]["imported"]` describes how it was read; `attrs["bktools"]["retired"]` lists the
+        external IDs that a complete list lacks.
 
     Raises
     ------
     ArgumentError, InputError
-        When the list cannot be read, a value breaks a rule, an external ID is repeated, or the company is unknown;
-        nothing was changed.
+        When the list cannot be read, a value breaks a rule, an external ID is repeated, or the company is
+        unknown; nothing was changed.
 
     Notes
     -----

@@ -67,12 +67,12 @@ class Restored:
 def restore(settings: Settings, source: Path | None, *, by: str, evidence: str | None = None) -> Restored:
     """Restore a backup of the journal, or accept the present file, or the sent log alone where that is missing.
 
-    A batch that is in the sent log but not in the copy is ACCEPTED where the sent log holds its job. Otherwise it becomes
-    UNKNOWN, unless the sent log shows that nothing was booked, and its company is blocked until a person resolves it.
-    Safe to run again after a kill.
+    A batch that is in the sent log but not in the copy is ACCEPTED where the sent log holds its job.
+    Otherwise it becomes UNKNOWN, unless the sent log shows that nothing was booked, and its company is
+    blocked until a person resolves it. Safe to run again after a kill.
 
-    `evidence` is where the person looked for exports after the last one that the copy knows, and found none: it is
-    needed where this machine has no sent log. When a copy is refused, nothing was changed.
+    `evidence` is where the person looked for exports after the last one that the copy knows, and found none:
+    it is needed where this machine has no sent log. When a copy is refused, nothing was changed.
     """
     by = rules.not_blank("by", by)
     evidence = None if evidence is None else rules.not_blank("evidence", evidence)

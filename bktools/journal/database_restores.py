@@ -1,10 +1,11 @@
 """Restores of a shared database: a machine notices one by what it has seen, and every machine that sent confirms it once.
 
-A database that was restored, rolled back or failed over may lack what was sent since. Whatever suggests that stops all writing:
-another server, timeline or table, or a gap before what this machine has seen or sent. Every machine that meets it is written
-down. From then on a company's entries are sent when every machine that is known to have sent has confirmed the restore, which
-completes the database with what its sent log holds. A machine that is gone is waived by a person, for a company and the dates
-that the person looked up. All of these are events.
+A database that was restored, rolled back or failed over may lack what was sent since. Whatever suggests that
+stops all writing: another server, timeline or table, or a gap before what this machine has seen or sent.
+Every machine that meets it is written down. From then on a company's entries are sent when every machine that
+is known to have sent has confirmed the restore, which completes the database with what its sent log holds. A
+machine that is gone is waived by a person, for a company and the dates that the person looked up. All of
+these are events.
 """
 
 from __future__ import annotations
@@ -134,8 +135,9 @@ class DatabaseRestores:
     ) -> list[str]:
         """Record that a company does not wait for machines that cannot confirm a restore; return their names.
 
-        `machines` are their names or identities. `evidence` is where a person looked up that none of the company's entries
-        dated from `begins` to `ends` is booked; entries with other dates, or without one, still wait.
+        `machines` are their names or identities. `evidence` is where a person looked up that none of the
+        company's entries dated from `begins` to `ends` is booked; entries with other dates, or without one,
+        still wait.
         """
         by, evidence = rules.not_blank("by", by), rules.not_blank("evidence", evidence)
         begins, ends = _day("begins", begins), _day("ends", ends)

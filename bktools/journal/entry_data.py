@@ -1,7 +1,7 @@
 """What the journal keeps of each entry in a person's terms: its data when its batch was claimed (the table `entry_data`).
 
-A claim is an event with the digest of the data, so the chain of events covers them. A batch that is claimed again with
-other data gets another claim; earlier ones stay, and the newest one counts.
+A claim is an event with the digest of the data, so the chain of events covers them. A batch that is claimed
+again with other data gets another claim; earlier ones stay, and the newest one counts.
 """
 
 from __future__ import annotations

@@ -51,15 +51,17 @@ def load_export_jobs(
     Returns
     -------
     DataFrame
-        One row per batch: batch_id, company_id, state (PLANNED, SENDING, ACCEPTED, REJECTED, UNKNOWN, RELEASED),
-        entries (count), job_id, job_status (at creation), message, planned_at, sent_at, settled_at (UTC). With
-        `entries=True` one row per entry of a batch, and per line of a split entry: entry_id, batch_id, company_id, state,
-        job_id, sent_at, split_line (its number, 0 for an entry of one line), and what was known of it when it was sent: date, amount (exact), currency, category_id, category_name, account_code,
-        account_name, employee_id, employee_name, supplier, description, tax_code, period (the month of the close that sent it, or
-        of its date). They are null where they were not known. With `events=True` one row per event, oldest first: at
-        (UTC), batch_id, company_id, after (the new state), done_by (the person who resolved it, or the process), before
-        (the old state; null for a new batch), message (the answer, or the evidence). `frame.attrs["bktools"]["journal"]`
-        is the journal's identity: a plan composed with this history belongs to that journal.
+        One row per batch: batch_id, company_id, state (PLANNED, SENDING, ACCEPTED, REJECTED, UNKNOWN,
+        RELEASED), entries (count), job_id, job_status (at creation), message, planned_at, sent_at, settled_at
+        (UTC). With `entries=True` one row per entry of a batch, and per line of a split entry: entry_id,
+        batch_id, company_id, state, job_id, sent_at, split_line (its number, 0 for an entry of one line), and
+        what was known of it when it was sent: date, amount (exact), currency, category_id, category_name,
+        account_code, account_name, employee_id, employee_name, supplier, description, tax_code, period (the
+        month of the close that sent it, or of its date). They are null where they were not known. With
+        `events=True` one row per event, oldest first: at (UTC), batch_id, company_id, after (the new state),
+        done_by (the person who resolved it, or the process), before (the old state; null for a new batch),
+        message (the answer, or the evidence). `frame.attrs["bktools"]["journal"]` is the journal's identity:
+        a plan composed with this history belongs to that journal.
 
     Raises
     ------
@@ -157,8 +159,8 @@ def resolve_export_job(
     batch_id : str
         The batch, as `load_export_jobs` and the error name it.
     outcome : str
-        "accepted": its entries were booked. "released": they were not, and may be exported again. "released" also
-        withdraws a PLANNED batch that was never sent.
+        "accepted": its entries were booked. "released": they were not, and may be exported again. "released"
+        also withdraws a PLANNED batch that was never sent.
     evidence : str
         Where you looked and the result; kept permanently.
     by : str
@@ -173,8 +175,8 @@ def resolve_export_job(
     ArgumentError
         When evidence or name is missing, or the outcome is another word.
     JournalError
-        When the batch is not found, its outcome is known, the job belongs to another batch, or another process is
-        sending for its company.
+        When the batch is not found, its outcome is known, the job belongs to another batch, or another
+        process is sending for its company.
 
     Notes
     -----
@@ -202,8 +204,9 @@ def accept_export_jobs(
 ) -> None:
     """Record that each of these export jobs, whose outcome is unknown, was booked.
 
-    All of them are looked at first: one that is not found, or whose outcome is known, is refused before any is recorded.
-    When another process is sending for a company, `JournalError` is raised, and the batches before it are recorded.
+    All of them are looked at first: one that is not found, or whose outcome is known, is refused before any
+    is recorded. When another process is sending for a company, `JournalError` is raised, and the batches
+    before it are recorded.
     """
     evidence, by = rules.not_blank("evidence", evidence), rules.not_blank("by", by)
     with open_for_writing(service_or_default(service).settings) as journal:

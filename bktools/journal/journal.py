@@ -129,8 +129,8 @@ class Journal(Records):
     def require_current(self, *, any_origin: bool = False) -> None:
         """Compare the journal with all that this machine knows to be sent; raise where something is missing in it.
 
-        An old copy, a second journal of the environment, and one that this user of this machine never used are refused, and
-        one of another environment or address unless `any_origin`.
+        An old copy, a second journal of the environment, and one that this user of this machine never used
+        are refused, and one of another environment or address unless `any_origin`.
         """
         self.require_in_place()
         require_one_environment(self._settings)
@@ -196,9 +196,9 @@ class Journal(Records):
     def obstacle(self, batch: BatchRequest) -> str:
         """Return the reason why a batch cannot be sent, "" when it can.
 
-        It cannot when another batch has sent one of its entries or may have, when one is PLANNED in a
-        batch of another company, or when a batch that has or had one was changed by hand. A PLANNED batch of the same
-        company is no obstacle: `claim` releases it.
+        It cannot when another batch has sent one of its entries or may have, when one is PLANNED in a batch
+        of another company, or when a batch that has or had one was changed by hand. A PLANNED batch of the
+        same company is no obstacle: `claim` releases it.
         """
         return self.changed_by_hand(batch.entry_ids) or self._taken(batch)
 

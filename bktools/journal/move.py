@@ -1,9 +1,10 @@
 """Moves the history of a journal's file to a database, beside the histories that are there, and closes the file.
 
-First the copy, then its check, then the switch: the file is closed when the copy is whole, and at that moment the copy is
-committed. After a kill the environment's journal is the file, or the database, which asks for the move to be finished where
-that is missing. The events keep their order: their numbers grow by one offset, and an event names the file's last event and
-its digest. An entry that both journals sent stops the move before anything is changed.
+First the copy, then its check, then the switch: the file is closed when the copy is whole, and at that moment
+the copy is committed. After a kill the environment's journal is the file, or the database, which asks for the
+move to be finished where that is missing. The events keep their order: their numbers grow by one offset, and
+an event names the file's last event and its digest. An entry that both journals sent stops the move before
+anything is changed.
 """
 
 from __future__ import annotations
@@ -67,14 +68,14 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
 
     Safe to run again after a kill: then it goes on.
 
-    `evidence` is how entries were corrected that both journals sent and had accepted; without it they are refused.
-    Return number and digest of the database's last event (`event_id`, `digest`).
+    `evidence` is how entries were corrected that both journals sent and had accepted; without it they are
+    refused. Return number and digest of the database's last event (`event_id`, `digest`).
 
     Raises
     ------
     JournalError
-        When there is no file, it is an old copy, a process is sending, or the database is of another service, of another
-        owner, or has sent entries that the file has sent; both are as they were.
+        When there is no file, it is an old copy, a process is sending, or the database is of another service,
+        of another owner, or has sent entries that the file has sent; both are as they were.
     StorageError
         When the file is damaged, or the copy differs from it; the database is as it was.
     """

@@ -114,11 +114,12 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
     Returns
     -------
     DataFrame
-        One row per month and currency, oldest first: company_id, period, state (OPEN, CLOSED), currency; the number and
-        the exact amount of entries exported, in doubt (their batch's outcome is unknown), held_back by the closes of the
-        month, and of those still open today; prepared_by, approved_by and applied_at (UTC) of the last close; changed_by,
-        changed_at (UTC) and reason of the last change of the state; verified_by, verified_at (UTC), verified_against (the
-        ledger) and verified_result (JSON) of the last verification. Amounts of currencies are never added.
+        One row per month and currency, oldest first: company_id, period, state (OPEN, CLOSED), currency; the
+        number and the exact amount of entries exported, in doubt (their batch's outcome is unknown),
+        held_back by the closes of the month, and of those still open today; prepared_by, approved_by and
+        applied_at (UTC) of the last close; changed_by, changed_at (UTC) and reason of the last change of the
+        state; verified_by, verified_at (UTC), verified_against (the ledger) and verified_result (JSON) of the
+        last verification. Amounts of currencies are never added.
 
     Raises
     ------
@@ -127,9 +128,10 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
 
     Notes
     -----
-    An entry belongs to the month of the close that sent it; one sent outside of a close, to the month of its date. One
-    that was held back belongs to the month of its date, or without a date to the month of the close that first met it.
-    Entries sent by a version that kept no dates are in no month. Export jobs: interface, section 4.2.
+    An entry belongs to the month of the close that sent it; one sent outside of a close, to the month of its
+    date. One that was held back belongs to the month of its date, or without a date to the month of the close
+    that first met it. Entries sent by a version that kept no dates are in no month. Export jobs: interface,
+    section 4.2.
 
     Examples
     --------
@@ -397,9 +399,9 @@ def sent_entries(
 ) -> pa.Table:
     """Return the entries of a company that were sent or may have been.
 
-    `sent_by` is the person who prepared the close, or the process that sent outside of a close. `history` is what
-    `export_jobs.history_of` returned for "sent", where it was read; `prepared` has the person of a plan whose close is not
-    recorded yet.
+    `sent_by` is the person who prepared the close, or the process that sent outside of a close. `history` is
+    what `export_jobs.history_of` returned for "sent", where it was read; `prepared` has the person of a plan
+    whose close is not recorded yet.
     """
     history = history_of(journal, "sent", company_id) if history is None else history
     is_live = pc.is_in(history["state"], pa.array(MAYBE_SENT, TEXT))
@@ -425,10 +427,10 @@ def not_kept(journal: Journal, company_id: str) -> int:
 def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | None = None) -> pa.Table:
     """Return the entries that closes held back, each in one month, and their outcome.
 
-    An entry belongs to the month of the date that it had when it was first held back, or without a date to the month of
-    that close. It is shown as the last close of its month saw it, or the last of all where none of its month met it. An
-    entry without an ID cannot be followed: only the last close of a month shows it, and it stays open. `sent` are the
-    company's sent entries.
+    An entry belongs to the month of the date that it had when it was first held back, or without a date to
+    the month of that close. It is shown as the last close of its month saw it, or the last of all where none
+    of its month met it. An entry without an ID cannot be followed: only the last close of a month shows it,
+    and it stays open. `sent` are the company's sent entries.
     """
     closes = journal.rows(_HELD, company_id)
     last_close = {row["period"]: row["close"] for row in closes}

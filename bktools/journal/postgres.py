@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 CONNECT_TIMEOUT = 10  # seconds
 
-# In force for this session, whatever server, database or role say. The server drops a session whose machine is gone
-# after a minute, and with it the locks; it keeps one that waits for the answer to a request.
+# In force for this session, whatever server, database or role say. The server drops a session whose machine
+# is gone after a minute, and with it the locks; it keeps one that waits for the answer to a request.
 _SESSION = f"""
     SELECT set_config(name, value, false) FROM (VALUES
         ('search_path', '{SCHEMA}, pg_temp'), ('synchronous_commit', current_setting('synchronous_commit')),
@@ -41,8 +41,9 @@ _ABOUT_SERVER = """
         current_setting('full_page_writes') AS full_page_writes, current_setting('synchronous_commit') AS commits,
         current_setting('synchronous_standby_names') AS standbys
 """
-# Another server, another database of it, a history that branched off after a restore or a failover, or tables that were
-# restored in place. What is on the server's disk survives a crash, so its log never ends before that again.
+# Another server, another database of it, a history that branched off after a restore or a failover, or tables
+# that were restored in place. What is on the server's disk survives a crash, so its log never ends before
+# that again.
 _POSITION = f"""
     SELECT concat_ws(' ', (SELECT system_identifier FROM pg_control_system()),
         (SELECT oid FROM pg_database WHERE datname = current_database()),
@@ -125,8 +126,8 @@ class Postgres(Database):
         with self.errors("opened"):
             if self._is_empty():
                 with self.transaction() as connection:
-                    # Another process may have created the tables while this one waited for the transaction. The catalogue
-                    # is read, because looking up the name again may give the answer of before.
+                    # Another process may have created the tables while this one waited for the transaction.
+                    # The catalogue is read, because looking up the name again may give the answer of before.
                     sql = "SELECT 1 AS one FROM pg_tables WHERE schemaname = ? AND tablename = 'about'"
                     if not [*connection.execute(sql, [SCHEMA])]:
                         on_new(self.location)
@@ -243,8 +244,8 @@ class Postgres(Database):
     def position(self) -> Row:
         """Return where the database is in its history.
 
-        `database` is server, database, timeline and number of the table of events; `flushed` and `inserted` are the
-        ends of the server's log, on its disk and in memory.
+        `database` is server, database, timeline and number of the table of events; `flushed` and `inserted`
+        are the ends of the server's log, on its disk and in memory.
         """
         with self.errors("read"):
             return self.connection.execute(_POSITION)[0]

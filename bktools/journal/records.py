@@ -68,8 +68,8 @@ class Database(Protocol):
     def prepare(self, records: Records, origin: Facts, on_new: Callable[[str], None]) -> None:
         """Create the journal's tables in an empty database, or upgrade those of an older version.
 
-        `origin` has the environment and the address that it is opened for. `on_new` is called with the location before a
-        new journal is created, and raises to refuse it.
+        `origin` has the environment and the address that it is opened for. `on_new` is called with the
+        location before a new journal is created, and raises to refuse it.
         """
 
     def errors(self, what: str) -> AbstractContextManager[None]:

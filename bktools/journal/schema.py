@@ -376,8 +376,8 @@ _TELLS = """INSERT INTO events (at, code, state, company_id, batch_id, person, l
         VALUES (NEW.changed_at, NEW.code, NEW.state, NEW.company_id, NEW.batch_id, NEW.settled_by, NEW.login, NEW.machine,
             NEW.process, NEW.facts);"""
 
-# Each change of a batch writes its event and frees or takes its entries, in the same transaction, also for SQL typed by hand.
-# By the name of the trigger: the statement before it, a condition, and SQL.
+# Each change of a batch writes its event and frees or takes its entries, in the same transaction, also for
+# SQL typed by hand. By the name of the trigger: the statement before it, a condition, and SQL.
 EFFECTS = {
     "batches_tell_their_beginning": ("INSERT", "1 = 1", _TELLS),
     "batches_tell_their_changes": ("UPDATE", _CHANGES, _TELLS),

@@ -1,9 +1,10 @@
 """The log of sent batches, kept outside of the journal's file: it reveals an old copy of the journal.
 
-Each company has one file of lines, each written once. It is kept in two folders of the environment: beside the journal, and
-outside of the data folder. A line is written before a batch is sent, with the request's body, and when its outcome is known.
-The line names the journal, its last event and the digest of that event. A journal without the event of the last line, or with
-another digest for it, is an old copy. A journal that was moved to a database is known there by its import.
+Each company has one file of lines, each written once. It is kept in two folders of the environment: beside
+the journal, and outside of the data folder. A line is written before a batch is sent, with the request's
+body, and when its outcome is known. The line names the journal, its last event and the digest of that event.
+A journal without the event of the last line, or with another digest for it, is an old copy. A journal that
+was moved to a database is known there by its import.
 """
 
 from __future__ import annotations

@@ -42,8 +42,8 @@ SAFE = (
 # What SQLite finds in a damaged file, beside pages with a wrong checksum.
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, UnicodeDecodeError)
 
-# The threads of a process take turns in the order in which they ask. SQLite only tries again and again, and among thirty
-# threads one may never meet the moment at which no other writes.
+# The threads of a process take turns in the order in which they ask. SQLite only tries again and again, and
+# among thirty threads one may never meet the moment at which no other writes.
 _turns: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
 if hasattr(os, "register_at_fork"):
     # A forked process has none of the threads that would give their turn back.
@@ -53,8 +53,8 @@ if hasattr(os, "register_at_fork"):
 class Sqlite(Database):
     """An open SQLite file of the journal, which is created when it does not exist.
 
-    `location` is what messages name where the file is a copy of another one. Such a copy is upgraded as it is; of a journal
-    in use, a copy is kept beside it.
+    `location` is what messages name where the file is a copy of another one. Such a copy is upgraded as it
+    is; of a journal in use, a copy is kept beside it.
     """
 
     connection: apsw.Connection
@@ -237,8 +237,8 @@ def connect(path: Path, location: str = "") -> apsw.Connection:
     is_empty = not path.exists() or not path.stat().st_size
     connection = apsw.Connection(str(path))
     try:
-        # Change the mode by name: opening the file and closing it again would drop SQLite's locks in this process.
-        # SQLite gives its companion files the same mode. The target of a link keeps its own.
+        # Change the mode by name: opening the file and closing it again would drop SQLite's locks in this
+        # process. SQLite gives its companion files the same mode. The target of a link keeps its own.
         if not path.is_symlink():
             path.chmod(disk.PRIVATE_FILE)
         connection.set_busy_timeout(int(PATIENCE * 1000))

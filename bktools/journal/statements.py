@@ -70,8 +70,8 @@ def record_exported_elsewhere(
 ) -> int:
     """Record entries that were exported outside of this journal, and return the number of the event.
 
-    `entries` have `entry_id`, and what is known of them: date, amount (as text), currency, supplier. They are not sent
-    from here until it is undone.
+    `entries` have `entry_id`, and what is known of them: date, amount (as text), currency, supplier. They are
+    not sent from here until it is undone.
 
     Raises
     ------

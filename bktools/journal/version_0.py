@@ -1,7 +1,7 @@
 """Reads version 0 of the journal: its events were subjects, states and sentences. Here alone those sentences are read.
 
-Each event keeps what version 0 had of it, word by word, in the fact `version_0`, and with it its digest in the chain: what the
-sent logs of all machines name stays true.
+Each event keeps what version 0 had of it, word by word, in the fact `version_0`, and with it its digest in
+the chain: what the sent logs of all machines name stays true.
 """
 
 from __future__ import annotations

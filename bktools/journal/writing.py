@@ -88,14 +88,14 @@ class WritableJournal(Journal):
     def claim(self, batches: Iterable[BatchRequest], plan_id: str, period: str | None = None) -> None:
         """Write batches of one company as PLANNED; from then on no other batch can take their entries.
 
-        Unsent batches of earlier plans that hold the same entries are released. What is known of each entry is kept with
-        it: the data of the newest claim are those that are sent. Hold the company's lock.
+        Unsent batches of earlier plans that hold the same entries are released. What is known of each entry
+        is kept with it: the data of the newest claim are those that are sent. Hold the company's lock.
 
         Raises
         ------
         JournalError
-            When an entry is in a batch that was sent or may have been sent, or in one that was changed by hand, or its
-            period is closed; nothing was written.
+            When an entry is in a batch that was sent or may have been sent, or in one that was changed by
+            hand, or its period is closed; nothing was written.
         """
         company_id, dates = "", set[str | None]()
         # Before the first request: a journal that has sent is one that this machine knows.
@@ -144,8 +144,8 @@ class WritableJournal(Journal):
         Raises
         ------
         JournalError
-            When the batch is not PLANNED, another batch of its company is SENDING or UNKNOWN, or this machine sends for
-            the environment with another journal.
+            When the batch is not PLANNED, another batch of its company is SENDING or UNKNOWN, or this machine
+            sends for the environment with another journal.
         StorageError
             When the sent log cannot be written; the batch is still PLANNED.
         """
@@ -191,8 +191,8 @@ class WritableJournal(Journal):
         Raises
         ------
         StorageError, JournalError
-            When the outcome cannot be written, with where it is kept: beside the journal, or in this line alone. The next
-            run here writes it, unless another process was faster and wrote UNKNOWN.
+            When the outcome cannot be written, with where it is kept: beside the journal, or in this line
+            alone. The next run here writes it, unless another process was faster and wrote UNKNOWN.
         """
         try:
             for attempt, pause in enumerate((*PAUSES, None)):
@@ -213,8 +213,8 @@ class WritableJournal(Journal):
     def regain(self, company_id: str) -> bool:
         """Take the lock of a company again, if it was lost with the connection; return whether it was.
 
-        As at the start of a run, an old copy of the journal is refused, and what is on its way is recovered. Everything
-        else that was read under the lost lock must be read again.
+        As at the start of a run, an old copy of the journal is refused, and what is on its way is recovered.
+        Everything else that was read under the lost lock must be read again.
         """
         if not self._database.regain(company_id):
             return False

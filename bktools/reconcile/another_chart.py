@@ -24,8 +24,8 @@ def doubts_of(
 ) -> tuple[Doubt, ...]:
     """Return why a chart looks like another company's; nothing where it does not.
 
-    `matches` are the rows of `results.chart_match`, one for each company of the chart; `named` is the company that its
-    file names, and `before` by company the one that the file of its last chart named.
+    `matches` are the rows of `results.chart_match`, one for each company of the chart; `named` is the company
+    that its file names, and `before` by company the one that the file of its last chart named.
     """
     doubts = (_doubt(match, named, before.get(match["company_id"])) for match in matches)
     return tuple(doubt for doubt in doubts if doubt)

@@ -48,8 +48,8 @@ USED: Mapping[str, tuple[str, ...]] = {
 # Columns for messages, which no check reads: when a list of accounts was imported.
 READ = {"accounts": ("updated_at",)}
 
-# Columns without gaps. The chart's external IDs may have gaps: each is a finding. Its companies may have some where the
-# frames have exactly one company.
+# Columns without gaps. The chart's external IDs may have gaps: each is a finding. Its companies may have some
+# where the frames have exactly one company.
 FILLED: Mapping[str, tuple[str, ...]] = {
     "chart": ("archived", "company_id"),
     "accounts": ("company_id", "external_id", "state"),

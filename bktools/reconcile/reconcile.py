@@ -21,17 +21,17 @@ FIRST = ("findings", "coverage")
 def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconciliation:
     """Compare the ERP's chart of accounts with the accounts and categories of the service.
 
-    The ERP is the source of truth. Accounts are matched on their exact external ID within a company, never on name or
-    code.
+    The ERP is the source of truth. Accounts are matched on their exact external ID within a company, never on
+    name or code.
 
     Parameters
     ----------
     chart : DataFrame
-        Chart of accounts: external_id, code, name, archived; optional tax_code_external_id and company_id. Rows
-        without a company belong to the only company of the frames.
+        Chart of accounts: external_id, code, name, archived; optional tax_code_external_id and company_id.
+        Rows without a company belong to the only company of the frames.
     accounts : DataFrame
-        Accounts as `load_accounts` returns them: company_id, external_id, state; optional id, name, code, archived,
-        tax_code_external_id.
+        Accounts as `load_accounts` returns them: company_id, external_id, state; optional id, name, code,
+        archived, tax_code_external_id.
     categories : DataFrame
         Categories: id, company_id, name, archived; optional account_id, tax_code_id.
 
@@ -40,8 +40,8 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
     Returns
     -------
     Reconciliation
-        If a PySpark frame was given, workers, which must have bktools, compare a few companies at a time; the result is
-        collected and must fit in memory here.
+        If a PySpark frame was given, workers, which must have bktools, compare a few companies at a time; the
+        result is collected and must fit in memory here.
 
     Raises
     ------

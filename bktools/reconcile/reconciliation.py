@@ -70,8 +70,8 @@ class Reconciliation(Result):
     def table(self, name: str, language: Words | None = None) -> pa.Table:
         """Return a table by its name: findings, coverage, actions, action_counts, chart_match, unused_accounts.
 
-        Findings and actions are facts: codes and values. With a language, as `bktools.wording.words` returns it, they
-        have their sentences, and the columns of the frames of these names.
+        Findings and actions are facts: codes and values. With a language, as `bktools.wording.words` returns
+        it, they have their sentences, and the columns of the frames of these names.
         """
         rows = self._listed(name)
         return (
@@ -83,8 +83,8 @@ class Reconciliation(Result):
     @functools.cached_property
     def findings(self) -> pd.DataFrame:
         """One row per finding, most severe first: check, severity (error, warning, info), action, company_id, external_id,
-        account_id, category_id, field, erp_value, service_value, message (the fact, then what is to be done), about (the
-        name of the account or category), to_do, who, facts (what the message says, as JSON).
+        account_id, category_id, field, erp_value, service_value, message (the fact, then what is to be done),
+        about (the name of the account or category), to_do, who, facts (what the message says, as JSON).
         """
         return to_pandas(self.table("findings", words("en")))
 
@@ -128,8 +128,8 @@ class Reconciliation(Result):
     def another_chart(self) -> str:
         """Why the chart looks like another company's, in one line; "" where it does not.
 
-        It does when it lacks most accounts in use, when most of its accounts that are known here have another name, or
-        when its file names another company than the last one's.
+        It does when it lacks most accounts in use, when most of its accounts that are known here have another
+        name, or when its file names another company than the last one's.
         """
         return doubt_in_words(self.doubts, words("en"))
 
@@ -158,8 +158,8 @@ class Reconciliation(Result):
     def suggestions(self) -> pd.DataFrame:
         """Accounts with a name similar to that of a category without an account. They are never applied automatically.
 
-        Columns: category_id, company_id, name, external_id, account_name, score (0 to 100); up to three per category,
-        best first.
+        Columns: category_id, company_id, name, external_id, account_name, score (0 to 100); up to three per
+        category, best first.
         """
         return suggest(self.coverage, self.actions)
 

@@ -1,7 +1,7 @@
 """The tables that the checks read, each made once from the frames of a reconciliation.
 
-`accounts` has a row for each account that may have a finding, `coverage` one for each category. Accounts are matched only
-on their exact external ID within a company.
+`accounts` has a row for each account that may have a finding, `coverage` one for each category. Accounts are
+matched only on their exact external ID within a company.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Difference:
     is_known: pl.Expr
 
 
-# By the column that says whether the values differ. The service always has a name and a flag, so a missing value is unknown;
-# code and tax code may be empty there.
+# By the column that says whether the values differ. The service always has a name and a flag, so a missing
+# value is unknown; code and tax code may be empty there.
 DIFFERENCES: Mapping[str, Difference] = {
     "name_differs": Difference("name", c.erp_name, c.name, c.name.is_not_null()),
     "archived_differs": Difference("archived", c.erp_archived, c.archived, c.archived.is_not_null()),
@@ -185,8 +185,8 @@ class Tables:
     def accounts(self) -> pl.DataFrame:
         """One row per account that may have a finding, with the rule that decides its action.
 
-        An account on one side alone has the first similar external ID of the other side. A repeated external ID is
-        ambiguous, so its row has no values.
+        An account on one side alone has the first similar external ID of the other side. A repeated external
+        ID is ambiguous, so its row has no values.
         """
         doubled = self.doubled.with_columns(in_chart=c.chart_rows > 0, in_service=c.service_rows > 0)
         # The rows are few: each step at once takes less than planning all of them.

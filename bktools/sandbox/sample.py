@@ -39,15 +39,16 @@ _RATES = {
 _IN_REVIEW = range(10, 310, 20)  # 15 of the entries: draft and in_review in turn
 _COPIED = 99  # repeated as the last line
 
-# Of the sample ledger: the account that entries are booked against, and the entry in euros that each difference is planted
-# at, by its place in the order of dates.
+# Of the sample ledger: the account that entries are booked against, and the entry in euros that each
+# difference is planted at, by its place in the order of dates.
 _PAYABLES = "160000"
 _PLANTED = {"missing": 5, "booked_twice": 15, "another_amount": 25, "another_account": 35, "another_date": 45}
 _OTHER_ACCOUNT = "490000"
 _DAYS_LATER = 3
 
-# Of the sample of six months: the months before October 2026, the part of October's purchases that each has, in percent,
-# the suppliers that no month before has, and the one amount that is unusual: its month and its number in it.
+# Of the sample of six months: the months before October 2026, the part of October's purchases that each has,
+# in percent, the suppliers that no month before has, and the one amount that is unusual: its month and its
+# number in it.
 _MONTHS_BEFORE, _REPEATED = 5, 85
 _NEW_SUPPLIERS = {"Koelnmesse", "Studio Bergmann"}
 _UNUSUAL = ("2026-09", 68, "48211.00")
@@ -89,8 +90,9 @@ def write_sample_data(folder: Path | str) -> tuple[Path, Path]:
 def write_account_list(folder: Path | str) -> Path:
     """Write `accounts.csv`, the accounts of the first company in a new sandbox; return its path.
 
-    It is an example of the list that a service's user interface exports. `import_accounts` takes it, since the interface has
-    no operation that lists accounts. It has the same bytes every time, and is written whole or left as it was.
+    It is an example of the list that a service's user interface exports. `import_accounts` takes it, since
+    the interface has no operation that lists accounts. It has the same bytes every time, and is written whole
+    or left as it was.
 
     Parameters
     ----------
@@ -182,8 +184,8 @@ def _earlier(world: World, october: list[dict[str, str]], before: int) -> Iterab
 def write_sample_ledger(exported: Any, folder: Path | str) -> Path:
     """Write `general_ledger.se`, what an ERP booked of exported entries, with five differences; return its path.
 
-    Of the entries in euros one is missing, one is booked twice, one has another amount, one another account and one another
-    date. Other currencies are booked in euros, at a rate of the ERP's own.
+    Of the entries in euros one is missing, one is booked twice, one has another amount, one another account
+    and one another date. Other currencies are booked in euros, at a rate of the ERP's own.
 
     Parameters
     ----------

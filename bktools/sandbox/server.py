@@ -47,8 +47,9 @@ def _of_the_store(method: Callable[Concatenate[Store, _P], _R]) -> Callable[Conc
 class Server:
     """A sandbox that runs in this process, on 127.0.0.1, inside a `with` block or between `start` and `stop`.
 
-    It is the whole service of the interface over real HTTP. Its state is one SQLite file in `folder`: a missing file is
-    created with a new world, an existing one is kept. Several servers and processes may share it.
+    It is the whole service of the interface over real HTTP. Its state is one SQLite file in `folder`: a
+    missing file is created with a new world, an existing one is kept. Several servers and processes may share
+    it.
 
     Parameters
     ----------
@@ -232,8 +233,8 @@ class Server:
         Parameters
         ----------
         scopes : sequence of str, optional
-            As the OpenAPI document names them for each operation; "organisation:read" also lists the employees of all
-            companies. All by default.
+            As the OpenAPI document names them for each operation; "organisation:read" also lists the
+            employees of all companies. All by default.
         companies : sequence of str, optional
             Companies the token may see; all by default.
         expires_in : float, optional

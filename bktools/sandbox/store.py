@@ -1,7 +1,8 @@
 """The state of the sandbox: one SQLite file that several processes may share and that survives a kill at any time.
 
-Every write is one transaction before it is answered (WAL). Nothing waits for the disk: invented books need not outlast a
-power cut. The database itself keeps external IDs unique and allows one running job a company, under a write lock.
+Every write is one transaction before it is answered (WAL). Nothing waits for the disk: invented books need
+not outlast a power cut. The database itself keeps external IDs unique and allows one running job a company,
+under a write lock.
 """
 
 from __future__ import annotations

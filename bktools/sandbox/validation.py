@@ -27,8 +27,8 @@ class Number(NamedTuple):
 async def read_body(request: Request, schema: Schema) -> dict[str, Any]:
     """Return the value of every field, None for one that is missing or null; refuse a body that breaks a rule.
 
-    UUIDs are in lower case; an object of any content is its JSON text as it was sent. `request.state.fields` has the
-    names of the fields that the body has.
+    UUIDs are in lower case; an object of any content is its JSON text as it was sent. `request.state.fields`
+    has the names of the fields that the body has.
     """
     _check_media_type(request.headers.get("content-type"))
     try:

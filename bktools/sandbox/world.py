@@ -1,7 +1,7 @@
 """The world of a new sandbox: the same bytes for the same seed, on every platform.
 
-Ids and choices come from SHA-256 of the seed and a path such as ("company", 0, "category", 17). More of one thing never
-changes another, and no random generator is involved.
+Ids and choices come from SHA-256 of the seed and a path such as ("company", 0, "category", 17). More of one
+thing never changes another, and no random generator is involved.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _SMALLER = 4  # the other companies have a quarter of the first one's categories
 class ChartAccount(NamedTuple):
     """One account of the ERP's chart, with codes of six digits so that none is one of a four-digit chart.
 
-    `active` is "ja" or "nein". `in_service` is `=` for an account that the service has as it is, `~` for one with
-    another name there, and empty for one that it lacks.
+    `active` is "ja" or "nein". `in_service` is `=` for an account that the service has as it is, `~` for one
+    with another name there, and empty for one that it lacks.
     """
 
     code: str

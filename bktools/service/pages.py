@@ -31,8 +31,8 @@ MOST_EMPTY_PAGES = 10
 # Attempts to read a page that joins the page before.
 TRIES = 3
 
-# Concurrent reading pays off when a page takes at least this long (seconds), at least this many pages are left, and each
-# has at least this many rows, one of which is read twice.
+# Concurrent reading pays off when a page takes at least this long (seconds), at least this many pages are
+# left, and each has at least this many rows, one of which is read twice.
 LATENCY = 0.02
 FEWEST_PAGES = 4
 SMALLEST_PAGE = 10
@@ -47,9 +47,9 @@ def pages_of(
 ) -> Pages[Record]:
     """Return the pages of a table in order, by concurrent requests where that is faster, otherwise by cursor.
 
-    The service may return fewer rows than `limit`, or its default when it refuses so many. Several threads are for a
-    long table of a service that answers slowly. `prove` requests the rows around the beginning of each page again, to
-    prove that the page joins the one before.
+    The service may return fewer rows than `limit`, or its default when it refuses so many. Several threads
+    are for a long table of a service that answers slowly. `prove` requests the rows around the beginning of
+    each page again, to prove that the page joins the one before.
     """
     began = _waited()
     rows: int | None = limit
@@ -84,8 +84,9 @@ def by_cursor(
 ) -> Pages[Record]:
     """Yield the pages of a table in order, each after the end cursor of the page before; raise for a bad cursor.
 
-    Cursors are opaque. If a service uses positions, rows move across them when other rows are deleted. `prove` therefore
-    requests the rows around the beginning of each page again. Without `prove`, joining is unknown.
+    Cursors are opaque. If a service uses positions, rows move across them when other rows are deleted.
+    `prove` therefore requests the rows around the beginning of each page again. Without `prove`, joining is
+    unknown.
     """
     page = last = first
     joined: bool | None = True
@@ -142,9 +143,10 @@ def _joins(search: Search[Any], last: Page[Any], page: Page[Any], limit: int | N
 def by_offset(search: Search[Record], first: Page[Record], *, threads: int) -> Pages[Record]:
     """Yield the pages of a table in order, read concurrently; raise `DriftError` when they do not join.
 
-    Every page but the first also requests the row before it, which must equal the last row of the page before. Each page
-    must have the expected length and the same total, and the last one must have no next page. Then no row is lost that
-    existed during the whole time, although the pages were read at different times.
+    Every page but the first also requests the row before it, which must equal the last row of the page
+    before. Each page must have the expected length and the same total, and the last one must have no next
+    page. Then no row is lost that existed during the whole time, although the pages were read at different
+    times.
     """
     size, total = len(first.data), first.pagination.total
     assert total is not None

@@ -1,7 +1,7 @@
 """Keeps the threads of a client below the service's request rate.
 
-A part of the rate is for exports alone, so that reading tables never makes one wait. Requests of other processes are not
-counted: the service answers 429 to what is too much, and that is waited for.
+A part of the rate is for exports alone, so that reading tables never makes one wait. Requests of other
+processes are not counted: the service answers 429 to what is too much, and that is waited for.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ SAME_MOMENT = 1.0
 class Rate:
     """Limits the requests of all threads to a number in any minute; 0 is no limit.
 
-    A sliding window instead of a steady pace: a table of twenty pages does not wait. It is safe for a service that
-    counts by the minute.
+    A sliding window instead of a steady pace: a table of twenty pages does not wait. It is safe for a service
+    that counts by the minute.
     """
 
     def __init__(
@@ -64,8 +64,8 @@ class Rate:
     ) -> float:
         """Wait until one more request may be sent, and count it; return the seconds that were waited for room.
 
-        An export may use what is kept for exports. Where the service asked to wait beyond `end` (seconds of the clock),
-        raise `RateLimitedError`.
+        An export may use what is kept for exports. Where the service asked to wait beyond `end` (seconds of
+        the clock), raise `RateLimitedError`.
         """
         if getattr(self._reserved, "is_next", False):
             self._reserved.is_next = False

@@ -31,8 +31,8 @@ Answer = TypeVar("Answer")
 class RetryPolicy:
     """Limits for repeating one request: requests in all (those answered 429 do not count), and seconds.
 
-    A pause is random, between the shortest and a bound that doubles up to the longest. The deadline is of the call with
-    all its repeats, without the client's own waits to keep its rate.
+    A pause is random, between the shortest and a bound that doubles up to the longest. The deadline is of the
+    call with all its repeats, without the client's own waits to keep its rate.
     """
 
     attempts: int = 5
@@ -44,8 +44,8 @@ class RetryPolicy:
 class Budget:
     """The number of repeats left for the whole client, so that it does not flood a service that is down.
 
-    So many answered requests restore one. With 1, requests that always fail cannot use up the repeats of others as long
-    as most are answered.
+    So many answered requests restore one. With 1, requests that always fail cannot use up the repeats of
+    others as long as most are answered.
     """
 
     def __init__(self, size: int = 50, answers: int = 10) -> None:

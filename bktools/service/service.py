@@ -223,8 +223,9 @@ class Service:
     ) -> export_jobs.ExportJob:
         """Create a job that transfers accounting entries to the accounting system (interface, section 4.2).
 
-        An export books money, cannot be undone and has no idempotency key. Therefore this method sends one request, on a
-        new connection, and never repeats it. Use `bktools.submit_export_jobs`, which keeps a journal.
+        An export books money, cannot be undone and has no idempotency key. Therefore this method sends one
+        request, on a new connection, and never repeats it. Use `bktools.submit_export_jobs`, which keeps a
+        journal.
 
         Parameters
         ----------
@@ -363,16 +364,16 @@ class Service:
         verify : str
             As in `bktools.load_categories`.
         **filters
-            `ids`, `account_ids`, `category_group_ids`, `archived` and `name` of `bktools.load_categories`; `email` and
-            `external_id` of `bktools.load_employees`.
+            `ids`, `account_ids`, `category_group_ids`, `archived` and `name` of `bktools.load_categories`;
+            `email` and `external_id` of `bktools.load_employees`.
 
         Returns
         -------
         iterator of lists
             The records of each page, `Category` or `Employee`: at least one, and all match the filters. The
-            end of the loop without an error means that the table is complete: no id came twice, the number of rows is
-            the service's count, and pages join where there is no count. After an error, or without reaching the end,
-            the pages are not a table.
+            end of the loop without an error means that the table is complete: no id came twice, the number of
+            rows is the service's count, and pages join where there is no count. After an error, or without
+            reaching the end, the pages are not a table.
 
         Raises
         ------
@@ -381,8 +382,8 @@ class Service:
         UnreadableAnswerError
             Instead of a page whose rows do not match the filters.
         DriftError
-            After the last page, when the table changed while it was read. `bktools.load_categories` reads such a table
-            again; this cannot, because its pages have been handed out.
+            After the last page, when the table changed while it was read. `bktools.load_categories` reads
+            such a table again; this cannot, because its pages have been handed out.
         ServiceError
             When the service does not return a page, after repeats.
 

@@ -1,7 +1,7 @@
 """Sends one request and reads its complete answer: connections, time limits, bodies.
 
-It uses httpx's transports without httpx's client. So there are no redirects, no cookies, no settings from the environment,
-and no log lines with addresses, which may hold an e-mail.
+It uses httpx's transports without httpx's client. So there are no redirects, no cookies, no settings from the
+environment, and no log lines with addresses, which may hold an e-mail.
 """
 
 from __future__ import annotations
@@ -116,8 +116,8 @@ class Transport:
     def send(self, request: httpx.Request, limits: Limits, end: float, *, fresh: bool = False) -> Answer:
         """Send a request once; return the answer. An answer that is an error, whose text is shown, has no credentials.
 
-        It ends at `end` (monotonic seconds), or by the limits before that. A `fresh` connection is for what books
-        money, because an older one may already be broken.
+        It ends at `end` (monotonic seconds), or by the limits before that. A `fresh` connection is for what
+        books money, because an older one may already be broken.
 
         Raises
         ------
@@ -268,8 +268,8 @@ def _clean(text: str, settings: Settings) -> str:
 def _certificates(ca_bundle: Path | None) -> ssl.SSLContext | None:
     """Return the cached context of a file of certificates; None for the system's own certificates.
 
-    For the system's, each connection needs its own context: `truststore` locks a context during the handshake, so with a
-    shared one a slow host would block every thread.
+    For the system's, each connection needs its own context: `truststore` locks a context during the
+    handshake, so with a shared one a slow host would block every thread.
     """
     if ca_bundle is None:
         return None
@@ -282,8 +282,8 @@ def _certificates(ca_bundle: Path | None) -> ssl.SSLContext | None:
 def _whole_body(response: httpx.Response, encoding: str, most: int) -> bytes:
     """Read a complete body, decompressed, of a number of bytes at most.
 
-    The HTTP library checks its length or chunks; this checks the end and checksum of gzip. A body that ends with its
-    connection has neither. Decoding detects it when cut, because a part of JSON is not JSON.
+    The HTTP library checks its length or chunks; this checks the end and checksum of gzip. A body that ends
+    with its connection has neither. Decoding detects it when cut, because a part of JSON is not JSON.
     """
     names = [name for part in encoding.split(",") if (name := part.strip().lower()) not in {"", "identity"}]
     if names not in ([], ["gzip"], ["x-gzip"]):

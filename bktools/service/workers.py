@@ -1,7 +1,7 @@
 """Runs calls concurrently in threads, and stops all threads within a second.
 
-Code that waits in a thread (for the rate, before a repeat) calls `pause`, which ends when the thread must stop.
-`transport` ends the requests of threads whose `stop_of_this_thread` is set.
+Code that waits in a thread (for the rate, before a repeat) calls `pause`, which ends when the thread must
+stop. `transport` ends the requests of threads whose `stop_of_this_thread` is set.
 """
 
 from __future__ import annotations
@@ -60,14 +60,16 @@ def as_they_end(
 ) -> Generator[tuple[int, Result], None, None]:
     """Yield the number and the result of each call, as the calls end, or with `in_order` as they begin.
 
-    `calls` is read lazily: at most two calls per thread are started before their result is needed. A slow one delays no
-    other, as long as a thread is free. With one thread the calls run in this thread, one after another.
+    `calls` is read lazily: at most two calls per thread are started before their result is needed. A slow one
+    delays no other, as long as a thread is free. With one thread the calls run in this thread, one after
+    another.
 
-    `ending` is for calls that must write down what became of their requests: it is set at the end, the running calls
-    get `GRACE` seconds before they are stopped, and are waited for. They begin nothing new once it is set.
+    `ending` is for calls that must write down what became of their requests: it is set at the end, the
+    running calls get `GRACE` seconds before they are stopped, and are waited for. They begin nothing new once
+    it is set.
 
-    The first failure is raised. After a failure, at Ctrl-C, and when the caller closes the generator, running calls are
-    stopped, and the others are dropped.
+    The first failure is raised. After a failure, at Ctrl-C, and when the caller closes the generator, running
+    calls are stopped, and the others are dropped.
     """
     if threads == 1:
         yield from ((number, call()) for number, call in enumerate(calls))

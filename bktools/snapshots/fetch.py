@@ -45,11 +45,11 @@ def fetch(
 ) -> tuple[pa.Table, Facts]:
     """Read a table from the service; return its rows and their facts.
 
-    The first attempt is fast. When the service's count or the ids show that the table changed meanwhile, a second, slower
-    attempt proves for each page that it joins the page before.
+    The first attempt is fast. When the service's count or the ids show that the table changed meanwhile, a
+    second, slower attempt proves for each page that it joins the page before.
 
-    Where not `strict`, a failed check is a complaint in the returned facts, except for repeated rows, which are always
-    an error. `way_out` is the option that loads the table despite a failed check, for messages.
+    Where not `strict`, a failed check is a complaint in the returned facts, except for repeated rows, which
+    are always an error. `way_out` is the option that loads the table despite a failed check, for messages.
     """
     advice = f"; {way_out} loads it with a warning instead" if way_out else ""
     problem, again = "", 0

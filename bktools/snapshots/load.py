@@ -181,8 +181,8 @@ def table_of(load: Load, query: Query, *, bar: Bar, threads: int) -> Part:
     fresh = options.fresh(history)
     if fresh is not None:
         part = _stored(load, query, fresh)
-        # Rows that failed a check are used without a word only by who accepts them, and those that depend on who asks by the
-        # same credential; whoever asks for a moment gets what was read then.
+        # Rows that failed a check are used without a word only by who accepts them, and those that depend on
+        # who asks by the same credential; whoever asks for a moment gets what was read then.
         if part is not None and (options.until or _is_usable(load, query, part.facts)):
             return part
     if options.until is not None:
@@ -285,7 +285,9 @@ def _as_one(failures: Sequence[Failure], companies: int, *, is_cached: bool) -> 
     )
     way = f", or {setting('on_error', 'collect')} returns the others" if can_set("on_error") else ""
     error.args = (
-        f"{len(failures):,} of {companies:,} companies could not be read; the first is {first.company}: "
-        f"{error}{cached}{way}",
+        (
+            f"{len(failures):,} of {companies:,} companies could not be read; the first is {first.company}: "
+            f"{error}{cached}{way}"
+        ),
     )
     return error

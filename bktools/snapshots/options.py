@@ -72,8 +72,8 @@ class Options:
     def fresh(self, history: Sequence[Snapshot]) -> Snapshot | None:
         """Return the snapshot that may be used without asking the service.
 
-        The newest snapshot is the last one committed, not the one with the latest time. For `as_of`, it is the last one
-        committed whose time is not later.
+        The newest snapshot is the last one committed, not the one with the latest time. For `as_of`, it is
+        the last one committed whose time is not later.
         """
         if self.until is not None:
             return next((snapshot for snapshot in reversed(history) if snapshot.time <= self.until), None)

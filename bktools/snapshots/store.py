@@ -1,9 +1,10 @@
 """Snapshots in the cache folder.
 
-Each query of each environment has its own folder, with one Parquet file for each snapshot; tokens and addresses come and go.
-A file is written under another name, flushed and renamed; the rename is the commit, so a kill at any time leaves whole
-snapshots only. The history of a query is the list of the files in its folder. Names of folders are digests, never text from
-outside. The drive needs only renames, no locks and no hard links.
+Each query of each environment has its own folder, with one Parquet file for each snapshot; tokens and
+addresses come and go. A file is written under another name, flushed and renamed; the rename is the commit, so
+a kill at any time leaves whole snapshots only. The history of a query is the list of the files in its folder.
+Names of folders are digests, never text from outside. The drive needs only renames, no locks and no hard
+links.
 """
 
 from __future__ import annotations
@@ -87,8 +88,8 @@ class Store:
     def read(self, snapshot: Snapshot) -> tuple[pa.Table, Facts] | None:
         """Return the rows of a snapshot and their facts; None when it is missing or damaged.
 
-        Every byte is compared with the digest in the name. A damaged file is set aside under a name that keeps its number
-        and time, so that `as_of` knows that there was a snapshot.
+        Every byte is compared with the digest in the name. A damaged file is set aside under a name that
+        keeps its number and time, so that `as_of` knows that there was a snapshot.
         """
         if snapshot.is_damaged:
             return None

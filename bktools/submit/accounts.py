@@ -68,8 +68,9 @@ def create_accounts(
     apply : bool
         True to write to the service.
     new_chart : bool
-        True when the company really has the chart that looks like another company's (`Reconciliation.another_chart`).
-        Without it nothing is written from such a chart, because accounts cannot be deleted.
+        True when the company really has the chart that looks like another company's
+        (`Reconciliation.another_chart`). Without it nothing is written from such a chart, because accounts
+        cannot be deleted.
     progress : bool, optional
         Show a bar. Default: in a terminal or a notebook.
     service : Service, optional
@@ -78,18 +79,19 @@ def create_accounts(
     Returns
     -------
     DataFrame
-        One row per account to create: company_id, external_id, code, name, outcome, id, message. Outcomes: CREATED;
-        MATCHED (it existed, with this id); EXISTS (it existed, its id is unknown: import it); REJECTED (refused, or not
-        sent, because it has no name or is a total); UNKNOWN (safe to run again). Without `apply`: PLANNED.
+        One row per account to create: company_id, external_id, code, name, outcome, id, message. Outcomes:
+        CREATED; MATCHED (it existed, with this id); EXISTS (it existed, its id is unknown: import it);
+        REJECTED (refused, or not sent, because it has no name or is a total); UNKNOWN (safe to run again).
+        Without `apply`: PLANNED.
 
     Raises
     ------
     ServiceError
-        When the service cannot be reached or refuses the credential. Safe to run again: created accounts are in the
-        journal and are skipped.
+        When the service cannot be reached or refuses the credential. Safe to run again: created accounts are
+        in the journal and are skipped.
     ArgumentError, InputError
-        When the argument is not a reconciliation, an account breaks a rule of the interface, or, with `apply`, the
-        chart looks like another company's; nothing is sent.
+        When the argument is not a reconciliation, an account breaks a rule of the interface, or, with
+        `apply`, the chart looks like another company's; nothing is sent.
 
     Notes
     -----

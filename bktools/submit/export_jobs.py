@@ -1,8 +1,9 @@
 """`submit_export_jobs`: sends the batches of a plan, all companies concurrently, each batch once.
 
-The order of the steps prevents double bookings. The intent is on disk before the first byte is sent. The outcome is on disk
-before the next batch of the company begins. A batch whose outcome is unknown stops its company until a person resolves it.
-A company has one sender: a thread that holds its lock, with its own connection to the journal.
+The order of the steps prevents double bookings. The intent is on disk before the first byte is sent. The
+outcome is on disk before the next batch of the company begins. A batch whose outcome is unknown stops its
+company until a person resolves it. A company has one sender: a thread that holds its lock, with its own
+connection to the journal.
 """
 
 from __future__ import annotations
@@ -69,8 +70,9 @@ def submit_export_jobs(
 ) -> pd.DataFrame:
     """Submit a plan of export jobs. Default: a dry run that sends nothing.
 
-    All companies are sent concurrently, and each company one job at a time, in the order of the plan. A company that is
-    refused or in doubt does not stop the others. The service's rate limit is waited for, as long as it asks.
+    All companies are sent concurrently, and each company one job at a time, in the order of the plan. A
+    company that is refused or in doubt does not stop the others. The service's rate limit is waited for, as
+    long as it asks.
 
     Parameters
     ----------
@@ -81,12 +83,12 @@ def submit_export_jobs(
     wait : float or timedelta
         Most seconds to wait, for each batch, while another job of its company is in progress; 0 or more.
     others_export : bool
-        True when people also export by hand: wait for any job in progress. By default, wait only while a job from this
-        journal may still run. Any other job in progress makes the batch UNKNOWN, because a gateway may have repeated this
-        very request.
+        True when people also export by hand: wait for any job in progress. By default, wait only while a job
+        from this journal may still run. Any other job in progress makes the batch UNKNOWN, because a gateway
+        may have repeated this very request.
     period : str, Period, date or datetime, optional
-        The month of the close that sends the entries, as 2026-10; kept with each of them. Default: the month of the
-        entry's date.
+        The month of the close that sends the entries, as 2026-10; kept with each of them. Default: the month
+        of the entry's date.
     progress : bool, optional
         Show a bar. Default: in a terminal or a notebook.
     service : Service, optional
@@ -95,18 +97,19 @@ def submit_export_jobs(
     Returns
     -------
     DataFrame
-        One row per batch, company by company: batch_id, company_id, entries (count), outcome, job_id, message. Outcomes:
-        ACCEPTED (the job was created; it may not be completed), REJECTED (refused, nothing was booked), UNKNOWN (it may have been booked;
-        the message says how to resolve it), PLANNED (not sent, run again), BLOCKED (not sent, because an earlier batch
-        of the company is UNKNOWN or was refused, another process is sending for the company, the service cannot be
-        reached, or its entries were exported before with other data). Without `apply`: PLANNED for batches
-        that would be sent, SENDING for batches that another process is sending.
+        One row per batch, company by company: batch_id, company_id, entries (count), outcome, job_id,
+        message. Outcomes: ACCEPTED (the job was created; it may not be completed), REJECTED (refused, nothing
+        was booked), UNKNOWN (it may have been booked; the message says how to resolve it), PLANNED (not sent,
+        run again), BLOCKED (not sent, because an earlier batch of the company is UNKNOWN or was refused,
+        another process is sending for the company, the service cannot be reached, or its entries were
+        exported before with other data). Without `apply`: PLANNED for batches that would be sent, SENDING for
+        batches that another process is sending.
 
     Raises
     ------
     PlanError
-        When the plan was changed after it was composed, was composed with another journal, or holds entries that another
-        batch sent; nothing is sent.
+        When the plan was changed after it was composed, was composed with another journal, or holds entries
+        that another batch sent; nothing is sent.
     ArgumentError
         When the argument is not a plan, `wait` is not a number of seconds, or `period` is not a month; nothing is sent.
     JournalError, StorageError

@@ -69,8 +69,9 @@ def of_answer(job: ExportJob, company_id: str, entries: int) -> Outcome:
 def of_error(error: BaseException, *, doubt: str, rate_limit_type: str) -> Outcome:
     """Return the outcome of a failed request.
 
-    `doubt` is the code of why a job in progress may be this very one; "" when it certainly is another, so that waiting for
-    it is safe. `rate_limit_type` is the type of the service's own answer 429; any other 429 leaves the outcome unknown.
+    `doubt` is the code of why a job in progress may be this very one; "" when it certainly is another, so
+    that waiting for it is safe. `rate_limit_type` is the type of the service's own answer 429; any other 429
+    leaves the outcome unknown.
     """
     line = " ".join(str(error).split())
     facts: dict[str, Any] = {"said": line}

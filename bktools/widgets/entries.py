@@ -52,8 +52,8 @@ class EntryPicker:
 
     Notes
     -----
-    Show it by naming it at the end of a cell. Selections by mouse, by keyboard and by `select` are equal. A notebook that
-    is saved or exported keeps a static table of what was selected.
+    Show it by naming it at the end of a cell. Selections by mouse, by keyboard and by `select` are equal. A
+    notebook that is saved or exported keeps a static table of what was selected.
     """
 
     def __init__(self, entries: pd.DataFrame, texts: dict[str, list[str]], selection: Any = None) -> None:
@@ -169,9 +169,9 @@ def pick_entries(
 ) -> EntryPicker:
     """Show accounting entries as a grid in a notebook, to sort, filter, search and select rows.
 
-    A column's filter takes any part of a text, and for numbers and dates also `>100`, `<=2026-10-15`, `100..200` or
-    `2026-10-01..2026-10-15`. With the keyboard: arrow keys move between rows, Space selects, Shift and arrow select a
-    range.
+    A column's filter takes any part of a text, and for numbers and dates also `>100`, `<=2026-10-15`,
+    `100..200` or `2026-10-01..2026-10-15`. With the keyboard: arrow keys move between rows, Space selects,
+    Shift and arrow select a range.
 
     Parameters
     ----------
@@ -187,14 +187,14 @@ def pick_entries(
     -------
     EntryPicker
         Name it at the end of a cell to show it. `.selection` is the frame of the rows selected, for
-        `compose_export_jobs(entries, selection=picker.selection)`; `.totals` count and exact amount by currency;
-        `.code` the same selection as a line of Python; `.select(ids)` selects without a mouse.
+        `compose_export_jobs(entries, selection=picker.selection)`; `.totals` count and exact amount by
+        currency; `.code` the same selection as a line of Python; `.select(ids)` selects without a mouse.
 
     Raises
     ------
     InputError
-        When there are more entries than a page can show, no column `id`, dates that are text, or `selection` names
-        entries not there.
+        When there are more entries than a page can show, no column `id`, dates that are text, or `selection`
+        names entries not there.
     ConfigurationError
         When the extra `notebook` is not installed.
 

@@ -74,8 +74,8 @@ STYLES: Mapping[str, Style] = {
 def shown(amount: Any, currency: str | None, language: str = "en") -> str:
     """Return an amount as text: groups of thousands, and the currency's own decimals.
 
-    Digits are never rounded away: an amount that has more decimals than its currency keeps them. Without an amount the
-    text is empty; without a known currency the amount has at least two decimals.
+    Digits are never rounded away: an amount that has more decimals than its currency keeps them. Without an
+    amount the text is empty; without a known currency the amount has at least two decimals.
 
     Examples
     --------

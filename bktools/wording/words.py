@@ -1,7 +1,7 @@
 """`Words`: makes the sentences of one language from codes and facts. It is the one function that makes them.
 
-`en.toml` and `de.toml` hold the sentences by section and code, with the facts in braces. What stands behind the colon says
-how a fact is written:
+`en.toml` and `de.toml` hold the sentences by section and code, with the facts in braces. What stands behind
+the colon says how a fact is written:
 
 ========================  ==================================================================================
 `{name}`                  text as it is
