@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from bktools.frames.schema import ENTRY_DATA, split_lines, texts_of
 
-# Of a line of an entry: its ID, the number of the line (0 for an entry of one line), and the columns `ENTRY_DATA` as text.
+# A line of an entry: its ID, the number of the line (0 in an entry of one line), `ENTRY_DATA` as text.
 EntryData = tuple[Any, ...]
 
 
@@ -30,7 +30,7 @@ class BatchRequest:
 
     @functools.cached_property
     def entry_data(self) -> list[EntryData]:
-        """What the journal keeps of each line, as `EntryData`: null where it is unknown, and exact amounts."""
+        """What the journal keeps of each line, as `EntryData`: exact amounts, and null where unknown."""
         rows = self.rows
         if rows is None:
             return []

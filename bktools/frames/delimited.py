@@ -220,7 +220,7 @@ def as_text(column: pa.ChunkedArray, form: Profile, name: str) -> pa.ChunkedArra
 
 
 def _times(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return times as ISO 8601, in UTC where they have a zone, all with the decimals of the most precise one."""
+    """Return times as ISO 8601, in UTC where they have a zone, with the decimals of the most precise one."""
     zone = column.type.tz and "UTC"
     times = column.cast(pa.timestamp(column.type.unit, zone))
     for unit in ("s", "ms", "us", "ns"):
@@ -244,7 +244,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def in_minor_units(
     table: pa.Table, columns: Mapping[str, pa.ChunkedArray], decimal: str
 ) -> dict[str, pa.ChunkedArray]:
-    """Return the columns of money without the zeros that their currency has no decimals for, such as 3590 of JPY."""
+    """Return columns of money without zeros beyond the decimals of their currency, such as 3590 of JPY."""
     money = {}
     for name in (field.name for field in table.schema if pa.types.is_decimal(field.type)):
         currency = currency_column(name, columns)

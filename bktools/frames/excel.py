@@ -1,4 +1,4 @@
-"""`to_excel`: tables as one workbook, a sheet a table: text stays text, amounts are numbers, nothing is a formula."""
+"""`to_excel`: one workbook with a sheet for each table: text stays text, amounts are numbers, no formulas."""
 
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ def to_excel(
     Returns
     -------
     Path or None
-        The file; None for an open file or a buffer. Each sheet has its headings frozen and a filter on each column.
+        The file; None for an open file or a buffer. Each sheet has frozen headings and a filter on each
+        column.
 
     Raises
     ------
@@ -99,7 +100,8 @@ def to_excel(
     --------
     >>> import bktools, pandas as pd, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = bktools.to_excel({"accounts": pd.DataFrame({"code": ["0400", "=1+1"]})}, f"{folder}/accounts.xlsx")
+    ...     frame = pd.DataFrame({"code": ["0400", "=1+1"]})
+    ...     path = bktools.to_excel({"accounts": frame}, f"{folder}/accounts.xlsx")
     ...     pd.read_excel(path, dtype="str", engine="calamine")["code"].to_list()
     ['0400', '=1+1']
     """
@@ -192,7 +194,7 @@ def width_of(title: str, texts: Iterable[str], widest: int = WIDEST) -> int:
 
 
 def _looks_of_money(table: pa.Table, place: int, book: Any) -> list[Any]:
-    """Return the format of each amount of a column, with the decimals of its currency; nothing for another column."""
+    """Return the format of each amount of a column, by its currency's decimals; nothing for other columns."""
     column, currency = table.column(place), currency_column(table.column_names[place], table.column_names)
     if not pa.types.is_decimal(column.type) or currency is None:
         return []
@@ -225,7 +227,7 @@ def _format_of(column: pa.ChunkedArray) -> str:
 
 
 def write_cell(sheet: Any, row: int, place: int, value: Any, form: Any, text: Any) -> None:
-    """Write a value in Excel's own type; as text, in another format, where Excel would round it or does not know it.
+    """Write a value in Excel's own type, or as text in another format where Excel rounds or lacks it.
 
     None, and a float that is no number, leave the cell empty.
     """

@@ -14,7 +14,7 @@ from bktools.frames.schema import TEXT
 from bktools.wording import words
 from bktools.wording.numbers import month
 
-# What a person reads first, in this order; then come all other columns, what is to be done, and the identifiers.
+# What a person reads first, in this order; all other columns, what is to be done, and identifiers follow.
 FIRST = (
     "date",
     "supplier",
@@ -90,7 +90,7 @@ def import_of(accounts: pa.Table) -> Import:
 
 
 def month_and_company(entries: pa.Table, language: str = "en") -> str:
-    """Return the months and the company of entries for a heading, such as "October 2026, company 9b48711b"."""
+    """Return months and company of entries for a heading, such as "October 2026, company 9b48711b"."""
     texts, parts = words(language), []
     if "date" in entries.column_names and pa.types.is_temporal(entries.column("date").type):
         dates = pc.min_max(entries.column("date")).as_py()

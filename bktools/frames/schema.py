@@ -42,7 +42,7 @@ COUNT = pa.int64()
 _UTC = {"UTC", "Etc/UTC", "Z", "+00:00"}
 INSTANT = pa.timestamp("us", tz="UTC")
 DATE = pa.date32()
-# Money of Arrow tables has all digits that a decimal can have; the scale comes from the file, and is 2 without rows.
+# Money of Arrow tables has all digits of a decimal; the scale comes from the file, and is 2 without rows.
 DIGITS = amounts.DIGITS
 MONEY = pa.decimal128(DIGITS, 2)
 
@@ -180,7 +180,7 @@ EXPORT_EVENTS = _schema(
     "at instant, batch_id text, company_id text, after text, done_by text", "before text, message text"
 )
 
-# The type of text in frames: pandas 3's `str`. pandas 2 has it under this name only, and would make objects of text.
+# The type of text in frames: pandas 3's `str`. pandas 2 knows it by this name only, and would make objects.
 STRINGS = pd.StringDtype("pyarrow", na_value=np.nan)
 
 
@@ -216,7 +216,7 @@ def to_pandas(
     return frame
 
 
-# Arrow's errors for values that cannot be a column: mixed types, integers of more than 64 bits, lone surrogates.
+# Arrow's errors for values that cannot be a column: mixed types, huge integers, lone surrogates.
 _NO_COLUMN = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 
@@ -255,7 +255,7 @@ def _array_of(heading: str, column: pd.Series, name: str) -> pa.Array | pa.Chunk
 
 
 def plain(table: pa.Table, name: str) -> pa.Table:
-    """Return a table with the same values in types that every engine supports: UUIDs as text, decimals of 38 digits.
+    """Return a table with the same values in types of every engine: UUIDs as text, decimals of 38 digits.
 
     Amounts that are floats become decimals.
     """
@@ -332,14 +332,14 @@ def days(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def wall_times(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return times with a zone as the clocks of their zone show them, without the zone; other columns unchanged."""
+    """Return times with a zone as that zone's clocks show them, without the zone; other columns unchanged."""
     kind = column.type
     if not pa.types.is_timestamp(kind) or kind.tz is None:
         return column
     plain = pa.timestamp(kind.unit)
     if kind.tz in _UTC:
         return column.cast(plain)
-    # Arrow needs a database of zones from the system, which Windows lacks. Where pandas needs one, it brings it.
+    # Arrow needs a database of zones from the system, which Windows lacks. pandas brings its own.
     return pa.chunked_array([pa.array(column.to_pandas().dt.tz_localize(None), plain)])
 
 
