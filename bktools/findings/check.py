@@ -71,7 +71,7 @@ def first_error(checks: Iterable[Check]) -> pl.Expr:
 def find(
     rows: pl.DataFrame, checks: Sequence[Kind], beside: Callable[[Kind], Mapping[str, pl.Expr]] = lambda _: {}
 ) -> pl.DataFrame:
-    """Return what checks find in rows, the most severe first, then in the order of the checks and of the rows.
+    """Return the findings of checks in rows: most severe first, then in the order of the checks and rows.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def find(
     checks : sequence of Check
         As `applicable` returns them.
     beside : callable, optional
-        Returns for a check what else is known of a row that fails it: expressions by their names, the same for each check.
+        Returns other facts of a row that fails a check: expressions by name, the same for each check.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def find(
 
 
 def facts_of(rows: pl.DataFrame, places: pl.Series, check: Check) -> pl.Series:
-    """Return the facts that a check knows of some rows as JSON, in which decimals are text and days ISO 8601."""
+    """Return a check's facts of some rows as JSON, in which decimals are text and days are ISO 8601."""
     if not check.facts:
         return pl.repeat("{}", len(places), dtype=pl.String, eager=True)
     return rows.select(_facts_at(places, check)).to_series()
