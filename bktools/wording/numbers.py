@@ -1,4 +1,4 @@
-"""Amounts, numbers, days, months and quotations as a person reads them, in each language. They are formatted here and nowhere else."""
+"""Writes amounts, numbers, days, months and quotations for people, in each language; no other file does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Style:
     percent : str
         The sign of a share, with the space before it.
     day_in_cells, share_in_cells : str
-        Formats of the cells of a workbook. Thousands and decimals are written as the program of the reader does.
+        Formats of a workbook's cells. Thousands and decimals appear as in the program of the reader.
     quotes : str
         The two quotation marks.
     """
@@ -132,7 +132,7 @@ def percent(value: Any, language: str = "en", *, signed: bool = True) -> str:
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
-    """Return a count with its noun in English, in the plural unless it is one: for messages that have one language."""
+    """Return a count with its noun in English, plural unless it is one: for messages in one language."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
