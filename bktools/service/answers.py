@@ -71,7 +71,7 @@ BY_STATUS: dict[int, tuple[type[StatusError], str]] = {
 def record_of(answer: Answer, kind: type[Record], endpoint: Endpoint) -> Record:
     r"""Return the record of an answer, with unknown fields and values; raise the error of another answer.
 
-    Half of a surrogate pair, which JSON allows and no text holds, becomes \ufffd; a warning names the records.
+    Half of a surrogate pair, allowed in JSON but not in text, becomes \ufffd; a warning names the records.
     """
     status, headers, body = answer
     if not 200 <= status < 300:
@@ -138,7 +138,7 @@ def _error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
     elif endpoint == CREATE_ACCOUNT and is_duplicate(status, f"{kind} {detail}"):
         error, advice = DuplicateAccountError, EXISTS_ALREADY
     elif endpoint.on_balance_host and status not in BY_STATUS and isinstance(content, str):
-        # The interface shows two plain-text bodies without their status codes (section 7.2), so the text decides.
+        # The interface shows two plain-text bodies without status codes (section 7.2), so the text decides.
         error, advice = BY_STATUS[404] if "route" in detail.lower() else (ServerError, "")
     reason = ": ".join(part for part in (kind, detail) if part)
     message = f"{endpoint.operation} was answered {status}" + (f" ({reason})" if reason else "")

@@ -58,7 +58,8 @@ def pages_of(
     except StatusError as error:
         if error.status not in REFUSED:
             raise
-        # The limit may be too large, so ask for the service's default. A refusal for another reason is raised by this.
+        # The limit may be too large, so ask for the service's default. This raises a refusal for another
+        # reason.
         first, rows = search(), None
     if threads > 1 and not prove and _is_worth_threads(first, _waited() - began):
         return by_offset(search, first, threads=threads)
@@ -82,7 +83,7 @@ def _waited() -> float:
 def by_cursor(
     search: Search[Record], first: Page[Record], limit: int | None, *, prove: bool
 ) -> Pages[Record]:
-    """Yield the pages of a table in order, each after the end cursor of the page before; raise for a bad cursor.
+    """Yield the pages of a table in order, each after the end cursor of the one before; refuse a bad cursor.
 
     Cursors are opaque. If a service uses positions, rows move across them when other rows are deleted.
     `prove` therefore requests the rows around the beginning of each page again. Without `prove`, joining is
@@ -120,7 +121,7 @@ def by_cursor(
 
 
 def _joins(search: Search[Any], last: Page[Any], page: Page[Any], limit: int | None) -> bool | None:
-    """Whether one answer has a row of the last page directly before the first row of this page; None if it has neither.
+    """Whether an answer has a row of the last page right before this page's first row; None without both.
 
     No row is lost between two adjacent rows of one answer.
     """
@@ -208,7 +209,7 @@ class Checks(Generic[Record]):
             )
 
     def drift(self, again: int = 0) -> str:
-        """Return a message when the table changed while it was read, else ""; `again` is how many rows came again."""
+        """Return a message if the table changed while it was read, else ""; `again` counts repeated rows."""
         totals, rows = list(self._totals), f"{self.count} rows came"
         if again:
             return f"{rows}, {again} of them a second time"
@@ -221,7 +222,7 @@ class Checks(Generic[Record]):
         return ""
 
     def complaints(self, drift: str) -> tuple[str, ...]:
-        """Return a message for each failed check: of `drift`, and of the filters that the service did not apply."""
+        """Return a message for each failed check: of `drift`, and of filters that the service ignored."""
         unfiltered = (
             f"{wrong} of {self.count} rows do not match the filter {item.argument}"
             for item, wrong in self._unfiltered.items()
@@ -259,7 +260,10 @@ def _comparable(item: Filter, value: object) -> object:
 def verified_pages(
     noun: Noun[Record], filters: Mapping[str, Any], search: Search[Record], limit: int, *, strict: bool
 ) -> Iterator[list[Record]]:
-    """Yield the records of a table page by page; raise, or warn, when they do not match or are not the whole table."""
+    """Yield the records of a table page by page.
+
+    Raise, or warn, when they do not match or are not the whole table.
+    """
     checks, id_of, ids = Checks(noun, filters), attrgetter("id"), set[str]()
     with closing(pages_of(search, limit=limit)) as pages:
         for page, joined in pages:

@@ -18,13 +18,13 @@ from bktools.service.workers import pause
 
 log = logging.getLogger("bktools")
 
-# Half a second more than a minute: the service counts a request when it arrives, and some arrive faster than others.
+# Half a second more than a minute: the service counts a request on arrival, and some arrive faster.
 WINDOW = 60.5
 
 # One request of so many, and one at least, is kept for exports.
 FOR_EXPORTS = 10
 
-# Longest Retry-After (seconds) that makes all requests wait. A longer one only fails the call that received it.
+# Longest Retry-After (seconds) that makes all requests wait. A longer one only fails its own call.
 LONGEST_HOLD = 300.0
 
 # Seconds from which a wait is logged, and between the ends of two waits that are one.
@@ -62,7 +62,7 @@ class Rate:
         is_export: bool = False,
         sleep: Callable[[float], None] | None = None,
     ) -> float:
-        """Wait until one more request may be sent, and count it; return the seconds that were waited for room.
+        """Wait until one more request may be sent, and count it; return the seconds of that wait.
 
         An export may use what is kept for exports. Where the service asked to wait beyond `end` (seconds of
         the clock), raise `RateLimitedError`.

@@ -80,9 +80,9 @@ def is_repeatable(error: BaseException) -> bool:
 def repeated(
     send: Callable[[], Answer], policy: RetryPolicy, budget: Budget, end: Callable[[], float] | None = None
 ) -> Answer:
-    """Return what `send` returns, repeating it within the policy and the budget; raise its last failure unchanged.
+    """Return what `send` returns, repeating it within policy and budget; raise its last failure unchanged.
 
-    `end` returns the latest end in monotonic seconds, which `send` may move. Default: the policy's deadline, from now.
+    `end` returns the latest end in monotonic seconds; `send` may move it. Default: the deadline, from now.
     """
     deadline = time.monotonic() + policy.deadline
     attempt = waits = 1
@@ -97,7 +97,8 @@ def repeated(
                 raise
             reason = "the rate limit"
             if isinstance(error, RateLimitedError) and policy.attempts > 1:
-                # The service is not down, so waiting uses neither an attempt nor the budget; the deadline ends it.
+                # The service is not down, so waiting uses neither an attempt nor the budget; the deadline
+                # ends it
                 waits += 1
             elif attempt >= policy.attempts or not budget.take():
                 raise

@@ -473,7 +473,7 @@ class Service:
         query: Query = (),
         body: bytes | None = None,
     ) -> tuple[Record, int]:
-        """Return the record that answers an operation, and its status, after repeats where it may be repeated."""
+        """Return the record that answers an operation, and its status; repeat the request if it may be."""
         limits = limits_of(self.settings, shortest=LONG) if endpoint.books_money else self._limits
         request = request_of(endpoint, self.settings, path, query=query, body=body)
         end = math.inf if endpoint.books_money else time.monotonic() + self._retry.deadline
@@ -498,7 +498,7 @@ class Service:
 def search_of(
     service: Service, noun: Noun[Record], filters: Mapping[str, Any], *, first_attempts: int | None = None
 ) -> Search[Record]:
-    """Return the search of a noun with checked filters; until it found a page, it makes so many attempts at most."""
+    """Return a noun's search with checked filters; it has `first_attempts` at most until it finds a page."""
     client, request = copy.copy(service), noun.request(filters)
     if first_attempts is not None:
         usual = client._retry  # noqa: SLF001 - one room
@@ -516,7 +516,7 @@ def search_of(
 
 
 def for_many(service: Service) -> Service:
-    """Return a client for tables that must not fail together: those that always fail do not use up all repeats."""
+    """Return a client for tables that must not fail together: failing ones do not use up all repeats."""
     service = copy.copy(service)
     service._budget = Budget(answers=1)  # noqa: SLF001 - one room
     return service

@@ -69,7 +69,7 @@ _TRUST = (
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a request: seconds to connect, between two pieces of the answer, for the whole; bytes of the body."""
+    """Limits of a request: seconds to connect, between pieces of the answer, in all; bytes of the body."""
 
     connect: float = 10.0
     read: float = 60.0
@@ -89,7 +89,7 @@ def request_of(
     query: Sequence[tuple[str, str]] = (),
     body: bytes | None = None,
 ) -> httpx.Request:
-    """Return the request of an operation, which may be sent several times; `path` has its path parameters by name."""
+    """Return the request of an operation, which may be sent again; `path` has path parameters by name."""
     parts = {name: quote(value, safe="") for name, value in (path or {}).items()}
     url = auth.address(endpoint, settings) + endpoint.path.format_map(parts)
     headers = {"Authorization": auth.authorization(endpoint, settings), "Accept": "application/json"}
@@ -106,7 +106,8 @@ class Transport:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        # Through the proxy and directly; the last one used is used next, so that a single thread keeps one connection.
+        # Through the proxy and directly; the last one used is next, so that a single thread keeps one
+        # connection.
         self._idle: dict[bool, list[Connection]] = {True: [], False: []}
         self._lock = threading.Lock()
         self._is_closed = False
@@ -114,7 +115,7 @@ class Transport:
         _certificates(settings.ca_bundle)
 
     def send(self, request: httpx.Request, limits: Limits, end: float, *, fresh: bool = False) -> Answer:
-        """Send a request once; return the answer. An answer that is an error, whose text is shown, has no credentials.
+        """Send a request once; return the answer. The text of an error is shown, so it holds no credentials.
 
         It ends at `end` (monotonic seconds), or by the limits before that. A `fresh` connection is for what
         books money, because an older one may already be broken.
@@ -155,7 +156,8 @@ class Transport:
                 of_answer(error, headers)
                 raise
             except (httpx.TransportError, OSError) as error:
-                # A worker that must stop gets this error too: whether anything was sent matters more than why it ended.
+                # A worker that must stop gets this error too: whether anything was sent matters more than the
+                # cause.
                 reason = one_line(_clean(str(error), self._settings), LONGEST_REASON) or type(error).__name__
                 if time.monotonic() >= end:
                     reason = f"longer than {seconds:g} s"

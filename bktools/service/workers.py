@@ -44,7 +44,8 @@ def pause(seconds: float) -> None:
     """Wait; raise `Stopped` at once in a worker that must stop."""
     stop = stop_of_this_thread()
     if stop is None:
-        # Sleeping for no time hands the interpreter to another thread, and a request waits for it to come back.
+        # Sleeping for no time hands the interpreter to another thread, and a request would wait for its
+        # return.
         if seconds:
             time.sleep(seconds)
     elif stop.wait(seconds):
@@ -123,7 +124,10 @@ def interruptible(call: Callable[[], Result]) -> Result:
 
 
 def _next(futures: Iterable[Future[Result]]) -> Future[Result]:
-    """Return a future that has ended; raise `Stopped` in a worker that must stop, which stops its own workers too."""
+    """Return a future that has ended.
+
+    In a worker that must stop, raise `Stopped`, which stops its own workers too.
+    """
     stop = stop_of_this_thread()
     while stop is None or not stop.is_set():
         # A timeout, because on some platforms Ctrl-C does not interrupt an unlimited wait.
