@@ -27,7 +27,7 @@ Record = TypeVar("Record", bound=msgspec.Struct)
 THREADS = 16
 ATTEMPTS = 2
 
-# Records from which on they are converted to columns: with those of one more page they stay in the processor's cache.
+# Records from which on they become columns: with those of one more page they fit the processor's cache.
 SLICE = 500
 # Slices combined at once: hundreds of small tables cost more than the records' conversion.
 SLICES = 50

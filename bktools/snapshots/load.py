@@ -42,7 +42,7 @@ from bktools.snapshots.store import Store, asked_by
 
 log = logging.getLogger("bktools")
 
-# The beginning of the message about a company that was not asked for, because an earlier company had this error.
+# The beginning of the message about a company that was skipped, because an earlier one had this error.
 NOT_ASKED = "not asked for"
 
 # Companies read concurrently. One that hangs keeps its thread until its deadline.
@@ -86,7 +86,7 @@ class Failure:
     error: BktoolsError
 
     def row(self) -> dict[str, str]:
-        """Return the failure as text: company_id, company (its short name), error (its class), message, to_do."""
+        """Return the failure as text: company_id, company (short name), error (class), message, to_do."""
         way_out = next(way_out for kind, way_out in WAYS_OUT if isinstance(self.error, kind))
         return vars(self) | {"error": type(self.error).__name__, "message": str(self.error), "to_do": way_out}
 
@@ -106,7 +106,7 @@ class Load:
         return Store(self.service.settings)
 
     def read(self, company: Company, filters: Mapping[str, Any]) -> tuple[list[Part], list[Failure]]:
-        """Return the parts of a table, one for each company in the given order, and the companies that failed.
+        """Return a table's parts, one for each company in the given order, and the companies that failed.
 
         Several companies are read concurrently, and each to its end, whatever becomes of the others. Without
         `on_error="collect"` the first failure is raised then.
@@ -175,7 +175,7 @@ class Load:
 
 
 def table_of(load: Load, query: Query, *, bar: Bar, threads: int) -> Part:
-    """Return the rows of one query: from a fresh snapshot, else from the service, else from a stale snapshot."""
+    """Return the rows of a query: from a fresh snapshot, else the service, else from a stale snapshot."""
     options = load.options
     history = load.store.history(query) if options.cache else []
     fresh = options.fresh(history)

@@ -85,7 +85,7 @@ class Options:
 
 
 def takes_options(load: Load) -> Load:
-    """Show the options in the signature of a function that takes them as keywords, for help and completion."""
+    """Show the options, which a function takes as keywords, in its signature, for help and completion."""
     own = inspect.signature(load)
     *others, _ = own.parameters.values()
     options = inspect.signature(Options).parameters.values()

@@ -68,7 +68,7 @@ class Store:
     ) -> Snapshot:
         """Commit the newest snapshot of a query; raise `StorageError` when it cannot be written.
 
-        It gets the number after those of the history, which may be the one that was read before the rows were fetched.
+        It gets the number after those of the history, which may be from before the rows were fetched.
         """
         content = _file_of(rows, About(query.table, query.filters, self._owner, facts))
         folder = self.folder(query)
@@ -133,7 +133,7 @@ class Store:
         return self._root / SNAPSHOTS / query.table / hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def _folders(self, table: str = "*") -> Iterator[tuple[Path, list[Snapshot], About]]:
-        """Yield every folder of the cache with its snapshots and what the newest readable one says of itself."""
+        """Yield each folder of the cache with its snapshots and what the newest readable one says of it."""
         for folder in sorted((self._root / SNAPSHOTS).glob(f"{table}/*/")):
             snapshots = _snapshots_in(folder)
             abouts = (snapshot.about() for snapshot in reversed(snapshots) if not snapshot.is_damaged)
@@ -199,7 +199,7 @@ def _file_of(rows: pa.Table, about: About) -> pa.Buffer:
 
 
 def asked_by(settings: Settings, query: Query) -> str:
-    """Return a digest of the credential for a query whose rows depend on who asks: of all companies; "" for another one."""
+    """Return a digest of the credential if a query's rows depend on it, as for all companies; else ""."""
     if query.filters.get("company_id") is not None:
         return ""
     credential = settings.token or settings.api_key

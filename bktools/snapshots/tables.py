@@ -34,7 +34,7 @@ def load_categories(
     service: Service | None = None,
     **options: Unpack[LoadOptions],
 ) -> pd.DataFrame:
-    """Return all bookkeeping categories of one or more companies. Returns a partial table only with `on_error="collect"`.
+    """Return all bookkeeping categories of companies. Only `on_error="collect"` may return a partial table.
 
     Parameters
     ----------
@@ -48,9 +48,10 @@ def load_categories(
     name : str, optional
         Search by name; the service defines the match.
     as_of : str, date, datetime or Period, optional
-        Use the last snapshot up to the end of that day or month (UTC) or up to that instant. Nothing is fetched.
+        Use the last snapshot up to the end of that day or month (UTC) or up to that instant; fetch nothing.
     max_age : timedelta or seconds
-        Use the last snapshot if it is not older than this. Default: one hour. A snapshot from the future is not used.
+        Use the last snapshot if it is not older than this. Default: one hour. One from the future is not
+        used.
     refresh : bool
         Always ask the service.
     verify : str
@@ -65,7 +66,7 @@ def load_categories(
         warn with `IncompleteTableWarning`, and list the failures in `frame.attrs["bktools"]["failures"]`: a
         dict per company, with company_id, company (its short name), error, message and to_do.
     progress : bool, optional
-        Show a bar with rows and rate; with companies, where there are several. Default: in a terminal or a notebook.
+        Show a bar: rows, rate, and companies if there are several. Default: in a terminal or a notebook.
     service : Service, optional
         Default: the configured one.
 
