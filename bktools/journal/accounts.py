@@ -128,7 +128,7 @@ def remember_chart(journal: WritableJournal, company_id: str, named: CompanyInFi
 
 
 def companies_in_charts(journal: Journal) -> dict[str, CompanyInFile]:
-    """Return which company the file of the last chart named, by the company whose accounts were created from it."""
+    """Return the company that the last chart's file named, by the company that got accounts from it."""
     sql = "SELECT company_id, facts FROM events WHERE code = 'chart_used' ORDER BY event_id"
     return {row["company_id"]: CompanyInFile(*loaded(row["facts"])["chart"]) for row in journal.rows(sql)}
 
@@ -213,7 +213,7 @@ def import_accounts(
     company : str, optional
         UUID or short name of the company, for a list without company_id. Default: the configured company.
     columns : mapping, optional
-        For a file: field to heading, for headings that are not recognised. An empty heading leaves the field out.
+        For a file: field to heading, for headings not recognised. An empty heading leaves the field out.
     delimiter, encoding : str, optional
         For a text file.
     sheet : str or int, optional
@@ -244,7 +244,8 @@ def import_accounts(
     Examples
     --------
     >>> import bktools, pandas as pd
-    >>> made = pd.DataFrame({"id": ["123e4567-e89b-42d3-a456-426614174000"], "external_id": ["0400"], "name": ["Bank"]})
+    >>> row = {"id": "123e4567-e89b-42d3-a456-426614174000", "external_id": "0400", "name": "Bank"}
+    >>> made = pd.DataFrame([row])
     >>> with bktools.Sandbox() as service:
     ...     known = bktools.import_accounts(made, service=service)
     >>> known["state"].to_list()

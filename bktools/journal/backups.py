@@ -1,6 +1,6 @@
-"""Restores a backup of the journal, or accepts the present file, with the sent batches that are missing in it.
+"""Restores a backup of the journal, or accepts the present file, with the sent batches that it lacks.
 
-A missing batch is ACCEPTED again where its line in the sent log holds the job of the service, otherwise it becomes UNKNOWN.
+A missing batch is ACCEPTED again where its line in the sent log holds the service's job, otherwise UNKNOWN.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Restored:
 
 
 def restore(settings: Settings, source: Path | None, *, by: str, evidence: str | None = None) -> Restored:
-    """Restore a backup of the journal, or accept the present file, or the sent log alone where that is missing.
+    """Restore a backup of the journal, accept the present file, or without a file the sent log alone.
 
     A batch that is in the sent log but not in the copy is ACCEPTED where the sent log holds its job.
     Otherwise it becomes UNKNOWN, unless the sent log shows that nothing was booked, and its company is
@@ -105,7 +105,8 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
                 accepted = _complete(file, connection, companies, sent_log, by, evidence)
             set_aside = _put_in_place(made, path)
             with WritableJournal(settings) as journal:
-                # After a kill before this the sent log does not match: nothing is sent until the restore is run again.
+                # After a kill before this the sent log does not match: nothing is sent until a restore is run
+                # again.
                 _log_newest_event(journal, companies)
                 in_doubt = tuple(row["batch_id"] for row in journal.unknown())
     finally:
@@ -143,7 +144,7 @@ def _go_on(settings: Settings, source: Path | None, by: str) -> Restored:
 
 
 def _sent_twice(journal: Journal, companies: dict[str, list[SentLine]]) -> Iterator[str]:
-    """Yield a line for each batch that this machine sent and that the restored database sent again, as another job."""
+    """Yield a line for each batch from this machine that the restored database sent again as another job."""
     for line in _gap(journal, companies):
         entries = json.loads(unpacked(line.body))["accountingEntryIds"] if line.body else []
         for row in journal.holding(entries):
@@ -176,7 +177,7 @@ def _copy(source: Path | None, path: Path, made: Path) -> None:
 
 
 def _require_own(file: File, source: Path, settings: Settings, folder: Path) -> None:
-    """Refuse a copy that is damaged or of another journal; an empty copy gets the identity that the sent log names."""
+    """Refuse a damaged copy, or one of another journal; an empty copy gets the identity in the sent log."""
     damage = file.damage()
     if damage:
         raise StorageError(f"{source} is damaged: {damage[0]}; nothing was changed")
@@ -251,7 +252,10 @@ def _complete(
     by: str,
     evidence: str | None = None,
 ) -> tuple[str, ...]:
-    """Write, in a transaction, the sent batches that a copy lacks; return the ACCEPTED ones, the others are UNKNOWN."""
+    """Add the sent batches that a copy lacks, in one transaction; return the ACCEPTED ones.
+
+    The others become UNKNOWN.
+    """
     gap = _gap(file, companies)
     accepted = []
     facts = {"batches": [line.batch_id for line in gap]} | (
@@ -278,7 +282,7 @@ def _complete(
 
 
 def _is_put_in_doubt(file: Records, connection: Connection, line: SentLine, sent_log: SentLog) -> bool:
-    """Write a sent batch as UNKNOWN, unless it is ACCEPTED or its entries are in other batches; return whether it is."""
+    """Write a sent batch as UNKNOWN, unless it is ACCEPTED or others have its entries; return if it is."""
     row = file.row("SELECT state, body FROM batches WHERE batch_id = ?", line.batch_id)
     state: str | None = None if row is None else row["state"]
     if state in {"ACCEPTED", "UNKNOWN"}:
@@ -323,7 +327,7 @@ _FREE = "SELECT id FROM wanted WHERE id NOT IN (SELECT entry_id FROM batch_entri
 
 
 def _body_of(line: SentLine, sent_log: SentLog) -> bytes:
-    """Return the request body of a batch that is missing in the copy; without it, its entries could be sent again."""
+    """Return the request body of a batch that the copy lacks. Without it, its entries could be sent again."""
     if not line.body:
         files = " and ".join(map(str, sent_log.files_of(line.company_id)))
         raise JournalError(

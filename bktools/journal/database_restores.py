@@ -1,4 +1,4 @@
-"""Restores of a shared database: a machine notices one by what it has seen, and every machine that sent confirms it once.
+"""Restores of a shared database: a machine notices one by what it has seen; each that sent confirms it once.
 
 A database that was restored, rolled back or failed over may lack what was sent since. Whatever suggests that
 stops all writing: another server, timeline or table, or a gap before what this machine has seen or sent.
@@ -83,7 +83,7 @@ class DatabaseRestores:
             log.warning("%s", error)
 
     def is_needed(self) -> bool:
-        """Whether this machine has to confirm a restore; the restore and the machine that meets it are written down."""
+        """Whether this machine has to confirm a restore. The restore and the machine are written down."""
         seen = self.sent_log.seen()
         if self._agrees(seen, self.database.position(), self._restores()) and not self.sent_log.lost():
             return False
@@ -165,7 +165,7 @@ class DatabaseRestores:
         return [named(*sender) for sender in waived]
 
     def obstacle(self, company_id: str, dates: Iterable[str | None]) -> str:
-        """Return the reason why a company's entries of some dates cannot be sent after a restore, "" when they can."""
+        """Return why a company's entries of some dates cannot be sent after a restore, "" if they can."""
         restores = self._restores()
         waivers = {
             _identity(each["sender"]): each for each in restores.waivers if each["company_id"] == company_id
@@ -209,7 +209,7 @@ class DatabaseRestores:
         )
 
     def noticed(self) -> str:
-        """Return the reason why nothing is sent until this machine has confirmed the last restore, and the command."""
+        """Return why nothing is sent until this machine has confirmed the last restore, and the command."""
         return (
             f"the database of the journal {self.records.location} was restored, copied or failed over: "
             f"it may lack what was sent since. Nothing was sent. {self._how()}"
@@ -275,7 +275,7 @@ class DatabaseRestores:
         ]
 
     def _senders(self, restores: _Restores, seen: Iterable[Seen]) -> tuple[Sender, ...]:
-        """Return the machines that sent, as batches, events of restores and this machine's sent log and memory name them."""
+        """Return the machines that sent: those in batches, restore events, the sent log and its memory."""
         sent = {(row["login"], row["machine"]) for row in self.records.rows(_SENDERS)}
         own = {self._own()} if self.sent_log.have_sent() else set[Sender]()
         of_each = {

@@ -1,4 +1,4 @@
-"""An environment keeps its journal: a person accepts a new address once, or gives the environment another name."""
+"""Keeps the journal of an environment whose address or name changes; a person accepts the change once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bktools.settings import Settings, folder_name_of, name_of
 
 
 def changed_address(settings: Settings) -> tuple[str, str] | None:
-    """Return the address that the journal of the environment has, and the present one; None where they are the same."""
+    """Return the address in the environment's journal and the present one; None where they are equal."""
     with Journal(settings) as journal:
         before = journal.origin()["address"]
     return None if before == settings.identity else (before, settings.identity)

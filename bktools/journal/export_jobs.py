@@ -42,7 +42,7 @@ def load_export_jobs(
     entries : bool
         Return one row per accounting entry instead of one per batch.
     events : bool
-        Return one row per event instead of one per batch: every change of state, with who made it and the evidence.
+        Return one row per event instead of one per batch: each change of state, its author and the evidence.
     batch : str, optional
         Only this batch. Default: all batches.
     service : Service, optional
@@ -97,7 +97,7 @@ def load_export_jobs(
 def history_of(
     journal: Journal, kind: str, company_id: str | None = None, batch: str | None = None
 ) -> pa.Table:
-    """Return the batches, entries or events of a journal, for one company or batch, with the columns of SCHEMAS.
+    """Return the batches, entries or events of a journal, of one company or batch, with columns of SCHEMAS.
 
     The kind "sent" has entries with the process that sent each and its plan.
     """
@@ -125,13 +125,13 @@ _WORDS: dict[str, Callable[[Sequence[Row]], Sequence[Row]]] = {
 def open_questions(
     company: str | None = None, *, batch: str | None = None, service: Service | None = None
 ) -> list[str]:
-    """Return a line for each batch whose outcome is unknown: the entries to look up, and the command that resolves it."""
+    """Return a line for each batch of unknown outcome: entries to look up, and the command to resolve it."""
     with opened(company, service) as (journal, company_id):
         return [how_to_settle(journal, row) for row in journal.unknown(company_id, batch)]
 
 
 def answer_to_all(company: str | None = None, *, service: Service | None = None) -> str:
-    """Return the line that resolves all batches whose outcome is unknown as booked, "" where there are not several."""
+    """Return the line that resolves all batches with unknown outcome as booked, "" for less than two."""
     with opened(company, service) as (journal, company_id):
         batches = [row["batch_id"] for row in journal.unknown(company_id)]
         resolve = journal.command(f"export resolve {' '.join(batches)}")
@@ -152,7 +152,7 @@ def resolve_export_job(
     job_id: str | None = None,
     service: Service | None = None,
 ) -> None:
-    """Record the outcome of an export job whose outcome is unknown, after looking it up in the accounting system.
+    """Record the outcome of an export job that was unknown, after looking it up in the accounting system.
 
     Parameters
     ----------
@@ -186,7 +186,9 @@ def resolve_export_job(
     --------
     >>> import bktools
     >>> with bktools.Sandbox() as service:
-    ...     bktools.resolve_export_job("0" * 20, "released", evidence="not in the ERP", by="Ada", service=service)
+    ...     bktools.resolve_export_job(
+    ...         "0" * 20, "released", evidence="not in the ERP", by="Ada", service=service
+    ...     )
     Traceback (most recent call last):
     bktools.errors.JournalError: batch 00000000000000000000 was not found in the journal
     """

@@ -1,4 +1,4 @@
-"""The journal of an environment: a SQLite file of the data folder, or a PostgreSQL database that a team shares.
+"""The journal of an environment: a SQLite file in the data folder, or a PostgreSQL database of a team.
 
 `Journal` reads. `bktools.journal.writing` writes.
 """
@@ -45,16 +45,19 @@ _SENDERS = """
 """
 _HISTORY = {
     "batches": f"""
-        SELECT *, json_extract(job, '$.status') AS job_status FROM batches WHERE {_WANTED} ORDER BY planned_at, batch_id
+        SELECT *, json_extract(job, '$.status') AS job_status
+        FROM batches WHERE {_WANTED} ORDER BY planned_at, batch_id
     """,
     "entries": f"""
         SELECT entry_id, batch_id, batches.company_id, batches.state, job_id, sent_at, plan_id,
             senders.login, senders.machine, senders.process,
             coalesce(split_line, 0) AS split_line, {", ".join(f"data.{name}" for name in entry_data.COLUMNS)}
-        FROM batches JOIN batch_entries USING (batch_id) LEFT JOIN ({entry_data.NEWEST_CLAIMS}) AS newest USING (batch_id)
+        FROM batches JOIN batch_entries USING (batch_id)
+        LEFT JOIN ({entry_data.NEWEST_CLAIMS}) AS newest USING (batch_id)
         LEFT JOIN ({_SENDERS}) AS senders USING (batch_id)
         LEFT JOIN entry_data AS data USING (batch_id, claim, entry_id)
-        WHERE {_WANTED.replace("company_id", "batches.company_id")} ORDER BY planned_at, batch_id, entry_id, split_line
+        WHERE {_WANTED.replace("company_id", "batches.company_id")}
+        ORDER BY planned_at, batch_id, entry_id, split_line
     """,
     "events": f"""
         SELECT at, batch_id, company_id, state AS after, code, facts, person, login, machine, process,
@@ -127,7 +130,7 @@ class Journal(Records):
     # What must hold before anything is written
 
     def require_current(self, *, any_origin: bool = False) -> None:
-        """Compare the journal with all that this machine knows to be sent; raise where something is missing in it.
+        """Compare the journal with all that this machine knows as sent; raise where it lacks something.
 
         An old copy, a second journal of the environment, and one that this user of this machine never used
         are refused, and one of another environment or address unless `any_origin`.
@@ -180,7 +183,7 @@ class Journal(Records):
             )
 
     def _require_moved(self) -> None:
-        """Refuse a database while the environment's file on this machine has sent, and its history is not in the database."""
+        """Refuse a database without the history of the environment's file, if this machine sent with it."""
         file = self.folder / FILE
         if not file.exists():
             return
@@ -226,7 +229,7 @@ class Journal(Records):
         )
 
     def exported_elsewhere(self, batch_id: str, entry_ids: Iterable[str]) -> str:
-        """Return why entries of a batch are not sent that a person recorded as exported elsewhere, "" for none."""
+        """Return why a batch is not sent: a person recorded entries as exported elsewhere. "" for none."""
         events = self._events_elsewhere()
         entries = [entry_id for entry_id in entry_ids if entry_id in events] if events else []
         if not entries:
@@ -239,7 +242,7 @@ class Journal(Records):
         )
 
     def _events_elsewhere(self) -> dict[str, Row]:
-        """Return the event that says so by each entry that was exported elsewhere; read again when there are new ones."""
+        """Return by entry the event that records it as exported elsewhere; re-read after new events."""
         codes = (EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE)
         newest = self.row("SELECT max(event_id) AS number FROM events WHERE code IN (?, ?)", *codes) or {}
         if newest.get("number") != self._elsewhere[0]:
@@ -252,11 +255,11 @@ class Journal(Records):
         return self._elsewhere[1]
 
     def waiting(self, company_id: str, dates: Iterable[str | None]) -> str:
-        """Return why a company's entries of some dates wait for people who confirm a restored database, "" if they do not."""
+        """Return why entries of some dates wait until a restored database is confirmed, "" if they do not."""
         return "" if self.restores is None else self.restores.obstacle(company_id, dates)
 
     def sender_of(self, batch_id: str) -> Row:
-        """Return login, machine and process of the newest request of a batch; an empty row where it is not known."""
+        """Return login, machine and process of a batch's newest request; an empty row where it is unknown."""
         sql = (
             "SELECT login, machine, process FROM events WHERE batch_id = ? AND code = 'sending' ORDER BY "
             "event_id DESC LIMIT 1"
@@ -276,7 +279,7 @@ class Journal(Records):
         return self.row("SELECT * FROM batches WHERE batch_id = ?", batch_id)
 
     def unknown(self, company_id: str | None = None, batch_id: str | None = None) -> list[Row]:
-        """Return the UNKNOWN batches, all or those of a company, the oldest first; each blocks its company."""
+        """Return the UNKNOWN batches, oldest first, of all companies or of one; each blocks its company."""
         sql = f"SELECT * FROM batches WHERE {_WANTED} AND state = 'UNKNOWN' ORDER BY sent_at, batch_id"
         return self.rows(sql, company_id, batch_id)
 
@@ -304,7 +307,7 @@ class Journal(Records):
         return [row for row in self.holding(batch.entry_ids) if row["batch_id"] != batch.batch_id]
 
     def require_open(self, company_id: str, periods: Iterable[str | None]) -> None:
-        """Refuse to send into a closed period, or an entry of no period while one is closed: it may belong there."""
+        """Refuse to send into a closed period, or an entry without one while a period is closed."""
         asked = set(periods)
         sql = "SELECT * FROM periods WHERE company_id = ? AND state = 'CLOSED' ORDER BY period"
         for row in self.rows(sql, company_id):
@@ -331,7 +334,7 @@ class Journal(Records):
             )
 
     def _refuse_to_forget(self, location: str) -> None:
-        """Refuse to create a journal where export jobs were sent: an empty one would allow sending them again."""
+        """Refuse to create a journal where export jobs were sent: an empty one would allow them again."""
         require_one_environment(self._settings)
         known = read_about(outer_folder(self._settings)) or next(
             iter(journals_of_address(self._settings)), {}
@@ -375,7 +378,7 @@ def has_none_yet(settings: Settings) -> bool:
 
 
 def identity_of(settings: Settings) -> str:
-    """Return one line with the journal's identity and location, without creating a file or connecting to a database."""
+    """Return one line with a journal's identity and location. No file is created, and no database opened."""
     if settings.journal is not None:
         return f"the database {location_of(settings.journal)}"
     path = folder_of(settings) / FILE
@@ -386,7 +389,7 @@ def identity_of(settings: Settings) -> str:
 
 
 def refuse_elsewhere(sent_log: SentLog, path: Path, journal_id: str, origin: Facts) -> None:
-    """Refuse a copy of a file whose original, which sent last, still exists; `path` is where the copy is or will be."""
+    """Refuse a copy of a file whose original still exists and sent last. `path` is the copy's place."""
     known = sent_log.journal_in_use()
     last = Path(known["location"]) if known else path
     if last.is_file() and last != path and not (path.exists() and path.samefile(last)):

@@ -1,4 +1,4 @@
-"""Moves the history of a journal's file to a database, beside the histories that are there, and closes the file.
+"""Moves the history of a journal's file into a database, beside the histories in it, and closes the file.
 
 First the copy, then its check, then the switch: the file is closed when the copy is whole, and at that moment
 the copy is committed. After a kill the environment's journal is the file, or the database, which asks for the
@@ -43,9 +43,10 @@ MOVED = "moved"
 
 # Of two rows of an account the one with an ID counts, then the newer one.
 _NEWER = """(company_id, external_id) DO UPDATE SET {values} WHERE
-    (excluded.account_id IS NOT NULL, excluded.updated_at) > (accounts.account_id IS NOT NULL, accounts.updated_at)"""
+    (excluded.account_id IS NOT NULL, excluded.updated_at)
+    > (accounts.account_id IS NOT NULL, accounts.updated_at)"""
 
-# In the order of their references: the column with the number of an event, and what becomes of a row that both have.
+# In the order of their references: the column with an event's number, and what a row becomes that both have.
 TABLES = {
     "events": ("event_id", ""),
     "batches": ("", "(batch_id) DO UPDATE SET {values}"),
@@ -139,7 +140,8 @@ class _Meeting:
     # Batches of the database and of the file that were not sent, and the batches with their entries.
     withdrawn_here: dict[str, str] = field(default_factory=dict)
     withdrawn_there: dict[str, str] = field(default_factory=dict)
-    # Batches that both have, of which the database's row stays, with their rows in the database and in the file.
+    # Batches that both have, whose row in the database stays, with their rows in the database and in the
+    # file.
     kept_here: dict[str, tuple[Row, Row]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -239,7 +241,7 @@ class _Target(Records):
         )
 
     def take(self, file: File, settings: Settings, by: str, evidence: str | None) -> None:
-        """Copy the history of a file in one transaction; close the file when the copy is whole, and commit it."""
+        """Copy a file's history in one transaction; close the file when the copy is whole, then commit it."""
         with self.transaction() as connection:
             assert isinstance(self._database, Postgres)
             self._database.require_owner("moved")
@@ -304,7 +306,10 @@ class _Target(Records):
         )
 
     def _copy(self, file: File, connection: Connection, meeting: _Meeting, offset: int) -> None:
-        """Insert the rows of a file, and read its events again. The rules are about the present, and rest meanwhile."""
+        """Insert a file's rows and read its events again.
+
+        The rules are about the present, so they rest meanwhile.
+        """
         with _without_rules(connection, *TABLES):
             for table, (number, both) in TABLES.items():
                 for rows in _rows(table, number, file, meeting, offset):
@@ -321,7 +326,7 @@ class _Target(Records):
             )
 
     def _claim_again(self, connection: Connection, batch: Row, claim: Row) -> None:
-        """Repeat the claim of a batch that stays as it is here, after the claims of the same batch in the file."""
+        """Repeat the claim of a batch that stays as it is here, after the file's claims of that batch."""
         batch_id = batch["batch_id"]
         claim = claim or {"event_id": 0, "code": NOT_KEPT, "sha256": None}
         facts = {"sha256": claim["sha256"]} if claim["sha256"] else {}

@@ -66,13 +66,15 @@ TOTALS = pa.schema(
 _HAS_NEWEST_CLAIM = (
     f"data.batch_id = batches.batch_id AND data.claim = {NEWEST_CLAIM_OF.format('batches.batch_id')}"
 )
-# Batches that can still become an export of a period: of it, or of an entry that has none and may belong to any.
+# Batches that can still become an export of a period: of it, or of an entry without one.
 _UNFINISHED = f"""
-    SELECT batch_id, state FROM batches WHERE company_id = ?1 AND state IN ('PLANNED', 'SENDING', 'UNKNOWN') AND EXISTS (
+    SELECT batch_id, state FROM batches
+    WHERE company_id = ?1 AND state IN ('PLANNED', 'SENDING', 'UNKNOWN') AND EXISTS (
         SELECT 1 FROM entry_data AS data WHERE {_HAS_NEWEST_CLAIM} AND coalesce(data.period, ?2) = ?2)
 """
 _HELD = f"""
-    SELECT period, event_id AS close, at AS held_at, {", ".join(f"held_back.{name}" for name in HELD_BACK[2:])}
+    SELECT period, event_id AS close, at AS held_at,
+        {", ".join(f"held_back.{name}" for name in HELD_BACK[2:])}
     FROM events JOIN held_back ON close = event_id
     WHERE code = 'close_applied' AND company_id = ?
     ORDER BY event_id, place
@@ -175,7 +177,7 @@ def _months_of(journal: Journal, company_id: str) -> list[Row]:
 
 
 def _verification(row: Row | None) -> dict[str, Any]:
-    """Return who verified a month when, against which ledger, and with what result, as far as somebody did."""
+    """Return who verified a month, when, against which ledger and with what result, as far as known."""
     if row is None:
         return {}
     facts = loaded(row["facts"])
@@ -309,7 +311,7 @@ def record_close(
     approved_by: str | None,
     held_back: pa.Table,
 ) -> None:
-    """Write a close and the entries that it held back, with id, split_line, reason, message and their data."""
+    """Write a close and the entries that it held back: id, split_line, reason, message and their data."""
     values = (texts_of(held_back, name) for name in HELD_BACK[4:])
     rows = list(zip(texts_of(held_back, "id"), split_lines(held_back).to_pylist(), *values, strict=True))
     facts = {
@@ -326,7 +328,7 @@ def record_close(
 
 
 def approve(journal: WritableJournal, company_id: str, month: str, *, plan_id: str, by: str) -> str:
-    """Close the period of a close that was just recorded; return the reason when it stays open, otherwise ""."""
+    """Close the period of a close that was just recorded; return why it stays open, otherwise ""."""
     try:
         _set_state(journal, company_id, month, CLOSED, f"approved the close of plan {plan_id}", by)
     except JournalError as error:
@@ -352,7 +354,8 @@ def _set_state(
                 f" and {len(unfinished) - 1} more" if len(unfinished) > 1 else "",
             )
             way_out = journal.command(f"export resolve {batch}")
-            # A batch that was not sent can be sent, or withdrawn; the outcome of another one is looked up first.
+            # A batch that was not sent can be sent, or withdrawn; the outcome of a sent one is looked up
+            # first.
             is_unsent = unfinished[0]["state"] == "PLANNED"
             step = "send it, or withdraw it" if is_unsent else "look up its entries and settle it"
             raise JournalError(

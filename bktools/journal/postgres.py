@@ -32,13 +32,15 @@ _SESSION = f"""
     SELECT set_config(name, value, false) FROM (VALUES
         ('search_path', '{SCHEMA}, pg_temp'), ('synchronous_commit', current_setting('synchronous_commit')),
         ('lock_timeout', '{PATIENCE:g}s'), ('statement_timeout', '0'), ('idle_session_timeout', '0'),
-        ('idle_in_transaction_session_timeout', '0'), ('tcp_keepalives_idle', '30'), ('tcp_keepalives_interval', '10'),
+        ('idle_in_transaction_session_timeout', '0'),
+        ('tcp_keepalives_idle', '30'), ('tcp_keepalives_interval', '10'),
         ('tcp_keepalives_count', '3')) AS safe (name, value)
 """
 _ABOUT_SERVER = """
     SELECT pg_backend_pid() AS process, session_user AS name, pg_is_in_recovery() AS is_replica,
         current_setting('server_encoding') AS encoding, current_setting('fsync') AS fsync,
-        current_setting('full_page_writes') AS full_page_writes, current_setting('synchronous_commit') AS commits,
+        current_setting('full_page_writes') AS full_page_writes,
+        current_setting('synchronous_commit') AS commits,
         current_setting('synchronous_standby_names') AS standbys
 """
 # Another server, another database of it, a history that branched off after a restore or a failover, or tables
@@ -47,12 +49,16 @@ _ABOUT_SERVER = """
 _POSITION = f"""
     SELECT concat_ws(' ', (SELECT system_identifier FROM pg_control_system()),
         (SELECT oid FROM pg_database WHERE datname = current_database()),
-        substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8), to_regclass('{SCHEMA}.events')::oid) AS database,
-        (pg_current_wal_flush_lsn() - '0/0')::bigint AS flushed, (pg_current_wal_insert_lsn() - '0/0')::bigint AS inserted
+        substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8),
+        to_regclass('{SCHEMA}.events')::oid) AS database,
+        (pg_current_wal_flush_lsn() - '0/0')::bigint AS flushed,
+        (pg_current_wal_insert_lsn() - '0/0')::bigint AS inserted
 """
 _BEGIN = f"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT pg_advisory_xact_lock({WRITE_LOCK})"
 _HOLDER = """
-    SELECT coalesce(nullif(application_name, ''), 'another process') || ' (database user ' || usename || ')' AS name
+    SELECT
+        coalesce(nullif(application_name, ''), 'another process')
+        || ' (database user ' || usename || ')' AS name
     FROM pg_locks JOIN pg_stat_activity USING (pid)
     WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND pg_locks.database = datid
         AND (classid::bigint << 32 | objid::bigint) = ? LIMIT 1
@@ -72,8 +78,8 @@ GRANT USAGE ON SCHEMA bktools TO {role};
 GRANT SELECT ON ALL TABLES IN SCHEMA bktools TO {role};
 GRANT INSERT ON bktools.events, bktools.chain, bktools.batches, bktools.batch_entries, bktools.entry_data,
     bktools.held_back, bktools.accounts TO {role};
-GRANT UPDATE (state, code, facts, plan_id, job_id, job, planned_at, sent_at, settled_at, settled_by, changed_at, login,
-    machine, process) ON bktools.batches TO {role};
+GRANT UPDATE (state, code, facts, plan_id, job_id, job, planned_at, sent_at, settled_at, settled_by,
+    changed_at, login, machine, process) ON bktools.batches TO {role};
 GRANT UPDATE (live) ON bktools.batch_entries TO {role};
 GRANT UPDATE, DELETE ON bktools.accounts TO {role};
 """
@@ -122,7 +128,7 @@ class Postgres(Database):
             self._open()
 
     def prepare(self, records: Records, origin: Facts, on_new: Callable[[str], None]) -> None:
-        """Create the tables in an empty database, or upgrade those of an older version, which the owner alone can do."""
+        """Create the tables in an empty database, or upgrade older ones, which only their owner can do."""
         with self.errors("opened"):
             if self._is_empty():
                 with self.transaction() as connection:
@@ -140,7 +146,7 @@ class Postgres(Database):
                 self._upgrade(records, origin)
 
     def _upgrade(self, records: Records, origin: Facts) -> None:
-        """Bring the tables to the present version in one transaction; those of the older version stay as the copy."""
+        """Bring the tables to the present version in one transaction; the older ones stay as a copy."""
         set_aside = f"{SCHEMA}_version_0_{now():%Y%m%d%H%M%S}"
         with ExitStack() as stack, self.transaction() as connection:
             if migrations.version_of(connection, self.location) == SCHEMA_VERSION:
@@ -260,7 +266,7 @@ class Postgres(Database):
         return True
 
     def regain(self, company_id: str) -> bool:
-        """Connect again and take the lock of a company again, if they were lost; return whether the lock was."""
+        """Connect again and regain a company's lock, if they were lost; return whether the lock was."""
         self.reconnect()
         if company_id not in self._lost:
             return False

@@ -88,7 +88,7 @@ def unpacked(text: str) -> bytes:
 
 
 class SentLog:
-    """The sent log of an environment on this machine: beside its journal, and in the outer one, outside of the data folder.
+    """The sent log of an environment on this machine: beside its journal, and outside of the data folder.
 
     `origin` has the environment and its address.
     """
@@ -130,7 +130,7 @@ class SentLog:
         return any(path for folder in self.folders for path in folder.glob(f"*{SUFFIX}"))
 
     def merge(self, more: Mapping[str, Sequence[SentLine]] | None = None) -> None:
-        """Write the merged lines of both folders to each of them, and further lines by company before them."""
+        """Write the lines of both folders, merged, to each of them, after further lines by company."""
         more = more or {}
         for company_id in {**self.of_all(), **more}:
             name = _name(company_id)
@@ -151,7 +151,7 @@ class SentLog:
         return machine
 
     def seen(self) -> list[Seen]:
-        """Return what this machine has seen of a shared database, as each folder has it; nothing before the first use."""
+        """Return what this machine has seen of a shared database, by folder; nothing before the first use."""
         bodies = (body for folder in self.folders for body in _bodies(folder / SEEN))
         return [
             Seen(**body | {"senders": tuple((login, machine) for login, machine in body["senders"])})
@@ -197,7 +197,7 @@ class SentLog:
         return command_for(self._about["environment"], words)
 
     def alone(self, company_id: str) -> AbstractContextManager[None]:
-        """Hold a lock that stops every other copy of the journal of this user from starting to send for a company."""
+        """Hold a lock: no other copy of this user's journal starts to send for the company meanwhile."""
         return self._locked(_name(company_id))
 
     def _lines(self, name: str) -> list[SentLine]:
@@ -205,11 +205,11 @@ class SentLog:
         return _joined([[SentLine(**body) for body in _bodies(folder / name)] for folder in self.folders])
 
     def journal_in_use(self) -> dict[str, Any]:
-        """Return what this machine knows of the journal of its environment, nothing before the first sending."""
+        """Return this machine's facts about the environment's journal, nothing before the first sending."""
         return read_about(self.outer) or read_about(self.folders[0])
 
     def require_own(self) -> None:
-        """Refuse a second journal of the environment: this machine knows another one, whose history did not move here."""
+        """Refuse a second journal of the environment, unless the history of the known one was moved here."""
         known = self.journal_in_use()
         if known and known["journal"] != self.journal.id and known["journal"] not in imports(self.journal):
             raise another_journal(known, self.journal.location)
@@ -224,7 +224,10 @@ class SentLog:
                 self.replace(ABOUT, content)
 
     def replace(self, name: str, content: bytes) -> None:
-        """Replace the content of a file in both folders, first in the outer one, which says that this machine has sent."""
+        """Replace a file's content in both folders.
+
+        The outer folder comes first, because it shows that this machine has sent.
+        """
         for folder in reversed(self.folders):
             with disk.storage_errors(folder):
                 disk.replace_content(disk.private_folder(folder) / name, content)
@@ -270,7 +273,7 @@ def at_risk(lines: Iterable[SentLine]) -> list[SentLine]:
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """Return journal, location, environment and address as a folder of the sent log holds them; nothing without one."""
+    """Return journal, location, environment and address from a sent log's folder; nothing without one."""
     try:
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -290,7 +293,7 @@ def read_about(folder: Path) -> dict[str, Any]:
 
 
 def another_journal(known: Mapping[str, Any], location: str) -> JournalError:
-    """Return the error for a second journal of an environment, with the way to the one that this machine knows."""
+    """Return the error for a second journal of an environment, with the way to the one in use here."""
     where = known["location"]
     way_out = (
         "set BKTOOLS_JOURNAL to that database, or put it into the config file as journal"

@@ -228,7 +228,7 @@ def _checksums() -> None:
 
 
 def connect(path: Path, location: str = "") -> apsw.Connection:
-    """Open a journal's SQLite file, creating it with page checksums when it is new; another format stays as it is."""
+    """Open a journal's SQLite file. A new one gets page checksums; one of another format stays as it is."""
     _checksums()
     is_new = not path.parent.exists()
     disk.private_folder(path.parent)

@@ -1,4 +1,4 @@
-"""What persons state about months and entries: verified against a ledger, exported elsewhere, not booked. Each is an event."""
+"""What people state, as events: verified months, and entries exported elsewhere or found not booked."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def undo_exported_elsewhere(journal: WritableJournal, event_id: int, *, by: str,
 
 
 def exported_elsewhere(journal: Journal, company_id: str | None = None) -> dict[str, Event]:
-    """Return the event that says so by each entry that was exported elsewhere, as far as it was not undone."""
+    """Return the event that records each entry as exported elsewhere, unless it was undone."""
     undone = {event.facts["word"] for event in events_by_code(journal, EXPORTED_ELSEWHERE_UNDONE)}
     return {
         entry["entry_id"]: event
@@ -121,7 +121,7 @@ def exported_elsewhere(journal: Journal, company_id: str | None = None) -> dict[
 def record_not_booked(
     journal: WritableJournal, company_id: str, entry_ids: Iterable[str], *, by: str, evidence: str
 ) -> int:
-    """Record a person's word that entries which a ledger may hold are not booked; return the number of the event."""
+    """Record a person's word that entries of a ledger are not booked; return the number of the event."""
     by, evidence = rules.not_blank("by", by), rules.not_blank("evidence", evidence)
     ids = rules.unique_uuids("entry_ids", entry_ids)
     if not ids:

@@ -21,7 +21,7 @@ FOLDER = "answers"
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of a batch: its new state, the code and facts of that, the job and its JSON as the service answered."""
+    """The outcome of a batch: its new state with code and facts, the job, and the service's JSON of it."""
 
     state: str
     code: str
@@ -70,7 +70,7 @@ class UndeliveredAnswers:
             disk.replace_content(self._path(batch_id), json.dumps(about).encode())
 
     def read(self, row: Row) -> Answer | None:
-        """Return the answer to the request of a batch; None when there is none, or it is of an earlier request."""
+        """Return the answer to a batch's request; None without one, or if it is for an earlier request."""
         path = self._path(row["batch_id"])
         try:
             about = loaded(path.read_text(encoding="utf-8"))

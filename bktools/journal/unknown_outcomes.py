@@ -1,4 +1,4 @@
-"""Batches whose outcome is unknown: how a person resolves them, when their jobs have ended, and where an answer may be."""
+"""Batches with an unknown outcome: how a person resolves them, when jobs have ended, where answers may be."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHOWN_ENTRIES = 3
 
 
 def settle_first(journal: Journal, row: Row, explained: set[str]) -> str:
-    """Return the line about a batch whose outcome is unknown; only the first one of a batch says how to settle it."""
+    """Return the line about a batch whose outcome is unknown; only its first line says how to settle it."""
     if row["batch_id"] in explained:
         return f"Waiting: first resolve batch {row['batch_id']} (outcome unknown)"
     explained.add(row["batch_id"])
@@ -46,14 +46,16 @@ def how_to_settle(journal: Journal, row: Row) -> str:
 
 
 def lasts_seconds(job: str | None) -> int:
-    """Return after how many seconds a job has ended at the latest, from its JSON; a batch without a job counts as usual."""
+    """Return after how many seconds a job has surely ended, from its JSON; without one, the usual time."""
     expires: int = json.loads(job or "{}").get("expiresIn") or 0
     return min(expires, LONGEST_SECONDS) if expires > 0 else JOB_SECONDS
 
 
 def sendings_in_doubt(company: str, *, service: Service) -> dict[str, tuple[dt.datetime | None, str]]:
-    """Return for each batch of a company whose outcome is unknown when its job has ended at the latest, and why an answer
-    may exist that the journal does not have ("" for none).
+    """Return, by batch of a company with an unknown outcome, when its job ended and where an answer may be.
+
+    The time is the latest possible one. The other text says why an answer may exist that the journal does not
+    have; it is "" where none can.
     """
     with open_for_reading(service.settings) as journal:
         jobs = journal.rows("SELECT job FROM batches WHERE company_id = ?", company)

@@ -1,4 +1,4 @@
-"""The journal, to write: the one function that opens it for writing compares it first with all that this machine knows."""
+"""The journal, to write: one function opens it, and compares it first with all that this machine knows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAUSES = (0.0, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 
 def open_for_writing(settings: Settings) -> WritableJournal:
-    """Open a journal, compare it with all that this machine knows to be sent, and settle what killed senders left.
+    """Open a journal, compare it with what this machine knows as sent, and settle killed senders' batches.
 
     Nothing is written before the comparison.
 
@@ -36,7 +36,8 @@ def open_for_writing(settings: Settings) -> WritableJournal:
     StorageError
         When the file cannot be opened or written, or is damaged.
     JournalError
-        When it is an old copy, or another journal than the environment's on this machine; nothing was written.
+        When it is an old copy, or another journal than this machine's of the environment; nothing was
+        written.
     """
     journal = WritableJournal(settings)
     try:
@@ -79,7 +80,7 @@ class WritableJournal(Journal):
 
     @contextmanager
     def sending(self, company_id: str) -> Iterator[None]:
-        """Hold the company's lock. Raise `JournalBusyError`, which names the process, when another one holds it."""
+        """Hold the company's lock. Raise `JournalBusyError`, with the process, when another one has it."""
         with self._database.lock(company_id):
             yield
 
@@ -139,7 +140,7 @@ class WritableJournal(Journal):
                 raise JournalError(reason)
 
     def begin(self, batch_id: str) -> bytes:
-        """Write that a batch is being sent, and return the request body. Journal and sent log are then on disk.
+        """Write that a batch is being sent; return the request body. Journal and sent log are then on disk.
 
         Raises
         ------
@@ -172,7 +173,7 @@ class WritableJournal(Journal):
         return body
 
     def _require_not_elsewhere(self, batch_id: str, body: bytes) -> None:
-        """Refuse to send a batch of which somebody said since it was claimed that an entry was exported elsewhere."""
+        """Refuse a batch with an entry that was recorded as exported elsewhere after the claim."""
         if reason := self.exported_elsewhere(batch_id, json.loads(body).get("accountingEntryIds", ())):
             raise JournalError(reason)
 
@@ -225,7 +226,8 @@ class WritableJournal(Journal):
     def recover(self, company_id: str | None = None) -> None:
         """Turn batches whose sender was killed into UNKNOWN: their requests may have arrived.
 
-        They are those of a company whose lock the caller holds, or by default of every company whose lock is free.
+        They belong to a company whose lock the caller holds, or by default to each company whose lock is
+        free.
         """
         if company_id is not None:
             sql = "SELECT * FROM batches WHERE company_id = ? AND state = 'SENDING'"
@@ -249,7 +251,7 @@ class WritableJournal(Journal):
     def resolve(
         self, batch_id: str, state: str, *, evidence: str, by: str, job_id: str | None = None
     ) -> None:
-        """Record a person's finding, see `resolve_export_job`: resolve an UNKNOWN batch, or withdraw a PLANNED one."""
+        """Record a person's finding (see `resolve_export_job`): resolve UNKNOWN, or withdraw PLANNED."""
         before = self.require_resolvable(batch_id, state)
         with self._database.lock(before["company_id"]):
             # Read again under the lock: another process may have sent the batch after the person looked.
@@ -294,7 +296,7 @@ class WritableJournal(Journal):
         self._try_to_log(batch_id, is_ours=by is None)
 
     def _unless_replayed(self, batch_id: str, answer: Answer) -> Answer:
-        """Return an answer, UNKNOWN when its job belongs to another batch. Call it in the transaction that writes it."""
+        """Return an answer, UNKNOWN when another batch has its job. Call it in the writing transaction."""
         other = self.other_with(answer.job_id, batch_id)
         if other is None:
             return answer
@@ -324,7 +326,7 @@ class WritableJournal(Journal):
         )
 
     def _take_back(self, batch_id: str, reason: str) -> None:
-        """Write that a batch was not sent, if its intent was written; where that fails, it becomes UNKNOWN."""
+        """Write that a batch was not sent, if its intent was written; if that fails, it becomes UNKNOWN."""
         answer = Answer("PLANNED", "taken_back", {"said": reason})
         try:
             self._database.reconnect()
@@ -336,7 +338,7 @@ class WritableJournal(Journal):
             self._keep(batch_id, answer)
 
     def _try_to_log(self, batch_id: str, *, is_ours: bool) -> None:
-        """Log an outcome; with the body where another machine may have sent the batch, and has the line with it."""
+        """Log an outcome; with the body if another machine may have sent the batch and has its line."""
         try:
             self._log_state(batch_id, b"" if is_ours or self.path else self._whole_body(batch_id))
         except (JournalError, StorageError) as error:
@@ -365,7 +367,7 @@ class WritableJournal(Journal):
 
     @contextmanager
     def recording(self, company_id: str) -> Iterator[Connection]:
-        """Yield a transaction that writes about a company, under its lock; a copy from before it is an old copy."""
+        """Yield a transaction about a company, under its lock; copies from before it are old copies."""
         with self.sending(company_id):
             self.require_current()
             with self.transaction() as connection:
@@ -430,7 +432,7 @@ def change(
     facts: str | Facts,
     **values: str | None,
 ) -> None:
-    """Change a batch. The database's constraints refuse a forbidden change, and its triggers write the event."""
+    """Change a batch. The database's constraints refuse a forbidden change; its triggers write the event."""
     text = facts if isinstance(facts, str) else dumped(facts)
     row: dict[str, Any] = {"settled_by": None} | values
     row |= {"state": state, "code": code, "facts": text, "changed_at": now().isoformat()}
