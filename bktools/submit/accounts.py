@@ -34,7 +34,7 @@ from bktools.reconcile.reconciliation import Reconciliation
 from bktools.service import Service
 from bktools.service.retry import Budget, RetryPolicy, is_repeatable, repeated
 
-# Most requests for an account. A repeat makes no second one: (externalId, companyId) is unique in the service.
+# Most requests for an account. A repeat adds none: (externalId, companyId) is unique in the service.
 ATTEMPTS = 3
 
 # Intents written at once; each group is on disk before its first request.
@@ -64,7 +64,8 @@ def create_accounts(
     Parameters
     ----------
     reconciliation : Reconciliation
-        As `reconcile_accounts` returns it. Only its `create` actions are carried out; the others are for a person.
+        As `reconcile_accounts` returns it. Only its `create` actions are carried out; others are for a
+        person.
     apply : bool
         True to write to the service.
     new_chart : bool
@@ -105,7 +106,8 @@ def create_accounts(
     ...         "external_id": ["0400"], "code": ["0400"], "name": ["Bank"], "archived": [False],
     ...         "tax_code_external_id": [None], "company_id": [service.settings.company]})
     ...     known = bktools.load_accounts(service=service)
-    ...     reconciliation = bktools.reconcile_accounts(chart, known, bktools.load_categories(service=service))
+    ...     categories = bktools.load_categories(service=service)
+    ...     reconciliation = bktools.reconcile_accounts(chart, known, categories)
     ...     made = bktools.create_accounts(reconciliation, apply=True, service=service)
     >>> made["outcome"].to_list()
     ['CREATED']
@@ -142,7 +144,7 @@ def create_with(
     progress: bool | None = None,
     service: Service,
 ) -> list[dict[str, Any]]:
-    """Create accounts as `create_accounts` does, with an open journal and the listed actions; return a row an account."""
+    """Create the listed accounts as `create_accounts` does, with an open journal; return a row for each."""
     rows, wanted = [], []
     # Check every account before sending the first.
     for action in listed.select(list(NEEDED)).to_pylist():
@@ -246,7 +248,7 @@ def _sent(account: Mapping[str, Any], service: Service, budget: Budget) -> dict[
 
 
 def _memory(account: Mapping[str, Any], state: str, facts: Facts) -> dict[str, Any]:
-    """Return the journal's row of an account without its values: the service may hold others than requested."""
+    """Return the journal's row of an account without values: those of the service may be different."""
     company_id, external_id = key_of(account)
     about = {"company_id": company_id, "external_id": external_id, "state": state, "facts": facts}
     return about | dict.fromkeys(VALUES)

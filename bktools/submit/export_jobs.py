@@ -45,7 +45,7 @@ SETTLED = frozenset({"ACCEPTED", "UNKNOWN"})
 
 WOULD_BE_SENT = "would be sent"
 
-# Seconds between two looks whether a company's job has ended; each pause is twice as long as the one before it.
+# Seconds between two looks whether a company's job has ended; each pause is twice the one before.
 FIRST_PAUSE = 0.25
 LONGEST_PAUSE = 30.0
 
@@ -111,7 +111,8 @@ def submit_export_jobs(
         When the plan was changed after it was composed, was composed with another journal, or holds entries
         that another batch sent; nothing is sent.
     ArgumentError
-        When the argument is not a plan, `wait` is not a number of seconds, or `period` is not a month; nothing is sent.
+        When the argument is no plan, `wait` is no number of seconds, or `period` is no month; nothing is
+        sent.
     JournalError, StorageError
         When the journal is an old copy or cannot be written. A batch is only sent after it is in the journal.
 
@@ -163,7 +164,7 @@ def _seconds(wait: float | dt.timedelta) -> float:
 
 @dataclass
 class Submission:
-    """The submission of a plan as `submit_export_jobs` does it, with an open journal; what its companies share."""
+    """The submission of a plan for `submit_export_jobs`, with an open journal; its companies share it."""
 
     journal: WritableJournal
     plan: ExportPlan
@@ -296,7 +297,7 @@ class _Sender:
             try:
                 row = self._sent(batch)
             except (JournalError, StorageError):
-                # Nothing was sent, or the outcome is in the journal: only there is it known after a cut connection.
+                # Nothing was sent, or the outcome is in the journal, the only place after a cut connection.
                 is_regained = False
                 with suppress(StorageError):
                     is_regained = self.journal.regain(self.company_id)
@@ -330,7 +331,10 @@ class _Sender:
         return _row(batch, outcome.state, outcome.message, outcome.job_id)
 
     def _send_when_free(self, batch: BatchRequest) -> Outcome:
-        """Send a batch; again after a wait while its company has a job in progress, or the rate limit is reached."""
+        """Send a batch.
+
+        Wait and send it again while its company has a job in progress or the rate limit is reached.
+        """
         end = time.monotonic() + self.run.seconds
         wait, seconds = 0.0, FIRST_PAUSE
         while True:
@@ -390,7 +394,7 @@ class _Sender:
         )
 
     def _doubt_about_a_job(self, batch: BatchRequest) -> str:
-        """Return the code of why a job in progress may be that of this batch, "" when it is certainly another."""
+        """Return the code of why a job in progress may be this batch's, "" when it certainly is not."""
         sql = "SELECT 1 AS found FROM events WHERE batch_id = ? AND code = ? LIMIT 1"
         if self.journal.row(sql, batch.batch_id, RATE_LIMITED):
             return ITS_OWN
@@ -412,7 +416,8 @@ class _Sender:
 def _may_still_run(accepted: Row | None) -> bool:
     """Whether the last accepted job of a company may still be in progress.
 
-    If not, a job in progress is not from this journal. A time in the future comes from a changed clock, so it counts as no.
+    If not, a job in progress is not from this journal. A time in the future comes from a changed clock, so it
+    counts as no.
     """
     if accepted is None or accepted["sent_at"] is None:
         return False
@@ -428,7 +433,10 @@ def _row_planned(journal: Journal, batch: BatchRequest) -> dict[str, Any]:
 def _row_unsent(
     journal: Journal, batch: BatchRequest, explained: set[str], *states: str
 ) -> dict[str, Any] | None:
-    """Return the row of a batch that is not sent, because it has an outcome, one of the states, or a company that waits."""
+    """Return the row of a batch that is not sent, None for others.
+
+    It has an outcome or one of the states, or its company waits.
+    """
     row = journal.state_of(batch.batch_id)
     state = None if row is None else row["state"]
     if row is None or state not in {*SETTLED, *states}:
