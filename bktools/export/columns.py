@@ -1,4 +1,4 @@
-"""All that the checks of entries read: one row per entry, with what categories, accounts, employees and history say of it.
+"""All that the checks of entries read: one row per entry, with what the other frames say of it.
 
 Each function adds columns. Those that need a frame or a column that is missing add nothing, so that the
 checks which read them are skipped.
@@ -28,7 +28,7 @@ ENOUGH = 10
 DEVIATIONS = 3.5
 # The median absolute deviation times this is the standard deviation of a normal distribution.
 TO_STANDARD = 1.4826
-# The deviations of entries of all kinds are wide: ten times the amount that one of ten exceeds is unusual, too.
+# The deviations of all kinds are wide: ten times the amount that one of ten exceeds is unusual, too.
 TOP, REACH_OF_TOP, ENOUGH_FOR_TOP = 0.9, 10.0, 20
 # With what an amount is compared, first the narrowest, and how many times the median is never unusual: the
 # more kinds of purchases, the more. Only a category is of one kind, so that an amount may be too small for
@@ -96,7 +96,7 @@ class Arguments:
     own_currency: str | None = None
 
 
-# What a file says of an export that was made by hand in the service; "recorded" is a person's word in the journal.
+# What a file says of an export by hand in the service; "recorded" is a person's word in the journal.
 EXPORTED_ELSEWHERE = ("exported", "queued", "in_progress")
 RECORDED = "recorded"
 
@@ -109,7 +109,7 @@ def columns_of(entries: pa.Table, frames: Mapping[str, pl.DataFrame], arguments:
     entries : pyarrow.Table
         As `frames.typed` returns it.
     frames : mapping
-        Those given of categories, accounts, employees and history, as `frames.typed` returns them, as Polars frames.
+        Those given of categories, accounts, employees and history, as Polars frames made by `frames.typed`.
     arguments : Arguments
         What the caller said.
     """
@@ -213,7 +213,7 @@ def split_entries(rows: pl.DataFrame) -> pl.Series:
 
 
 def _with_elsewhere(rows: pl.DataFrame, recorded: pl.DataFrame | None) -> pl.DataFrame:
-    """Add how it is known that an entry was exported outside of the journal: by its file, or by a person's word."""
+    """Add how an export outside of the journal is known: by the file of the entry, or by a person's word."""
     told = [pl.lit(None, pl.String)]
     if "export_status" in rows.columns:
         told.append(pl.when(c.export_status.is_in(EXPORTED_ELSEWHERE)).then(c.export_status))
@@ -223,7 +223,7 @@ def _with_elsewhere(rows: pl.DataFrame, recorded: pl.DataFrame | None) -> pl.Dat
 
 
 def _with_categories(rows: pl.DataFrame, categories: pl.DataFrame) -> pl.DataFrame:
-    """Add what is known of the category. It may have several rows, of two combined snapshots; each can hold an entry back."""
+    """Add the category's facts: several rows in combined snapshots, each of which may hold an entry back."""
     account = _lower("account_id").str.strip_chars(BLANK)
     account = pl.when(account != "").then(account)
     company = _lower("company_id")
@@ -258,7 +258,7 @@ def _with_accounts(rows: pl.DataFrame, accounts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_history(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.DataFrame | None) -> pl.DataFrame:
-    """Add the state of an entry that was sent, or may have been, and what is different of one that was exported."""
+    """Add the state of an entry that may have been sent, and the changes of one that was exported."""
     sent = (
         history.filter(c.state.is_in(MAYBE_SENT))
         .group_by(id=_lower("entry_id"))
@@ -391,7 +391,7 @@ _TWINS = ("company_id", "day", "currency", "party", "size")
 
 
 def _with_twins(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add the lines of other entries with the same company, day, currency, party and amount, or the opposite amount."""
+    """Add the lines of other entries with the same company, day, currency, party and amount (either sign)."""
     if not {"day", "currency", "party", "amount"} <= {*rows.columns}:
         return rows
     sized = rows.filter((c.amount != 0) & ~c.is_copy & ~c.is_conflict).select(
@@ -434,7 +434,7 @@ def _with_twins(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_usual(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add what is usual to the rows whose amount is not: in its category, or else of its supplier, account or company."""
+    """Add to rows with an unusual amount the usual one: of category, else of supplier, account or company."""
     if not {"company_id", "amount", "currency"} <= {*rows.columns}:
         return rows
     sized = rows.filter((c.amount != 0) & ~c.is_copy & ~c.is_conflict & (c.currency != ""))
@@ -446,7 +446,7 @@ def _with_usual(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _unusual_in(rows: pl.DataFrame, level: str, keys: Sequence[str], least_reach: float) -> pl.DataFrame:
-    """Return the rows whose amount is unusual among those with the same keys, currency and company, and what is usual."""
+    """Return rows whose amount is unusual for their keys, currency and company, with the usual amount."""
     groups = ["company_id", "currency", *keys]
     reach = pl.max_horizontal(pl.lit(least_reach).log(), DEVIATIONS * TO_STANDARD * c.spread)
     top = pl.when(c.usual_entries >= ENOUGH_FOR_TOP).then(c.top + pl.lit(REACH_OF_TOP).log())
@@ -494,7 +494,7 @@ _OF_TWIN = (*TWIN, "sent_in_file")
 
 
 def _with_sent_twins(rows: pl.DataFrame, history: pl.DataFrame) -> pl.DataFrame:
-    """Add to an entry that was not sent the one with its data that was, or may have been; one in the same file first."""
+    """Add to an unsent entry one with its data that may have been sent, from the same file if possible."""
     if not {"party", "day", "amount", "currency"} <= {*rows.columns}:
         return rows
     # A column that the entries lack is not compared.
@@ -530,7 +530,7 @@ def _with_sent_twins(rows: pl.DataFrame, history: pl.DataFrame) -> pl.DataFrame:
 
 
 def _plain(amount: pl.Expr) -> pl.Expr:
-    """Return amounts as text without zeros behind the decimals, so that those of two scales are compared exactly."""
+    """Return amounts as text without trailing zeros, so that amounts of two scales are compared exactly."""
     text = amount.cast(pl.String)
     return (
         pl.when(text.str.contains(".", literal=True))

@@ -55,7 +55,8 @@ def compose_export_jobs(
         employee_id, approved. Every frame may be of pandas, Polars, Arrow, DuckDB or PySpark, or the path of
         a Parquet file.
     selection : DataFrame, Series, list or path, optional
-        A filtered frame of entries, a boolean mask with one value for each row, or entry IDs. Default: all entries.
+        A filtered frame of entries, a boolean mask with a value for each row, or entry IDs. Default: all
+        entries.
     categories : DataFrame, optional
         As `load_categories` returns it.
     accounts : DataFrame, optional
@@ -76,7 +77,8 @@ def compose_export_jobs(
     company : str, optional
         UUID of the only company to export. Default: all companies of the entries.
     period : str, Period, date or datetime, optional
-        The month to export, such as "2026-10". Entries dated later wait for their own month; earlier ones get a warning.
+        The month to export, such as "2026-10". Later entries wait for their own month; earlier ones get a
+        warning.
     currency : str, optional
         The company's own currency, such as "EUR". Entries in another one are counted in `plan.findings`.
     max_entries : int
@@ -176,7 +178,7 @@ def _found(checker: Checker, rows: pa.Table, named: pa.Table) -> pa.Table:
 def _composed(
     rows: pa.Table, order: pl.DataFrame, size: int, options: ExportOptions
 ) -> tuple[pa.Table, pa.Table]:
-    """Return the ready entries in the order of sending, with their batch_id, and the others with reason and facts.
+    """Return ready entries in the order of sending, with batch_id, and the others with reason and facts.
 
     `order` is as `Checked.order` has it. Entries that are not ready are in the order of
     company, date, ID and line.
@@ -193,7 +195,7 @@ def _composed(
 
 
 def _with_exported(held: pa.Table, history: pa.Table) -> pa.Table:
-    """Return entries that are not ready with the amount and currency that the journal has for those it sent before.
+    """Return entries that are not ready, with the journal's amount and currency for those sent before.
 
     The first line of a split entry has the amount of the whole entry.
     """
@@ -214,7 +216,7 @@ def _with_exported(held: pa.Table, history: pa.Table) -> pa.Table:
 
 
 def _batch_ids(ready: pa.Table, size: int, options: ExportOptions) -> pa.Array:
-    """Return the batch ID of each ready row; the rows are in the order of sending, the lines of an entry together."""
+    """Return the batch ID of each ready row. Rows are in the order of sending, lines of an entry together."""
     ids = ready.column("id")
     begins = np.flatnonzero(np.concatenate([[True][: len(ids)], pc.not_equal(ids[1:], ids[:-1]).to_numpy()]))
     entries = ready.select(["id", "company_id"]).take(begins)

@@ -97,7 +97,7 @@ def _checked(rows: pl.DataFrame, frames: Mapping[str, pl.DataFrame]) -> Checked:
 
 @dataclass(frozen=True)
 class Checked:
-    """Entries with what errors read, and the first error of each: its code as `reason`, and its facts as JSON.
+    """Entries with what errors read, and each one's first error: its code, `reason`, and its facts as JSON.
 
     Parameters
     ----------
@@ -116,7 +116,9 @@ class Checked:
         return in_order_of_sending(self.rows)
 
     def asked(self, entries: pa.Table, ledger: Any, sent: Any) -> Checked | None:
-        """Return the entries with what the books hold of those that are ready; None where the ledger does not show how it books.
+        """Return the entries with what the books hold of ready ones.
+
+        The result is None where the ledger does not show how it books.
 
         Parameters
         ----------

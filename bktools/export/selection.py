@@ -29,7 +29,7 @@ KINDS = "a filtered frame of the entries, a mask with one value for each row, en
 
 
 def selected(rows: pa.Table, selection: Any, entries: Any) -> pa.Table:
-    """Return the selected rows; `entries` are the rows as they were given: a mask of pandas selects by their labels."""
+    """Return the selected rows; a mask of pandas selects by the labels of `entries`, the rows as given."""
     if selection is None:
         return rows
     return _whole_entries(rows, pa.array(selected_rows(selection, entries, rows)))

@@ -1,4 +1,4 @@
-"""Checks the entries of PySpark frames: workers find the first error of each, and the entries are collected."""
+"""Checks the entries of PySpark frames: workers find each entry's first error; entries are collected."""
 
 from __future__ import annotations
 
