@@ -1,4 +1,4 @@
-"""Whether a chart is taken for another company's: created accounts cannot be deleted, so a person is asked first."""
+"""Whether a chart is another company's: created accounts cannot be deleted, so a person is asked first."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _doubt(
     company = {"company_id": match["company_id"]}
     if named and before and not _are_same(named, before):
         return Doubt("of_another_company", company | {"named": _shown(named), "before": _shown(before)})
-    # A service may have many accounts that no chart has any more, so those in use count where there are enough of them.
+    # A service may have many accounts that no chart has any more: used ones count where there are enough.
     kind = "used" if match["used"] >= FEWEST else "known"
     count, missing = match[kind], match[f"{kind}_missing"]
     if count >= FEWEST and missing * 2 > count:

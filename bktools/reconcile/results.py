@@ -112,7 +112,7 @@ def action_counts(tables: Tables) -> pl.DataFrame:
 def chart_match(tables: Tables) -> pl.DataFrame:
     """Return per company of the chart how far its accounts are those known here.
 
-    An account that is spelled another way in the chart has findings of its own; one that is repeated counts once.
+    An account with another spelling in the chart has findings of its own; a repeated one counts once.
     """
     used = (
         tables.frames.categories.filter(~c.archived & (c.account_id != ""))

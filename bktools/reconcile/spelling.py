@@ -1,4 +1,4 @@
-"""Texts that look the same: how an external ID is spelled without what makes it look different, and rows of sums."""
+"""Texts that look the same: the spelling of an external ID without such differences, and rows of sums."""
 
 from __future__ import annotations
 

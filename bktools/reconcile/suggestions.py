@@ -15,7 +15,10 @@ COLUMNS = ["category_id", "company_id", "name", "external_id", "account_name", "
 
 
 def suggest(coverage: pd.DataFrame, actions: pd.DataFrame) -> pd.DataFrame:
-    """Return up to three accounts for each active category without one, best first; not those archived, or to be."""
+    """Return up to three accounts for each active category without one, best first.
+
+    No archived account is among them, and none that is to be archived.
+    """
     from rapidfuzz import fuzz, process, utils
 
     open_ = coverage[(coverage["state"] == "no_account") & ~coverage["archived"] & coverage["name"].notna()]
