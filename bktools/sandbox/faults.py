@@ -171,7 +171,7 @@ def rate_limited(seconds: float, form: str = "seconds") -> Refusal:
 
 
 class LostResponse(Response):
-    """An answer whose connection ends in the middle of its body; without an answer, the connection is reset."""
+    """An answer whose connection ends within its body; without an answer, the connection is reset."""
 
     def __init__(self, whole: Response | None = None) -> None:
         super().__init__()
@@ -193,7 +193,7 @@ class LostResponse(Response):
             transport.abort()
         else:
             transport.close()
-        # Wait for the end of the connection: uvicorn reports an application that returns before its answer is complete.
+        # Wait for the end of the connection: uvicorn reports an application that ends before its answer.
         while (await receive())["type"] != "http.disconnect":
             pass
 

@@ -24,7 +24,7 @@ Handler = Callable[[Request, State, Caller], Awaitable[Response]]
 
 
 class Operation(NamedTuple):
-    """An operation: its handler and scope, its answers besides refusals of any, its parameters, its body's name."""
+    """An operation: handler, scope, answers besides common refusals, parameters, and name of the body."""
 
     handler: Handler
     scope: str
@@ -38,7 +38,7 @@ _SENT = [name for name in Account._fields if name != "id"]
 
 
 def search(noun: Listed) -> Handler:
-    """Return the handler of a noun's search: one page of the rows that match all filters (interface, sections 4.1, 4.4)."""
+    """Return the handler of a noun's search: one page of rows that match (interface, sections 4.1, 4.4)."""
     schema, query = noun.search, noun.query
 
     async def answer(request: Request, state: State, caller: Caller) -> Response:

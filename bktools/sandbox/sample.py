@@ -1,4 +1,4 @@
-"""Sample files of the sandbox's world: a German ERP's chart of accounts, accounting entries, the service's accounts."""
+"""Sample files of the sandbox's world: a German ERP's chart, accounting entries, the service's accounts."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ _UNUSUAL = ("2026-09", 68, "48211.00")
 
 
 def write_sample_data(folder: Path | str) -> tuple[Path, Path]:
-    """Write `chart_of_accounts.csv` and `accounting_entries.csv` of a new sandbox's first company; return their paths.
+    """Write the files `chart_of_accounts.csv` and `accounting_entries.csv`; return their paths.
+
+    They are of the first company of a new sandbox.
 
     They have the same bytes every time. Each file is written whole or left as it was.
 
@@ -67,7 +69,7 @@ def write_sample_data(folder: Path | str) -> tuple[Path, Path]:
     Returns
     -------
     tuple of Path
-        The chart: UTF-8 with BOM, `;`, CRLF, codes of six digits. The entries: UTF-8, `,`, ISO dates, decimal point.
+        The chart: UTF-8 with BOM, `;`, CRLF, codes of six digits. The entries: UTF-8, `,`, ISO dates, point.
 
     Examples
     --------
@@ -102,7 +104,7 @@ def write_account_list(folder: Path | str) -> Path:
     Returns
     -------
     Path
-        UTF-8, `,`, one row an account: id, external_id, name, code, archived, tax_code_external_id, company_id.
+        UTF-8, `,`, a row an account: id, external_id, name, code, archived, tax_code_external_id, company_id.
 
     Examples
     --------
@@ -120,9 +122,9 @@ def write_account_list(folder: Path | str) -> Path:
 
 
 def write_sample_months(folder: Path | str) -> tuple[Path, Path]:
-    """Write `six_months.csv`, entries from May to October 2026, and `budget.csv`, a month's budget; return their paths.
+    """Write `six_months.csv`, entries of May to October 2026, and `budget.csv`; return their paths.
 
-    They have the same bytes every time. The entries of October are those of `write_sample_data`, all of them approved.
+    They have the same bytes every time. October has the entries of `write_sample_data`, all approved.
 
     Parameters
     ----------
@@ -182,7 +184,7 @@ def _earlier(world: World, october: list[dict[str, str]], before: int) -> Iterab
 
 
 def write_sample_ledger(exported: Any, folder: Path | str) -> Path:
-    """Write `general_ledger.se`, what an ERP booked of exported entries, with five differences; return its path.
+    """Write `general_ledger.se`, an ERP's bookings of exported entries, with five errors; return its path.
 
     Of the entries in euros one is missing, one is booked twice, one has another amount, one another account
     and one another date. Other currencies are booked in euros, at a rate of the ERP's own.

@@ -60,7 +60,7 @@ class Server:
     seed : int
         The same seed gives the same new world.
     companies, categories, employees : int
-        Size of a new world: companies in all, categories and employees of the first company (the others have a quarter).
+        Size of a new world: companies in all, categories and employees of the first; others have a quarter.
     latency : float
         Delay of every answer in seconds.
     requests_per_minute : int, optional
@@ -160,7 +160,8 @@ class Server:
             self.token, self.api_key = store.settings["token"], store.settings["api_key"]
             self.balance_token = store.settings["balance_token"]
             self.company_id = store.companies()[0].id
-        # A program that logs at INFO would get a line for each request. It gets them when it sets the level of this logger.
+        # A program that logs at INFO would get a line for each request. It gets them if it sets this logger's
+        # level.
         web_server = logging.getLogger("uvicorn")
         if web_server.level == logging.NOTSET:
             web_server.setLevel(logging.WARNING)
@@ -255,7 +256,7 @@ class Server:
     accepted_entries = _of_the_store(Store.accepted_entries)
 
     def add_category(self, name: str, **fields: Any) -> str:
-        """Add a category at the end of the table and return its id; fields are those of `contract.categories.Category`.
+        """Add a category at the table's end and return its id; fields as in `contract.categories.Category`.
 
         `metadata` is JSON text.
         """
@@ -305,7 +306,7 @@ class Server:
 
 
 class _WebServer(uvicorn.Server):
-    """A web server that ends at once when nobody is connected, where uvicorn waits up to a fifth of a second."""
+    """A web server that ends at once without connections, where uvicorn waits up to a fifth of a second."""
 
     async def main_loop(self) -> None:
         """Serve until the server is to end."""

@@ -94,7 +94,7 @@ class World:
     seed : int
         The source of all ids.
     companies, categories, employees : int
-        Numbers of companies in all, and of categories and employees of the first company (the others have a quarter).
+        Number of companies in all, and of categories and employees of the first; others have a quarter.
     """
 
     seed: int = 1
@@ -118,7 +118,7 @@ class World:
 
     @cached_property
     def all_companies(self) -> tuple[Company, ...]:
-        """Every company: the first fully configured, the second without contra accounts, the third not connected."""
+        """Every company: the first complete, the second without contra accounts, the third not connected."""
         return tuple(self._company(index) for index in range(self.companies))
 
     def _company(self, index: int) -> Company:
@@ -202,7 +202,7 @@ class World:
             }
 
     def employees_of(self, company: int) -> Iterator[dict[str, Any]]:
-        """Yield the employees of a company as the service answers them, some of them without optional fields."""
+        """Yield a company's employees as the service answers them; some of them lack optional fields."""
         owner = self.all_companies[company]
         *_, domain = _named("companies", company)
         count = (
