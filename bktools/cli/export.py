@@ -246,7 +246,7 @@ def resolve(
 
     Look them up in the accounting system first.
 
-    Example: bktools export resolve 3b033ca1ea4749b395bf --outcome released --evidence "no booking of 31 Oct" --by Ada
+    Example: bktools export resolve 3b033ca1ea4749b395bf --outcome released --evidence "not in ERP" --by Ada
     """
     from bktools.journal.export_jobs import accept_export_jobs
 
@@ -344,7 +344,7 @@ def not_booked_entries(
     A posting of the ledger may be of them, or an entry with the same data was sent; they are sent with the
     next export all the same.
 
-    Example: bktools export not-booked 123e4567-e89b-42d3-a456-426614174000 --by Ada --evidence "voucher 12 is rent"
+    Example: bktools export not-booked 123e4567-e89b-42d3-a456-426614174000 --by Ada --evidence "12 is rent"
     """
     from bktools.journal.statements import record_not_booked
     from bktools.journal.writing import open_for_writing

@@ -1,4 +1,4 @@
-"""Files that a command reads: the options that say how, the mapping that remembers them, and standard input."""
+"""Files that a command reads: the options that say how, the mapping that keeps them, and standard input."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# By argument of the readers: the type of its option and its default, its name with the value's name, and its help.
+# By argument of the readers: the type of its option, its default, its name with the value's name, its help.
 OPTIONS: dict[str, tuple[Any, Any, str, str]] = {
     "columns": (list[str] | None, None, "--column FIELD=HEADING", "Heading of a field; may be repeated."),
     "delimiter": (str | None, None, "--delimiter CHARACTER", "Character between two cells, such as ;"),
@@ -167,7 +167,7 @@ class FileOptions:
     names: Mapping[str, str]
 
     def read(self, reader: Callable[..., pd.DataFrame], **others: Any) -> pd.DataFrame:
-        """Read the file with a function of bktools, as its mapping and the options say; save the options if asked."""
+        """Read the file with a function of bktools, as its mapping and options say; save these if asked."""
         from bktools.inputs import mappings
 
         assert self.path is not None
@@ -188,7 +188,7 @@ class FileOptions:
         return frame
 
     def or_sample(self, service: bktools.Service, missing: str = "") -> FileOptions:
-        """Return the same with the sandbox's sample file where none was given; elsewhere refuse what is missing."""
+        """Return the same with the sandbox's sample file where none was given; elsewhere refuse the gap."""
         from bktools.sandbox.sample import write_sample_data
 
         if self.path is not None:
@@ -285,7 +285,7 @@ Entries = Annotated[
 
 
 def tables_of(service: bktools.Service, company: str | list[str], **age: Any) -> dict[str, pd.DataFrame]:
-    """Return what entries of a company, or of several, are checked against: categories, employees and accounts."""
+    """Return the tables that entries of companies are checked against: categories, employees, accounts."""
     return {
         "categories": bktools.load_categories(company, service=service, **age),
         "employees": bktools.load_employees(company, service=service, **age),
@@ -304,7 +304,7 @@ def read_entries(
 
 
 def refuse_in_question(file: FileOptions, entries: pd.DataFrame) -> None:
-    """Raise an error where a check lacks its column and a column looks like it: it is named, or left out, before a close."""
+    """Refuse a file if a check lacks a column and another looks like it, until it is named or left out."""
     about = entries.attrs["bktools"]
     if about["in_question"]:
         ways = "; ".join(

@@ -24,7 +24,7 @@ _MARKUP = re.compile(r"[\\`*\[\]<>|~&$]|(?<!\w)_|_(?!\w)")
 
 
 def to_json(value: Any) -> bytes:
-    """Return a value as JSON: decimals as text, so that no reader rounds them, and tables as lists of rows."""
+    """Return a value as JSON: decimals as text, so that no reader rounds them, and tables as rows."""
     import msgspec
 
     return msgspec.json.encode(value, enc_hook=_plain)

@@ -135,9 +135,10 @@ def waive(
 ) -> None:
     """Waive the confirmation of a machine that is gone.
 
-    It holds for a company and the dates of its entries that you looked up. Entries with other dates, or without one, still wait.
+    It holds for a company and the dates of its entries that you looked up. Entries with other dates, or
+    without one, still wait.
 
-    Example: bktools journal waive bob@old-laptop#3f9c2a1b --from 2026-10-01 --to 2026-10-31 --evidence "ledger" --by Ada
+    Example: bktools journal waive bob@pc#3f9c2a1b --from 2026-10-01 --to 2026-10-31 --evidence "ERP" --by Ada
     """
     settings = connection.settings
     company_id = options.the_company(settings)

@@ -1,4 +1,4 @@
-"""`bktools categories` and `bktools employees`: all rows of a noun of the service, to the terminal or a file."""
+"""`bktools categories` and `bktools employees`: all rows of one noun, to the terminal or to a file."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def companies_in(file: str, names: Mapping[str, str]) -> list[str]:
 
 
 def loader(noun: Noun[Any]) -> Callable[..., None]:
-    """Return the command that loads a noun: an option for each of its filters, and those that every load has."""
+    """Return the command that loads a noun: an option for each of its filters, and those of every load."""
     declared = {item.argument: _declared(item) for item in noun.filters if item.option}
 
     def load(

@@ -214,9 +214,8 @@ def _say_to_do(close: Close) -> None:
     from bktools.reconcile.reconciliation import doubt_in_words
 
     texts, report = close.words, f"{close.folder}/report.html"
-    lines = [
-        f"\n{texts('report.terminal.to_do', errors=close.severities['error'], warnings=close.severities['warning'])}"
-    ]
+    errors, warnings = close.severities["error"], close.severities["warning"]
+    lines = [f"\n{texts('report.terminal.to_do', errors=errors, warnings=warnings)}"]
     if close.before.doubts and not close.run.applied:
         lines.append(f"  {doubt_in_words(close.before.doubts, texts)}")
     own = [pair for pair in zip(close.actions, close.told, strict=True) if not pair[0].is_apart]

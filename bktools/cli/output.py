@@ -64,7 +64,7 @@ def tell(text: str) -> None:
 
 
 def guard_output() -> None:
-    """Make standard output show control characters, escape letters its encoding lacks, and report a full disk."""
+    """Make standard output escape control characters and letters it cannot encode, and report a full disk."""
     out = sys.stdout
     if not isinstance(out, io.TextIOWrapper):
         return

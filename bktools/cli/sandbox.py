@@ -42,7 +42,8 @@ Ctrl-C stops it. To paste into another terminal, as if it were a real service:
 """
 
 CURL = """\
-curl -s "$BKTOOLS_BASE_URL/v1/bookkeeping-categories:search?limit=2" -H "Authorization: Bearer $BKTOOLS_TOKEN" \
+curl -s "$BKTOOLS_BASE_URL/v1/bookkeeping-categories:search?limit=2" \
+-H "Authorization: Bearer $BKTOOLS_TOKEN" \
 -H "Content-Type: application/json" -d '{"companyId": "'$BKTOOLS_COMPANY'"}'
 """
 

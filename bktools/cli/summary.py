@@ -1,4 +1,4 @@
-"""The summary of a table: how many rows it has, in all and by the values of its columns, with the sums of amounts."""
+"""The summary of a table: the number of its rows and the sums of amounts, in all and by values of columns."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def verify(
     For a batch with an unknown outcome, the command that settles it is printed where the ledger proves the
     outcome. Otherwise the postings to look at are printed.
 
-    With --record, the journal keeps the result; the next verification of the month says what moved in the ledger since.
+    With --record, the journal keeps the result; the next verification says what moved in the ledger since.
 
     Example: bktools verify --ledger bookkeeping.se --month 2026-10
     """
@@ -181,7 +181,7 @@ def _record(
     by: str,
     reason: str | None,
 ) -> None:
-    """Keep in the journal that a month was verified; differences that are left are carried with their reason."""
+    """Record in the journal that a month was verified; its remaining differences keep their reason."""
     from bktools.journal.statements import record_verification
     from bktools.journal.writing import open_for_writing
     from bktools.ledger.remembered import remembered
