@@ -76,7 +76,7 @@ class EntryPicker:
 
     @property
     def selection(self) -> pd.DataFrame:
-        """The rows of `entries` that are selected, in their order: `compose_export_jobs(entries, selection=...)`."""
+        """The selected rows of `entries`, in their order: `compose_export_jobs(entries, selection=...)`."""
         return self.entries.iloc[sorted(self.widget.selected)]
 
     @property
@@ -102,7 +102,7 @@ class EntryPicker:
         Parameters
         ----------
         selection : DataFrame, Series or list, optional
-            A filtered frame of entries, a mask or IDs, as `compose_export_jobs` takes them; by default nothing.
+            A filtered frame of entries, a mask or IDs, as for `compose_export_jobs`; by default nothing.
 
         Raises
         ------
@@ -245,7 +245,7 @@ def _entries_of(plan: ExportPlan) -> pd.DataFrame:
 
 
 def _shown(entries: pd.DataFrame, names: dict[str, Any], plan: ExportPlan | None) -> dict[str, list[str]]:
-    """Return the columns of the grid as text: days as ISO dates, amounts with the decimals of their currency."""
+    """Return the grid's columns as text: ISO dates, and amounts with the decimals of their currency."""
     used = [name for name in entries.columns if name in {*FIRST, *HIDDEN, "status", "reason", "message"}]
     table = with_names(to_arrow(entries[used].reset_index(drop=True), "the entries"), **names)
     columns = {
@@ -294,7 +294,10 @@ def _places(entries: pd.DataFrame, selection: Any) -> list[int]:
 
 
 def _whole_entries(entries: pd.DataFrame, selected: list[int], *, before: list[int]) -> list[int]:
-    """Return the selected rows with all lines of their split entries, without those of which a line was selected before."""
+    """Return the selected rows with all lines of split entries.
+
+    A split entry that lost a line since `before` is left out whole.
+    """
     if "split_line" not in entries.columns:
         return selected
     ids, is_split = entries["id"].str.lower().to_list(), (entries["split_line"].fillna(0) > 0).to_list()
