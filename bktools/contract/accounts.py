@@ -24,7 +24,7 @@ MATCHED_STATUS = 200
 
 
 class Account(msgspec.Struct, frozen=True, rename="camel"):
-    """An account in an answer of the service. `matched` is True when it existed before, by the answer's status."""
+    """An account in an answer of the service. `matched` is True when the status says that it existed."""
 
     id: str
     company_id: str
@@ -39,7 +39,7 @@ class Account(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class CompanyInFile(NamedTuple):
-    """The company that a chart's file names: its number in a register or program, and its name; "" where not told."""
+    """The company that a chart's file names: its number in a register or program, and its name, or ""."""
 
     number: str = ""
     name: str = ""

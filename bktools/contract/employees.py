@@ -20,7 +20,10 @@ class Avatar(msgspec.Struct, frozen=True):
 
 
 class Employee(msgspec.Struct, frozen=True, rename="camel"):
-    """An employee. ASSUMED: `code` is the external ID. Only `id` must be present; the interface requires no field."""
+    """An employee. ASSUMED: `code` is the external ID.
+
+    The interface requires no field; only `id` must be present here.
+    """
 
     id: str
     company_id: str | None = None

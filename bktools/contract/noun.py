@@ -51,7 +51,8 @@ class Noun(Generic[Record]):
     # A `msgspec.Struct` with typed fields; a field without a default is required.
     record: type[Record]
     filters: tuple[Filter, ...]
-    # For the command line: its name in a sentence, the columns that a terminal shows, and a command that loads it.
+    # For the command line: its name in a sentence, the columns that a terminal shows, a command that loads
+    # it.
     title: str = ""
     shown: tuple[str, ...] = ()
     example: str = ""

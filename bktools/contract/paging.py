@@ -1,4 +1,4 @@
-"""Paging: the parameters of a request (interface, section 4.1) and the envelope of the answer (section 2.3)."""
+"""Paging: parameters of a request (interface, section 4.1) and envelope of the answer (section 2.3)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def page_query(
     Parameters
     ----------
     before, after : str, optional
-        A cursor of an earlier page: return rows before or after it. Give only one of before, after and offset.
+        A cursor of an earlier page: return rows before or after it. Of before, after and offset give only
+        one.
     offset : int, optional
         Rows to skip, 0 or more (int64).
     limit : int, optional
