@@ -5,7 +5,8 @@ The public names, by what they are for:
 - connect: `connect`, `Service`, `Sandbox`, `check`
 - load: `load_categories`, `load_employees`, `get_employee`, `get_balance`, `compare`
 - read files: `read_chart_of_accounts`, `read_entries`, `read_general_ledger`
-- work on accounts: `reconcile_accounts`, `create_accounts`, `import_accounts`, `load_accounts`, `Reconciliation`
+- work on accounts: `reconcile_accounts`, `create_accounts`, `import_accounts`, `load_accounts`,
+  `Reconciliation`
 - export once: `compose_export_jobs`, `pick_entries`, `submit_export_jobs`, `load_export_jobs`,
   `resolve_export_job`, `ExportPlan`, `Outcomes`
 - close a month: `close_month`, `close_period`, `reopen_period`, `load_periods`, `record_of`, `PeriodRecord`,
@@ -96,7 +97,7 @@ _NAMES = {
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 
-# In the order of the docstring, so that a reference lists what belongs together: a line for each of its groups.
+# # In the order of the docstring, so that a reference keeps its groups: one line for each group.
 __all__ = [  # noqa: RUF022
     "connect",
     "Service",

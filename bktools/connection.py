@@ -1,4 +1,4 @@
-"""Opens connections: `connect`, the `Sandbox` for tests and notebooks, and the default `Service` of a process."""
+"""Opens connections: `connect`, the `Sandbox` of tests and notebooks, and a process's default `Service`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def connect(environment: str | None = None, **overrides: Unpack[Overrides]) -> S
     Parameters
     ----------
     environment : str, optional
-        "production", "staging", "sandbox", a table of the config file, or a base URL. Default: the configured one.
+        "production", "staging", "sandbox", a table of the config file, or a base URL. Default: as configured.
     **overrides
         Settings by name: `base_url`, `token`, `api_key`, `company`, `cache_dir`, `data_dir`,
         `requests_per_minute`, `timeout` (seconds that the service may take to begin an answer or to go on

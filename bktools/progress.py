@@ -67,7 +67,7 @@ def progress(
 
 
 def note(text: str, *, shown: bool | None = None) -> None:
-    """Log one line about a step; print it where `progress` would show a bar, with the same `shown`, and in commands."""
+    """Log one line about a step; print it in commands, and where `progress` would show a bar for `shown`."""
     log.info("%s", text)
     is_page = in_notebook()
     if shown or (shown is None and (is_page or _is_interactive() or is_command()) and not hushed.is_set()):

@@ -234,16 +234,16 @@ class Settings:
         Address of the PostgreSQL database that holds the journal of this environment, which may have a
         password. Default: a file in the data folder.
     cache_dir, data_dir : Path
-        The cache folder holds snapshots and may be deleted; the data folder holds the journal and must be kept.
+        The cache folder holds snapshots and may be deleted; keep the data folder, which holds the journal.
     sent_log_dir : Path
-        The log of everything that was sent, outside of the data folder: it reveals an old copy of the journal.
+        The log of all that was sent, outside of the data folder: it reveals an old copy of the journal.
     requests_per_minute : int
         The client's own limit; 0 for no limit.
     rate_limit_type : str
         The `type` in the body of the service's own answer 429. It did not take up an export that it answered
         so, which is therefore sent again after a wait.
     timeout : float
-        Seconds that the service may take to begin an answer, or to go on with one. An export job has 300 at least.
+        Seconds until the service begins an answer, or goes on with one. An export job has 300 at least.
     retries : int
         How often a failed request is sent again at most; 0 for never. An export job never is.
     proxy : Secret, optional
@@ -251,7 +251,7 @@ class Settings:
     ca_bundle : Path, optional
         A file of certificates to trust instead of the usual ones.
     keep_days : int
-        Days for which every snapshot of the cache is kept; later only the last one of each month. 0 for all of them.
+        Days for which the cache keeps every snapshot; later only the last of each month. 0 for all of them.
     language : str
         Of reports, workbooks and their pictures: "en" or "de".
     companies : tuple of (str, str)
@@ -405,7 +405,7 @@ def load_settings(
     Raises
     ------
     ConfigurationError
-        When no environment is configured or a value is malformed. The message names the setting and its source.
+        When no environment is configured or a value is malformed. The message names setting and source.
     """
     env = os.environ if env is None else env
     if unknown := sorted(set(overrides) - set(SETTINGS)):
@@ -479,7 +479,7 @@ def load_settings(
 
 
 def config_path(env: Mapping[str, str] | None = None) -> Path:
-    """Return the path of the config file, which need not exist: `BKTOOLS_CONFIG`, or in the user's config folder."""
+    """Return the path of the config file, which may be missing: `BKTOOLS_CONFIG`, or the user's folder."""
     named = (os.environ if env is None else env).get("BKTOOLS_CONFIG")
     return (
         _path("BKTOOLS_CONFIG", named) if named else platformdirs.user_config_path("bktools") / "config.toml"
@@ -524,7 +524,7 @@ def _with_company(
     values: dict[str, Any],
     sources: dict[str, str],
 ) -> dict[str, str]:
-    """Put the UUID of the company, and its own credential in place of the environment's; return the named companies."""
+    """Put in the company's UUID, and its credential instead of the environment's; return named companies."""
     companies, credentials = _companies(environment, file, file_name)
     if companies:
         sources[COMPANIES] = f"[{environment}.{COMPANIES}] in {file_name}"
@@ -538,7 +538,7 @@ def _with_company(
 def _companies(
     environment: str, file: Mapping[str, Any], file_name: Path
 ) -> tuple[dict[str, str], dict[str, Values]]:
-    """Return the UUID of each company in the table of an environment, by its short name, and its own credential by its UUID."""
+    """Return an environment's companies: each UUID by its short name, and each own credential by its UUID."""
     table = file.get(environment, {}).get(COMPANIES, {})
     where = f"[{environment}.{COMPANIES}] in {file_name}"
     if not isinstance(table, dict):
@@ -574,7 +574,7 @@ def _uuid(text: str) -> str | None:
 
 
 def _of_address(named: Sourced, file: Mapping[str, Any], owner: Sourced | None, variables: Values) -> Sourced:
-    """Return the environment that has a bare address, of the config file or of the variables, else the address itself."""
+    """Return the environment of a bare address, by the config file or the variables, else the address."""
     if "://" not in named[0]:
         return named
     tables = _tables_at(named[0], file)
@@ -664,7 +664,7 @@ def _refuse_unknown(table: Mapping[str, Any], where: str, *others: str) -> None:
 
 
 def _refuse_misspelt(env: Mapping[str, str]) -> None:
-    """Refuse variables with nearly the name of a setting: without the one that was meant, a journal would be another one.
+    """Refuse variables with nearly the name of a setting: a misspelt one may choose another journal.
 
     Others may belong to another program.
     """
@@ -680,7 +680,7 @@ def _refuse_misspelt(env: Mapping[str, str]) -> None:
 
 
 def _keyring_secret(environment: str, name: str, address: str, own: Values) -> Sourced | None:
-    """Return a secret from the keyring: for an environment whose table has the address, or for the address itself."""
+    """Return a secret from the keyring: of an environment whose table has the address, or of the address."""
     try:
         import keyring
         from keyring.errors import KeyringError
