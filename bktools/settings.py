@@ -590,10 +590,9 @@ def _refuse_second_name(name: str, address: str, file: Mapping[str, Any], file_n
         if name not in {other, SANDBOX}:
             raise ConfigurationError(
                 f"the environments {name!r} and {other!r} have one address, {address} ({file_name}): "
-                "keep one of them, and "
-                f"give its journal that name where it has the other one: bktools journal rename {other} "
-                f"{name} --by NAME. A "
-                f"company with a credential of its own is a line of [{other}.{COMPANIES}]: "
+                "keep one of them, and give its journal that name where it has the other one: "
+                f"bktools journal rename {other} {name} --by NAME. "
+                f"A company with a credential of its own is a line of [{other}.{COMPANIES}]: "
                 f'acme = {{id = "UUID", token = "…"}}'
             )
 

@@ -28,8 +28,7 @@ NEXT = {
     "UNKNOWN": _REPEAT,
     "SENDING": _REPEAT,
     "EXISTS": "in the service with different data: export the account list there (of the sandbox: "
-    "bktools sandbox "
-    "sample-data FOLDER), then import it: bktools accounts import FILE{environment}",
+    "bktools sandbox sample-data FOLDER), then import it: bktools accounts import FILE{environment}",
 }
 
 # Outcomes after which an account may be missing in the service.

@@ -38,8 +38,8 @@ KNOWN = (
 )
 _WRITE = (
     f"INSERT INTO accounts ({', '.join(KEY + KNOWN)}) VALUES ({', '.join('?' * len(KEY + KNOWN))}) "
-    "ON CONFLICT (company_id, "
-    f"external_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in KNOWN)}"
+    "ON CONFLICT (company_id, external_id) "
+    f"DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in KNOWN)}"
 )
 
 # The optional columns of a list of accounts.

@@ -228,13 +228,12 @@ def _require_evidence(file: File, source: Path | None, settings: Settings, sent_
     again = command_of(settings, f"journal restore {in_shell(str(source))}" if source else "journal restore")
     raise JournalError(
         f"this user of this machine has no log of sent batches ({sent_log.outer}), "
-        "so what was sent after the copy is not "
-        f"known, and could be sent again; the last export that is known here is {last}: "
-        "nothing was restored. Restore the "
-        "newest backup, or bring the sent log of the lost disk (BKTOOLS_SENT_LOG_DIR). "
-        "If the accounting system shows no later "
-        f'export, confirm that: {again} --evidence "..." --by NAME. Later exports must be left out of every '
-        "plan from then on"
+        "so what was sent after the copy is not known, and could be sent again; "
+        f"the last export that is known here is {last}: nothing was restored. "
+        "Restore the newest backup, or bring the sent log of the lost disk (BKTOOLS_SENT_LOG_DIR). "
+        "If the accounting system shows no later export, "
+        f'confirm that: {again} --evidence "..." --by NAME. '
+        "Later exports must be left out of every plan from then on"
     )
 
 

@@ -203,9 +203,8 @@ class DatabaseRestores:
             f"journal waive {' '.join(map(in_shell, senders))} --company {in_shell(company_id)}"
         )
         return (
-            f'{waive} --from DATE --to DATE --by NAME --evidence "..." (where you looked up that none of '
-            "the entries dated "
-            "from the first to the second day is booked)"
+            f'{waive} --from DATE --to DATE --by NAME --evidence "..." '
+            "(where you looked up that none of the entries dated from the first to the second day is booked)"
         )
 
     def noticed(self) -> str:

@@ -153,11 +153,10 @@ class Journal(Records):
         if was_sent and not self.sent_log.are_known_outside():
             raise JournalError(
                 f"the journal {self.location} has sent export jobs, but was never used by this user on this "
-                "machine: it may be "
-                "an old copy of a journal in use elsewhere. Nothing was sent. If it is the newest one, "
-                "confirm it once: "
-                f'{self.command("journal restore")} --evidence "..." --by NAME (where you looked for later '
-                "exports; "
+                "machine: it may be an old copy of a journal in use elsewhere. Nothing was sent. "
+                "If it is the newest one, confirm it once: "
+                f'{self.command("journal restore")} --evidence "..." --by NAME '
+                "(where you looked for later exports; "
                 f"the sent log is kept in {self.sent_log.outer}; BKTOOLS_SENT_LOG_DIR names another folder)"
             )
 
@@ -261,8 +260,8 @@ class Journal(Records):
     def sender_of(self, batch_id: str) -> Row:
         """Return login, machine and process of a batch's newest request; an empty row where it is unknown."""
         sql = (
-            "SELECT login, machine, process FROM events WHERE batch_id = ? AND code = 'sending' ORDER BY "
-            "event_id DESC LIMIT 1"
+            "SELECT login, machine, process FROM events WHERE batch_id = ? AND code = 'sending' "
+            "ORDER BY event_id DESC LIMIT 1"
         )
         return self.row(sql, batch_id) or {}
 
@@ -318,9 +317,8 @@ class Journal(Records):
                 reopen = self.command(f"periods reopen {row['period']}")
                 raise JournalError(
                     f"{undated}the period {row['period']} of company {company_id} was closed by "
-                    f"{row['person']} on "
-                    f"{row['at'][:10]}: nothing was sent; {way_out}send its entries with the close of a "
-                    "later month, "
+                    f"{row['person']} on {row['at'][:10]}: nothing was sent; "
+                    f"{way_out}send its entries with the close of a later month, "
                     f'or open it again: {reopen} --by NAME --reason "..."'
                 )
 

@@ -80,8 +80,8 @@ def upgrade(
     login, machine, process = records.writer()
     text = dumped(about | {**origin, "address": address} | facts)
     connection.execute(
-        "INSERT INTO events (event_id, at, code, login, machine, process, facts) VALUES (?, ?, 'upgraded', "
-        "?, ?, ?, ?)",
+        "INSERT INTO events (event_id, at, code, login, machine, process, facts) "
+        "VALUES (?, ?, 'upgraded', ?, ?, ?, ?)",
         [newest["number"] + 1, now().isoformat(), login, machine, process, text],
     )
     records.extend_chain()

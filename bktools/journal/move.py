@@ -199,8 +199,7 @@ class _Meeting:
             "then move again"
             if ways
             else "They were exported twice: reverse one booking of each in the accounting system, "
-            "then say so: "
-            f'{command_of(settings, "journal move")} --evidence "..." --by NAME'
+            f'then say so: {command_of(settings, "journal move")} --evidence "..." --by NAME'
         )
         raise JournalError(
             f"{len(self.twice)} entries were sent, or may have been, by both journals, "

@@ -172,8 +172,8 @@ class Postgres(Database):
     def require_owner(self, what: str) -> None:
         """Refuse what only the owner of the tables can do; a role of another user is named in the message."""
         (row,) = self.connection.execute(
-            "SELECT pg_get_userbyid(relowner) AS name, pg_has_role(relowner, "
-            "'USAGE') AS is_own FROM pg_class WHERE oid = to_regclass('events')"
+            "SELECT pg_get_userbyid(relowner) AS name, pg_has_role(relowner, 'USAGE') AS is_own "
+            "FROM pg_class WHERE oid = to_regclass('events')"
         )
         if not row["is_own"]:
             raise JournalError(

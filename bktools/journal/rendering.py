@@ -104,8 +104,8 @@ def _trigger(name: str, when: str, *statements: str, row: str = "NEW") -> str:
     """Return a trigger and its function, which finds the journal's tables whatever the search path is."""
     body = "\n".join((*statements, f"RETURN {row};"))
     return (
-        f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql SET search_path = {SCHEMA}, "
-        f"pg_temp AS $$\nBEGIN\n{body}\nEND $$;\nCREATE TRIGGER {name} {when} EXECUTE FUNCTION {name}();"
+        f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql SET search_path = {SCHEMA}, pg_temp "
+        f"AS $$\nBEGIN\n{body}\nEND $$;\nCREATE TRIGGER {name} {when} EXECUTE FUNCTION {name}();"
     )
 
 

@@ -302,8 +302,8 @@ class Store:
         with self._transaction("IMMEDIATE"):
             sql = (
                 "SELECT position, body FROM categories "
-                "WHERE company_id = (SELECT id FROM companies ORDER BY rowid LIMIT 1) ORDER BY position "
-                "LIMIT 1"
+                "WHERE company_id = (SELECT id FROM companies ORDER BY rowid LIMIT 1) "
+                "ORDER BY position LIMIT 1"
             )
             for position, body in self._execute(sql).fetchall():
                 self._execute("DELETE FROM categories WHERE position = ?", (position,))
@@ -333,8 +333,8 @@ class Store:
         """Store an account unless its (companyId, externalId) exists; return it and whether it is new."""
         with self._transaction("IMMEDIATE"):
             new = self._execute(
-                "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (company_id, "
-                "external_id) DO NOTHING",
+                "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (company_id, external_id) "
+                "DO NOTHING",
                 account,
             )
             where = "accounts WHERE company_id = ? AND external_id = ?"

@@ -219,8 +219,7 @@ def pick_entries(
     if len(entries) > MAX_ROWS:
         raise InputError(
             f"{len(entries):,} entries are more than a page can show ({MAX_ROWS:,}): filter them first, "
-            "for example "
-            'pick_entries(entries[entries["amount"] > 1000])'
+            'for example pick_entries(entries[entries["amount"] > 1000])'
         )
     names = {"categories": categories, "accounts": accounts, "employees": employees}
     try:
