@@ -1,4 +1,4 @@
-"""What is found of entries that are not plainly booked: codes with facts, and the sentences that wording makes of them."""
+"""Findings about entries that are not plainly booked: codes with facts; wording makes the sentences."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def places_of(
     most: int = MOST_POSTINGS,
     names: int = len(NAMES),
 ) -> list[str]:
-    """Return where the first of some postings are in the ledger, in words, by the first names that each has."""
+    """Return where the first of some postings are in the ledger, in words, by their first names."""
     columns = [name for name in NAMES if name in ledger.column_names]
     first = pa.array(postings[:most], pa.int64())
     rows = ledger.select(columns).take(first).to_pylist() if columns else [{}] * len(first)

@@ -36,9 +36,9 @@ class Holdings:
     Parameters
     ----------
     table : pyarrow.Table
-        One row for each of the entries, in their order: `held` ("held": a posting is shown to be of it; "may_be_held": a
-        free posting or an open group may hold it; "not_there"), `voucher` (where to look: a voucher, document or line) and
-        `posting` (the row in the ledger); null where there is none.
+        One row for each of the entries, in their order: `held` ("held": a posting is shown to be of it;
+        "may_be_held": a free posting or an open group may hold it; "not_there"), `voucher` (where to look: a
+        voucher, document or line) and `posting` (the row in the ledger); null where there is none.
     is_style_known : bool
         Whether the ledger shows how it books. Where it does not, every row is "not_there".
     habits : mapping
@@ -56,12 +56,12 @@ def holdings(entries: Any, ledger: Any, *, exported: Any = None) -> Holdings:
     Parameters
     ----------
     entries : frame
-        Entries that were not sent: id or entry_id, account_code, date, amount, currency, and what else is known of them.
+        Entries that were not sent: id or entry_id, account_code, date, amount, currency, and other facts.
     ledger : frame
         One row per posting, as `read_general_ledger` returns it.
     exported : frame, optional
-        Entries that were sent before, as `load_export_jobs(entries=True)` returns them: they show how the ledger books, and
-        take their own postings first.
+        Entries that were sent before, as `load_export_jobs(entries=True)` returns them: they show how the
+        ledger books, and take their own postings first.
 
     Raises
     ------
@@ -105,8 +105,8 @@ def _taken(verdict: Verdict) -> list[int]:
 def _grain_shown(verdict: Verdict, taken: Sequence[int]) -> Grain | None:
     """Return the grain of a ledger that holds few of the entries, where it shows one.
 
-    Either the entries explain a part of what it has on their accounts that is no chance, or most of that is in vouchers of
-    several accounts: sums of a month, if there is one in a month, else of days.
+    Either the entries explain a part of what it has on their accounts that is no chance, or most of that is
+    in vouchers of several accounts: sums of a month, if there is one in a month, else of days.
     """
     own = verdict.postings.filter("is_used", pl.col("role") == COST, ~pl.col("p").is_in([*taken]))
     shown = own.filter(pl.col("p").is_in(verdict.lines["p"].implode()))

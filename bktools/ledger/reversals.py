@@ -1,7 +1,8 @@
 """Net multiplicity: how often an account holds an amount after its opposites.
 
-Free postings that undo one another go. A free posting like one that is matched makes its entry booked twice, an opposite
-one makes it reversed; where several equal entries come into question, texts decide or nothing is decided.
+Free postings that undo one another go. A free posting like one that is matched makes its entry booked twice,
+an opposite one makes it reversed; where several equal entries come into question, texts decide or nothing is
+decided.
 """
 
 from __future__ import annotations
@@ -59,7 +60,10 @@ def without_undone(state: Explained, style: Style) -> tuple[Explained, set[int]]
 
 
 def _alike(state: Explained, ours: list[int], theirs: list[int]) -> set[int]:
-    """Return the postings of both sides that undo one another, as many as the shorter side has: those with most words alike."""
+    """Return the postings of both sides that undo one another, as many as the shorter side has.
+
+    Those with most words alike come first.
+    """
     words = state.texts.posting_words
     pairs = sorted(
         (-len(words(one) & words(other)), abs(one - other), one, other) for one in ours for other in theirs
@@ -121,7 +125,7 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) 
 
 
 def judge_whole_sums(judgement: Judgement, free: pl.DataFrame, of_style: Collection[int]) -> None:
-    """Say of the entries of a sum that they are booked twice, or reversed, where a free posting has the sum, or its opposite.
+    """Record that a sum's entries are booked twice or reversed: a free posting has the sum or its opposite.
 
     A second sum looks like those of the style.
     """
@@ -157,7 +161,7 @@ def judge_whole_sums(judgement: Judgement, free: pl.DataFrame, of_style: Collect
 
 
 def _matched(judgement: Judgement, free: pl.DataFrame) -> pl.DataFrame:
-    """Return the entries that are there and on the account of a free posting, with the amount and day of their posting."""
+    """Return the booked entries on accounts of free postings, with amount and day of their posting."""
     home = judgement.state.every_entry.filter("is_home", pl.col("key").is_in(free["key"].unique().implode()))
     numbers = home["e"].to_numpy()
     at = judgement.posting[numbers]
