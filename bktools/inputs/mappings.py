@@ -132,8 +132,8 @@ def mapping_for(
 ) -> FileMapping | None:
     """Return the mapping whose headings a file has; None without one.
 
-    Of the reader's arguments, those that are not None go before the mapping's. A damaged mapping, and several for these
-    headings, are an `InputError`.
+    Of the reader's arguments, those that are not None go before the mapping's. A damaged mapping, and several
+    for these headings, are an `InputError`.
     """
     # A pipe is not opened: the reader refuses it.
     known = all_mappings() if Path(path).is_file() else []

@@ -1,7 +1,7 @@
 """Regular delimited text → columns of text, read by Arrow in a tenth of the time that Python takes.
 
-Regular text has rows of one width, a line each, and quotes only around whole cells. Any other text is for the careful reader
-in `delimited.py`, which says what is wrong with it; both read regular text alike.
+Regular text has rows of one width, a line each, and quotes only around whole cells. Any other text is for the
+careful reader in `delimited.py`, which says what is wrong with it; both read regular text alike.
 """
 
 from __future__ import annotations

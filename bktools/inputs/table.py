@@ -50,7 +50,7 @@ class Table:
     sha256: str = ""
     # Cells below the headings that hold no value though something was meant to be there.
     broken: Sequence[Broken] = ()
-    # The workbook's other sheets, the likeliest first, where the caller named none, and why they were not taken.
+    # The workbook's other sheets, likeliest first, if the caller named none, and why they were not taken.
     other_sheets: tuple[str, ...] = ()
     why_not_others: str = ""
     # What is above the headings.
