@@ -103,7 +103,7 @@ def rounding(count: pl.Expr) -> pl.Expr:
 
 
 def _votes(entries: pl.DataFrame, postings: pl.DataFrame) -> pl.DataFrame:
-    """Return totals that meet one rate, in thousandths, to the cent: key, tax_code, ours, theirs, slack, rate
+    """Return totals that meet a rate, in thousandths, to the cent: key, tax_code, ours, theirs, slack, rate.
 
     Days and months are compared with the total of the postings, batches and months also with each posting,
     because the account may have others.
