@@ -122,14 +122,23 @@ def test_a_damaged_book(write, old, new, why):
 @pytest.mark.parametrize(
     "headings",
     [
-        '"Date","Transaction ID","Number","Description","Notes","Commodity/Currency","Full Account Name","Account Name"',
-        "Date;Transaction ID;Transaction Number;Description;Commodity/Currency;Memo;Full Account Name;Account Name",
-        "Type,Full Account Name,Account Name,Account Code,Description,Account Color,Notes,Symbol,Namespace,Hidden",
+        (
+            '"Date","Transaction ID","Number","Description","Notes","Commodity/Currency","Full Account '
+            'Name","Account Name"'
+        ),
+        (
+            "Date;Transaction ID;Transaction Number;Description;Commodity/Currency;Memo;Full Account "
+            "Name;Account Name"
+        ),
+        (
+            "Type,Full Account Name,Account Name,Account Code,Description,Account "
+            "Color,Notes,Symbol,Namespace,Hidden"
+        ),
         "type,full_name,name,code,description,color,notes,commoditym,commodityn,hidden,tax,placeholder",
     ],
 )
 def test_csv_exports_are_named(write, headings):
-    """Transactions, of which most rows lack what stands above them, and the account tree are not read as tables."""
+    """Transactions with rows that lack values from above, and account trees, are not read as tables."""
     path = write(f"{headings}\nBANK,Assets:Bank,Bank,1930,,,,EUR\n", "export.csv")
     for read in (bktools.read_chart_of_accounts, bktools.read_general_ledger, bktools.read_entries):
         with pytest.raises(

@@ -1,4 +1,4 @@
-"""SAF-T of the OECD family and JPK_KR, by their public schemas: amounts in each country's way, and the files' own totals."""
+"""SAF-T and JPK_KR by their public schemas: amounts in each country's way, and the files' totals."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_totals_and_vouchers(write, old, new, why):
     ],
 )
 def test_what_is_no_number_or_date(write, old, new, why):
-    """A line without its account, amount or date, or with another thing in its place, is one line with its place."""
+    """A line without account, amount or date, or with another thing there, is one line with its place."""
     with pytest.raises(InputError, match=why) as caught:
         bktools.read_general_ledger(write(COUNTRIES["Norway"].replace(old, new), "saft.xml"))
     assert "\n" not in str(caught.value)
@@ -285,7 +285,7 @@ def test_figures_of_several_vouchers(write):
 
 
 def test_balances_of_accounts_are_verified(write):
-    """Closing less opening balance is what the postings of an account add up to; sums of accounts have no postings."""
+    """An account's postings sum up to closing less opening balance; sums of accounts have none."""
     grouped = GROUPED.replace(
         "</GeneralLedgerAccounts>",
         "<Account><AccountID>71</AccountID><AccountDescription>All travel</AccountDescription>"
@@ -295,7 +295,8 @@ def test_balances_of_accounts_are_verified(write):
     text = family("urn:OECD:StandardAuditFile-Tax:PT_1.04_01", grouped, PORTUGAL, currency="CurrencyCode")
     found = bktools.read_general_ledger(write(text, "saft.xml"))
     assert (
-        "the file's own figures agree with its postings: TotalDebit, TotalCredit, NumberOfEntries, the balances of 2"
+        "the file's own figures agree with its postings: TotalDebit, TotalCredit, NumberOfEntries, "
+        "the balances of 2"
         " accounts" in found.attrs["bktools"]["notes"]
     )
     wrong = write(text.replace(">981.00<", ">982.00<"), "saft.xml")
@@ -308,7 +309,7 @@ def test_balances_of_accounts_are_verified(write):
 
 
 def test_vouchers_that_are_posted_in_another_month(write):
-    """A voucher is in the month in which the ledger of its system shows it; a note counts those of another own month."""
+    """A voucher is in the month in which its ledger shows it; a note counts those of another month."""
     lines = "".join(NESTED.format(line="Line"))
     text = family("urn:StandardAuditFile-Taxation-Financial:NO", ACCOUNTS, lines)
     read = bktools.read_general_ledger(write(text, "saft.xml"))
