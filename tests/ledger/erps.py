@@ -1,7 +1,7 @@
 """Accounting systems as they book exported entries, each in its own style, with planted errors, and the truth of each entry.
 
-A style says how entries are put together in vouchers, and how a voucher is written. Nothing here knows how the product
-finds anything: a world has entries, postings, and for each entry which error was planted.
+A style says how entries are put together in vouchers, and how a voucher is written. Nothing here knows how
+the product finds anything: a world has entries, postings, and for each entry which error was planted.
 """
 
 from __future__ import annotations

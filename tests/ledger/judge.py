@@ -15,8 +15,9 @@ EXACT = {
     "reversed": {"reversed"},
     "rebooked": THERE,
 }
-# Errors of one account and month that cancel to the cent leave its total as it was: such entries may be said to be in a sum.
-# Equal entries on one account are interchangeable: what was planted in one may be said of another.
+# Errors of one account and month that cancel to the cent leave its total as it was: such entries may be said
+# to be in a sum. Equal entries on one account are interchangeable: what was planted in one may be said of
+# another.
 
 
 def judged(world, statuses):

@@ -70,7 +70,10 @@ def test_fifty_seeds(seed):
 
 def table(seeds, sizes):
     """Yield the lines of the table."""
-    yield "| style | entries | falsely missing | falsely booked | otherwise wrong | not decided, nothing planted | planted | exactly | named |"
+    yield (
+        "| style | entries | falsely missing | falsely booked | otherwise wrong | not decided, "
+        "nothing planted | planted | exactly | named |"
+    )
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     for name in STYLES:
         for size in sizes:

@@ -99,8 +99,9 @@ def as_sie(postings):
 
 def as_datev(postings):
     columns = (
-        "Umsatz (ohne Soll/Haben-Kz);Soll/Haben-Kennzeichen;WKZ Umsatz;Kurs;Basis-Umsatz;WKZ Basis-Umsatz;Konto;"
-        "Gegenkonto (ohne BU-Schlüssel);BU-Schlüssel;Belegdatum;Belegfeld 1;Belegfeld 2;Skonto;Buchungstext"
+        "Umsatz (ohne Soll/Haben-Kz);Soll/Haben-Kennzeichen;WKZ Umsatz;Kurs;Basis-Umsatz;WKZ "
+        "Basis-Umsatz;Konto;Gegenkonto (ohne BU-Schlüssel);BU-Schlüssel;Belegdatum;Belegfeld 1;Belegfeld "
+        "2;Skonto;Buchungstext"
     )
     header = (
         '"EXTF";700;21;"Buchungsstapel";13;20261101120000000;;"RE";"";"";1001;1;20260101;4;20260101;20261231;"2026"'
@@ -168,7 +169,8 @@ def as_saft(postings):
     )
     debit = sum(max(row["amount"], Decimal()) for row in postings)
     xml = (
-        '<?xml version="1.0" encoding="UTF-8"?><AuditFile xmlns="urn:StandardAuditFile-Taxation-Financial:NO"><Header>'
+        '<?xml version="1.0" encoding="UTF-8"?><AuditFile '
+        'xmlns="urn:StandardAuditFile-Taxation-Financial:NO"><Header>'
         "<AuditFileVersion>1.0</AuditFileVersion><DefaultCurrencyCode>EUR</DefaultCurrencyCode></Header><MasterFiles>"
         f"<GeneralLedgerAccounts>{accounts}</GeneralLedgerAccounts></MasterFiles><GeneralLedgerEntries><NumberOfEntries>"
         f"{len(vouchers)}</NumberOfEntries><TotalDebit>{debit:.2f}</TotalDebit><TotalCredit>{debit:.2f}</TotalCredit><Journal>"

@@ -21,12 +21,16 @@ EVIL = "<img src=x onerror=\"document.title='taken over'\">\x1b[31m 会議費の
 
 # The colours that VS Code (Modern) and marimo give a page; their text is in the page's own colour.
 PLACES = {
-    "VS Code, light": "<body class='vscode-light' style='--vscode-editor-background:#fff;background:#fff;color:#3b3b3b'>",
-    "VS Code, dark": "<body class='vscode-dark' style='--vscode-editor-background:#1f1f1f;background:#1f1f1f;color:#ccc'>",
+    "VS Code, light": "<body class='vscode-light' "
+    "style='--vscode-editor-background:#fff;background:#fff;color:#3b3b3b'>",
+    "VS Code, dark": "<body class='vscode-dark' "
+    "style='--vscode-editor-background:#1f1f1f;background:#1f1f1f;color:#ccc'>",
     "marimo, light": "<body class='light' style='--background:#fff;background:#fff;color:#1c2024'>",
-    "marimo, dark": "<body class='dark' style='--background:#181c1a;background:#181c1a;color:#eceeed;color-scheme:dark'>",
+    "marimo, dark": "<body class='dark' "
+    "style='--background:#181c1a;background:#181c1a;color:#eceeed;color-scheme:dark'>",
     "a page, light": "<meta name='color-scheme' content='light dark'><body>",
-    "a page, dark": "<meta name='color-scheme' content='light dark'><style>:root {color-scheme: light dark}</style><body>",
+    "a page, dark": "<meta name='color-scheme' content='light dark'><style>:root {color-scheme: "
+    "light dark}</style><body>",
 }
 
 

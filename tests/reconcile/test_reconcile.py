@@ -271,7 +271,8 @@ def test_chart_without_company_is_refused_where_it_is_not_plain(companies):
     seen = f"{len(companies)} companies" if companies else "no company"
     with pytest.raises(
         ArgumentError,
-        match=rf"^chart has rows without a company, and the frames have {seen}: add a column company_id to the chart$",
+        match=rf"^chart has rows without a company, and the frames have {seen}: "
+        r"add a column company_id to the chart$",
     ):
         reconcile_accounts(**given)
 

@@ -57,9 +57,8 @@ def test_nothing_to_say_is_said():
     """Without findings the text, and the page say so."""
     fine = reconciled(world.plain())
     assert (
-        repr(fine)
-        == "Reconciliation: 0 findings (0 error, 0 warning, 0 info); accounts: 2 unchanged; 2 of 2 categories "
-        "covered"
+        repr(fine) == "Reconciliation: 0 findings (0 error, 0 warning, 0 info); accounts: 2 unchanged; "
+        "2 of 2 categories covered"
     )
     assert "<table" not in fine._repr_html_()
 
