@@ -237,7 +237,8 @@ def test_an_error_of_every_command_is_read_by_a_program(run):
         lines = {"UsageError": (f"{line} --nothing", Exit.USAGE)}
         if "--output" in options:
             lines["ArgumentError"] = f"{line} --output x.csv", Exit.INPUT
-        # The table of `check` has the error of a setting as a row, and a plan is read before its service is asked.
+        # The table of `check` has the error of a setting as a row; a plan is read before its service is
+        # asked.
         if "--environment" in options and path not in {"check", "export submit"}:
             lines["ConfigurationError"] = f"{line} --environment nowhere", Exit.CONFIGURATION
         for kind, (wrong, code) in lines.items():

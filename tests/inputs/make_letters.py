@@ -1,4 +1,4 @@
-"""Makes `bktools/inputs/letters.txt`: which letters follow which in each language, and which characters are common.
+"""Makes `bktools/inputs/letters.txt`: which letters follow which by language, and common characters.
 
 It is run by hand, with `babel` and `langdetect` installed. The words are the names of languages, countries,
 currencies and months in the Unicode CLDR (which Babel brings), the counts of pairs those of langdetect's

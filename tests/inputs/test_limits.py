@@ -191,7 +191,7 @@ def peaks(paths):
         except BktoolsError as error:
             said = str(error)
         status = Path("/proc/self/status")
-        # A process begins with the getrusage peak of the one that started it: a test runner, which may have a gigabyte.
+        # A process begins with the getrusage peak of its parent: a test runner, which may have a gigabyte.
         own = (
             int(status.read_text().partition("VmHWM:")[2].split()[0])
             if status.exists()

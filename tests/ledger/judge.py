@@ -1,4 +1,4 @@
-"""Counts what a verdict says of a world whose truth is known: written apart from the product, by its statuses alone."""
+"""Counts a verdict's results in a world with known truth, by statuses alone, apart from the product."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXACT = {
 
 
 def judged(world, statuses):
-    """Return counts: entries, plain, undecided; falsely missing, falsely booked, otherwise wrong; planted, exact, open."""
+    """Return counts: entries, plain, undecided; false misses, false bookings, wrong; planted, exact."""
     counts: Counter = Counter(entries=len(statuses))
     wrong: list[tuple] = []
     cancelled = _cancelled(world)

@@ -1,4 +1,4 @@
-"""What results look like outside of JupyterLab: on pages of every kind, light and dark, and as text in 80 columns."""
+"""Results outside of JupyterLab: on pages of every kind, light and dark, and in 80 columns."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _draw_grid(page: Page, picker: Any) -> None:
 @pytest.mark.long
 @pytest.mark.skipif(chromium() is None, reason="no Chromium is installed (apt-get install chromium)")
 def test_everything_is_readable_on_every_page(results: dict[str, Any]):
-    """In VS Code, marimo, exports and plain pages, light and dark: a contrast of 4.5, and no page wider than its window."""
+    """In VS Code, marimo, exports and pages, light and dark: contrast 4.5, nothing wider than its window."""
     # Imported here: every process of the tests collects this file, and these take seconds.
     import nbformat
     from nbconvert import HTMLExporter
@@ -141,7 +141,7 @@ def test_everything_is_readable_on_every_page(results: dict[str, Any]):
 
 
 def test_a_console_of_80_columns(results: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
-    """Printed on a terminal no line is wider than it, identifiers are left out last and named; a log keeps whole lines."""
+    """On a terminal no line is too wide, left-out identifiers are named; a log has whole lines."""
     in_a_log = {name: repr(result) for name, result in results.items()}
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")

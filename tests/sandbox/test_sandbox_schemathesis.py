@@ -1,4 +1,4 @@
-"""Schemathesis, a fuzzer for descriptions in OpenAPI, against the sandbox's main host, with every check it has.
+"""Schemathesis, a fuzzer for OpenAPI descriptions, against the sandbox's main host, with all its checks.
 
 `BKTOOLS_TEST_RUNS=1000 pytest -s tests/sandbox/test_sandbox_schemathesis.py` tries that many cases an
 operation, those of its other phases as well, and prints how many there were.

@@ -1,6 +1,7 @@
 """The state outlives everything: restarts, kills, and processes that start at once.
 
-`BKTOOLS_TEST_KILLS=200 pytest -s tests/sandbox/test_sandbox_state.py -k kills` kills that often and prints what was lost.
+`BKTOOLS_TEST_KILLS=200 pytest -s tests/sandbox/test_sandbox_state.py -k kills` kills that often and prints
+what was lost.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def test_every_query_keeps_its_days_and_its_months(cache):
         for days in (60, 55, 53, 40, 23, 20, 1):
             cache.commit(f"{days}", moment=NOW - days * A_DAY, query=query)
     gone = cache.store.prune(MONTH, now=NOW)
-    # The 30th of September, the 13th of October as the last of the old ones, and what is younger than thirty days.
+    # September 30, October 13 as the last of the old ones, and what is younger than thirty days.
     assert days_left(cache) == days_left(cache, OTHER) == [53, 23, 20, 1]
     assert (gone.snapshots, gone.size > 0) == (6, True)
     assert [cache.name_in(snapshot) for snapshot in cache.history()] == ["53", "23", "20", "1"]

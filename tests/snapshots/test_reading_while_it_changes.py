@@ -164,7 +164,7 @@ class ChangingTableByUpdate(ChangingTable):
 class ShrinkingTableByPosition(ChangingTable):
     """Cursors are positions, and rows go: the rows behind them move to places that were read already.
 
-    No row comes: one that comes for one that goes hides both from a reader, as the service's count stays the same.
+    No row comes: one that replaces a lost one hides both from a reader, as the service's count stays.
     """
 
     by_position = True

@@ -328,7 +328,7 @@ def test_one_line_of_20_mb(tmp_path):
 
 
 def growth(small, large):
-    """Read a small ledger and a large one; yield the rows of the large one, and how many megabytes the peak grew."""
+    """Read a small and a large ledger; yield the large one's rows, and the peak's growth in megabytes."""
 
     def peak():
         return int(Path("/proc/self/status").read_text(encoding="utf-8").partition("VmHWM:")[2].split()[0])
