@@ -16,7 +16,10 @@ from bktools.cli.exits import Exit
 from bktools.sandbox import Server
 
 HEADINGS = "entry_id,company_id,date,amount,currency,category_id,employee_id,status,description\n"
-ENTRY = "123e4567-e89b-42d3-a456-426614174000,9b48711b-7e43-4f5c-8a36-341a5037711f,2026-10-01,1.00,EUR,,,approved,x\n"
+ENTRY = (
+    "123e4567-e89b-42d3-a456-426614174000,9b48711b-7e43-4f5c-8a36-341a5037711f,"
+    "2026-10-01,1.00,EUR,,,approved,x\n"
+)
 
 CHARTS = [
     ("Konto;Bezeichnung\n0400;Bank\n0400;Kasse\n", "0400"),

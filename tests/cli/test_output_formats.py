@@ -102,7 +102,8 @@ IN_A_DATABASE = {"journal move", "journal rights", "journal waive"}
 # The event of a restore that a machine has to confirm.
 RESTORED = """
     INSERT INTO bktools.events (at, code, facts) VALUES ('2026-10-31', 'restore_noticed',
-        '{"restore": "a", "database": "", "sender": ["eve", "0"], "senders": [["bob@old-laptop", "3f9c2a1b"]]}')
+        '{"restore": "a", "database": "", "sender": ["eve", "0"],
+        "senders": [["bob@old-laptop", "3f9c2a1b"]]}')
 """
 
 

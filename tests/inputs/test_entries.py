@@ -17,7 +17,10 @@ from bktools.inputs.general_ledger import read_general_ledger
 ENTRY = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
 CATEGORY = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
-HEADINGS = "entry_id,company_id,date,amount,currency,category_id,employee_id,status,supplier,description,cost_centre,tax_code"
+HEADINGS = (
+    "entry_id,company_id,date,amount,currency,category_id,employee_id,status,"
+    "supplier,description,cost_centre,tax_code"
+)
 
 
 def test_whole_entries(write):

@@ -831,9 +831,11 @@ def test_an_empty_cell_among_numbers(workbook):
 
 ODS = """<?xml version="1.0" encoding="UTF-8"?>
 <office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" office:version="1.3"
- xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"
+ xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0"
+ xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"
  xmlns:calcext="urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0">
-<office:body><office:spreadsheet><table:table table:name="A">{rows}</table:table></office:spreadsheet></office:body>
+<office:body><office:spreadsheet><table:table table:name="A">{rows}</table:table></office:spreadsheet>
+</office:body>
 </office:document-content>"""
 MANIFEST = """<?xml version="1.0" encoding="UTF-8"?>
 <manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0" manifest:version="1.3">

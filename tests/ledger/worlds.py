@@ -110,7 +110,8 @@ def as_datev(postings):
     # A row of DATEV is gross, with a key of the tax.
     taxes = {row["voucher_id"]: row["amount"] for row in postings if row["account_code"] == TAX}
     rows = [
-        f'{abs(row["amount"] + taxes.get(row["voucher_id"], 0)):.2f};"{"S" if row["amount"] > 0 else "H"}";"EUR";;;"";{row["account_code"]};{CREDITORS};"{"9" if row["voucher_id"] in taxes else ""}";'
+        f'{abs(row["amount"] + taxes.get(row["voucher_id"], 0)):.2f};"{"S" if row["amount"] > 0 else "H"}";'
+        f'"EUR";;;"";{row["account_code"]};{CREDITORS};"{"9" if row["voucher_id"] in taxes else ""}";'
         f'{row["date"]:%d%m};"{row["document_number"]}";"";;"{row["text"]}"'.replace(".", ",", 1)
         for row in postings
         if row["account_code"] not in (CREDITORS, TAX)

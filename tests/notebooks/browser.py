@@ -135,11 +135,13 @@ def run_all(page: Page) -> None:
     while time.monotonic() < deadline:
         prompts = page.evaluate(
             """() => {
-                const cells = jupyterapp.shell.currentWidget.content.widgets.filter(c => c.model.type === 'code');
+                const widgets = jupyterapp.shell.currentWidget.content.widgets;
+                const cells = widgets.filter(c => c.model.type === 'code');
                 const outputs = cells.flatMap(c => c.model.outputs.toJSON());
                 return {
                     open: cells.filter(c => c.model.executionCount === null).length,
-                    errors: outputs.filter(o => o.output_type === 'error').map(o => o.ename + ': ' + o.evalue),
+                    errors: outputs.filter(o => o.output_type === 'error')
+                        .map(o => o.ename + ': ' + o.evalue),
                 };
             }"""
         )
@@ -186,7 +188,8 @@ _FAINT = """roots => {
         const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
         for (let text = texts.nextNode(); text; text = texts.nextNode()) {
             const node = text.parentElement;
-            if (!text.data.trim() || !node.checkVisibility() || node.closest('style, script, :disabled')) continue;
+            if (!text.data.trim() || !node.checkVisibility()) continue;
+            if (node.closest('style, script, :disabled')) continue;
             count += 1;
             check(node, text.data, {color: getComputedStyle(node).color});
         }

@@ -47,7 +47,8 @@ HOSTILE = f"""
 import pandas as pd
 evil = {EVIL!r}
 marked = entries.head(5).assign(description=evil, currency=evil)
-display(bktools.pick_entries(marked, selection=[True] * 5), bktools.compose_export_jobs(marked.assign(category_id=evil)),
+display(bktools.pick_entries(marked, selection=[True] * 5),
+    bktools.compose_export_jobs(marked.assign(category_id=evil)),
     bktools.Outcomes(pd.DataFrame({{"outcome": [evil], "message": [evil]}})))
 """
 

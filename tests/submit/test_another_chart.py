@@ -82,8 +82,8 @@ DOUBTFUL = {
         [(code, f"Other {code}") for code, _ in FIRST[:4]] + FIRST[4:] + OTHERS,
         (),
         (
-            "other names for 4 of 6 accounts that company .* has by the same ID, such as 0400 Machines .Other "
-            "0400."
+            "other names for 4 of 6 accounts that company .* has by the same ID, such as "
+            "0400 Machines .Other 0400."
         ),
     ),
 }
@@ -151,7 +151,8 @@ def saft(name: str, number: str, accounts) -> str:
 
 def datev(name: str, number: str, accounts) -> str:
     adviser, client = number.split("-")
-    header = f'"EXTF";700;20;"Kontenbeschriftungen";3;20261101120000000;;"RE";"";"";{adviser};{client};20260101;4;;;"";""'
+    about = '"EXTF";700;20;"Kontenbeschriftungen";3;20261101120000000;;"RE";"";""'
+    header = f'{about};{adviser};{client};20260101;4;;;"";""'
     rows = "".join(f'{code};"{text}";"de-DE"\n' for code, text in accounts)
     return f"{header}\nKonto;Kontobeschriftung;Sprach-ID\n{rows}"
 

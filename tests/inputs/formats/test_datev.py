@@ -206,7 +206,8 @@ def test_a_short_header(write):
 
 
 def labels(*rows, length="4"):
-    header = f'"EXTF";700;20;"Kontenbeschriftungen";3;20261031120000000;;"RE";"";"";1001;1;20260101;{length};;;"";"";;;;;;;;;;;;;'
+    about = '"EXTF";700;20;"Kontenbeschriftungen";3;20261031120000000;;"RE";"";""'
+    header = f'{about};1001;1;20260101;{length};;;"";"";;;;;;;;;;;;;'
     return "\r\n".join((header, "Konto;Kontobeschriftung;SprachId", *rows, ""))
 
 

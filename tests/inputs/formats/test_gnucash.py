@@ -15,20 +15,26 @@ ROOT, ASSETS, BANK, TRAVEL, SHARES = (f"{number:032x}" for number in range(1, 6)
 def account(guid, name, kind, parent=None, code=""):
     coded = f"<act:code>{code}</act:code>" if code else ""
     above = f'<act:parent type="guid">{parent}</act:parent>' if parent else ""
-    return f"""<gnc:account version="2.0.0"><act:name>{name}</act:name><act:id type="guid">{guid}</act:id><act:type>{kind}</act:type>
+    return f"""<gnc:account version="2.0.0"><act:name>{name}</act:name><act:id type="guid">{guid}</act:id>
+<act:type>{kind}</act:type>
 <act:commodity><cmdty:space>CURRENCY</cmdty:space><cmdty:id>EUR</cmdty:id></act:commodity><act:commodity-scu>100</act:commodity-scu>
-{coded}<act:slots><slot><slot:key>placeholder</slot:key><slot:value type="string">true</slot:value></slot></act:slots>{above}</gnc:account>"""
+{coded}<act:slots><slot><slot:key>placeholder</slot:key><slot:value type="string">true</slot:value></slot>
+</act:slots>{above}</gnc:account>"""
 
 
 def transaction(guid, text, *splits, number="", date="2026-10-05 10:59:00 +0000"):
     rows = "".join(
-        f"""<trn:split><split:id type="guid">{guid}</split:id><split:memo>{memo}</split:memo><split:reconciled-state>n</split:reconciled-state>
-<split:value>{value}</split:value><split:quantity>{quantity}</split:quantity><split:account type="guid">{of}</split:account></trn:split>"""
+        f"""<trn:split><split:id type="guid">{guid}</split:id><split:memo>{memo}</split:memo>
+<split:reconciled-state>n</split:reconciled-state>
+<split:value>{value}</split:value><split:quantity>{quantity}</split:quantity>
+<split:account type="guid">{of}</split:account></trn:split>"""
         for of, value, quantity, memo in splits
     )
-    return f"""<gnc:transaction version="2.0.0"><trn:id type="guid">{guid}</trn:id><trn:currency><cmdty:space>CURRENCY</cmdty:space>
+    return f"""<gnc:transaction version="2.0.0"><trn:id type="guid">{guid}</trn:id><trn:currency>
+<cmdty:space>CURRENCY</cmdty:space>
 <cmdty:id>EUR</cmdty:id></trn:currency><trn:num>{number}</trn:num><trn:date-posted><ts:date>{date}</ts:date></trn:date-posted>
-<trn:date-entered><ts:date>2026-11-01 08:00:00 +0000</ts:date></trn:date-entered><trn:description>{text}</trn:description>
+<trn:date-entered><ts:date>2026-11-01 08:00:00 +0000</ts:date></trn:date-entered>
+<trn:description>{text}</trn:description>
 <trn:slots><slot><slot:key>date-posted</slot:key></slot></trn:slots><trn:splits>{rows}</trn:splits></gnc:transaction>"""
 
 
@@ -58,7 +64,9 @@ BOOK = f"""<?xml version="1.0" encoding="utf-8" ?>
 <gnc:count-data cd:type="transaction">2</gnc:count-data><gnc:count-data cd:type="price">1</gnc:count-data>
 <gnc:pricedb version="1"><price><price:value>314/100</price:value></price></gnc:pricedb>
 {ACCOUNTS}{TRANSACTIONS}
-<gnc:template-transactions>{account("e" * 32, "Template Root", "ROOT")}{transaction("d" * 32, "Rent", (BANK, "0/100", "0/100", ""))}</gnc:template-transactions>
+<gnc:template-transactions>{account("e" * 32, "Template Root", "ROOT")}
+{transaction("d" * 32, "Rent", (BANK, "0/100", "0/100", ""))}
+</gnc:template-transactions>
 <gnc:budget version="2.0.0"><bgt:name>2026</bgt:name></gnc:budget>
 </gnc:book></gnc-v2>"""
 
