@@ -155,7 +155,8 @@ def compose_export_jobs(
     if checked is not None and ledger is not None:
         asked = checked.asked(named, ledger, history)
         unchecked += () if asked else ("ledger_style",)
-        order, find = (asked or checked).order, (asked or checked).find
+        checked = asked or checked
+        order, find = checked.order, checked.find
     ready, held = _composed(named, order, size, options)
     held = held if history is None else _with_exported(held, frames["history"])
     ready, held = (part.select(in_reading_order(part.column_names)) for part in (ready, held))
@@ -167,6 +168,7 @@ def compose_export_jobs(
         unchecked=unchecked,
         provenance=source_of(entries),
         journal=str(source_of(history).get("journal", "")),
+        books={} if checked is None else dict(checked.books),
         _find=partial(find, named),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import calendar
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,9 +20,10 @@ from bktools.errors import ArgumentError, InputError
 from bktools.export.checks import CHECKS, HELD_TOGETHER
 from bktools.export.columns import Arguments, columns_of, further_columns, polars_of, split_entries
 from bktools.findings.check import applicable, facts_of, find, first_error
+from bktools.frames.incoming import source_of
 from bktools.frames.names import FIRST, IDENTIFIERS
 from bktools.frames.schema import TEXT, Month
-from bktools.ledger.holdings import holdings
+from bktools.ledger.holdings import Holdings, holdings
 
 c = pl.col
 
@@ -105,10 +106,13 @@ class Checked:
         As `columns_of` returns it, with `reason` and `facts`, null for a ready entry.
     frames : mapping
         The frames that they were checked with.
+    books : mapping
+        Of the ledger that was asked about them, where it comes from and what it shows; empty without one.
     """
 
     rows: pl.DataFrame
     frames: Mapping[str, pl.DataFrame]
+    books: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def order(self) -> pl.DataFrame:
@@ -139,7 +143,7 @@ class Checked:
         rows = self.rows.drop("reason", "facts", "is_held_together").join(
             held, on="row", how="left", maintain_order="left"
         )
-        return _checked(rows, self.frames)
+        return replace(_checked(rows, self.frames), books=_shown(books, source_of(ledger)))
 
     def find(self, entries: pa.Table) -> pa.Table:
         """Return all findings, most severe first, then in the order of sending.
@@ -162,6 +166,13 @@ class Checked:
         about = entries.select(names).take(found["row"].to_arrow())
         codes = {name: pc.cast(found[name].to_arrow(), TEXT) for name in COLUMNS}
         return pa.table(codes | dict(zip(names, about.columns, strict=True)))
+
+
+def _shown(books: Holdings, source: Mapping[str, Any]) -> dict[str, Any]:
+    """Return whose ledger a plan asked, and its reach: file, days, and the exported batches in it."""
+    first, last = (day.isoformat() for day in books.days)
+    about = {name: source.get(name) for name in ("source", "sha256", "exported_at")}
+    return about | {"first": first, "last": last, "batches": [*books.batches]}
 
 
 def in_order_of_sending(rows: pl.DataFrame) -> pl.DataFrame:

@@ -253,9 +253,9 @@ class Journal(Records):
             self._elsewhere = (newest["number"], events)
         return self._elsewhere[1]
 
-    def waiting(self, company_id: str, dates: Iterable[str | None]) -> str:
-        """Return why entries of some dates wait until a restored database is confirmed, "" if they do not."""
-        return "" if self.restores is None else self.restores.obstacle(company_id, dates)
+    def waiting(self, company_id: str, entries: Iterable[entry_data.Dated]) -> str:
+        """Return why some entries wait until a restored database is confirmed, "" if they do not."""
+        return "" if self.restores is None else self.restores.obstacle(company_id, entries)
 
     def sender_of(self, batch_id: str) -> Row:
         """Return login, machine and process of a batch's newest request; an empty row where it is unknown."""
