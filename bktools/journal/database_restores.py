@@ -221,10 +221,10 @@ class DatabaseRestores:
             f"journal waive {' '.join(map(in_shell, senders))} --company {in_shell(company_id)}"
         )
         return (
-            f'{waive} --from DATE --to DATE --by NAME --evidence "..." (where you looked up that none of '
-            "the entries dated "
-            f"from the first to the second day is booked), or {waive} --plan PLAN --by NAME (what export "
-            "compose --ledger wrote, with a ledger exported since)"
+            f'{waive} --from DATE --to DATE --by NAME --evidence "..." '
+            "(where you looked up that none of the entries dated from the first to the second day is booked), "
+            f"or {waive} --plan PLAN --by NAME "
+            "(what export compose --ledger wrote, with a ledger exported since)"
         )
 
     def noticed(self) -> str:
