@@ -222,8 +222,8 @@ class DatabaseRestores:
         )
         return (
             f'{waive} --from DATE --to DATE --by NAME --evidence "..." '
-            "(where you looked up that none of the entries dated from the first to the second day is booked), "
-            f"or {waive} --plan PLAN --by NAME "
+            "(where you looked up that none of the entries dated from the first to the second day is booked)"
+            f", or {waive} --plan PLAN --by NAME "
             "(what export compose --ledger wrote, with a ledger exported since)"
         )
 
