@@ -1,4 +1,4 @@
-"""Events of the journal: each has a code, a subject, an author and facts. Adds one, or reads some codes."""
+"""Events of the journal: each has a code, a subject, an author and facts. Adds one; reads some by code."""
 
 from __future__ import annotations
 

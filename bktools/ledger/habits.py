@@ -1,4 +1,4 @@
-"""The ledger's own habits, from its vouchers: how it numbers them, which side has costs, what accounts do."""
+"""The ledger's own habits, from its vouchers: their numbering, the side of costs, the use of accounts."""
 
 from __future__ import annotations
 

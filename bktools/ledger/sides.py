@@ -1,4 +1,4 @@
-"""Entries and postings as a verdict reads them: accounts, currencies and days as numbers, money in units."""
+"""Entries and postings as a verdict reads them: accounts, currencies, days and money are whole numbers."""
 
 from __future__ import annotations
 
