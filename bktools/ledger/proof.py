@@ -1,4 +1,4 @@
-"""Proves that an entry is missing: known style, its days in the ledger, and no free posting that could hold it."""
+"""Proves that an entry is missing: known style, its days in the ledger, no free posting to hold it."""
 
 from __future__ import annotations
 
