@@ -1,8 +1,8 @@
-"""A plan of export jobs with findings, against three merges in pandas; in turn, in their own processes.
+"""A plan of export jobs with its findings, against three pandas merges of the same frames; in turn, in processes of their own.
 
-The merges join entries with categories, accounts and employees unchecked. Memory is the peak above frames.
+The merges join entries with categories, accounts and employees and check nothing. Added memory is the peak above the frames.
 
-Run: [BKTOOLS_BEFORE=CHECKOUT] python tests/benchmarks/run.py compose [--tiny]; with an earlier checkout.
+Run: [BKTOOLS_BEFORE=CHECKOUT] python tests/benchmarks/run.py compose [--tiny]; an earlier checkout runs in turn with them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def uuids(count: int, seed: int) -> pa.Array:
 
 
 def write_world(folder: Path, entries: int) -> None:
-    """Write a company's entries and their references: 5 % unapproved, 4 % of categories archived."""
+    """Write a company's entries and what they are checked against: 5 % are not approved, 4 % of the categories archived."""
     chance = np.random.default_rng(1)
     company = pa.repeat(uuids(1, 2)[0], entries)
     category, account, employee = uuids(CATEGORIES, 3), uuids(CATEGORIES, 4), uuids(EMPLOYEES, 5)
@@ -185,16 +185,12 @@ def row(entries: int, milliseconds: float, most: float | None, measured: dict[st
     )
     is_met = reached <= milliseconds or (most is not None and ratio <= most)
     ways = "; ".join(
-        f"{way} {figures['seconds'] * 1000:,.0f} ms (first call {figures['first'] * 1000:,.0f}), "
-        f"{figures['memory']:,.0f} MiB"
+        f"{way} {figures['seconds'] * 1000:,.0f} ms (first call {figures['first'] * 1000:,.0f}), {figures['memory']:,.0f} MiB"
         for way, figures in measured.items()
     )
     goal = f"≤ {milliseconds:,} ms" + (f", or ≤ {most} times the merges" if most else "")
     verdict = "met" if is_met else f"missed by {reached / milliseconds - 1:.0%}"
-    return (
-        f"| plan with findings of {entries:,} entries | {goal} | {reached:,.0f} ms, "
-        f"{ratio:.2f} | {verdict} | {ways} |"
-    )
+    return f"| plan with findings of {entries:,} entries | {goal} | {reached:,.0f} ms, {ratio:.2f} | {verdict} | {ways} |"
 
 
 def run(*, tiny: bool, peers: bool) -> None:

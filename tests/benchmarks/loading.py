@@ -1,4 +1,4 @@
-"""Benchmarks of fetching and loading: bktools, an analyst's code, dlt, and the least possible, in turn."""
+"""Benchmarks of fetching and loading: bktools, what an analyst writes, dlt, and the least that can be done, in turn."""
 
 from __future__ import annotations
 
@@ -200,10 +200,7 @@ def warm(size: Size) -> list[Row]:
                     "pandas": functools.partial(_seconds, functools.partial(_by_pandas, path)),
                 }
                 seconds = in_turn(ways, size.rounds * 3)
-        note = (
-            f"bktools {seconds['bktools'] * 1000:.1f} ms, read_table {seconds['pandas'] * 1000:.1f} ms, "
-            "which checks nothing"
-        )
+        note = f"bktools {seconds['bktools'] * 1000:.1f} ms, read_table {seconds['pandas'] * 1000:.1f} ms, which checks nothing"
         ratio = seconds["bktools"] / seconds["pandas"]
         found.append(
             Row(

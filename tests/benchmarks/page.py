@@ -9,20 +9,14 @@ import platform
 from pathlib import Path
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
-TITLE = (
-    "# Results of the benchmarks\n\nMedians and ratios of runs taken in turn in one session; "
-    "seconds are of the machine named alone.\n"
-)
+TITLE = "# Results of the benchmarks\n\nMedians and ratios of runs taken in turn in one session; seconds are of the machine named alone.\n"
 
 
 def machine(*libraries: str) -> str:
     """Return the line that says where and with what was measured."""
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in libraries)
     load = f"load {os.getloadavg()[0]:.1f} at the end"
-    about = (
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {load}, "
-        f"Python {platform.python_version()}"
-    )
+    about = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {load}, Python {platform.python_version()}"
     return f"{about}, {versions}; {dt.datetime.now(dt.UTC):%Y-%m-%d}"
 
 

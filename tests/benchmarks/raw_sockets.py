@@ -1,4 +1,4 @@
-"""The least possible: sockets, the same decoding and columns, the same Parquet file, and no check."""
+"""The least that can be done: sockets, the same decoding and columns, the same Parquet file, and not one check."""
 
 from __future__ import annotations
 

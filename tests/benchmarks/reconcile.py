@@ -33,7 +33,7 @@ COMPANY = "123e4567-e89b-42d3-a456-426614174000"
 
 @dataclass(frozen=True)
 class Row:
-    """One goal and its result: the median, and the same in processor time, which neighbours disturb less."""
+    """One goal and what was reached: the median, and the same in time of the processor, which neighbours disturb less."""
 
     work: str
     measure: str
@@ -53,7 +53,7 @@ class Row:
 
 
 def world(accounts: int, categories: int) -> dict[str, pd.DataFrame]:
-    """Return a chart and shuffled accounts: 1 % differ in name, 1.5 % are on one side alone."""
+    """Return a chart and accounts in another order, of which 1 % differ in name and 1.5 % are on one side alone."""
     ids = np.char.mod("%08d", np.arange(accounts) + 1000).astype(object)
     chart = pd.DataFrame(
         {"company_id": COMPANY, "external_id": ids, "code": ids, "name": ids, "archived": False}
@@ -79,7 +79,7 @@ def world(accounts: int, categories: int) -> dict[str, pd.DataFrame]:
 
 
 def by_pandas(chart: pd.DataFrame, accounts: pd.DataFrame, categories: pd.DataFrame) -> pd.DataFrame:
-    """Return what an analyst would write: a merge, and a row with both values for each difference."""
+    """Return what an analyst would write: a merge, and a row for each field that differs, with both values."""
     merged = by_merge(chart, accounts, categories)
     both = merged[merged["_merge"] == "both"]
     found = []
@@ -134,7 +134,7 @@ def measured(work: Callable[[], object]) -> tuple[float, float]:
 
 
 class Peer:
-    """datacompy, in its own process and virtual environment, with frames read before the measurement."""
+    """datacompy, in a process and a virtual environment of its own, with its frames read before it is measured."""
 
     def __init__(self, frames: Mapping[str, pd.DataFrame]) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="bench-datacompy-")

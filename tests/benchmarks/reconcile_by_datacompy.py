@@ -1,4 +1,4 @@
-"""Compares two Parquet files with datacompy on Polars for each line of input; reconcile.py runs it."""
+"""Compare two Parquet files with datacompy on Polars, once for each line on the input; run by reconcile.py."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIELDS = ["name", "code", "tax_code_external_id", "archived"]
 
 
 def compare(chart: pl.DataFrame, accounts: pl.DataFrame) -> int:
-    """Return the number of findings with field, left and right, or the only side of an account."""
+    """Return how many findings there are, each with field, left and right, or the side that an account is on."""
     compared = PolarsCompare(chart, accounts, join_columns=KEY)
     rows = len(compared.df1_unq_rows) + len(compared.df2_unq_rows)
     for field in FIELDS:

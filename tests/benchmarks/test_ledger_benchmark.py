@@ -9,7 +9,7 @@ pytestmark = pytest.mark.long
 
 
 def test_what_was_planted_is_found_and_nothing_else():
-    """Every planted difference is found, the merge agrees, and a wrong answer is noticed."""
+    """Every difference of the world is found, the merge agrees about what is alone, and a wrong answer is noticed."""
     entries, postings, planted = ledger.world(2_000)
     ledger.check(entries, postings, planted)
     assert set(planted) == {"booked", *ledger.PLANTED}

@@ -1,4 +1,4 @@
-"""`bktools check`: its words in good and in bad situations, and the exit code."""
+"""`bktools check`: what it says in good and in bad situations, word for word, and the code that it ends with."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ok       disk           DATA can be written, N GiB are free
 
 @pytest.fixture
 def run(sandbox, monkeypatch):
-    """Run `bktools check` against the sandbox; return the code, and the transcript without varying parts."""
+    """Run `bktools check` against the sandbox; return the code, and the transcript without what differs each time."""
     server = sandbox.server
     for name, value in {
         "BASE_URL": server.base_url,
@@ -62,7 +62,7 @@ def run(sandbox, monkeypatch):
 
 @pytest.fixture
 def other_service():
-    """A server whose clock is an hour ahead, which answers with a portal's page, and refuses as a proxy."""
+    """A server of the test's own: its clock is an hour ahead, a portal answers with a page, and as a proxy it refuses."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
@@ -113,8 +113,7 @@ def test_nothing_is_configured(monkeypatch):
     done = CliRunner().invoke(app, ["check"])
     assert done.exit_code == Exit.CONFIGURATION
     assert re.fullmatch(
-        r"ok       version .*\nfailed   configuration  no environment is configured: "
-        r"set BKTOOLS_ENVIRONMENT, or .*\n",
+        r"ok       version .*\nfailed   configuration  no environment is configured: set BKTOOLS_ENVIRONMENT, or .*\n",
         done.stdout,
     )
 
@@ -123,9 +122,8 @@ def test_nobody_is_at_the_address(run, sandbox):
     """A service that is away; what is on this machine is checked all the same."""
     sandbox.server.stop()
     told = (
-        "failed   connection     no connection to 127.0.0.1:PORT ([Errno 111] Connection refused): "
-        "nothing was sent\n                        bktools config shows the address and the sources of the "
-        "credentials"
+        "failed   connection     no connection to 127.0.0.1:PORT ([Errno 111] Connection refused): nothing was sent\n"
+        "                        bktools config shows the address and the sources of the credentials"
     )
     assert run() == (
         Exit.UNREACHABLE,
@@ -167,10 +165,9 @@ def test_the_token_is_refused(run):
 def test_the_company_is_unknown(run):
     """A company that the credential may not read, with what to do."""
     told = (
-        "failed   company        search_categories was answered 403 (user_scope_insufficient): "
-        "the credential lacks permission, or access to this company: ask for it, "
-        "or use another credential\n                        ask for access to the company, "
-        "or choose another one (--company, BKTOOLS_COMPANY)"
+        "failed   company        search_categories was answered 403 (user_scope_insufficient): the credential lacks "
+        "permission, or access to this company: ask for it, or use another credential\n"
+        "                        ask for access to the company, or choose another one (--company, BKTOOLS_COMPANY)"
     )
     assert run(COMPANY=OTHER) == (Exit.REFUSED, changed(("access", None), ("company", told)))
 
@@ -202,8 +199,7 @@ def test_the_clock_is_off(run, other_service):
     """An hour between the clocks is a failure, with its consequence."""
     told = (
         "failed   clock          this machine's clock is about 1:00:00 behind the service's\n"
-        "                        set the clock (or its time zone): ages of snapshots and times of exports "
-        "depend on it"
+        "                        set the clock (or its time zone): ages of snapshots and times of exports depend on it"
     )
     assert run(BASE_URL=other_service) == (Exit.CONFIGURATION, changed(("clock", told)))
 
@@ -233,7 +229,7 @@ def test_a_proxy_refuses(run, other_service):
     assert code == Exit.UNREACHABLE
     assert "hunter2" not in text
     assert (
-        "failed   connection     the proxy http://127.0.0.1:PORT refuses to connect to books.example.com "
-        "(407 Proxy Authentication Required): nothing was sent; is BKTOOLS_PROXY right, "
-        "with user name and password where it wants them?\n"
+        "failed   connection     the proxy http://127.0.0.1:PORT refuses to connect to books.example.com (407 Proxy "
+        "Authentication Required): nothing was sent; is BKTOOLS_PROXY right, with user name and password where it wants "
+        "them?\n"
     ) in text

@@ -56,7 +56,7 @@ def test_import_tells_what_the_list_was_taken_as(run, tmp_path):
 
 
 def test_a_snapshot_that_answers_is_told_in_a_pipe(run, tmp_path):
-    """The note is on standard error, with the command's option if it has one; the table is on output."""
+    """The note is on standard error, with the option of the command that has one, and standard output is the table."""
     assert run("employees").stderr == ""
     again = run("employees")
     assert "27 rows from the snapshot of" in again.stderr

@@ -59,7 +59,7 @@ def path(written, tmp_path):
 
 
 def test_what_is_read_is_what_was_written(plan, tmp_path):
-    """Batches, entries, totals, options, author and service come back, in an owner's file."""
+    """Batches, entries, totals, options, and who made it for which service come back, in a file for the owner alone."""
     path = write_plan(plan, tmp_path / "october.plan", made_for="https://books.example", made_by="Ada")
     read = read_plan(path)
     assert (read.made_for, read.made_by) == ("https://books.example", "Ada")
@@ -79,7 +79,7 @@ def test_what_is_read_is_what_was_written(plan, tmp_path):
 
 
 def test_a_plan_can_be_pickled(plan, path):
-    """Plans that were composed or read have all tables in another process, and can be sent there."""
+    """A composed plan and one that was read have all their tables in another process, and can be sent there."""
     for one in (plan, read_plan(path).plan):
         again = pickle.loads(pickle.dumps(one))
         again.verify()
@@ -172,7 +172,7 @@ def test_a_file_that_was_changed_is_refused(path, case):
     ],
 )
 def test_entries_of_another_kind_are_refused(path, name, ids, said):
-    """IDs that are numbers or missing are refused by column and kind, whatever the digests say."""
+    """IDs that are numbers or missing are refused by column and kind, also where every digest fits what is there."""
 
     def change(members):
         table = pq.read_table(io.BytesIO(members["entries.parquet"]))
