@@ -306,7 +306,7 @@ def _write_special(path: Path, status: os.stat_result, write: Callable[[IO[bytes
             sys.stdout.flush()
             handle = os.dup(1)
         else:
-            # Of a named pipe, this waits for a reader.
+            # Opening a named pipe waits for a reader.
             handle = os.open(path, os.O_WRONLY | getattr(os, "O_BINARY", 0))
         with os.fdopen(handle, "wb") as target:
             shutil.copyfileobj(whole, target)

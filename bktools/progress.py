@@ -34,7 +34,7 @@ class Bar:
 # Set for a process that shows neither bars nor notes; notes are still logged.
 hushed = threading.Event()
 
-# Of a step that is part of another one, which is shown.
+# The bar for a step within another step whose bar is shown.
 SILENT = Bar()
 
 

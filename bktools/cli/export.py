@@ -104,7 +104,7 @@ def compose(
     plan = bktools.compose_export_jobs(
         rows,
         **(tables or files.tables_of(service, rows["company_id"].dropna().unique().tolist(), max_age=0)),
-        # Of all companies: an entry that went out for another one is not sent again.
+        # The history of all companies: an entry sent for another one is not sent again.
         history=bktools.load_export_jobs(entries=True, service=service),
         ledger=None if ledger.path is None else ledger.read(bktools.read_general_ledger),
         exported_elsewhere=[*elsewhere],

@@ -247,7 +247,7 @@ def reads(
     for name in (*arguments, "save_mapping"):
         begin, shown = "--save-" if name == "save_mapping" else "--", OPTIONS[name][2]
         flags[name] = shown if name in own_names else shown.replace(begin, begin + prefix)
-        # Of a flag with an opposite, the first.
+        # A flag with an opposite is named by the first of the two.
         names[name] = flags[name].split()[0].partition("/")[0]
     hidden = [name for name in flags if prefix and name in _IN_ONE_LINE and name not in own_names]
     rest = ", ".join(names[name].removeprefix(f"--{prefix}") for name in hidden)

@@ -134,7 +134,7 @@ def _for_table(
     return _Output(format or TableFormat.TABLE, output or STREAM, suffix, profile, limit, summary)
 
 
-# Of a command whose result is a table, has lists of many rows, or is text or one JSON object.
+# Decorators of commands whose result is a table, has lists of many rows, or is text or one JSON object.
 table = partial(_with, _for_table)
 lists = partial(_with, _for_lists)
 text = partial(_with, _for_text)

@@ -17,7 +17,7 @@ from bktools.visible import visible_line
 app = typer.Typer(help="The embedded service: serve, reset, sample files, faults.", no_args_is_help=True)
 
 
-# What a client needs, by its name in JSON, with the attribute of the server.
+# The facts that a client needs, by their names in JSON, with the attribute of the server.
 ATTRIBUTES = {
     "address": "base_url",
     "token": "token",

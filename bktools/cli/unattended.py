@@ -24,7 +24,7 @@ from bktools.visible import visible, visible_line
 
 log = logging.getLogger("bktools")
 
-# What commands print before warnings and errors.
+# The beginning of warnings and errors that commands print.
 PREFIX = "bktools: "
 
 FLAGS = ("--verbose", "--quiet")

@@ -44,7 +44,7 @@ COLUMNS = pa.schema(
 )
 FIGURES = ("amount_before", "amount_after", "difference")
 
-# What the exported entries of two months are summed by: the key of a group, if any, and its names.
+# The keys of the sums over exported entries of two months: the group's key, if any, and its names.
 SUMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "exported": ((), ()),
     "exported_by_category": (("category_id",), ("category_name",)),

@@ -131,7 +131,7 @@ def _facts_of(reason: str, job: Mapping[str, Any]) -> str | None:
     """Return what is known of an entry that was not sent; nothing before the close is applied."""
     if reason in SILENT:
         return None
-    # What an export job waits for is said where that is settled.
+    # The way out of a waiting export job is said where jobs are settled.
     return json.dumps({"answer": job["message"] or None} if reason == REFUSED else {})
 
 

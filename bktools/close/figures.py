@@ -20,7 +20,7 @@ WITH_REASONS = (READY, HELD, LEFT_OUT)
 
 # How many of the largest entries are listed.
 LARGEST = 10
-# What may be new in a month: the column that tells, and the column that names it.
+# Kinds that may be new in a month: the column that tells, and the column that names it.
 NEW = {"supplier": ("supplier", "supplier"), "category": ("category_id", "category_name")}
 
 

@@ -141,7 +141,7 @@ class Closing:
             "remaining", lambda: reconcile_accounts(chart, accounts, categories) if self.apply else before
         )
         assumed = self._assumed(before, created)
-        # Of all companies: an entry sent for another company is not sent again.
+        # The history of all companies: an entry sent for another company is not sent again.
         history = history_of(journal, "sent")
         elsewhere, cleared = exported_elsewhere(journal, company), not_booked(journal, company)
 

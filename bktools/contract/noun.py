@@ -18,16 +18,16 @@ Record = TypeVar("Record")
 class Filter:
     """One filter of a search."""
 
-    # Its name in Python.
+    # The filter's name in Python.
     argument: str
     # Takes the argument's name and a value; returns the value to send or raises `ArgumentError`.
     rule: Callable[[str, Any], Any]
     # The column that must match the filter; "" where rows cannot be checked.
     column: str = ""
-    # Its option on the command line and the help of that; empty where the command defines the option itself.
+    # The option on the command line and its help; empty where the command defines the option itself.
     option: str = ""
     help: str = ""
-    # Its name in the request. Default: the argument in camel case.
+    # The name in the request. Default: the argument in camel case.
     sent_as: str = ""
     # Whether a search needs it, whether the column may be null, and whether upper and lower case differ.
     required: bool = False

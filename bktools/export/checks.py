@@ -25,7 +25,7 @@ def _is_empty(column: pl.Expr) -> pl.Expr:
 # The reason of a line that waits for another line of its entry: it follows from the reasons of the others.
 HELD_TOGETHER = "other_line_not_ready"
 
-# What a finding tells of an entry that was sent with the same data.
+# The facts that a finding has of a sent entry with the same data.
 OF_TWIN = ("party_kind", *TWIN)
 
 # All of them, the most severe first. The order decides which error is told first.

@@ -63,7 +63,7 @@ _TEXTS = (
     "export_status",
 )
 
-# Of an entry that comes again, what is compared: the fact, and its column in the file and in the history.
+# The facts that are compared when an entry comes again, with their columns in the file and in the history.
 COMPARED = {
     "date": "day",
     "amount": "amount",
@@ -97,7 +97,7 @@ class Arguments:
     own_currency: str | None = None
 
 
-# What a file says of an export by hand in the service; "recorded" is a person's word in the journal.
+# A file's words for an export by hand in the service; "recorded" is a person's word in the journal.
 EXPORTED_ELSEWHERE = ("exported", "queued", "in_progress")
 RECORDED = "recorded"
 
@@ -355,7 +355,7 @@ def _compared(rows: pl.DataFrame, split_line: str) -> list[pl.Expr]:
         return pl.when(column != "").then(column)
 
     columns = {fact: text(name) for fact, name in COMPARED.items()}
-    # Of a split entry: which amount has which category.
+    # In a split entry, each amount is compared with its category.
     is_part = (c(split_line) > 0) & columns["category"].is_not_null()
     columns["lines"] = pl.when(is_part).then(
         pl.format("{} {}", columns["amount"].fill_null(""), columns["category"])
@@ -484,7 +484,7 @@ def _rounded(value: pl.Expr) -> pl.Expr:
     return pl.coalesce(*cases, value.round(2))
 
 
-# What is known of a sent entry with the same data.
+# The facts of a sent entry with the same data.
 TWIN = ("sent_day", "sent_party", "sent_period", "sent_batch")
 _OF_TWIN = (*TWIN, "sent_in_file")
 

@@ -16,7 +16,7 @@ import polars as pl
 
 # error: it must not go on as it is. warning: a person should look. info: nothing is to be done.
 SEVERITIES = ERROR, WARNING, INFO = ("error", "warning", "info")
-# Who acts: the same four roles in every report, whatever found it.
+# The people who act: the same four roles in every report, whatever check it is.
 ROLES = ERP, SERVICE, EMPLOYEE, PREPARER = ("erp", "service", "employee", "preparer")
 
 

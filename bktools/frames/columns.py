@@ -11,7 +11,7 @@ from bktools.errors import InputError
 from bktools.frames.schema import DATE, DIGITS, MONEY, TEXT, TEXTS, days
 from bktools.wording.numbers import counted
 
-# What a column must be, in words, and the types that fit.
+# Kinds of columns, in words, and the types that fit each.
 KINDS: Mapping[str, Callable[[pa.DataType], bool]] = {
     "text": lambda kind: kind in (*TEXTS, pa.uuid()),
     "true or false": pa.types.is_boolean,

@@ -1,4 +1,4 @@
-"""Findings by check, as every result shows them: how many there are, what was found, and of which things."""
+"""Findings by check, as every result shows them: their number, their messages, and the things concerned."""
 
 from __future__ import annotations
 

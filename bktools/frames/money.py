@@ -25,7 +25,7 @@ FLOAT_DIGITS, DIGITS = 15, 38
 TOLERANCE, BEYOND = 1e-6, 6
 # No amount is as large.
 LARGEST = 10.0**27
-# What a reader makes of amounts.
+# Forms of amounts that a reader makes.
 FORMS = ("float", "decimal")
 
 _TEXT = pa.large_string()

@@ -14,7 +14,8 @@ from bktools.frames.schema import TEXT
 from bktools.wording import words
 from bktools.wording.numbers import month
 
-# What a person reads first, in this order; all other columns, what is to be done, and identifiers follow.
+# The columns that a person reads first, in this order. All other columns, steps to do, and identifiers
+# follow.
 FIRST = (
     "date",
     "supplier",
@@ -46,7 +47,7 @@ IDENTIFIERS = (
 def with_names(
     entries: pa.Table, *, categories: Any = None, accounts: Any = None, employees: Any = None
 ) -> pa.Table:
-    """Return entries with the names of their category, account and employee, as far as the frames are given.
+    """Return entries with the names of their category, account and employee, from the given frames.
 
     The columns are `category_name`; `account_code` and `account_name` of the category's account;
     `employee_name` (the e-mail where the service has no name). Null where there is none. Such columns of the

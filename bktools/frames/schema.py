@@ -132,7 +132,7 @@ ENTRIES = _schema(
     "cost_centre text, tax_code text, split_line count, split_lines count, line count",
 )
 
-# What has one posting in a general ledger.
+# The unit that has one posting in a general ledger.
 STYLES = ("entry", "supplier_day", "account_day", "document", "batch", "month")
 
 # Postings of a general ledger as read from a file: debit is positive.
@@ -151,14 +151,14 @@ EXPORT_JOBS = _schema(
 IN_DOUBT = ("SENDING", "UNKNOWN")
 MAYBE_SENT = ("ACCEPTED", *IN_DOUBT)
 
-# What the journal keeps of each entry when it is sent. Null where it was unknown.
+# The data that the journal keeps of each entry when it is sent, null where it was unknown.
 _ENTRY_DATA = (
     "date date, amount money, currency text, category_id text, category_name text, account_code text, "
     "account_name text, employee_id text, employee_name text, supplier text, description text, tax_code text"
 )
 ENTRY_DATA = _columns(_ENTRY_DATA)
 
-# Of these, what is compared when an entry comes again.
+# The fields of these that are compared when an entry comes again.
 COMPARED = ("date", "amount", "currency", "category_id", "tax_code", "supplier")
 
 EXPORTED_ENTRIES = _schema(

@@ -18,7 +18,7 @@ from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
 # The columns of a list of accounts, in their order.
 _FIELDS = ("id", "external_id", "name", "code", "archived", "tax_code_external_id", "company_id")
 _MORE_DIGITS = r"^\d{16,}$"
-# What a tax column holds when it is a rate in disguise: 10%, 0.25, 0,19.
+# Values of a tax column that holds rates instead of codes: 10%, 0.25, 0,19.
 _RATE = r"^\s*(?:\d{1,3}(?:[.,]\d+)?\s*%|0?[.,]\d+)\s*$"
 
 

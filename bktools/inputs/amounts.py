@@ -46,7 +46,7 @@ _SIDES = (
     (r"(?i)^(\d)\s*CR\.?$", r"-\1"),
     (r"(?i)^(.*\d)\s*DR\.?$", r"\1"),
 )
-# What accountants write for nothing.
+# Signs that accountants write for nothing.
 _NIL = r"^[-–—]$"
 # Amounts without anything but digits, marks, and perhaps a minus in front.
 _PLAIN = r"^-?[\d.,]+$"

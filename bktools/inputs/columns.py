@@ -33,14 +33,15 @@ Looks = Mapping[str, Callable[[], Sequence[int]]]
 
 # Fields without which a row is somebody else's: a column that holds none is not theirs.
 IDENTITIES = ("id", "external_id")
-# Of several columns that could be one of these, none is taken, and a note says so; others are asked for.
+# If several columns could be one of these fields, none is taken, with a note; for other fields it is a
+# question.
 TEXTS = frozenset({"description", "supplier", "cost_centre", "type", "text", "document_number", "split_line"})
 
 _SHOWN_HEADINGS, _SHOWN_CANDIDATES = 20, 4
 _LONGEST_HEADING = 200
-# What stands beside codes and names of accounts and is none of them: money, and codes of other accounts.
+# Columns beside the codes and names of accounts that are neither: money, and codes of other accounts.
 _NOT_OF_ACCOUNT = ("balance", "amount", "debit", "credit", "total_amount", "of_another")
-# What would turn every account round.
+# Two fields with opposite meanings: the wrong one would turn every account round.
 _OPPOSITES = {"archived": "active", "active": "archived"}
 
 
@@ -111,11 +112,11 @@ class Reading:
         self.vocabulary = vocabulary
         # A format says which column is which, unless the caller does.
         self.places = {} if vocabulary.chosen else dict(table.places)
-        # What a format says is settled as what the caller says is.
+        # A format's own statement counts as the caller's.
         self.chosen = {**dict.fromkeys(self.places), **vocabulary.chosen}
         self.problems: list[InputError] = []
         self.notes: list[str] = []
-        # Of the notes, those of rows that were left out.
+        # The notes of rows that were left out.
         self.skipped: list[str] = []
         # Fields that a check needs and that only look like a column.
         self.in_question: dict[str, str] = {}
@@ -129,7 +130,7 @@ class Reading:
         return {*fields} <= self.places.keys()
 
     def is_settled(self, *fields: str) -> bool:
-        """Whether the caller said where each of the fields is, or that it is nowhere."""
+        """Whether the caller named a column for each of the fields, or left the field out."""
         return {*fields} <= self.chosen.keys()
 
     def column(self, field: str) -> pa.ChunkedArray:
@@ -390,7 +391,7 @@ class Reading:
                 yield question(table, message, {field: cells.heading_of(table, place)})
                 continue
             alike: list[int] = []
-            # Of several, those whose headings hold a more telling word come first.
+            # Among several columns, those with a more telling word in their headings come first.
             telling = frozenset[str]().union(*(earlier.words for earlier in tiers[:tier]))
             if 0 < tier == len(tiers) - 1:
                 alike = [

@@ -29,7 +29,7 @@ _ZONE = rf"(?: ?(?:Z|UTC|[+-](?:0\d|1[0-4])(?::?{_SIXTY})?))?"
 _TIME = rf"(\d)[T ]+{_CLOCK}{_ZONE}$"
 _WITHOUT_YEAR = r"^(\d{1,2})([./-])(\d{1,2})[./-]?$"
 _YEAR_IN_TEXT = re.compile(r"(?<!\d)(20\d{2})(?=(?:\d{2}){0,2}(?!\d))")
-# What strptime takes for a year.
+# Directives that strptime reads as a year.
 _YEARS = re.compile("%[YyGcxD]")
 _ADJACENT = re.compile("%[Yymd]%[Yymd]")
 _NAMED_MONTH, _SHORTEST_MONTH = re.compile("%[bB]"), 3
@@ -49,7 +49,7 @@ _ORDERS = [
     )
 ]
 
-# Those that only the dates themselves tell apart.
+# Orders that only the dates themselves tell apart.
 _TWO_ORDERS = _ORDERS[-2:]
 _MOST_BESIDE = 10_000
 

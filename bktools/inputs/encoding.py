@@ -150,7 +150,7 @@ def _by_evidence(body: bytes, at: int, source: str) -> str:
     """Return the encoding whose reading is far more likely than all others; refuse a text without one."""
     lines = _sample(body)
     readings = sorted(_readings(b"\n".join(lines)), key=_chance, reverse=True)
-    # What was seen in the sample alone may not fit the rest.
+    # An encoding that fits the sample may not fit the rest.
     readings = [reading for reading in readings if _decoded(body, reading.encoding) is not None]
 
     def refused(why: str, details: Sequence[str] = (), settings: Settings = ()) -> InputError:

@@ -30,15 +30,15 @@ from bktools.inputs.signed_amounts import MONEY
 from bktools.inputs.table import Table
 from bktools.inputs.words import without_extras
 
-# Of one amount, so that the sum of any number of postings stays exact within 38.
+# Digits of one amount, so that the sum of any number of postings stays exact within 38.
 _DIGITS, _DECIMALS = 28, 10
-# What sums in binary leave far behind the last decimal, such as 1699.4160000000002, where money has none.
+# Traces of binary sums far behind the last decimal, such as 1699.4160000000002, where money has no digits.
 _RESIDUE, _MEANT = r"[.,]\d{0,6}?(?:0{4,}|9{4,})\d{1,3}\D*$", 6
 _LONG = rf"[.,]\d{{{_DECIMALS + 1},}}\D*$"
 # Rows without amounts that a ledger may have, as a share.
 _FEW, _MOST = 0.1, 0.5
 _TEXTS = ("account_code", "account_name", "text", "document_number", "voucher_id", "tax_code")
-# What few ledgers have: a column that is empty is left out.
+# Columns that few ledgers have; an empty one is left out.
 _SELDOM = ("cost_centre", "foreign_currency")
 
 
@@ -373,7 +373,7 @@ def _tell(failed: list[str], reading: Reading, ledger: Ledger, verify: str) -> N
 def _failed_checks(
     reading: Reading, ledger: Ledger, postings: pa.Table, sums: Mapping[str, Decimal]
 ) -> Iterator[str]:
-    """Yield what the postings contradict: totals that a format states, and what holds of any whole ledger."""
+    """Yield what the postings contradict: totals that a format states, and rules of any whole ledger."""
     yield from ledger.doubts
     yield from _residues(reading)
     if not ledger.is_whole:

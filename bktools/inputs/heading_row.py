@@ -20,7 +20,7 @@ MOST_COLUMNS = 16_384
 _SAMPLE_BYTES = 1 << 16
 _SAMPLE_ROWS = 50
 _SHOWN_CELLS = 4
-# What a heading counts that the caller named.
+# The score of a heading that the caller named.
 NAMED = 100
 _MOST = 0.9
 # A code, an amount with or without a currency, a date or a UUID: no word.
@@ -106,7 +106,7 @@ def _rows(sample: str, delimiter: str, skip: int) -> list[Row]:
     reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
     rows: list[Row] = []
     line = 1
-    # What is wrong below is told when the body is read.
+    # Errors below are told when the body is read.
     with suppress(csv.Error):
         for cells in reader:
             if line > skip and any(cell.strip() for cell in cells):

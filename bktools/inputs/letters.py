@@ -26,7 +26,7 @@ _UNKNOWN = 10.0
 _WEIGHT_OF_ASCII, _MOST_OF_ASCII, _MORE_A_LETTER = 0.3, 6.0, 1.0
 _FIRST_IDEOGRAPHIC = 0x2E80
 
-# What a character that is no letter costs where it may stand, and where it hardly does.
+# The cost of a character that is no letter, from its usual place to an impossible one.
 _WHERE_USUAL, _USUAL, _ODD, _IN_WORD, _IMPOSSIBLE = 3.0, 6.0, 14.0, 20.0, 25.0
 _APOSTROPHE = "’"
 _OPENING, _CLOSING = "‘“„‚«‹¿¡", "”»›"
@@ -38,7 +38,8 @@ _COMMON, _KNOWN, _RARE, _STRANGE = 5.5, 8.5, 12.0, 15.0
 _KANA = range(0x3041, 0x3100)
 _FULL_WIDTH = range(0xFF00, 0xFF5F)
 _HALF_WIDTH_KANA = range(0xFF61, 0xFFA0)
-# Of each encoding: the common characters, the older one whose first rows are in daily use, and these rows.
+# By encoding: the common characters, the older encoding with the daily characters in its first rows, these
+# rows.
 _DAILY = {
     "cp932": ("ja", "shift_jis", range(0x88, 0x98)),
     "euc_jp": ("ja", "shift_jis", range(0x88, 0x98)),

@@ -55,7 +55,7 @@ _Option = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(OPTIONS)})$")]
 class FileMapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How files with the same headings are read; the order of the headings does not matter."""
 
-    # Of its file, without the suffix.
+    # The name of the mapping's file, without the suffix.
     name: str
     kind: _Kind
     headings: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]

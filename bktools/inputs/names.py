@@ -22,10 +22,10 @@ _SHOWN = 10
 _FIRST_ROWS = 100
 _SUGGESTIONS = 3
 _SIMILAR = 60
-# What programs write for a letter that their encoding lacks; a question mark that ends a word is one.
+# Signs that programs write for a letter that their encoding lacks, such as a question mark in a word.
 _SUBSTITUTES, _BEYOND_ASCII = "?\ufffd", "[^\\x00-\\x7f]"
 _LOST_LETTER = re.compile(rf"[{_SUBSTITUTES}]\w|\ufffd")
-# What of a frame names its rows, the most telling first.
+# Columns of a frame that name its rows, the most telling first.
 KEYS = {
     "category_id": ("id", "name", "code", "account_code"),
     "employee_id": ("id", "email", "code", "name"),

@@ -53,7 +53,7 @@ def regular_body(
     lengths = np.append(ends, len(body)) - starts
     if lengths.max() > _LONGEST_LINE:
         return None
-    # Of an empty line with a carriage return, that is all there is.
+    # An empty line with a carriage return has nothing else.
     is_empty = lengths == 0
     single = np.flatnonzero(lengths == 1)
     is_empty[single] = body[starts[single]] == _CARRIAGE_RETURN

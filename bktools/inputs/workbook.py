@@ -23,7 +23,7 @@ from bktools.inputs.table import Broken, Score, Table
 from bktools.inputs.words import normal
 from bktools.visible import first_of
 
-# What the other process may take: this much, and more by what the workbook unpacks to.
+# The limits of the other process: this much, and more by the workbook's unpacked size.
 MEMORY, MEMORY_PER_BYTE = 512 * MIB, 16
 SECONDS, SECONDS_PER_BYTE = 20.0, 1 / MIB
 BUSY = 10

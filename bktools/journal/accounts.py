@@ -110,7 +110,7 @@ def known_accounts(journal: Journal, keys: Iterable[tuple[str, str]]) -> dict[tu
 
 
 def _missing(journal: Journal, listed: set[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the accounts of the listed companies that exist, as far as is known, and are not listed."""
+    """Return the known accounts of the listed companies that the list lacks."""
     sql = "SELECT company_id, external_id, state FROM accounts WHERE company_id = ?"
     rows = [
         row

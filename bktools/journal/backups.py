@@ -218,7 +218,7 @@ def _gap(file: Records, companies: dict[str, list[SentLine]]) -> list[SentLine]:
 
 
 def _require_evidence(file: File, source: Path | None, settings: Settings, sent_log: SentLog) -> None:
-    """Refuse a copy of which no sent log says whether it is the newest, unless it was never used."""
+    """Refuse a copy that no sent log proves to be the newest, unless it was never used."""
     sent = file.rows(_NEWEST_SENT)
     if not sent and source is None:
         return
@@ -304,7 +304,7 @@ def _is_put_in_doubt(file: Records, connection: Connection, line: SentLine, sent
             return False
         insert(file, connection, BatchRequest(line.batch_id, line.company_id, free, body), line.plan_id)
     else:
-        # It may have been claimed again after the copy was made.
+        # The batch may have been claimed again after the copy was made.
         file.record(connection, NOT_KEPT, company_id=line.company_id, batch_id=line.batch_id)
         if state in {"REJECTED", "RELEASED"}:
             change(file, connection, line.batch_id, "PLANNED", "planned", {})

@@ -269,7 +269,7 @@ class DatabaseRestores:
             )
             for code in ((CONFIRMED,), (NOTICED, MET, CONFIRMED))
         }
-        # What a moved file of version 0 sent has the machine's login alone.
+        # A batch from a moved file of version 0 has the login of its machine alone.
         logins = frozenset(facts["sender"][0] for row, facts in of_last if row["code"] == CONFIRMED)
         waivers = (
             {"company_id": row["company_id"], **facts, "entries": frozenset(facts.get("entries", ()))}

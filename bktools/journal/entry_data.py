@@ -34,7 +34,7 @@ OF_CLAIM = (
     f"SELECT entry_id, split_line, {', '.join(COLUMNS)} FROM entry_data WHERE batch_id = ? AND claim = ? "
     "ORDER BY entry_id, split_line"
 )
-# Of the batch that a query names.
+# The newest claim of the batch that a query names.
 NEWEST_CLAIM_OF = f"(SELECT max(event_id) FROM events WHERE {_IS_CLAIM} AND batch_id = {{}})"
 DATED = f"""
     SELECT batch_entries.entry_id, date FROM batch_entries LEFT JOIN entry_data

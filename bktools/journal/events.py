@@ -21,7 +21,7 @@ class Event:
     # ISO 8601, UTC.
     at: str
     code: str
-    # What the batch, the account or the period is afterwards.
+    # The state of the batch, the account or the period afterwards.
     state: str | None
     company_id: str | None
     period: str | None

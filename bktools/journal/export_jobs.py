@@ -113,7 +113,7 @@ def _sent(rows: Sequence[Row]) -> Sequence[Row]:
     return [{**row, "sender": named(row["login"], row["machine"], row["process"]) or None} for row in rows]
 
 
-# What makes the rows of each kind those of its table.
+# Functions that turn the rows of each kind into rows of its table.
 _WORDS: dict[str, Callable[[Sequence[Row]], Sequence[Row]]] = {
     "batches": _batches,
     "entries": lambda rows: rows,

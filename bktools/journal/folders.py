@@ -101,7 +101,7 @@ def _roots(settings: Settings) -> list[Path]:
     return roots
 
 
-# What version 0 left on disk
+# Files of version 0 on disk
 
 
 def take_folder_of_version_0(settings: Settings) -> None:
@@ -189,7 +189,7 @@ def take_sent_log_of_version_0(sent_log: SentLog, folder: Path, settings: Settin
 
 def _is_of(folder: Path, settings: Settings) -> bool:
     about = read_about(folder)
-    # What version 1 wrote has the name of its environment.
+    # A folder of version 1 has the name of its environment; one of version 0 has none.
     return bool(about) and about["environment"] == "" and about["address"] == settings.identity
 
 

@@ -38,7 +38,7 @@ from bktools.settings import Settings
 EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE = "exported_elsewhere", "exported_elsewhere_undone"
 
 _WANTED = "(CAST(?1 AS TEXT) IS NULL OR company_id = ?1) AND (CAST(?2 AS TEXT) IS NULL OR batch_id = ?2)"
-# Who sent each batch last: the event of its newest request.
+# The sender of each batch's newest request, by its event.
 _SENDERS = """
     SELECT batch_id, login, machine, process FROM events WHERE event_id IN (
         SELECT max(event_id) FROM events WHERE code = 'sending' GROUP BY batch_id)
@@ -103,7 +103,7 @@ class Journal(Records):
             self.restores = None
             if isinstance(self._database, Postgres):
                 self.restores = DatabaseRestores(self, self._database, self.sent_log, self.command)
-                # What is of another environment, or of a second name, is not remembered.
+                # A journal of another environment, or of a second name, is not remembered.
                 if is_own(settings, self.origin()) and not other_names(settings):
                     self.restores.see()
         except BaseException:
@@ -127,7 +127,7 @@ class Journal(Records):
                 faults.append(f"a restore is not confirmed by {', '.join(missing)}")
         return faults
 
-    # What must hold before anything is written
+    # Rules that must hold before anything is written
 
     def require_current(self, *, any_origin: bool = False) -> None:
         """Compare the journal with all that this machine knows as sent; raise where it lacks something.
@@ -359,7 +359,7 @@ class Journal(Records):
             )
 
 
-# What a person adds to `export resolve BATCH`; quoted, because a shell would take the bar for a pipe.
+# Options that a person adds to `export resolve BATCH`; quoted, because a shell would pipe at the bar.
 WITHDRAWN = '--outcome released --evidence "..." --by NAME'
 THE_OUTCOME = '--outcome "accepted|released" --evidence "..." --by NAME'
 

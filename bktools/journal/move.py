@@ -41,7 +41,7 @@ from bktools.settings import Settings
 IMPORTED = "imported"
 MOVED = "moved"
 
-# Of two rows of an account the one with an ID counts, then the newer one.
+# Where both have a row for an account, the one with an ID counts, then the newer one.
 _NEWER = """(company_id, external_id) DO UPDATE SET {values} WHERE
     (excluded.account_id IS NOT NULL, excluded.updated_at)
     > (accounts.account_id IS NOT NULL, accounts.updated_at)"""
@@ -265,7 +265,7 @@ class _Target(Records):
     def _import(
         self, file: File, connection: Connection, meeting: _Meeting, by: str, evidence: str | None
     ) -> None:
-        """Write the history of a file after the one that is here, and repeat of this one what still holds."""
+        """Write a file's history after the one here, and repeat the events here that still hold."""
         for batch_id, other in meeting.withdrawn_here.items():
             self._withdraw(connection, batch_id, other)
         closed = self.rows(_CLOSED)

@@ -52,7 +52,7 @@ CLOSES = pa.schema({"at": INSTANT, "prepared_by": TEXT, "approved_by": TEXT, "pl
 EVENTS = pa.schema(
     dict.fromkeys(("code", "state", "batch_id", "at", "message", "done_by", "facts"), TEXT) | {"at": INSTANT}
 )
-# What is counted and added by currency.
+# Parts of a month that are counted and added by currency.
 PARTS = ("exported", "in_doubt", "held_back", "resolved", "open")
 TOTALS = pa.schema(
     [("currency", TEXT)]

@@ -70,7 +70,7 @@ _MEMBERS = """
     WHERE nspname = ? AND grantee NOT IN (0, nspowner)
 """
 
-# What a member of the team needs, and nothing that changes what happened.
+# The rights that a member of the team needs; none of them can change past events.
 RIGHTS = """\
 -- The least rights of a member of the team. Run it as the owner of the journal, in its database.
 GRANT CONNECT, TEMPORARY ON DATABASE {database} TO {role};

@@ -380,7 +380,7 @@ _HOLDING_WANTED = """
     GROUP BY batch_id, company_id, state, job_id ORDER BY state = 'PLANNED', batch_id
 """
 
-# What an event says, beside its number and its time.
+# The columns of an event, beside its number and its time.
 _SAID = (
     "code",
     "state",

@@ -39,7 +39,7 @@ def _words(states: tuple[str, ...]) -> str:
 
 _PAIRS = ", ".join(f"('{before}', '{after}')" for before in TRANSITIONS for after in TRANSITIONS[before])
 
-# What an entry was when it was sent or held back, in a person's terms.
+# The data of an entry when it was sent or held back, in a person's terms.
 _FACTS = ",\n".join(f"    {name} TEXT" for name in ENTRY_DATA)
 
 # The version of these tables; `bktools.journal.migrations` brings an older journal to it.

@@ -52,7 +52,7 @@ class SentLine:
     plan_id: str
     company_id: str
     state: str
-    # What brought the batch to this state, and the facts of that as JSON.
+    # The cause of the batch's state, and its facts as JSON.
     code: str
     facts: str
     at: str
@@ -218,7 +218,7 @@ class SentLog:
         """Write which journal the environment has, unless it stands there; refuse a second one."""
         content = json.dumps(self._about, indent=1).encode()
         if any(_content(folder / ABOUT) != content for folder in self.folders):
-            # Of two journals that begin at the same time, the second one finds the first.
+            # When two journals begin at the same time, the second one finds the first.
             with self._locked(ABOUT):
                 self.require_own()
                 self.replace(ABOUT, content)

@@ -39,7 +39,7 @@ SAFE = (
     "temp_store = MEMORY",
 )
 
-# What SQLite finds in a damaged file, beside pages with a wrong checksum.
+# Errors of SQLite for a damaged file, beside pages with a wrong checksum.
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, UnicodeDecodeError)
 
 # The threads of a process take turns in the order in which they ask. SQLite only tries again and again, and
@@ -262,7 +262,7 @@ def connect(path: Path, location: str = "") -> apsw.Connection:
 
 
 def _require_wal(connection: apsw.Connection, path: Path) -> None:
-    # Of processes that open a new file at once, SQLite refuses some without waiting.
+    # When processes open a new file at once, SQLite refuses some without waiting.
     mode = disk.repeated(lambda: connection.pragma("journal_mode", "wal"), apsw.BusyError, PATIENCE)
     if mode != "wal":
         raise StorageError(

@@ -131,6 +131,6 @@ def record_not_booked(
 
 
 def not_booked(journal: Journal, company_id: str | None = None) -> dict[str, Event]:
-    """Return the newest word by each entry of which a person said that it is not booked."""
+    """Return, by entry, the newest statement of a person that it is not booked."""
     events = events_by_code(journal, NOT_BOOKED, company_id=company_id)
     return {entry["entry_id"]: event for event in events for entry in event.facts["entries"]}

@@ -64,7 +64,7 @@ class UndeliveredAnswers:
         """Keep the answer to the request of a batch; raise `StorageError` where that fails."""
         with disk.storage_errors(self._folder):
             disk.private_folder(self._folder)
-            # What a sender knows beside the answer is of its run alone.
+            # The sender's other facts belong to its own run, so only the answer is kept.
             about: dict[str, Any] = {"state": answer.state, "code": answer.code, "facts": dict(answer.facts)}
             about |= {"sent_at": sent_at, "job_id": answer.job_id, "job": answer.job}
             disk.replace_content(self._path(batch_id), json.dumps(about).encode())

@@ -86,7 +86,7 @@ def _undelivered(journal: Journal, row: Row) -> str:
     sender = journal.sender_of(row["batch_id"])
     if not sender:
         return "the journal does not know who sent it: look it up by hand"
-    # What version 0 sent from a file has no machine's identity.
+    # A batch that version 0 sent from a file has no machine's identity.
     own = journal.sent_log.machine() if sender["machine"] else this_user()
     if own != (sender["machine"] or sender["login"]):
         return (

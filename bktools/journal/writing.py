@@ -291,7 +291,7 @@ class WritableJournal(Journal):
         with self.transaction() as connection:
             if by is None:
                 answer = self._unless_replayed(batch_id, answer)
-            # It may be written already, when the connection was cut before the database said so.
+            # The answer may be written already, if the connection was cut before the database confirmed it.
             if not (is_repeated and answer.is_in(self.state_of(batch_id) or {})):
                 self._change_to(connection, batch_id, answer, by=by)
         self._try_to_log(batch_id, is_ours=by is None)
@@ -383,7 +383,8 @@ class WritableJournal(Journal):
                 try:
                     self.sent_log.write(line)
                 except StorageError as error:
-                    # It is in the journal. Without this line a backup from before it is not noticed.
+                    # The outcome is in the journal. Without this line, a backup from before it is not
+                    # noticed.
                     log.warning("%s", error)
 
     def _claim_data(self, connection: Connection, batch: BatchRequest, period: str | None) -> None:

@@ -146,7 +146,7 @@ def judge_cells(judgement: Judgement, rest: Open) -> None:
             if not cell.values:
                 judgement.undecided(entries, Reason.SUM_DIFFERS, postings)
                 rest.cells.append(cell)
-            # Of several days the postings may be those of other cells, too.
+            # With several days, the postings may belong to other cells, too.
             if cell.values or judgement.style.lag == 0:
                 rest.add_postings(cell)
         else:
@@ -350,7 +350,7 @@ def judge_doubles_in_sums(judgement: Judgement, rest: Open) -> None:
         if cell.is_settled or not cell.values:
             continue
         if cell.is_lone and not (judgement.is_open(*cell.values) and cell.postings[0] in rest.known):
-            # Its entry is somewhere else, or its posting is that of another entry.
+            # The cell's entry is somewhere else, or its posting belongs to another entry.
             cell.is_settled = True
             continue
         entries = list(cell.values)

@@ -148,7 +148,7 @@ def _judge_places(
         else []
     )
     if at_home:
-        # It was moved to its account, by an amount that is none of those that the entry may have.
+        # The entry was moved to its account by an amount that it cannot have.
         judgement.undecided([entry], Reason.SEVERAL_FIT, at_home)
         return
     if not same:

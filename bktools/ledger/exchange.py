@@ -317,7 +317,7 @@ def _shared(pairs: pl.DataFrame, rates: tuple[Rate, ...]) -> tuple[pl.DataFrame,
     for (currency,), own in pairs.group_by("currency", maintain_order=True):
         of_currency = [rate for rate in rates if rate.currency == currency]
         known = [rate.value for rate in of_currency]
-        # What a known rate explains shows no other one.
+        # Entries that a known rate explains show no other rate.
         left = own.filter(~_is_at(of_currency)) if known else own
         while left.height > 1:
             if known:
@@ -382,7 +382,7 @@ def _known(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
     fitting = pairs.join(sums, on=["x", "y"]).with_columns(leaves=pl.col("slack") + pl.col("open"))
     off = (pl.col("total") - pl.col("known") - pl.col("converted")).abs()
     fitting = fitting.filter("is_known", off <= pl.col("leaves"), pl.col("leaves") < pl.col("smallest") / 2)
-    # What the rate leaves open would hide a small error; rounding alone hides none that matters.
+    # An amount left open by the rate could hide a small error; rounding alone hides none that matters.
     fitting = fitting.filter(pl.col("open") <= OPEN * pl.col("slack"))
     return fitting.unique("x", keep="none", maintain_order=True).select("x", "y")
 

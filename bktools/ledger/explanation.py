@@ -25,7 +25,7 @@ LARGEST_TAX = 1.35
 TESTS, AGREE = 5, 0.8
 # Sums are dated when so many entries of them are booked on their day.
 ON_THE_DAY = 0.95
-# What is matched entry by entry.
+# Ways to match entry by entry.
 ONE_TO_ONE = (How.ENTRY_ID, How.DOCUMENT_NUMBER, How.EXACTLY, How.SOME_DAYS_LATER, How.TEXT)
 # A ledger books sums when so many of the explained entries are in one.
 OF_SUMS = 0.1
@@ -154,7 +154,7 @@ def _named(state: Explained, sides: Sides) -> Explained:
         left = named.join(state.postings.select("p"), on="p", how="semi").with_columns(total="gross", y="p")
         entries = state.entries.with_columns(total="gross", x="e")
         if len(key) < 3:
-            # Of the lines of a split entry, and of a reversal, the first one.
+            # A split entry's lines, and a reversal's, count once, by the first one.
             left = left.unique("id", keep="first", maintain_order=True)
             entries = entries.unique("id", keep="first", maintain_order=True)
         found = paired(entries, left, key, surplus=True).rename({"x": "e", "y": "p"})
@@ -456,7 +456,7 @@ def _rest(state: Explained, how: How, key: list[str], measure: Measure) -> Expla
     )
     grain = Grain.ACCOUNT_DAY if "day" in key else Grain.MONTH
     members, lines = (side.join(both, on=key) for side in (entries, postings))
-    # What names an entry is of a group with it.
+    # A line that names an entry belongs to the group of that entry.
     others = lines.filter(pl.col("names").is_not_null()).join(
         members, left_on=["gid", "names"], right_on=["gid", "e"], how="anti"
     )

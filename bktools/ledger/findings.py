@@ -40,7 +40,7 @@ NAMED = (
     "booked_amount",
     "booked_currency",
 )
-# What is known of a finding; the sentences stand beside it.
+# The facts of a finding, and beside them its sentences.
 OUTCOME = pa.schema(
     dict.fromkeys(("check", "reason", "severity", "who", "facts", "about", "message", "to_do"), TEXT)
 )

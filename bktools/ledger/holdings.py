@@ -20,7 +20,7 @@ from bktools.ledger.steps import Grain
 from bktools.ledger.verdict import FOUND, Verdict, verdict_of
 
 HELD, MAY_BE_HELD, NOT_THERE = "held", "may_be_held", "not_there"
-# Of an entry that was not sent, reasons that show nothing of it in the ledger.
+# Reasons of an unsent entry that show nothing of it in the ledger.
 SHOWS_NOTHING = (Reason.NOT_COVERED, Reason.VALUE_UNKNOWN)
 # So many postings, and this share of the ledger's on the accounts, show that it holds such entries.
 FEW, SHARE = 5, 0.2
@@ -157,7 +157,7 @@ def _of_entry(verdict: Verdict, entry: int) -> tuple[str, int]:
         # Booked and taken back: a person has to say whether it is to be booked again.
         return MAY_BE_HELD, place
     if status is Status.NOT_DECIDED and note is not None:
-        # Of an amount in another currency no posting may be named, and any may hold it.
+        # An amount in another currency is named by no posting, and any posting may hold it.
         is_shown = place >= 0 or note.reason is Reason.OTHER_CURRENCY
         if is_shown and note.reason not in SHOWS_NOTHING:
             return MAY_BE_HELD, place

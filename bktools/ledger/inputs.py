@@ -22,7 +22,7 @@ from bktools.frames.columns import (
 from bktools.frames.incoming import in_memory, source_of
 from bktools.ledger.steps import Grain
 
-# What each column that is used must be, by frame, in the words of `frames.columns.KINDS`.
+# The kinds of the used columns by frame, in the words of `frames.columns.KINDS`.
 TEXTS = ("entry_id", "batch_id", "company_id", "state", "account_code", "currency", "supplier", "description")
 POSTING_TEXTS = (
     "account_code",
@@ -70,7 +70,7 @@ class Inputs:
     # The entries that may be in the ledger; their IDs are in `entry_id`.
     exported: pa.Table
     ledger: pa.Table
-    # What is not compared, and why.
+    # Columns that are not compared, with the reason.
     unchecked: tuple[str, ...]
     # The columns that both frames have.
     compared: frozenset[str]

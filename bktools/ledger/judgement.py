@@ -95,7 +95,7 @@ class Judgement:
         return named is None or bool(self.group[named] != self.group[entry])
 
     def is_open(self, entry: int) -> bool:
-        """Whether nothing is said of an entry yet."""
+        """Whether an entry has no status yet."""
         return bool(self.status[entry] == Status.OPEN)
 
 

@@ -202,7 +202,7 @@ def _judge_undone(judgement: Judgement, entry: int, undone: Sequence[tuple[int, 
 
 
 def _sums_of_zero(rest: Open) -> dict[int, set[int]]:
-    """Return the accounts, by day, of which two or more entries that are not found sum up to zero."""
+    """Return the accounts, by day, on which two or more unfound entries sum up to zero."""
     groups, found = defaultdict(list), defaultdict(set)
     for entry in rest.out:
         groups[rest.entries[entry]["due"], rest.entries[entry]["home"]].append(rest.entries[entry])

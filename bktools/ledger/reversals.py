@@ -84,7 +84,7 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) 
     matched = _matched(judgement, free)
     if not (free.height and matched.height):
         return
-    # What an open entry may need is left to it.
+    # Postings that an open entry may need are left for it.
     entries = judgement.state.entries
     wanted = entries.filter(pl.Series(judgement.status[entries["e"].to_numpy()] == Status.OPEN))
     needs = {
@@ -99,7 +99,7 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) 
             for own in ("gross", "amount")
         ]
     )
-    # What names an entry that is found is of no open one.
+    # A posting that names a booked entry belongs to no open one.
     named = {posting: judgement.state.texts.entry_named(posting) for posting in wanted_too.head(MOST_CASES)}
     left_alone = [posting for posting, entry in named.items() if entry is None or judgement.is_open(entry)]
     free = free.filter(~pl.col("p").is_in([*left_alone, *wanted_too[MOST_CASES:]]))
@@ -184,7 +184,7 @@ def _judge(
     """Say of the candidates of a free posting which one it doubles or takes back."""
     agree, named = judgement.state.texts.agree, judgement.state.texts.entry_named(posting)
     if named is not None:
-        # What names an entry is of no other one.
+        # A posting that names an entry belongs to no other one.
         candidates = [case for case in candidates if case[0] == named]
     open_to = [
         case
@@ -207,7 +207,7 @@ def _judge(
             return
     if not alike:
         return
-    # Of equal candidates those alone, then the nearest.
+    # Among equal candidates, those alone come first, then the nearest.
     best = min((not is_alone, delay) for _, delay, is_alone in alike)
     nearest = [entry for entry, delay, is_alone in alike if (not is_alone, delay) == best]
     is_told = bool(said[nearest[0]])

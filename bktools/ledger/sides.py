@@ -17,7 +17,7 @@ from bktools.ledger.inputs import Inputs, has_values
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 
-# Of a text that says something: "-" is none.
+# A text with at least a letter or a digit; "-" says nothing.
 SAYS_SOMETHING = r"[\p{L}\p{N}]"
 # An entry ID in a document number or a text.
 ENTRY_ID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
@@ -216,7 +216,7 @@ def _whole(*columns: pa.ChunkedArray | None) -> tuple[int, list[pl.Series | None
     halves = [None if column is None else _halves(column) for column in wide]
     total = sum(float(np.abs(low).sum(dtype=np.float64)) for low, fits in filter(None, halves) if fits)
     if not all(fits for _, fits in filter(None, halves)) or total > LARGEST_SUM:
-        # What nobody's books have as amounts of one company.
+        # No company's books have such amounts.
         raise InputError(
             f"the sum of the amounts, with {scale} decimals, has more than 18 digits: give fewer rows, "
             "or round the amounts to the decimals of their currency",

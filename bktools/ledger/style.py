@@ -13,7 +13,7 @@ from bktools.ledger.steps import Grain, How
 
 # A grain is the style when it has so many of the explained entries in sums.
 SHARE = 0.1
-# What is matched so has the day of its group.
+# Ways of matching that give an entry the day of its group.
 OF_A_GROUP = (How.SUM, How.WHOLE_VOUCHER, How.EXACTLY, How.DOCUMENT_NUMBER, How.EXCHANGED)
 # Single entries whose delay is looked at.
 SAMPLE = 20_000

@@ -220,7 +220,7 @@ def _on_other_accounts(sides: Sides, verdict: Verdict) -> pl.DataFrame:
     groups = ours.join(theirs, on=["gid", "account"]).select(
         "account", "key", "month", rest=pl.col("gross") - pl.col("amount")
     )
-    # What is judged alone, and what is booked again.
+    # The postings that are judged alone, and those that book an entry again.
     taken = pl.concat([verdict.lines["p"], pl.Series([*verdict.reversals], dtype=pl.Int64)])
     judged = [*verdict.posting[verdict.posting >= 0].tolist(), *verdict.doubles]
     others = verdict.postings.filter(

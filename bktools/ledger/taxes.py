@@ -19,7 +19,7 @@ MOST_PAIRS = 20_000_000
 EARLIER, LATER = 3, 45
 # A kind of entries has a rate when so many of its totals have.
 MOST = 0.8
-# Of more entries an amount may be the net by one rate or another.
+# Among more entries than this, an amount may be the net by one rate or another.
 MOST_RATED = 8
 # A few votes of a narrow kind say less than several of a wider one.
 SEVERAL = 3

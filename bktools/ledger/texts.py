@@ -18,7 +18,7 @@ SAMPLE = 1_000
 FEW = 300
 # Pairs of which others show whether texts tell.
 SEVERAL = 4
-# Of more entries no posting is said to name one; a word that more entries have names none.
+# Among more entries than this, no posting names one; a word in more entries than this names none.
 MOST_NAMED, SELDOM = 50_000, 50
 
 # An entry's text as ledgers have it.

@@ -131,7 +131,7 @@ def _judge(
         (error,) = errors
         error.say(judgement, rest)
         left = [entry for entry in entries if entry != error.entry]
-        # What the voucher had on an account was taken back.
+        # The voucher's amount on this account was taken back.
         taken_back = [entry for entry in left if voucher.accounts[entry] in undone]
         rest.out += taken_back
         judgement.whole([entry for entry in left if entry not in taken_back], postings[0], How.WHOLE_VOUCHER)
@@ -161,7 +161,7 @@ class _Error:
             else None
         )
         if back is not None:
-            # It was corrected, so that another voucher books it, or none.
+            # The voucher was corrected, so that another voucher books the entry, or none.
             rest.use(back)
             judgement.undone.add(back)
         if self.status is Status.OPEN or back is not None:
@@ -193,7 +193,7 @@ def _errors(voucher: Voucher, share: float) -> Iterator[_Error]:
         for entry, own in voucher.accounts.items():
             for account in {*voucher.amounts, *voucher.undone} - {own}:
                 if voucher.fits(moved=(entry, account)):
-                    # What was moved and taken back is booked by another voucher, or not at all.
+                    # An amount that was moved and taken back is booked by another voucher, or not at all.
                     posting = voucher.postings.get(account)
                     yield _Error(entry) if posting is None else _Error(entry, Status.ANOTHER_ACCOUNT, posting)
         return

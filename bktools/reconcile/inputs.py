@@ -85,7 +85,7 @@ def comparable(tables: Mapping[str, pa.Table]) -> Frames:
     gaps = {noun: {name: typed[noun][name].null_count() for name in names} for noun, names in FILLED.items()}
     check_gaps(gaps, len(companies))
     company = pl.Enum(companies)
-    # Of the only company no row is read.
+    # For the only company no row is read.
     is_of = (
         pl.lit(companies[0], company)
         if len(companies) == 1

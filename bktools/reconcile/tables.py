@@ -225,7 +225,7 @@ class Tables:
             service_zeros=pl.when(is_short).then(c.zeros_like).otherwise(c.code),
             known_since=pl.lit(self.imported.day, pl.String),
             none_imported=pl.lit(self.imported.none, pl.Boolean),
-            # What sentences name of a text that is too long.
+            # The limit that sentences name for a text that is too long.
             most=pl.lit(LONGEST_TEXT),
             external_id_length=c.external_id.str.len_chars(),
             name_length=c.erp_name.str.len_chars(),

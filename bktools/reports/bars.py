@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # The colours have one meaning in every picture: blue is done, orange waits for somebody, and grey is neither.
-# They differ in lightness, too, for a print without colours.
+# The colours differ in lightness, too, for a print without colours.
 PAGE, INK = "#FFFFFF", "#1F1F1F"
 DONE, WAITING, NEUTRAL = "#14588F", "#D9771B", "#5C6670"
 # Stripes in place of a full bar: not done yet, or not known.

@@ -32,7 +32,7 @@ from bktools.wording import LANGUAGES, words
 # The columns of the sheet that are read; `report.column` of the wording has their headings.
 COLUMNS = ("to_do", "about", "new_account", "note", "check", *IDS, "facts", "line_id")
 TEXTS = words("en")
-# What the lines of a workbook are of.
+# The company, month and environment of a workbook's lines.
 BOOKS = {"company_id": TEXT, "period": TEXT, "environment": TEXT}
 FIXES = pa.schema({"line": COUNT} | dict.fromkeys(COLUMNS, TEXT) | BOOKS | {"problem": TEXT})
 

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# What became of entries in the ledger.
+# Outcomes of entries in the ledger.
 ARRIVED, NOT_COMPARED, MISSING = IN_LEDGER = ("arrived", "not_compared", "missing_or_different")
-# What became of entries, in the order of the bars.
+# Outcomes of entries, in the order of the bars.
 STATES: dict[str, Look] = {
     EXPORTED: (DONE, ""),
     READY: (DONE, STRIPES),

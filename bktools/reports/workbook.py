@@ -62,7 +62,7 @@ TABLES = {
 }
 # The name of the cells with the accounts to choose: on the sheet of the chart, after its own columns.
 CHOICES = "accounts_to_choose"
-# What begins the columns with the data of the file.
+# The beginning of the names of columns from the file.
 OF_FILE = "file_"
 # Between code and name of an account to choose.
 BETWEEN = " · "

@@ -27,7 +27,7 @@ _ACCOUNT_HEADINGS = ("id", "external_id", "name", "code", "archived", "tax_code_
 _account_columns = attrgetter(*_ACCOUNT_HEADINGS)
 
 _ENTRIES = 320
-# Of one euro, about; JPY has no decimals.
+# Rates for one euro, roughly; JPY has no decimals.
 _RATES = {
     "EUR": Decimal(1),
     "USD": Decimal("1.1"),
@@ -39,16 +39,15 @@ _RATES = {
 _IN_REVIEW = range(10, 310, 20)  # 15 of the entries: draft and in_review in turn
 _COPIED = 99  # repeated as the last line
 
-# Of the sample ledger: the account that entries are booked against, and the entry in euros that each
-# difference is planted at, by its place in the order of dates.
+# The sample ledger: the account that entries are booked against, and for each planted difference the place of
+# its euro entry in the order of dates.
 _PAYABLES = "160000"
 _PLANTED = {"missing": 5, "booked_twice": 15, "another_amount": 25, "another_account": 35, "another_date": 45}
 _OTHER_ACCOUNT = "490000"
 _DAYS_LATER = 3
 
-# Of the sample of six months: the months before October 2026, the part of October's purchases that each has,
-# in percent, the suppliers that no month before has, and the one amount that is unusual: its month and its
-# number in it.
+# The sample of six months: the months before October 2026, each one's percentage of October's purchases, the
+# suppliers that are new in October, and the month and number of the only unusual amount.
 _MONTHS_BEFORE, _REPEATED = 5, 85
 _NEW_SUPPLIERS = {"Koelnmesse", "Studio Bergmann"}
 _UNUSUAL = ("2026-09", 68, "48211.00")

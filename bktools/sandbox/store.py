@@ -134,7 +134,7 @@ class Store:
                 self._run(_TABLES)
                 self._fill(world)
                 self._execute(f"PRAGMA user_version = {_MARK}")
-            # Of two processes, the other one may have made them meanwhile.
+            # Another process may have made the tables meanwhile.
             for noun in self._missing():
                 self._run(_NOUN.format(table=noun.table))
                 self._fill_noun(noun)

@@ -34,7 +34,7 @@ LONGEST_DETAIL = 300
 # Records that a warning names.
 SHOWN_NAMES = 5
 
-# What stands for a character that is none.
+# The sign in place of an invalid character.
 REPLACEMENT = "\ufffd"
 # An escape of JSON: a surrogate pair, a half of one, or any other.
 _ESCAPE = re.compile(

@@ -480,7 +480,7 @@ class Service:
 
         def once() -> tuple[Record, int]:
             nonlocal end
-            # What the client itself waits for does not shorten the call.
+            # The client's own wait does not shorten the call.
             end += self._rate.wait(end, is_export=endpoint.books_money)
             answer = interruptible(
                 lambda: self._transport.send(request, limits, end, fresh=endpoint.books_money)

@@ -85,7 +85,7 @@ def about_of(schema: pa.Schema) -> About:
 class Snapshot:
     """A committed snapshot, described by its file's name. Commits give the order, clocks do not."""
 
-    # Its place in the history of its query. Two processes that commit at once may take the same number.
+    # The place in the history of the query. Two processes that commit at once may take the same number.
     number: int
     # When the rows were fetched, UTC.
     time: dt.datetime

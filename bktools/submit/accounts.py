@@ -216,7 +216,7 @@ def _created(
                 last = answers[-1]
                 yield _row(account, last["state"], last.get("account_id"), said(last["state"], last["facts"]))
         finally:
-            # What ends before this is written leaves accounts that may exist, which are safe to create again.
+            # A run that ends before this is written may leave accounts, which are safe to create again.
             record_accounts(journal, answers)
 
 

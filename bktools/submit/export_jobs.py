@@ -230,7 +230,7 @@ class Submission:
         # A worker that must stop hands on no part of the rows.
         pause(0)
         if len(self.errors) > 1:
-            # These lines are the only record of what the service answered.
+            # The errors' lines are the only record of the service's answers.
             raise StorageError("; ".join(map(str, self.errors))) from self.errors[0]
         for error in self.errors:
             raise error

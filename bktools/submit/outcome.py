@@ -39,7 +39,7 @@ RATE_LIMITED = "rate_limited"
 class Outcome(Answer):
     """The outcome of a batch: PLANNED (nothing created, may be sent again), ACCEPTED, REJECTED or UNKNOWN."""
 
-    # It is sent again after a pause, because another job of the company is in progress.
+    # Whether the batch is sent again after a pause, because another job of the company is in progress.
     waits: bool = False
     # The batches of other companies would fail too.
     stops_all: bool = False
@@ -79,7 +79,8 @@ def of_error(error: BaseException, *, doubt: str, rate_limit_type: str) -> Outco
         facts |= {"status": error.status, "type": error.type}
     match error:
         case NotSentError() | ConfigurationError() | ArgumentError() | Stopped():
-            # These are raised before a byte of the request is sent; a worker that must stop raises `Stopped`.
+            # These errors come before a byte of the request is sent; a worker that must stop raises
+            # `Stopped`.
             facts = {"said": line or "not sent, because the submission was stopped"}
             outcome = Outcome("PLANNED", "not_sent", facts, stops_all=True)
         case ExportAlreadyInProgressError():

@@ -115,7 +115,7 @@ class EntryPicker:
         """Select the other lines of a split entry with each of its lines, and leave them out together."""
         whole = _whole_entries(self.entries, change["new"], before=change["old"])
         if whole != change["new"]:
-            # This calls the observer again.
+            # The assignment calls the observer again.
             self.widget.selected = whole
         else:
             self._tell()

@@ -38,7 +38,7 @@ class Shown:
     """A frame as text, for a notebook and for a terminal."""
 
     columns: Sequence[str]
-    # Its first rows; as many as a grid has.
+    # The first rows, as many as a grid has.
     table: pa.Table
     count: int
     total: int

@@ -29,7 +29,7 @@ _HEADINGS = ("EcritureNum", "CompteNum")
 _CURRENCY = "EUR"
 _NOTE = "read as FEC"
 _DELIMITERS = "\t|;"
-# What ISO 8859 has no characters for, and what UTF-16 has.
+# Bytes that are no characters in ISO 8859 and that UTF-16 contains.
 _NOT_LATIN = bytes([0, *range(0x80, 0xA0)])
 _SPACE = pa.scalar(" ", schema.TEXT)
 

@@ -173,7 +173,7 @@ class Total(NamedTuple):
 
     name: str
     stated: Decimal
-    # What it is held to: "debit" or "credit", or the reader's own count.
+    # The total's subject: "debit" or "credit", or the reader's own count.
     counted: str | Decimal
 
 
@@ -191,12 +191,12 @@ class Ledger:
     # Without them the columns of amounts and dates must show it.
     decimal: str | None = "."
     date_format: str | None = "%Y-%m-%d"
-    # Of all amounts where no column says it.
+    # The currency of all amounts for which no column says it.
     currency: str | None = None
     totals: Sequence[Total] = ()
     # Account to the sum of its postings, as the file says it.
     movements: Mapping[str, Decimal] = field(default_factory=dict)
-    # What the reader could read in two ways, and read in one.
+    # Values that the reader could read in two ways, and read in one.
     doubts: Sequence[str] = ()
     # The day on which the file was exported, as it says.
     exported_at: dt.date | None = None

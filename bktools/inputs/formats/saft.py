@@ -42,14 +42,14 @@ _SKIPPED = frozenset(
         "SourceDocuments",
     }
 )
-# Of an account: debit is positive, and what the file states moves by closing less opening.
+# The signs of an account's balances: debit is positive, and the movement is closing less opening.
 _BALANCES = {
     "OpeningDebitBalance": -1,
     "OpeningCreditBalance": 1,
     "ClosingDebitBalance": 1,
     "ClosingCreditBalance": -1,
 }
-# Of the company, in the header itself in Portugal and below it elsewhere.
+# The company's numbers stand in the header itself in Portugal, and below it elsewhere.
 _NUMBERS = (
     "Company/RegistrationNumber",
     "Company/TaxRegistrationNumber",

@@ -51,7 +51,7 @@ _ONE_FIELD = r'(?:"(?:\\"|[^"])*"|\{[^{}]*\}|[^\s"{}]+)'
 _SPACED = r"\s+"
 _OF_VOUCHER = ("series", "number", "date", "text")
 _OF_POSTING = ("account", "objects", "amount", "date", "text", "quantity", "sign")
-# What programs write for å, ä, ö, é in Windows' encoding, and in the one of the format, PC8.
+# The bytes for å, ä, ö, é in Windows' encoding, and in the format's own, PC8.
 _IN_WINDOWS = tuple(b"\xe5\xe4\xf6\xe9\xc5\xc4\xd6\xc9")
 _IN_PC8 = tuple(b"\x86\x84\x94\x82\x8f\x8e\x99\x90")
 _SPACE = pa.scalar(" ", schema.TEXT)
@@ -67,7 +67,7 @@ class _Records(NamedTuple):
     lines: Sequence[int]
     labels: Sequence[str]
     texts: Sequence[str]
-    # Of each label, where its records are.
+    # The places of the records by label.
     places: Mapping[str, Sequence[int]]
 
     def fields(self, at: int) -> list[str]:

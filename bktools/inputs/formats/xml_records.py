@@ -21,7 +21,7 @@ _LONGEST_TAG = 1 << 23
 _ROOT = re.compile(r"<(?![?!])(?:[\w.-]+:)?(?=[\w.-])")
 _COMMENT = re.compile(r"(?s)<!--.*?-->")
 
-# What expat says of a file that ends too early.
+# The messages of expat for a file that ends too early.
 _CUT_OFF = {
     expat.errors.codes[text]
     for text in (expat.errors.XML_ERROR_NO_ELEMENTS, expat.errors.XML_ERROR_UNCLOSED_TOKEN)
