@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import calendar
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -26,6 +26,9 @@ from bktools.frames.schema import TEXT, Month
 from bktools.ledger.holdings import Holdings, holdings
 
 c = pl.col
+
+# Gives rows of entries the names of their categories, accounts and employees.
+Naming = Callable[[pa.Table], pa.Table]
 
 # The first columns of findings; names, money and identifiers of the entry follow.
 COLUMNS = ("check", "severity", "who", "facts")
@@ -119,15 +122,15 @@ class Checked:
         """Row, reason and facts of each entry in the order of sending."""
         return in_order_of_sending(self.rows)
 
-    def asked(self, entries: pa.Table, ledger: Any, sent: Any) -> Checked | None:
+    def asked(self, entries: pa.Table, named: Naming, ledger: Any, sent: Any) -> Checked | None:
         """Return the entries with what the books hold of ready ones.
-
-        The result is None where the ledger does not show how it books.
 
         Parameters
         ----------
         entries : pyarrow.Table
-            The checked entries with their names.
+            The checked entries.
+        named : callable
+            Gives rows their names.
         ledger : frame
             As `read_general_ledger` returns it.
         sent : frame, optional
@@ -136,7 +139,7 @@ class Checked:
         ready = self.rows.filter(c.reason.is_null())["row"]
         if self.rows.filter(c.reason.is_null())["company_id"].n_unique() > 1:
             raise ArgumentError("ledger", "is of one company, and the entries are of several: give company")
-        books = holdings(entries.take(ready.to_arrow()), ledger, exported=sent)
+        books = holdings(named(entries.take(ready.to_arrow())), ledger, exported=sent)
         if not books.is_style_known:
             return None
         held = polars_of(books.table).select(row=ready, in_books="held", voucher="voucher")
@@ -145,13 +148,15 @@ class Checked:
         )
         return replace(_checked(rows, self.frames), books=_shown(books, source_of(ledger)))
 
-    def find(self, entries: pa.Table) -> pa.Table:
+    def find(self, entries: pa.Table, named: Naming) -> pa.Table:
         """Return all findings, most severe first, then in the order of sending.
 
         Parameters
         ----------
         entries : pyarrow.Table
-            The checked entries with their names.
+            The checked entries.
+        named : callable
+            Gives rows their names.
 
         Returns
         -------
@@ -162,17 +167,18 @@ class Checked:
         found = find(rows, applicable(CHECKS, rows.columns))
         positions = self.order.select("row").with_row_index("position")
         found = found.join(positions, on="row", how="left").sort("number", "position")
-        names = [name for name in (*FIRST, *IDENTIFIERS) if name in entries.column_names]
-        about = entries.select(names).take(found["row"].to_arrow())
+        known = entries.select([name for name in (*FIRST, *IDENTIFIERS) if name in entries.column_names])
+        about = named(known.take(found["row"].to_arrow()))
+        about = about.select([name for name in (*FIRST, *IDENTIFIERS) if name in about.column_names])
         codes = {name: pc.cast(found[name].to_arrow(), TEXT) for name in COLUMNS}
-        return pa.table(codes | dict(zip(names, about.columns, strict=True)))
+        return pa.table(codes | dict(zip(about.column_names, about.columns, strict=True)))
 
 
 def _shown(books: Holdings, source: Mapping[str, Any]) -> dict[str, Any]:
     """Return whose ledger a plan asked, and its reach: file, days, and the exported batches in it."""
-    first, last = (day.isoformat() for day in books.days)
     about = {name: source.get(name) for name in ("source", "sha256", "exported_at")}
-    return about | {"first": first, "last": last, "batches": [*books.batches]}
+    days = dict(zip(("first", "last"), (day.isoformat() for day in books.days), strict=False))
+    return {**about, "first": None, "last": None, **days, "batches": [*books.batches]}
 
 
 def in_order_of_sending(rows: pl.DataFrame) -> pl.DataFrame:

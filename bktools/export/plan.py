@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -366,14 +366,14 @@ def _html(frame: pd.DataFrame, where: str, count: int | None = None) -> str:
 
 def batch_digest(company_id: str, entry_ids: list[str], options: ExportOptions) -> str:
     """Return the ID of a batch: the same company, entries and options give the same ID."""
-    digest = hashlib.sha256(json.dumps([company_id, *astuple(options)]).encode())
+    digest = hashlib.sha256(json.dumps([company_id, *vars(options).values()]).encode())
     digest.update("\n".join(entry_ids).encode())
     return digest.hexdigest()[:20]
 
 
 def plan_digest(batch_ids: list[str], options: ExportOptions, rows: pa.Table) -> str:
     """Return the ID of a plan: a digest of its batches, options and all that the journal keeps of entries."""
-    digest = hashlib.sha256(json.dumps([astuple(options), batch_ids]).encode())
+    digest = hashlib.sha256(json.dumps([[*vars(options).values()], batch_ids]).encode())
     texts = {name: _as_text(rows.column(name)) for name in ENTRY_DATA if name in rows.column_names}
     kept = pa.table({name: text for name, text in texts.items() if text.null_count < len(text)})
     digest.update(json.dumps(kept.column_names).encode())

@@ -1,4 +1,4 @@
-"""Months on the command line: closed by a person, refused, shown, reopened; what makes a close fail."""
+"""Months on the command line: closed by a person, refused, shown again, opened again; what makes a close fail."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bktools.errors import ArgumentError, JournalError
 
 @pytest.fixture
 def command(sandbox, service, monkeypatch, tmp_path):
-    """Return a function that runs a command in an empty folder and gives exit code and output."""
+    """A function that runs a command against the test's sandbox, in an empty folder, and gives exit code and output."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BKTOOLS_BASE_URL", sandbox.server.base_url)
     monkeypatch.setenv("BKTOOLS_TOKEN", sandbox.server.token)
@@ -40,7 +40,7 @@ def amounts(output: str) -> list[str]:
 
 
 def test_a_closed_month_is_shown_and_not_sent_again(command, samples, sandbox):
-    """An approved month is closed: it is refused with the way out; a later dry run has the same figures."""
+    """Approved means closed: the month is refused with the way out; a dry run with another file shows the same figures."""
     chart, entries = samples
     close = f"month-end --chart {chart} --month 2026-10"
     code, applied = command(f"{close} --entries {entries} --apply --by Ada --approved-by Ada --fail-on error")
