@@ -1,8 +1,8 @@
 """Groups whose totals differ: explained where exactly one explanation is possible, and named where not.
 
-A cell is what is open on an account and on the day on which the style books: entries, and postings. Its difference is
-explained by one entry that is out of the sum, or in it twice, where no other entry and no set of others makes it; a later
-posting on the account that is exactly the difference settles it.
+A cell is what is open on an account and on the day on which the style books: entries, and postings. Its
+difference is explained by one entry that is out of the sum, or in it twice, where no other entry and no set
+of others makes it; a later posting on the account that is exactly the difference settles it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def judge_cells(judgement: Judgement, rest: Open) -> None:
             if not cell.values:
                 judgement.undecided(entries, Reason.SUM_DIFFERS, postings)
                 rest.cells.append(cell)
-            # Of several days the postings may be those of other cells, too.
+            # With several days, the postings may belong to other cells, too.
             if cell.values or judgement.style.lag == 0:
                 rest.add_postings(cell)
         else:
@@ -58,9 +58,10 @@ def _postings_of(
     lines: Mapping[tuple[int, int], Sequence[int]],
     group: Collection[int],
 ) -> list[int]:
-    """Return the free postings on an account, from a day on as long as the ledger usually takes, that are of its style.
+    """Return the free postings on an account, from a day on for the usual delay, in the ledger's style.
 
-    One that names an entry of other days is no sum of this group. A voucher of several accounts may have the text of one.
+    A posting that names an entry of other days is no sum of this group. A voucher of several accounts may
+    have the text of one.
     """
     days = range(place[1], place[1] + judgement.style.lag + 1)
     postings = [posting for day in days for posting in lines.get((place[0], day), ()) if posting in rest.free]
@@ -78,7 +79,10 @@ def _postings_of(
 def _without_foreign(
     judgement: Judgement, rest: Open, place: tuple[int, int], entries: list[int], postings: Sequence[int]
 ) -> list[int]:
-    """Return the entries that can be compared; those of other currencies, and the sum that holds them, are not decided."""
+    """Return the entries that can be compared.
+
+    Those of other currencies, and the sum that holds them, are not decided.
+    """
     foreign = [entry for entry in entries if not rest.entries[entry]["is_home"]]
     if not foreign:
         return entries
@@ -94,9 +98,11 @@ def _without_foreign(
 def _cell(
     judgement: Judgement, rest: Open, place: tuple[int, int], entries: Sequence[int], postings: Sequence[int]
 ) -> Cell:
-    """Return a cell of these postings; of the one among several days that one entry explains; without values where none does.
+    """Return a cell of these postings, or of the only one among several days that one entry explains.
 
-    Amounts are gross where the ledger shows it, else net; a cell has no values where the net amounts are not known.
+    Without such a posting the cell has no values.
+
+    Amounts are gross where the ledger shows it, else net; without known net amounts a cell has no values.
     """
     named = Cell(place[0], place[1], {}, postings, 0, 0, entries=entries)
     if judgement.style.grain is Grain.ENTRY or len({rest.free[posting]["day"] for posting in postings}) == 1:
@@ -135,7 +141,7 @@ def _compared(
 
 
 def _slack(count: int) -> int:
-    """Return what rounding leaves open of the net of entries: one unit at least, for a half may be rounded either way."""
+    """Return what rounding leaves open of a net of entries: at least one unit, as halves go either way."""
     return max(1, int(pl.select(rounding(pl.lit(count))).item()))
 
 
@@ -160,7 +166,7 @@ def _judge(judgement: Judgement, rest: Open, cell: Cell, share: float) -> None:
 
 
 def explanations(judgement: Judgement, cell: Cell, share: float) -> tuple[int | None, int | None]:
-    """Return the one entry that is out of a cell, and the one that it holds twice, if either explains its difference."""
+    """Return the entry that a cell lacks, and the one it holds twice, if either explains its difference."""
     rates = () if cell.is_gross else judgement.state.rates
     out, twice = (
         sole(cell.values, amount, cell.slack, share, rates) for amount in (-cell.difference, cell.difference)
@@ -171,8 +177,8 @@ def explanations(judgement: Judgement, cell: Cell, share: float) -> tuple[int | 
 def _later(judgement: Judgement, rest: Open, cell: Cell) -> list[int]:
     """Return the postings, on that day or later, that take the difference of a cell back.
 
-    This is the nearest one with the difference, with its tax or without; else all that book an entry of the cell once more
-    or take one back, where these make the difference together.
+    This is the nearest posting of the difference, with its tax or without; else all postings that book an entry of the
+    cell once more or take one back, where these make the difference together.
     """
     later = {
         posting: row

@@ -43,7 +43,7 @@ class _Search:
     places: Mapping[tuple[bool, int], Sequence[Place]]
     # The sizes of the free postings, in order.
     sizes: np.ndarray
-    # How many entries that are out have a key and an amount, and how many entries of any account have an amount.
+    # How many entries that are out have a key and an amount; how many entries of any account have an amount.
     wanted: Mapping[tuple[int, int], int]
     frequent: Mapping[int, int]
     is_known: bool
@@ -54,7 +54,10 @@ class _Search:
 
 
 def judge_elsewhere(judgement: Judgement, rest: Open) -> None:
-    """Judge the entries that are out of their group by their amount in another place; what is found nowhere stays in `out`."""
+    """Judge the entries out of their group by their amount in another place.
+
+    What is found nowhere stays in `out`.
+    """
     rest.out = [entry for entry in rest.out if judgement.is_open(entry) and rest.entries[entry]["is_home"]]
     search = _search(judgement, rest)
     used: set[int] = set()
@@ -134,7 +137,7 @@ def _is_near(judgement: Judgement, row: dict[str, Any], place: Place) -> bool:
 
 
 def _is_taken_from(judgement: Judgement, row: dict[str, Any], place: Place) -> bool:
-    """Whether a voucher takes from the account of an entry, as one that reverses it, or moves it elsewhere, does."""
+    """Whether a voucher takes from an entry's account, as a reversal or a transfer of the entry does."""
     postings = judgement.state.books.postings
     voucher = postings["voucher"][place.posting]
     beside = postings.filter(pl.col("voucher") == voucher, pl.col("key") == row["home"])["amount"]
@@ -154,7 +157,10 @@ def _is_dated(judgement: Judgement, row: dict[str, Any], place: Place) -> bool:
 
 
 def _own_place(search: _Search, entry: int, row: dict[str, Any], same: list[Place]) -> Place | None:
-    """Say on which day an entry is on its account, and return the place; None where several places or entries come into question."""
+    """Say on which day an entry is on its account, and return the place.
+
+    Return None where several places, or several entries, come into question.
+    """
     judgement = search.judgement
     near = [place for place in same if place.day - row["day"] <= LATER]
     place = min(same, key=lambda place: abs(place.day - row["day"]))
@@ -173,11 +179,14 @@ def _own_place(search: _Search, entry: int, row: dict[str, Any], same: list[Plac
 
 
 def _other_place(search: _Search, entry: int, row: dict[str, Any], others: list[Place]) -> Place | None:
-    """Say on which other account an entry is, and return the place; None where it is not told, or chance may put its amount there."""
+    """Say on which other account an entry is, and return the place.
+
+    Return None where no text and no amount tells the account, or chance may put the amount there.
+    """
     judgement, texts = search.judgement, search.judgement.state.texts
     at_home = [posting for posting in search.rest.by_key[row["home"]] if texts.by_text(posting) == entry]
     if at_home:
-        # It was moved to its account, by an amount that is none of those that the entry may have.
+        # The entry was moved to its account by an amount that it cannot have.
         judgement.undecided([entry], Reason.SEVERAL_FIT, at_home)
         return None
     told = [place for place in others if place.cell is None and texts.agree(entry, place.posting)]
@@ -196,7 +205,7 @@ def _other_place(search: _Search, entry: int, row: dict[str, Any], others: list[
 
 
 def _is_told_by_amount(search: _Search, entry: int, row: dict[str, Any], place: Place) -> bool:
-    """Whether an amount is hardly at a place by chance: a cell's difference, or a posting on the entry's days."""
+    """Whether chance hardly puts an amount at a place: it is a cell's difference, or a posting on the entry's days."""
     if place.cell is not None:
         return True
     return (
@@ -208,7 +217,7 @@ def _is_told_by_amount(search: _Search, entry: int, row: dict[str, Any], place: 
 
 
 def _chance(judgement: Judgement, row: dict[str, Any], sizes: np.ndarray) -> float:
-    """Return how many free postings have the amount of an entry by chance, on any account, within two weeks."""
+    """Return how many free postings have an entry's amount by chance on any account in two weeks."""
     size = abs(row["gross"])
     about = int(np.searchsorted(sizes, 2 * size) - np.searchsorted(sizes, size / 2))
     days = judgement.state.books.postings["day"]

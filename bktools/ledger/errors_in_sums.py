@@ -1,4 +1,4 @@
-"""Cells whose difference no entry that is out explains: an entry that is in the sum twice, or has another amount there."""
+"""Errors in sums: an entry that is in its sum twice, or has another amount there."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from bktools.ledger.steps import Grain, How
 
 
 def judge_errors_in_sums(judgement: Judgement, rest: Open) -> None:
-    """Say of the cells that are left which entry they hold twice, or one entry with another amount; the others are not decided."""
+    """Say which entry each remaining cell holds twice, or which one with another amount.
+
+    Cells that nothing explains are not decided.
+    """
     share = share_off(judgement, len(rest.cells))
     for cell in rest.cells:
         if cell.is_settled or not cell.values:
             continue
         if cell.is_lone and not (judgement.is_open(*cell.values) and cell.postings[0] in rest.known):
-            # Its entry is somewhere else, or its posting is that of another entry.
+            # The cell's entry is somewhere else, or its posting belongs to another entry.
             cell.is_settled = True
             continue
         entries = list(cell.values)
@@ -35,7 +38,7 @@ def judge_errors_in_sums(judgement: Judgement, rest: Open) -> None:
 
 
 def _is_another_amount(judgement: Judgement, rest: Open, cell: Cell) -> bool:
-    """Whether a cell is one entry and one posting on the same side, and no text and no other entry is against it."""
+    """Whether a cell is one entry and one posting on one side, and no text or other entry says no."""
     if not cell.is_lone or cell.total * sum(cell.values.values()) <= 0:
         return False
     (entry,), (posting,) = cell.values, cell.postings
@@ -45,7 +48,7 @@ def _is_another_amount(judgement: Judgement, rest: Open, cell: Cell) -> bool:
     if judgement.size[entry] > 1:
         # Another posting explains the other entries of its group.
         return False
-    # The sum may hold an entry that another account lacks, or another cell of its days, or what is taken back later.
+    # The sum may hold an entry that another account or cell of its days lacks, or that is taken back later.
     days = range(rest.known[posting]["day"] - judgement.style.lag, rest.known[posting]["day"] + 1)
     others = [other for other in rest.out if rest.entries[other]["due"] in days and judgement.is_open(other)]
     off = [

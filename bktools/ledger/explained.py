@@ -1,4 +1,4 @@
-"""The state of an explanation: the entries and postings that are open, and the groups that agree to the cent."""
+"""The state of an explanation: the open entries and postings, and the groups that agree to the cent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EARLIER, LATER = 3, 45
 KNOWN = 0.8
 # The largest tax: what an account has of a whole voucher is at least the gross of its entries without it.
 LARGEST_TAX = 1.35
-# What is matched entry by entry.
+# Ways to match entry by entry.
 ONE_TO_ONE = (How.ENTRY_ID, How.DOCUMENT_NUMBER, How.EXACTLY, How.SOME_DAYS_LATER, How.TEXT)
 
 
@@ -49,7 +49,7 @@ class Matched:
         return self.members.select("e", p=pl.Series(first[gid]), count=pl.Series(counts[gid]))
 
     def spans(self, days: Numbers, booked: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-        """Return of each group how many entries it has, the last of their days, and the first day of its postings.
+        """Return for each group its number of entries, their last day, and the first day of its postings.
 
         `days` are those of all entries, `booked` those of all postings, by their rows.
         """
@@ -114,7 +114,7 @@ class Explained:
         return self.postings.filter("is_used", pl.col("role") == COST, pl.col("id").is_null())
 
     def used_for(self, entries: pl.DataFrame) -> pl.DataFrame:
-        """Return the open postings that may be of some entries: those that name none by their text, or one of these."""
+        """Return the open postings that may be of some entries: their text names none, or one of these."""
         used = self.used
         if used["names"].null_count() == used.height:
             return used
@@ -140,7 +140,7 @@ class Explained:
 
     @functools.cached_property
     def share(self) -> float:
-        """How much is explained, of the money or of the entries: one large entry that is wrong hides no style."""
+        """How much is explained, of money or entries: one large wrong entry hides no style."""
         every, left = (
             frame.filter("is_home").select(money=pl.col("gross").abs().cast(pl.Float64))["money"]
             for frame in (self.every_entry, self.entries)

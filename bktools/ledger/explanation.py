@@ -1,4 +1,4 @@
-"""What of the ledger is explained, step by step: entries that are named, whole vouchers, single entries, sums of groups."""
+"""The explanation of a ledger, step by step: named entries, whole vouchers, single entries, sums of groups."""
 
 from __future__ import annotations
 

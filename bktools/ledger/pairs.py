@@ -1,4 +1,4 @@
-"""Pairs of units whose keys are equal: by counts and a join; only keys that stand several times are put in an order."""
+"""Pairs of units with equal keys, by counts and a join; only keys that repeat are put in an order."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ MOST_VALUES = 2**62
 
 
 def paired(ours: pl.DataFrame, theirs: pl.DataFrame, key: Sequence[str], *, surplus: bool) -> pl.DataFrame:
-    """Return pairs (x, y) of rows with equal keys, of keys that have as many rows on both sides, or more of theirs.
+    """Return pairs (x, y) of rows with equal keys that have as many rows on both sides, or more of theirs.
 
-    Both frames have the columns of the key and `day`, ours `x`, theirs `y`. Where a key has several rows, the first days
-    are paired with the first days. Without `surplus`, a key with more rows of theirs is left alone.
+    Both frames have the columns of the key and `day`, ours `x`, theirs `y`. Where a key has several rows, the
+    first days are paired with the first days. Without `surplus`, a key with more rows of theirs is left
+    alone.
     """
     if not (ours.height and theirs.height):
         return pl.DataFrame(schema={"x": pl.Int64, "y": pl.Int64})
@@ -41,9 +42,10 @@ def paired(ours: pl.DataFrame, theirs: pl.DataFrame, key: Sequence[str], *, surp
 
 
 def in_one(names: Sequence[str], *frames: pl.DataFrame) -> pl.Expr | None:
-    """Return columns of whole numbers as one number, which is grouped and joined twice as fast; None where these are too wide.
+    """Return columns of whole numbers as one number, which is grouped and joined twice as fast.
 
-    It is the same for equal rows of the frames, and of frames that have no other values.
+    Equal rows of the frames have equal numbers, and so have rows of other frames within the same bounds. Return None where
+    the numbers are too wide for one.
     """
     packed, values = pl.lit(0, pl.Int64), 1
     for name in names:
@@ -72,7 +74,7 @@ def _packed(
 
 
 def _once(ours: pl.DataFrame, theirs: pl.DataFrame, key: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the pairs of keys that are there once on both sides, and the keys that are there several times on one."""
+    """Return the pairs of keys that stand once on both sides, and the keys that stand several times on one."""
     if not _recurs(ours, key).any():
         # Then a key that is there several times is one that a row of ours is paired with several times.
         pairs = ours.select(*key, "x").join(theirs.select(*key, "y"), on=key)

@@ -1,4 +1,4 @@
-"""Entries that have a posting of their own: by their ID, their document, their day and amount, or their text."""
+"""Entries with a posting of their own: by their ID, their document, their day and amount, or their text."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from bktools.ledger.texts import MOST_NAMED, Texts, posting_text, texts_of
 
 
 def named_entries(state: Explained, sides: Sides) -> Explained:
-    """Match entries with postings that name them by their ID, whatever else differs, or have their document number."""
+    """Match entries with postings that name them by ID, whatever else differs, or by document number."""
     named = state.postings.filter(pl.col("id").is_not_null(), pl.col("role") == COST)
     for key in (["id", "key", "total"], ["id", "key"], ["id"]) if named.height else ():
         left = named.join(state.postings.select("p"), on="p", how="semi").with_columns(total="gross", y="p")
         entries = state.entries.with_columns(total="gross", x="e")
         if len(key) < 3:
-            # Of the lines of a split entry, and of a reversal, the first one.
+            # A split entry's lines, and a reversal's, count once, by the first one.
             left = left.unique("id", keep="first", maintain_order=True)
             entries = entries.unique("id", keep="first", maintain_order=True)
         found = paired(entries, left, key, surplus=True).rename({"x": "e", "y": "p"})
@@ -71,7 +71,7 @@ def _are_of_others(texts: Texts, pairs: pl.DataFrame) -> pl.Series:
 
 
 def _with_names(state: Explained, sides: Sides) -> Explained:
-    """Add to the open postings the entry that each names by its text, where these are not too many to be read."""
+    """Add to open postings the entry that each names by its text, unless there are too many to read."""
     used = state.used["p"]
     if not state.entries.height or max(len(used), sides.entries.height) > MOST_NAMED:
         return state

@@ -1,4 +1,4 @@
-"""The one entry whose amount a difference is, where a bounded search finds no other one, no set of others, and no chance."""
+"""The one entry that makes a difference, where no other entry, no set of entries and no chance explains it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ ROUND = (1_000, 500, 100, 50, 10, 1)
 def sole(
     values: Mapping[int, int], amount: int, slack: int, share: float, rates: Sequence[int] = ()
 ) -> int | None:
-    """Return the one entry whose amount this is; None where another one or a set of others may be it, or chance.
+    """Return the one entry whose amount this is; None where another entry, a set, or chance may explain it.
 
-    `share` is how many groups are off: the more there are, the less a single entry is believed. `rates` are those of the
-    tax that the amounts are without.
+    `share` is how many groups are off: the more there are, the less a single entry is believed. `rates` are
+    those of the tax that the amounts are without.
     """
     hits = [entry for entry, value in values.items() if abs(value - amount) <= slack]
     if len(hits) != 1 or not amount:
@@ -46,7 +46,9 @@ def sole(
 
 
 def _unit(amount: int, slack: int, rates: Sequence[int]) -> int:
-    """Return of which whole amount a difference is a multiple, with its tax or without: such ones are more frequent than others.
+    """Return the amount of which a difference is a multiple, with tax or without.
+
+    Such amounts are more frequent than others.
 
     A difference that rounding leaves open, or that is without its tax, is compared with the large ones alone.
     """
@@ -57,7 +59,10 @@ def _unit(amount: int, slack: int, rates: Sequence[int]) -> int:
 
 
 def share_off(judgement: Judgement, off: int) -> float:
-    """Return how many of all groups are off: where many are, some have several errors; where some were not sent, most have."""
+    """Return the part of all groups that is off.
+
+    Where it is large, some groups have several errors; where some were not sent, most have.
+    """
     if judgement.style.is_partial:
         return float("inf")
     groups = sum(group.count for group in judgement.state.groups)

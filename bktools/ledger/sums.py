@@ -1,4 +1,4 @@
-"""Sums of groups that agree to the cent: on their day, the rests of days, some days later, the rests of months."""
+"""Sums of groups that agree to the cent: on their day, rests of days, some days later, rests of months."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OF_SUMS = 0.1
 
 
 def sums_of_groups(state: Explained) -> Explained:
-    """Match sums of groups on their day, then rests of days, then what is some days later, then rests of months."""
+    """Match sums of groups on their day, rests of days, what is some days later, then rests of months."""
     units = (False, True) if state.books.has_vouchers else (False,)
     for measure, grain, of_voucher in itertools.product((*measures(state), Measure.OWN), SUMS, units):
         if not grain.is_long or state.share < KNOWN:
@@ -57,7 +57,7 @@ def _are_sums_dated(state: Explained) -> bool:
 
 
 def without_odd_sums(state: Explained, grain: Grain) -> Explained:
-    """Return the explanation with sums of other grains than the ledger's only where nothing else explains their entries.
+    """Return the explanation; sums of foreign grains stay only where nothing else explains their entries.
 
     Among many postings some are by chance the sum of a group some weeks earlier.
     """
@@ -122,7 +122,7 @@ def _months(state: Explained) -> Explained:
 
 
 def _step(state: Explained, step: Step) -> Explained:
-    """Match the groups of a step with postings, or with what vouchers have on an account, that have their total."""
+    """Match the groups of a step with postings, or with the lines of vouchers on an account, of the same total."""
     entries, postings = _compared(state, step)
     if not (entries.height and postings.height):
         return state
@@ -210,7 +210,7 @@ def _units(postings: pl.DataFrame, measure: Measure, *, of_voucher: bool) -> pl.
 
 
 def _rest(state: Explained, how: How, key: list[str], measure: Measure) -> Explained:
-    """Match what is open of a key, where it has the same total on both sides: many entries with many postings."""
+    """Match what is open of a key with one total on both sides: many entries with many postings."""
     value, amount = pl.col(measure.ours), pl.col(measure.theirs)
     entries, postings = state.home, state.used
     ours = entries.group_by(key).agg(ours=value.sum(), count=pl.len(), knows=value.is_not_null().all())
@@ -223,7 +223,7 @@ def _rest(state: Explained, how: How, key: list[str], measure: Measure) -> Expla
     )
     grain = Grain.ACCOUNT_DAY if "day" in key else Grain.MONTH
     members, lines = (side.join(both, on=key) for side in (entries, postings))
-    # What names an entry is of a group with it.
+    # A line that names an entry belongs to the group of that entry.
     others = lines.filter(pl.col("names").is_not_null()).join(
         members, left_on=["gid", "names"], right_on=["gid", "e"], how="anti"
     )

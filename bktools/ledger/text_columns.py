@@ -67,13 +67,13 @@ def numbers_of(*columns: Recurring) -> list[pl.Series]:
 
 
 def numbered(texts: pl.Series) -> pl.Series:
-    """Return texts as numbers from 0 on, in the order in which they are there first; null where there is none."""
+    """Return texts as numbers from 0 on, in the order of their first rows; null where there is none."""
     places = pc.dictionary_encode(texts.to_arrow()).indices
     return pl.Series(pl.from_arrow(places), dtype=pl.Int64)
 
 
 def trimmed(column: pa.ChunkedArray | None, count: int) -> pl.Series:
-    """Return a column of so many rows as texts, trimmed, with nulls for empty ones; nulls alone where it is missing."""
+    """Return a column of so many trimmed texts, nulls for empty ones; only nulls where it is missing."""
     if column is None or pa.types.is_null(column.type) or not count:
         return nulls(count, pl.String)
     return _trimmed(pl.Series(pl.from_arrow(column), dtype=pl.String))

@@ -1,4 +1,4 @@
-"""Which free postings are in vouchers that look like those with entries, by their contra account and their first word."""
+"""Free postings whose vouchers look like those with entries, by their contra account and their first word."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_ALIKE = 0.9
 
 
 def of_style(judgement: Judgement, rest: Open) -> set[int]:
-    """Return the free postings of vouchers that look like those with entries, by their contra account and their first word.
+    """Return the free postings of vouchers like those with entries, by contra account and first word.
 
     Where these have no look, all free postings.
     """
