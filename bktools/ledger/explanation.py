@@ -1,4 +1,4 @@
-"""The explanation of a ledger, step by step: named entries, whole vouchers, single entries, sums of groups."""
+"""What explains a ledger, step by step: named entries, whole vouchers, single entries, sums of groups."""
 
 from __future__ import annotations
 

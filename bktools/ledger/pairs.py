@@ -44,8 +44,8 @@ def paired(ours: pl.DataFrame, theirs: pl.DataFrame, key: Sequence[str], *, surp
 def in_one(names: Sequence[str], *frames: pl.DataFrame) -> pl.Expr | None:
     """Return columns of whole numbers as one number, which is grouped and joined twice as fast.
 
-    Equal rows of the frames have equal numbers, and so have rows of other frames within the same bounds. Return None where
-    the numbers are too wide for one.
+    Equal rows of the frames have equal numbers, and so have rows of other frames within the same bounds. Return None
+    where the numbers are too wide for one.
     """
     packed, values = pl.lit(0, pl.Int64), 1
     for name in names:
@@ -74,7 +74,7 @@ def _packed(
 
 
 def _once(ours: pl.DataFrame, theirs: pl.DataFrame, key: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the pairs of keys that stand once on both sides, and the keys that stand several times on one."""
+    """Return the pairs of keys that stand once on both sides, and the keys that stand several times."""
     if not _recurs(ours, key).any():
         # Then a key that is there several times is one that a row of ours is paired with several times.
         pairs = ours.select(*key, "x").join(theirs.select(*key, "y"), on=key)

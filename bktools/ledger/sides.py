@@ -124,7 +124,7 @@ class _Currencies(NamedTuple):
 
 
 def _currencies(both: list[Recurring], own: Recurring, home: str | None) -> _Currencies:
-    """Return the currencies. An entry without one has the ledger's where that is known, else one of its own."""
+    """Return the currencies. An entry without one has the ledger's if that is known, else one of its own."""
     of_books = UNKNOWN if home is None else home
     ours, theirs = both[0].filled("?" if home is None else home), both[1].filled(of_books)
     books = Recurring(pl.Series([0]), pl.Series([of_books], dtype=pl.String))

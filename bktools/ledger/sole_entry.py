@@ -1,4 +1,4 @@
-"""The one entry that makes a difference, where no other entry, no set of entries and no chance explains it."""
+"""The one entry that makes a difference, where no other entry, no set of them and no chance explains it."""
 
 from __future__ import annotations
 

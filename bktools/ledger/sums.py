@@ -122,7 +122,7 @@ def _months(state: Explained) -> Explained:
 
 
 def _step(state: Explained, step: Step) -> Explained:
-    """Match the groups of a step with postings, or with the lines of vouchers on an account, of the same total."""
+    """Match the groups of a step with postings, or with lines of vouchers, of the same total."""
     entries, postings = _compared(state, step)
     if not (entries.height and postings.height):
         return state

@@ -68,8 +68,8 @@ class Verdict:
     undone : frozenset
         Postings that undo one another.
     members, lines : DataFrame
-        The groups that agree to the cent: (gid, e, measure, is_alone) and (gid, p, is_alone). A group that `is_alone`
-        has one entry and one posting.
+        The groups that agree to the cent: (gid, e, measure, is_alone) and (gid, p, is_alone). A group that is
+        alone has one entry and one posting.
     postings : DataFrame
         The postings with their role, their gross amount, and the sign of the entries.
     scale : int

@@ -44,7 +44,7 @@ def totals_of_vouchers(state: Explained) -> Explained:
 
 
 def _with_their_total(state: Explained, grain: Grain, *, is_dated: bool) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the entries of groups, and the lines of the vouchers that have their total and their accounts."""
+    """Return the entries of groups, and the lines of vouchers that have their total and their accounts."""
     group = list(grain.group)
     entries = state.every_entry.filter("is_home", pl.col(group[0]).is_not_null())
     sides = state.books.postings.filter(pl.col("voucher").is_not_null(), pl.col("role") != CONTRA)
@@ -90,7 +90,7 @@ def _is_net() -> pl.Expr:
 
 
 def _is_possible(sums: pl.DataFrame, rates: tuple[int, ...]) -> pl.Expr:
-    """Return whether an account may have its entries without tax, at the rates where these are all of the ledger's."""
+    """Return whether an account may have its entries without tax, at the rates where these are all there are."""
     taxed = ("gross", pl.col("gross") / LARGEST_TAX)
     is_possible = pl.col("amount").is_between(pl.min_horizontal(taxed) - 1, pl.max_horizontal(taxed) + 1)
     if not rates:
