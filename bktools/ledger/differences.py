@@ -177,8 +177,8 @@ def explanations(judgement: Judgement, cell: Cell, share: float) -> tuple[int | 
 def _later(judgement: Judgement, rest: Open, cell: Cell) -> list[int]:
     """Return the postings, on that day or later, that take the difference of a cell back.
 
-    This is the nearest posting of the difference, with its tax or without. Else these are all postings that book an
-    entry of the cell once more or take one back, where they make the difference together.
+    This is the nearest posting of the difference, with its tax or without. Else these are all postings that
+    book an entry of the cell once more or take one back, where they make the difference together.
     """
     later = {
         posting: row

@@ -205,7 +205,7 @@ def _other_place(search: _Search, entry: int, row: dict[str, Any], others: list[
 
 
 def _is_told_by_amount(search: _Search, entry: int, row: dict[str, Any], place: Place) -> bool:
-    """Whether chance hardly puts an amount at a place: a cell's difference, or a posting on the entry's days."""
+    """Whether chance hardly puts an amount at a place: a cell's difference, or a posting in time."""
     if place.cell is not None:
         return True
     return (

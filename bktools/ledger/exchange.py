@@ -275,8 +275,8 @@ def _best_solution(
 ) -> list[tuple[float, float]] | None:
     """Return the rates, with widths, that most equations meet, if these are more than chance explains.
 
-    Rounding is seldom as large as it may be. So the first search is for many equations that rounding hardly moves:
-    an equation with an error does not change their rates.
+    Rounding is seldom as large as it may be. So the first search is for many equations that rounding hardly
+    moves: an equation with an error does not change their rates.
     """
     close = _solution(amounts, rest, USUAL * slack, more=ENOUGH)
     return _solution(amounts, rest, slack, more=2) if close is None else close

@@ -44,8 +44,8 @@ def paired(ours: pl.DataFrame, theirs: pl.DataFrame, key: Sequence[str], *, surp
 def in_one(names: Sequence[str], *frames: pl.DataFrame) -> pl.Expr | None:
     """Return columns of whole numbers as one number, which is grouped and joined twice as fast.
 
-    Equal rows of the frames have equal numbers, and so have rows of other frames within the same bounds. Return None
-    where the numbers are too wide for one.
+    Equal rows of the frames have equal numbers, and so have rows of other frames within the same bounds.
+    Return None where the numbers are too wide for one.
     """
     packed, values = pl.lit(0, pl.Int64), 1
     for name in names:

@@ -77,8 +77,8 @@ def _alike(state: Explained, ours: list[int], theirs: list[int]) -> set[int]:
 def in_own_months(state: Explained, undone: set[int]) -> tuple[Explained, set[int]]:
     """Return the explanation, and the postings that undo one another, after corrections of the month.
 
-    A posting in another month is taken back by a later one, and a third one books the entry in its own month: the
-    third posting is the entry's, and the first two undo one another.
+    A posting in another month is taken back by a later one, and a third one books the entry in its own month:
+    the third posting is the entry's, and the first two undo one another.
     """
     if not undone:
         return state, undone

@@ -90,7 +90,7 @@ def _is_net() -> pl.Expr:
 
 
 def _is_possible(sums: pl.DataFrame, rates: tuple[int, ...]) -> pl.Expr:
-    """Return whether an account may have its entries without tax, at the rates where these are all there are."""
+    """Return whether an account may have its entries without tax, at the rates if these are complete."""
     taxed = ("gross", pl.col("gross") / LARGEST_TAX)
     is_possible = pl.col("amount").is_between(pl.min_horizontal(taxed) - 1, pl.max_horizontal(taxed) + 1)
     if not rates:
