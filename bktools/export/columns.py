@@ -7,6 +7,7 @@ them are skipped.
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,15 +31,31 @@ DEVIATIONS = 3.5
 TO_STANDARD = 1.4826
 # The deviations of entries of all kinds are wide: ten times the amount that one of ten exceeds is unusual, too.
 TOP, REACH_OF_TOP, ENOUGH_FOR_TOP = 0.9, 10.0, 20
-# With what an amount is compared, first the narrowest, and how many times the median is never unusual: the more kinds of
-# purchases, the more. Only a category is of one kind, so that an amount may be too small for it, too.
-USUAL_LEVELS = (
-    ("category", ("category_key",), 3.0),
-    ("supplier", ("supplier",), 5.0),
-    ("account", ("account_key",), 10.0),
-    ("company", (), 10.0),
+@dataclass(frozen=True)
+class Kind:
+    """Entries with which an amount is compared.
+
+    `reach` is how many times the median is never unusual: the more kinds of purchases, the more. `enough` is the least
+    number of entries, and `spread` the widest median deviation of their logarithms. Only among amounts of one kind may
+    an amount be too small, too.
+    """
+
+    level: str
+    keys: tuple[str, ...]
+    reach: float
+    enough: int = ENOUGH
+    spread: float = math.inf
+    is_both_ways: bool = False
+
+
+# First the narrowest. Of a supplier whose amounts are steady, few show a decimal point that is in the wrong place.
+KINDS = (
+    Kind("category", ("category_key",), 3.0, is_both_ways=True),
+    Kind("supplier", ("supplier",), 8.0, enough=5, spread=math.log(1.2), is_both_ways=True),
+    Kind("supplier", ("supplier",), 5.0),
+    Kind("account", ("account_key",), 10.0),
+    Kind("company", (), 10.0),
 )
-BOTH_WAYS = {"category"}
 
 # Lines that a finding names; the others are counted.
 NAMED = 3
@@ -440,18 +457,18 @@ def _with_usual(rows: pl.DataFrame) -> pl.DataFrame:
     sized = sized.with_columns(size=c.amount.cast(pl.Float64).abs().log())
     if "supplier" in rows.columns:
         sized = sized.with_columns(supplier=_lower("supplier").str.strip_chars())
-    found = [_unusual_in(sized, *level) for level in USUAL_LEVELS if {*level[1]} <= {*rows.columns}]
+    found = [_unusual_in(sized, kind) for kind in KINDS if {*kind.keys} <= {*rows.columns}]
     return _joined(rows, pl.concat(found).unique("row", keep="first", maintain_order=True), "row")
 
 
-def _unusual_in(rows: pl.DataFrame, level: str, keys: Sequence[str], least_reach: float) -> pl.DataFrame:
-    """Return the rows whose amount is unusual among those with the same keys, currency and company, and what is usual."""
-    groups = ["company_id", "currency", *keys]
-    reach = pl.max_horizontal(pl.lit(least_reach).log(), DEVIATIONS * TO_STANDARD * c.spread)
+def _unusual_in(rows: pl.DataFrame, kind: Kind) -> pl.DataFrame:
+    """Return the rows whose amount is unusual among those of its kind, currency and company, and what is usual."""
+    groups = ["company_id", "currency", *kind.keys]
+    reach = pl.max_horizontal(pl.lit(kind.reach).log(), DEVIATIONS * TO_STANDARD * c.spread)
     top = pl.when(c.usual_entries >= ENOUGH_FOR_TOP).then(c.top + pl.lit(REACH_OF_TOP).log())
     usual = (
         rows.lazy()
-        .filter(*(c(key) != "" for key in keys))
+        .filter(*(c(key) != "" for key in kind.keys))
         .group_by(groups)
         .agg(
             usual_entries=pl.len(),
@@ -460,9 +477,9 @@ def _unusual_in(rows: pl.DataFrame, level: str, keys: Sequence[str], least_reach
             top=c.size.quantile(TOP),
             units=c.units.first(),
         )
-        .filter(c.usual_entries >= ENOUGH)
+        .filter(c.usual_entries >= kind.enough, c.spread <= kind.spread)
         .with_columns(
-            low=c.middle - reach if level in BOTH_WAYS else pl.lit(None, pl.Float64),
+            low=c.middle - reach if kind.is_both_ways else pl.lit(None, pl.Float64),
             high=pl.min_horizontal(c.middle + reach, top),
         )
         .collect()
@@ -475,7 +492,7 @@ def _unusual_in(rows: pl.DataFrame, level: str, keys: Sequence[str], least_reach
     return unusual.select(
         "row",
         "usual_entries",
-        usual_of=pl.lit(level),
+        usual_of=pl.lit(kind.level),
         usual_low=_rounded(c.low.exp()),
         usual_high=_rounded(c.high.exp()),
     )
