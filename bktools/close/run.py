@@ -87,6 +87,7 @@ class Closing:
             None if self.approved_by is None else rules.not_blank("approved_by", self.approved_by)
         )
         self.begun_at = dt.datetime.now(dt.UTC)
+        self.tables = _as_table(self.chart, "chart"), _as_table(self.entries, "entries")
         # The month is taken from the calendar of this machine, not from UTC.
         today = self.begun_at.astimezone()
         if "date" in self.entries and not pd.api.types.is_datetime64_any_dtype(self.entries["date"]):
@@ -122,7 +123,7 @@ class Closing:
             self._step("month", why_this_month, self.entries, month)
         categories = self._loaded("categories", self.categories, load_categories)
         employees = self._loaded("employees", self.employees, load_employees)
-        chart, entries = _as_table(self.chart), _as_table(self.entries)
+        chart, entries = self.tables
         charts = {"companies_in_charts": companies_in_charts(journal)}
         accounts = described(accounts_in(journal, company), charts)
         before = self._step("reconciled", reconcile_accounts, chart, accounts, categories)
@@ -247,7 +248,7 @@ class Closing:
 
     def _loaded(self, name: str, frame: pd.DataFrame | None, load: Callable[..., pd.DataFrame]) -> pa.Table:
         load = load if frame is None else lambda *_, **_options: frame
-        return _as_table(self._step(name, load, self.company_id, refresh=True, service=self.service))
+        return _as_table(self._step(name, load, self.company_id, refresh=True, service=self.service), name)
 
     def _assumed(self, before: Reconciliation, created: list[dict[str, Any]]) -> dict[str, str]:
         """Return the account of each category whose account becomes known when the planned ones are created.
@@ -305,8 +306,8 @@ def _earlier(sent: pa.Table, month: str) -> pa.Table:
     return as_entries(accepted.filter(pc.fill_null(pc.less(accepted["period"], month), False)))
 
 
-def _as_table(frame: pd.DataFrame) -> pa.Table:
-    return described(to_arrow(frame), source_of(frame))
+def _as_table(frame: pd.DataFrame, name: str) -> pa.Table:
+    return described(to_arrow(frame, name), source_of(frame))
 
 
 def month_of(entries: pd.DataFrame, today: dt.datetime) -> str:
