@@ -17,6 +17,7 @@ from bktools.close.actions import Actions
 from bktools.close.changes import as_entries, months_between
 from bktools.close.close import Close, Run
 from bktools.close.entries import HELD, entries_of
+from bktools.close.figures import GROUPS
 from bktools.close.record import record_in
 from bktools.connection import company_named, words_for
 from bktools.contract import rules
@@ -29,7 +30,7 @@ from bktools.frames.sums import money_of, threshold_of
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import THE_OUTCOME
-from bktools.journal.periods import approve, record_close, sent_entries
+from bktools.journal.periods import approve, held_back, record_close, sent_entries
 from bktools.journal.records import this_user
 from bktools.journal.statements import exported_elsewhere, not_booked
 from bktools.journal.writing import open_for_writing
@@ -197,11 +198,13 @@ class Closing:
         listed = actions.all()
         tables = {"categories": categories, "employees": employees, "chart": chart, "accounts": accounts}
         sources = {name: source_of(table) for name, table in {**tables, "entries": entries}.items()}
-        earlier_entries = _earlier(sent, month)
+        earlier_entries = _before(sent.filter(pc.equal(sent["state"], "ACCEPTED")), month)
         last = earlier_entries.filter(
             pc.equal(earlier_entries["sent_in"], pc.max(earlier_entries["sent_in"]))
         )
-        tables |= {"entries": rows, "coverage": coverage, "last": last, "earlier": earlier_entries}
+        waiting = _before(held_back(journal, company, sent), month)
+        earlier_groups = pa.concat_tables([part.select(GROUPS) for part in (earlier_entries, waiting)])
+        tables |= {"entries": rows, "coverage": coverage, "last": last, "earlier": earlier_groups}
         if len(last) and len(record.tables["events"]):
             earlier = record_in(journal, last["sent_in"][0].as_py(), company, settings.environment, sent)
             tables["changes"] = months_between(
@@ -300,10 +303,9 @@ def _with_planned(accounts: pa.Table, assumed: Iterable[str]) -> pa.Table:
     return pa.concat_tables([accounts.cast(planned.schema), planned]) if rows else accounts
 
 
-def _earlier(sent: pa.Table, month: str) -> pa.Table:
-    """Return the entries that the months before this one exported, as a table of entries."""
-    accepted = sent.filter(pc.equal(sent["state"], "ACCEPTED"))
-    return as_entries(accepted.filter(pc.fill_null(pc.less(accepted["period"], month), False)))
+def _before(rows: pa.Table, month: str) -> pa.Table:
+    """Return entries of the journal that are of the months before this one, as a table of entries."""
+    return as_entries(rows.filter(pc.fill_null(pc.less(rows["period"], month), False)))
 
 
 def _as_table(frame: pd.DataFrame, name: str) -> pa.Table:

@@ -193,7 +193,7 @@ def _blocks(close: Close) -> Iterator[Block]:
 
 
 def _largest_and_new(book: Book, close: Close) -> None:
-    """Write the month's largest entries, and the suppliers and categories that no month before exported to."""
+    """Write the month's largest entries, and the suppliers and categories that no month before has."""
     sheet = book.grid(
         close.words("report.sheet.largest"), grid.NAVY, [LABEL, 10, *[AMOUNT] * len(close.figures.currencies)]
     )

@@ -73,6 +73,8 @@ def test_two_months(sandbox, service, samples, tmp_path):
     found = bktools.compare("2026-10", "2026-11", service=service)
     sent = [_sums(close, []) for close in closes]
     assert len(sent[0]) > 1
+    # What October held back is not new in November.
+    assert closes[1].figures.new == {}
     totals = found[found["table"] == "exported"]
     assert _figures(totals, "currency") == {
         currency: (old[0], new[0], new[0] - old[0], old[1], new[1])
