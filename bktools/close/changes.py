@@ -370,7 +370,8 @@ def between_moments(
         for row in accounts.select(["id", "code", "external_id", "name"]).to_pylist()
     }
     old, new = (
-        to_arrow(load_categories(company, as_of=moment, service=service)) for moment in (before, after)
+        to_arrow(load_categories(company, as_of=moment, progress=False, service=service))
+        for moment in (before, after)
     )
     for row in differences(old, new, CATEGORIES):
         change = {"table": "categories", **row}
@@ -378,7 +379,10 @@ def between_moments(
             change["field"] = "account"
             change |= {side: named.get(row[side], row[side]) for side in ("before", "after")}
         yield change
-    old, new = (_people(load_employees(company, as_of=moment, service=service)) for moment in (before, after))
+    old, new = (
+        _people(load_employees(company, as_of=moment, progress=False, service=service))
+        for moment in (before, after)
+    )
     for row in differences(old, new, EMPLOYEES):
         yield {"table": "employees", **row}
 

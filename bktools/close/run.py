@@ -37,6 +37,7 @@ from bktools.journal.writing import open_for_writing
 from bktools.reconcile import Reconciliation, reconcile_accounts
 from bktools.service import Service
 from bktools.snapshots.tables import load_categories, load_employees
+from bktools.wording import Words
 from bktools.submit.accounts import create_with
 from bktools.submit.export_jobs import Submission
 
@@ -121,7 +122,7 @@ class Closing:
         company, month, service, journal = self.company_id, self.period, self.service, self._journal
         settings = service.settings
         if self.month is None:
-            self._step("month", why_this_month, self.entries, month)
+            self._step("month", why_this_month, self.entries, month, self.words)
         categories = self._loaded("categories", self.categories, load_categories)
         employees = self._loaded("employees", self.employees, load_employees)
         chart, entries = self.tables
@@ -330,14 +331,17 @@ def month_of(entries: pd.DataFrame, today: dt.datetime) -> str:
     return str(likely.index[likely >= likely.max() * LEAST_SHARE].max())
 
 
-def why_this_month(entries: pd.DataFrame, period: str) -> str:
+def why_this_month(entries: pd.DataFrame, period: str, words: Words) -> str:
     """Return a sentence with the chosen month and the number of entries in other months."""
     counts = _counts(entries)
-    others = [f"{count:,} of {month}" for month, count in counts[counts.index != period].items()]
-    more = f" and {len(others) - SHOWN_MONTHS} more months" if len(others) > SHOWN_MONTHS else ""
     # The latest months first: their entries wait for the next close, or their dates are mistyped.
-    outside = f"; other entries: {', '.join(others[: -SHOWN_MONTHS - 1 : -1])}{more}" if others else ""
-    return f"{period}, by the dates of the entries{outside} (another: {setting('month', 'YYYY-MM')})"
+    others = [
+        words("report.terminal.of_month", count=count, month=month)
+        for month, count in counts[counts.index != period][::-1].items()
+    ]
+    outside = words.listed(others, most=SHOWN_MONTHS) or None
+    way = setting("month", "YYYY-MM")
+    return words("report.terminal.chosen_month", period=period, others=outside, way=way)
 
 
 def _counts(entries: pd.DataFrame) -> pd.Series:
