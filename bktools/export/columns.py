@@ -465,6 +465,9 @@ def _unusual_in(rows: pl.DataFrame, kind: Kind) -> pl.DataFrame:
     """Return the rows whose amount is unusual among those of its kind, currency and company, and what is usual."""
     groups = ["company_id", "currency", *kind.keys]
     reach = pl.max_horizontal(pl.lit(kind.reach).log(), DEVIATIONS * TO_STANDARD * c.spread)
+    # Steady amounts lie much closer than what is still not unusual.
+    told = pl.min_horizontal(reach, pl.lit(kind.spread))
+    no_low = pl.lit(None, pl.Float64)
     top = pl.when(c.usual_entries >= ENOUGH_FOR_TOP).then(c.top + pl.lit(REACH_OF_TOP).log())
     usual = (
         rows.lazy()
@@ -479,8 +482,10 @@ def _unusual_in(rows: pl.DataFrame, kind: Kind) -> pl.DataFrame:
         )
         .filter(c.usual_entries >= kind.enough, c.spread <= kind.spread)
         .with_columns(
-            low=c.middle - reach if kind.is_both_ways else pl.lit(None, pl.Float64),
+            low=c.middle - reach if kind.is_both_ways else no_low,
             high=pl.min_horizontal(c.middle + reach, top),
+            told_low=c.middle - told if kind.is_both_ways else no_low,
+            told_high=pl.min_horizontal(c.middle + told, top),
         )
         .collect()
     )
@@ -493,8 +498,8 @@ def _unusual_in(rows: pl.DataFrame, kind: Kind) -> pl.DataFrame:
         "row",
         "usual_entries",
         usual_of=pl.lit(kind.level),
-        usual_low=_rounded(c.low.exp()),
-        usual_high=_rounded(c.high.exp()),
+        usual_low=_rounded(c.told_low.exp()),
+        usual_high=_rounded(c.told_high.exp()),
     )
 
 

@@ -351,6 +351,8 @@ def test_an_amount_is_unusual_for_its_supplier_its_account_or_the_company(entrie
     facts = json.loads(found["facts"].iloc[0])
     assert (facts["usual_of"], facts["usual_entries"]) == (level, len(amounts))
     assert (facts["usual_low"] is None) is (level != "supplier")
+    if level == "supplier":
+        assert 0.8 < facts["usual_low"] / float(usual[0]) < 1 < facts["usual_high"] / float(usual[0]) < 1.25
 
 
 @pytest.mark.parametrize(
