@@ -26,7 +26,9 @@ def summary_of(frame: pd.DataFrame) -> pd.DataFrame:
         exact = to_pandas(to_arrow(frame[money]), money="decimal")
         frame = frame.assign(amount=exact.set_index(frame.index)["amount"])
     numbers = {*frame.select_dtypes("number").columns}
-    others = frame[[name for name in frame.columns if name not in {*money, *numbers} and not name.endswith("id")]]
+    others = frame[
+        [name for name in frame.columns if name not in {*money, *numbers} and not name.endswith("id")]
+    ]
     texts = others.astype("str").where(others.notna())
     parts = [_counted("rows", pd.Series("all", index=frame.index), frame, money)]
     for name in texts.columns:

@@ -31,6 +31,8 @@ DEVIATIONS = 3.5
 TO_STANDARD = 1.4826
 # The deviations of entries of all kinds are wide: ten times the amount that one of ten exceeds is unusual, too.
 TOP, REACH_OF_TOP, ENOUGH_FOR_TOP = 0.9, 10.0, 20
+
+
 @dataclass(frozen=True)
 class Kind:
     """Entries with which an amount is compared.

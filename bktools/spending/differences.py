@@ -89,11 +89,12 @@ def versus(
     columns = columns_of(by) | {"entries"}
     given = {"this": this, "that": that}
     this, that = (in_memory(frame, name, columns) for name, frame in given.items())
-    that = _in_currency_of(this, that)
+    sources = [Path(source_of(frame).get("source") or name).name for name, frame in given.items()]
+    that = _in_currency_of(this, that, *sources)
     frames = {"categories": categories, "accounts": accounts, "employees": employees}
     sides = [
-        grouped_by(rows, by, source=_source(rows, name), given=[*given.values()], **frames)
-        for name, rows in zip(given, (this, that), strict=True)
+        grouped_by(rows, by, source=source, given=[*given.values()], **frames)
+        for source, rows in zip(sources, (this, that), strict=True)
     ]
     joined = _joined_by(sides)
     labels: dict[Group, dict[str, str | None]] = {}
@@ -128,7 +129,7 @@ def versus(
 _NOTHING = Money(0, None)
 
 
-def _in_currency_of(this: pa.Table, that: pa.Table) -> pa.Table:
+def _in_currency_of(this: pa.Table, that: pa.Table, this_source: str, that_source: str) -> pa.Table:
     """Return `that` with the one currency of `this` where it has no column for it."""
     if "currency" in that.column_names or "currency" not in this.column_names:
         return that
@@ -138,16 +139,11 @@ def _in_currency_of(this: pa.Table, that: pa.Table) -> pa.Table:
         most = currencies[0] if currencies else "EUR"
         way = setting("currency", most) if is_command() else f'that.assign(currency="{most}")'
         raise InputError(
-            f"no column is the currency, and {_source(this, 'this')} has {', '.join(currencies) or 'none'}: "
+            f"no column is the currency, and {this_source} has {', '.join(currencies) or 'none'}: "
             f"add a column, or where all amounts are in one currency, use {way}",
-            source=_source(that, "that"),
+            source=that_source,
         )
     return with_column(that, "currency", pa.repeat(pa.scalar(currencies[0], TEXT), len(that)))
-
-
-def _source(rows: pa.Table, name: str) -> str:
-    """Return the file that rows are from, or the name of their argument."""
-    return Path(source_of(rows).get("source") or name).name
 
 
 def _joined_by(sides: Sequence[Grouped]) -> list[str]:

@@ -238,7 +238,7 @@ def _keys_of(*frames: Any) -> str:
     keys = [key for key, (names, identifier) in KEYS.items() if {names[0], identifier} & {*columns}]
     keys += ["month"] if "date" in columns else []
     of_keys = {name for names, identifier in KEYS.values() for name in (*names, identifier)}
-    own = [name for name in columns if name not in {*of_keys, *MONEY, "id", "date"}]
+    own = [name for name in columns if name not in {*of_keys, *MONEY, "id", "date", "line"}]
     return f"add them up by {', '.join(dict.fromkeys([*keys, *own])) or 'nothing (by=[]), for the total of each currency'}"
 
 
