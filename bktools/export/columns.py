@@ -492,9 +492,10 @@ def _unusual_in(rows: pl.DataFrame, kind: Kind) -> pl.DataFrame:
         .collect()
     )
     unusual = (
-        rows.select("row", "size", *groups)
+        rows.select("row", "size", "amount", *groups)
         .join(usual, on=groups)
-        .filter((c.size > c.high) | (c.size < c.low))
+        # A credit may be of a small part of a purchase.
+        .filter((c.size > c.high) | ((c.size < c.low) & (c.amount > 0)))
     )
     return unusual.select(
         "row",

@@ -361,10 +361,11 @@ def test_an_amount_is_unusual_for_its_supplier_its_account_or_the_company(entrie
         ([Decimal(20 + 80 * number) for number in range(12)], Decimal(3)),
         ([Decimal(89)] * 5, Decimal(445)),
         ([Decimal(420)] * 3, Decimal(42)),
+        ([Decimal(420)] * 8, Decimal(-12)),
     ],
 )
 def test_no_amount_is_unusual_for_a_supplier_of_many_prices_or_few_entries(entries, usual, other):
-    """A small purchase among others of many sizes, five nights of a hotel and a fourth entry are not told."""
+    """A small purchase among others of many sizes, five nights of a hotel, a fourth entry and a credit are not told."""
     amounts = [*usual, other]
     ids = [f"6fa459ea-ee8a-4ca4-894e-{number:012x}" for number in range(len(amounts))]
     plan = compose_export_jobs(
