@@ -37,9 +37,9 @@ from bktools.journal.writing import open_for_writing
 from bktools.reconcile import Reconciliation, reconcile_accounts
 from bktools.service import Service
 from bktools.snapshots.tables import load_categories, load_employees
-from bktools.wording import Words
 from bktools.submit.accounts import create_with
 from bktools.submit.export_jobs import Submission
+from bktools.wording import Words
 
 Result = TypeVar("Result")
 

@@ -252,7 +252,7 @@ def test_the_close_of_other_books_stays(close: Close, tmp_path: Path):
         ("staging", close.company),
     ):
         with pytest.raises(
-            InputError, match="holds the close of Muster in production: .*, such as --out .*october-acme"
+            InputError, match=r"holds the close of Muster in production: .*, such as --out .*october-acme"
         ):
             check_target(folder, environment, company, "acme")
     check_target(folder, "production", close.company)
