@@ -58,6 +58,7 @@ KINDS = (
     Kind("account", ("account_key",), 10.0),
     Kind("company", (), 10.0),
 )
+_KEYS = sorted({key for kind in KINDS for key in kind.keys})
 
 # Lines that a finding names; the others are counted.
 NAMED = 3
@@ -459,23 +460,36 @@ def _with_usual(rows: pl.DataFrame) -> pl.DataFrame:
     sized = sized.with_columns(size=c.amount.cast(pl.Float64).abs().log())
     if "supplier" in rows.columns:
         sized = sized.with_columns(supplier=_lower("supplier").str.strip_chars())
-    found = [_unusual_in(sized, kind) for kind in KINDS if {*kind.keys} <= {*rows.columns}]
-    return _joined(rows, pl.concat(found).unique("row", keep="first", maintain_order=True), "row")
+    sized = sized.select(
+        "row",
+        "size",
+        "units",
+        "company_id",
+        "currency",
+        *(key for key in _KEYS if key in rows.columns),
+        is_credit=c.amount < 0,
+    )
+    kinds = [_unusual_in(sized.lazy(), kind) for kind in KINDS if {*kind.keys} <= {*rows.columns}]
+    found = pl.concat(pl.collect_all(kinds)).unique("row", keep="first", maintain_order=True)
+    limits = {"usual_low": _rounded(c.told_low.exp()), "usual_high": _rounded(c.told_high.exp())}
+    return _joined(rows, found.select("row", "usual_entries", "usual_of", **limits), "row")
 
 
-def _unusual_in(rows: pl.DataFrame, kind: Kind) -> pl.DataFrame:
+def _unusual_in(rows: pl.LazyFrame, kind: Kind) -> pl.LazyFrame:
     """Return the rows whose amount is unusual among those of its kind, currency and company, and what is usual."""
-    groups = ["company_id", "currency", *kind.keys]
     reach = pl.max_horizontal(pl.lit(kind.reach).log(), DEVIATIONS * TO_STANDARD * c.spread)
     # Steady amounts lie much closer than what is still not unusual.
     told = pl.min_horizontal(reach, pl.lit(kind.spread))
-    no_low = pl.lit(None, pl.Float64)
     top = pl.when(c.usual_entries >= ENOUGH_FOR_TOP).then(c.top + pl.lit(REACH_OF_TOP).log())
-    usual = (
-        rows.lazy()
-        .filter(*(c(key) != "" for key in kind.keys))
-        .group_by(groups)
+    lows = (c.middle - reach, c.middle - told) if kind.is_both_ways else [pl.lit(None, pl.Float64)] * 2
+    groups = (
+        rows.filter(*(c(key) != "" for key in kind.keys))
+        .group_by("company_id", "currency", *kind.keys)
         .agg(
+            # Rows that go with their group need no join afterwards.
+            "row",
+            "size",
+            "is_credit",
             usual_entries=pl.len(),
             middle=c.size.median(),
             spread=(c.size - c.size.median()).abs().median(),
@@ -484,26 +498,17 @@ def _unusual_in(rows: pl.DataFrame, kind: Kind) -> pl.DataFrame:
         )
         .filter(c.usual_entries >= kind.enough, c.spread <= kind.spread)
         .with_columns(
-            low=c.middle - reach if kind.is_both_ways else no_low,
+            low=lows[0],
             high=pl.min_horizontal(c.middle + reach, top),
-            told_low=c.middle - told if kind.is_both_ways else no_low,
+            told_low=lows[1],
             told_high=pl.min_horizontal(c.middle + told, top),
+            usual_of=pl.lit(kind.level),
         )
-        .collect()
     )
-    unusual = (
-        rows.select("row", "size", "amount", *groups)
-        .join(usual, on=groups)
-        # A credit may be of a small part of a purchase.
-        .filter((c.size > c.high) | ((c.size < c.low) & (c.amount > 0)))
-    )
-    return unusual.select(
-        "row",
-        "usual_entries",
-        usual_of=pl.lit(kind.level),
-        usual_low=_rounded(c.told_low.exp()),
-        usual_high=_rounded(c.told_high.exp()),
-    )
+    of_group = ("usual_entries", "usual_of", "low", "high", "told_low", "told_high", "units")
+    each = groups.select("row", "size", "is_credit", *of_group).explode("row", "size", "is_credit")
+    # A credit may be of a small part of a purchase.
+    return each.filter((c.size > c.high) | ((c.size < c.low) & ~c.is_credit))
 
 
 def _rounded(value: pl.Expr) -> pl.Expr:

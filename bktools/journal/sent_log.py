@@ -97,6 +97,8 @@ class SentLog:
         self.folders = (inner / FOLDER, outer)
         self.journal = journal
         self._about = {"journal": journal.id, "location": journal.location, **origin}
+        # What was read of each file: it only ever grows, and a command may compare it many times.
+        self._read: dict[Path, tuple[bytes, list[SentLine]]] = {}
 
     def write(self, line: SentLine) -> None:
         """Append a line in both folders and flush it to disk. Hold the company's lock."""
@@ -151,7 +153,7 @@ class SentLog:
 
     def seen(self) -> list[Seen]:
         """Return what this machine has seen of a shared database, as each folder has it; nothing before the first use."""
-        bodies = (body for folder in self.folders for body in _bodies(folder / SEEN))
+        bodies = (body for folder in self.folders for body in _bodies(_content(folder / SEEN), folder / SEEN))
         return [
             Seen(**body | {"senders": tuple((login, machine) for login, machine in body["senders"])})
             for body in bodies
@@ -200,7 +202,18 @@ class SentLog:
 
     def _lines(self, name: str) -> list[SentLine]:
         """Return the lines of a file, merged from both folders."""
-        return _joined([[SentLine(**body) for body in _bodies(folder / name)] for folder in self.folders])
+        return _joined([self._lines_of(folder / name) for folder in self.folders])
+
+    def _lines_of(self, path: Path) -> list[SentLine]:
+        content = _content(path)
+        before, lines = self._read.get(path, (b"", []))
+        if not content.startswith(before):
+            before, lines = b"", []
+        lines = [*lines, *(SentLine(**body) for body in _bodies(content[len(before) :], path))]
+        # A last line that is not whole yet is read again.
+        if content.endswith(b"\n"):
+            self._read[path] = content, lines
+        return lines
 
     def journal_in_use(self) -> dict[str, Any]:
         """Return what this machine knows of the journal of its environment, nothing before the first sending."""
@@ -332,10 +345,10 @@ def _checksum(body: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()[:CHECKSUM]
 
 
-def _bodies(path: Path) -> list[dict[str, Any]]:
-    """Return the contents of a file's lines without the damaged ones, which the other folder has."""
+def _bodies(content: bytes, path: Path) -> list[dict[str, Any]]:
+    """Return what the lines of a file hold, without the damaged ones, which the other folder has."""
     bodies = []
-    for line in filter(None, _content(path).splitlines()):
+    for line in filter(None, content.splitlines()):
         checksum, _, body = line.decode("ascii", errors="replace").strip().partition(" ")
         if checksum == _checksum(body):
             bodies.append(json.loads(body))
