@@ -38,8 +38,8 @@ class Kind:
     """Entries with which an amount is compared.
 
     `reach` is how many times the median is never unusual: the more kinds of purchases, the more. `enough` is
-    the least number of entries, and `spread` the widest median deviation of their logarithms. Only among amounts
-    of one kind may an amount be too small, too.
+    the least number of entries, and `spread` the widest median deviation of their logarithms. Only among
+    amounts of one kind may an amount be too small, too.
     """
 
     level: str
@@ -50,7 +50,7 @@ class Kind:
     is_both_ways: bool = False
 
 
-# First the narrowest. Of a supplier whose amounts are steady, few entries show a decimal point in the wrong place.
+# First the narrowest. Few entries of a supplier of steady amounts show a decimal point in the wrong place.
 KINDS = (
     Kind("category", ("category_key",), 3.0, is_both_ways=True),
     Kind("supplier", ("supplier",), 8.0, enough=5, spread=math.log(1.2), is_both_ways=True),
