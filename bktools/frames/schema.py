@@ -15,6 +15,7 @@ import uuid
 from collections import Counter
 from collections.abc import Mapping
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
@@ -220,10 +221,15 @@ def to_pandas(
 _NO_COLUMN = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 
+# The way out where a path stands in the place of a frame.
+READ_FIRST = ": read the file with read_chart_of_accounts, read_entries or read_general_ledger"
+
+
 def to_arrow(frame: pd.DataFrame | pa.Table, name: str = "the frame") -> pa.Table:
     """Return a DataFrame as an Arrow table without its index; missing values become null."""
     if not isinstance(frame, pd.DataFrame | pa.Table):
-        raise InputError(f"{name} must be a pandas DataFrame or an Arrow table, is a {type(frame).__name__}")
+        what = f"{name} must be a pandas DataFrame or an Arrow table, is a {type(frame).__name__}"
+        raise InputError(f"{what}{READ_FIRST if isinstance(frame, str | Path) else ''}")
     headings = (
         frame.column_names if isinstance(frame, pa.Table) else [str(heading) for heading in frame.columns]
     )

@@ -201,11 +201,14 @@ def read_entries(
     # The file's own names are kept beside the IDs.
     result |= {field: _without_ids(table.columns[place]) for field, place in own_names.items()}
     result["line"] = reading.lines()
-    if "id" not in places:
+    # Amounts without dates are a budget, which has no entries.
+    if "id" not in places and "date" in places:
+        like_ids = [table.headings[place] for place in others if _is_like_ids(table.columns[place])]
+        heading = like_ids[0] if len(like_ids) == 1 else "HEADING"
         notes.append(
             "the file has no entry IDs of the service: its entries can be analysed and checked, "
             "not exported; export them from the service with their IDs, or name the column that holds them "
-            f"with {option('id')}"
+            f"with {option('id', heading)}"
         )
     ordered = {field.name: result[field.name] for field in schema.ENTRIES if field.name in result}
     further = _further_amounts(table, others, decimal)
@@ -261,6 +264,12 @@ def _own_names(reading: Reading, frames: Frames, required: Sequence[str]) -> dic
         elif not _has_uuids(reading, field):
             _leave_foreign_ids(reading, field)
     return own_names
+
+
+def _is_like_ids(column: pa.ChunkedArray) -> bool:
+    """Whether each row has a UUID of its own."""
+    has_all = len(column) > 0 and column.null_count == 0 and cells.matches(column, rules.UUID_REGEX).all()
+    return bool(has_all and pc.count_distinct(column).as_py() == len(column))
 
 
 def _has_uuids(reading: Reading, field: str) -> bool:

@@ -23,7 +23,7 @@ OTHER = "123e4567-e89b-42d3-a456-426614174000"
 
 GOOD = """\
 ok       version        bktools VERSION
-ok       configuration  http://127.0.0.1:PORT (BKTOOLS_BASE_URL), http://127.0.0.1:PORT (BKTOOLS_BASE_URL)
+ok       configuration  http://127.0.0.1:PORT (BKTOOLS_BASE_URL)
 ok       credential     token, set and not shown (BKTOOLS_TOKEN)
 ok       connection     127.0.0.1:PORT answered in N s, plain HTTP on this machine
 ok       access         the credential is accepted (200)
