@@ -67,6 +67,25 @@ ASKED = {
         {"fill_down": "date"},
         {"date": ["2026-10-01"] * 2 + ["2026-10-02"] * 3},
     ),
+    "a supplier called Total, and a total, below a date": (
+        ledger,
+        table(
+            "Account,Date,Debit,Credit,Text",
+            "4000,2026-10-01,100.00,,lunch",
+            "1000,,,100.00,Total Energies",
+            "5000,2026-10-02,50.00,,Uber",
+            "1000,,,50.00,Total SA",
+            "5000,2026-10-03,70.00,,Uber",
+            "1000,,,70.00,Uber",
+            ",,220.00,220.00,Grand total",
+            ",,220.00,220.00,",
+        ),
+        {"fill_down": "date", "columns": {"rows_with": "Date"}},
+        {
+            "amount": ["100.00", "-100.00", "50.00", "-50.00", "70.00", "-70.00"],
+            "date": [f"2026-10-0{day}" for day in (1, 1, 2, 2, 3, 3)],
+        },
+    ),
     "an account and a date in the first of their rows": (
         ledger,
         table(
@@ -331,6 +350,37 @@ def test_a_total_that_adds_nothing_up_is_asked_about(write):
     assert options == {"report_rows": "keep"}
     assert len(read) == 4
     assert entries(path, report_rows="skip")["amount"].tolist() == [5.0, 7.0]
+
+
+TOTALS = table(
+    "Date,Supplier,Text,Amount",
+    "2026-10-01,Total SA,Total,5.00",
+    "2026-10-02,Total Energies,lunch,7.00",
+    ",,Total for lunch,7.00",
+    ",Total of both suppliers,,12.00",
+    ",Total,,99.00",
+    ",Total Energies 2026,,",
+)
+
+
+def test_a_total_is_a_word_alone_a_known_name_behind_it_or_a_sum(write):
+    """A name that begins with a word for a total makes no total of a row with an amount."""
+    assert entries(write(TOTALS))["amount"].tolist() == [5.0, 7.0]
+
+
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [
+        (entries, "Date,Supplier,Amount\n2026-10-01,Uber,5.00\n,Total Energies,3.00\n"),
+        (entries, "Date,Supplier,Amount\n2026-10-01,Uber,5.00\n,Lidl,3.00\n"),
+        (ledger, "Account,Date,Amount,Text\n1,2026-10-01,5,a\n2,2026-10-01,-4,a\n2,,-1,Total Energies\n"),
+    ],
+)
+def test_no_command_leaves_an_entry_out_that_has_no_date(write, read, text):
+    """A row with an amount and a name is none that a printed command may lose."""
+    with pytest.raises(InputError, match="must not be empty") as caught:
+        read(write(text))
+    assert not caught.value.settings
 
 
 def test_balances_of_a_ledger(write):
