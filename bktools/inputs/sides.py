@@ -34,13 +34,15 @@ def _conventions(of_money: bool) -> Sequence[tuple[frozenset[str], Sides]]:  # n
     """Return the ways to read short words, each with the headings that name it, such as D/C."""
     debit = words.values("debit") | (words.values("money_out") if of_money else frozenset())
     credit = words.values("credit") | (words.values("money_in") if of_money else frozenset())
-    return [
+    by_letters = [
         (
             frozenset(map("".join, permutations(pair))),
             Sides(debit | {pair[0]}, (credit - {pair[0]}) | {pair[1]}),
         )
         for pair in (*words.pairs("letters"), *words.pairs("asked"))
     ]
+    of_sage = (frozenset[str](), Sides(words.values("sage_debit"), words.values("sage_credit")))
+    return by_letters if of_money else [*by_letters, of_sage]
 
 
 def debits(table: Table, place: int, *, of_money: bool, way_out: str = "") -> pa.ChunkedArray:

@@ -86,6 +86,24 @@ ASKED = {
             "date": [f"2026-10-0{day}" for day in (1, 1, 2, 2, 3, 3)],
         },
     ),
+    "types of transactions of Sage": (
+        ledger,
+        table(
+            "Type,Nominal A/C Ref,Date,Details,Amount",
+            "PI,5000,13/10/2026,Goods,100.00",
+            "PC,5000,13/10/2026,Goods back,20.00",
+            "JD,7000,13/10/2026,Rent,50.00",
+            "JC,2109,13/10/2026,Rent,50.00",
+        ),
+        None,
+        {"amount": ["100.00", "-20.00", "50.00", "-50.00"]},
+    ),
+    "the code of a parent beside an unknown heading": (
+        chart,
+        table("Parent code,Key figure,Name", "1000,1010,Cash", "1000,1020,Bank", "2000,2010,Loans"),
+        {"columns": {"code": "Key figure"}},
+        {"code": ["1010", "1020", "2010"]},
+    ),
     "an account and a date in the first of their rows": (
         ledger,
         table(
@@ -419,6 +437,14 @@ def test_notes_are_a_warning_in_python_and_a_line_in_a_command(write):
     ):
         with pytest.warns(FileNoteWarning):
             read(write(text), **({"fill_down": "date"} if read is ledger else {}))
+
+
+@pytest.mark.parametrize("heading", ["Parent", "Parent code", "Parent account", "Übergeordnetes Konto"])
+def test_the_code_of_a_parent_is_not_proposed(write, heading):
+    """Where the parents' codes are the only codes of a chart, none is proposed."""
+    with pytest.raises(InputError) as caught:
+        chart(write(f"{heading},Name\n1000,Cash\n1000,Bank\n2000,Loans\n"))
+    assert dict(caught.value.settings)["columns"] == {"code": "HEADING"}
 
 
 def test_a_list_of_files_is_refused_in_one_line(write):
