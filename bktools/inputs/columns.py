@@ -433,7 +433,10 @@ class Reading:
             free = [place for place in free if not looks.count_rows(table, place)]
         alike = self._looks[field]() if field in self._looks else looks.columns_like(field, table, free)
         by_cells = [place for place in alike if place in free]
-        by_word = self._with_word_inside(field, free, self.vocabulary.words_of(field))
+        known = self.vocabulary.words_of(field)
+        by_word = self._with_word_inside(field, free, known)
+        # A heading says more than cells do, also where some of its cells cannot be read.
+        by_cells.sort(key=lambda place: not words.are_inside(table.headings[place], known))
         both = [place for place in by_word if place in by_cells]
         # A ledger may know its accounts by their names alone.
         named = self.vocabulary.fields[field][0].by_cells if field == "account_code" else frozenset()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from itertools import permutations
@@ -87,12 +88,13 @@ def _texts(table: Table, place: int) -> set[str]:
 
 
 def _flags(heading: str, of_money: bool) -> list[Sides]:  # noqa: FBT001 - as above
-    """Return what yes and no say under a heading that names one side alone, such as Expense? or is_credit."""
+    """Return what yes and no say under a heading that is one side's name, such as Expense? or is_credit.
+
+    More words make another heading of it: a bank's charge is no side.
+    """
     yes, no = words.values("yes"), words.values("no")
-    both = _conventions(of_money)[0][1]
-    is_debit, is_credit = (
-        words.are_inside(heading, frozenset(word for word in side if len(word) > 1)) for side in both
-    )
+    name = normal(re.sub(r"(?i)^is[\s_]+|^is(?=[A-Z])", "", heading.strip()))
+    is_debit, is_credit = (len(name) > 1 and name in side for side in _conventions(of_money)[0][1])
     return [Sides(yes, no) if is_debit else Sides(no, yes)] if is_debit != is_credit else []
 
 

@@ -86,6 +86,24 @@ ASKED = {
             "date": [f"2026-10-0{day}" for day in (1, 1, 2, 2, 3, 3)],
         },
     ),
+    "an amount with cells in two forms beside a posting key": (
+        ledger,
+        table(
+            "Account,Posting date,PK,LC amnt",
+            '10,2026-10-01,40,"5,00"',
+            '20,2026-10-01,50,"-5,00"',
+            '20,2026-10-02,50,"-6,00"',
+            '10,2026-10-02,40,"6,00"',
+        ),
+        {"columns": {"amount": "LC amnt"}},
+        {"amount": ["5.00", "-5.00", "-6.00", "6.00"]},
+    ),
+    "a flag that a bank charged something": (
+        entries,
+        table("Date,Amount,is_bank_charge", "2026-10-01,5.00,false", "2026-10-02,6.00,true"),
+        None,
+        {"amount": ["5.00", "6.00"]},
+    ),
     "types of transactions of Sage": (
         ledger,
         table(
@@ -200,7 +218,7 @@ ASKED = {
             "2026-10-01,5.00,0.50,5.50",
             "2026-10-02,6.00,0.60,6.60",
         ),
-        {"columns": {"amount": "total_inc_gst"}},
+        None,
         {"amount": ["5.50", "6.60"]},
     ),
     "what was paid so far beside what was claimed": (
@@ -210,7 +228,7 @@ ASKED = {
             "2026-10-01,5.00,5.50,5.50",
             "2026-10-02,6.00,6.60,0.00",
         ),
-        {"columns": {"amount": "total_incl_gst"}},
+        None,
         {"amount": ["5.50", "6.60"]},
     ),
     "what was paid so far beside what was invoiced": (
@@ -437,6 +455,14 @@ def test_notes_are_a_warning_in_python_and_a_line_in_a_command(write):
     ):
         with pytest.warns(FileNoteWarning):
             read(write(text), **({"fill_down": "date"} if read is ledger else {}))
+
+
+@pytest.mark.parametrize("heading", ["Amount", "Sum spent"])
+def test_the_command_keeps_amounts_that_floats_do_not_keep(write, heading):
+    """The residue of sums in binary is read by the command that is printed, also where the column is proposed."""
+    read, _, options = followed(entries, write(f"Date,{heading}\n2026-10-01,155.790000000000020\n"))
+    assert options["money"] == "decimal"
+    assert [str(amount) for amount in read["amount"]] == ["155.790000000000020"]
 
 
 @pytest.mark.parametrize("heading", ["Parent", "Parent code", "Parent account", "Übergeordnetes Konto"])
