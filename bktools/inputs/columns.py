@@ -441,8 +441,10 @@ class Reading:
         # A ledger may know its accounts by their names alone.
         named = self.vocabulary.fields[field][0].by_cells if field == "account_code" else frozenset()
         headed = [place for place, heading in enumerate(table.headings) if normal(heading) in named]
+        own_names = [self.places["account_name"]] if named and self.has("account_name") else []
         first, second = (by_word, by_cells) if field in looks.FITS else (by_cells, by_word)
-        return looks.likeliest_first(field, table, [*dict.fromkeys([*headed, *both, *first, *second])])
+        candidates = dict.fromkeys([*headed, *both, *first, *second, *own_names])
+        return looks.likeliest_first(field, table, [*candidates])
 
     def _with_word_inside(self, field: str, free: Sequence[int], known: frozenset[str]) -> list[int]:
         """Return the columns that have one of the words inside of their headings, and cells that the field can have."""

@@ -148,7 +148,8 @@ def _report_or_not(reading: Reading, rows: cells.Mask, *, is_ledger: bool) -> st
     if not is_ledger or not (rows & ~is_total).any():
         return "skip"
     with_all, without = (_sum(columns, chosen) for chosen in (np.ones_like(rows), ~rows))
-    if with_all == 0:
+    # Balances that add up to zero open the books by themselves.
+    if with_all in (0, without):
         return "keep"
     return "skip" if without == 0 else None
 

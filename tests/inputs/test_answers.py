@@ -104,6 +104,34 @@ ASKED = {
         None,
         {"amount": ["5.00", "6.00"]},
     ),
+    "accounts that have names alone": (
+        ledger,
+        table(
+            "Transaction_ID,Date,Account_Name,Amount",
+            "1,2026-10-01,Bank,-5.00",
+            "1,2026-10-01,Rent,5.00",
+            "2,2026-10-02,Bank,6.00",
+            "2,2026-10-02,Sales,-6.00",
+        ),
+        {"columns": {"account_code": "Account_Name"}},
+        {"account_code": ["Bank", "Rent", "Bank", "Sales"]},
+    ),
+    "a day of posting beside the one on which it takes effect": (
+        ledger,
+        table(
+            "Account,posting_date,effective_date,Amount",
+            "10,2026-10-01,2026-09-30,5.00",
+            "20,2026-10-01,2026-09-30,-5.00",
+        ),
+        None,
+        {"date": ["2026-10-01", "2026-10-01"]},
+    ),
+    "one row without headings": (
+        entries,
+        "200.00,Groceries,2026-10-18,Walmart\n",
+        {"columns": {"date": "column 3", "amount": "column 1"}},
+        {"amount": ["200.00"], "date": ["2026-10-18"]},
+    ),
     "types of transactions of Sage": (
         ledger,
         table(
@@ -426,6 +454,8 @@ def test_balances_of_a_ledger(write):
     heading = "Account,Date,Text,Debit,Credit"
     assert len(ledger(write(table(heading, *opening, *rows)))) == 4
     assert len(ledger(write(table(heading, opening[0], *rows)))) == 2
+    # Of a ledger that does not balance by itself, balances that do are postings, too.
+    assert len(ledger(write(table(heading, *opening, *rows, "10,2026-10-03,Rounding,0.01,")))) == 5
 
 
 def test_months_in_words(write):
