@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -12,7 +12,8 @@ from bktools.cli import options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import REQUIRED, argument, option
 from bktools.consoles import listed
-from bktools.errors import ArgumentError, ConfigurationError
+from bktools.errors import ArgumentError, ConfigurationError, JournalError, PlanError
+from bktools.wording.numbers import counted
 
 if TYPE_CHECKING:
     from bktools.journal.journal import Journal
@@ -93,7 +94,6 @@ def restore(
     Example: bktools journal restore bktools-journal-20261031T180000Z.sqlite --by Ada
     """
     from bktools.journal.backups import restore as put_back
-    from bktools.wording.numbers import counted
 
     done = put_back(connection.settings, source, by=by, evidence=evidence)
     status, others = f"bktools export status{connection.same}", ", ".join(done.unconfirmed)
@@ -124,16 +124,23 @@ def waive(
     machines: list[str] = argument(
         "MACHINE...", "Machines that cannot confirm a restored database.", REQUIRED
     ),
-    begins: str = option("--from DATE", "The first day that you looked up.", REQUIRED),
-    ends: str = option("--to DATE", "The last day that you looked up.", REQUIRED),
-    evidence: str = option(
-        "--evidence TEXT", "Where you saw that none of these entries is booked.", REQUIRED
+    begins: str | None = option("--from DATE", "The first day that you looked up."),
+    ends: str | None = option("--to DATE", "The last day that you looked up."),
+    evidence: str | None = option("--evidence TEXT", "Where you saw that none of these entries is booked."),
+    plan: Path | None = option(
+        "--plan FILE", "Instead: the plan that export compose --ledger wrote. Its ledger is the evidence."
+    ),
+    exported_at: dt.datetime | None = option(
+        "--exported-at DATE",
+        "With --plan: the day of the ledger's export, where its file does not say it.",
+        formats=["%Y-%m-%d"],
     ),
     by: str = BY,
 ) -> None:
     """Waive the confirmation of a machine that is gone.
 
-    It holds for a company and the dates of its entries that you looked up. Entries with other dates, or without one, still wait.
+    It holds for a company and the dates of its entries that you looked up: give --from, --to and --evidence. Or it holds for
+    the ready entries of a plan, which its ledger does not hold: give --plan. All other entries still wait.
 
     Example: bktools journal waive bob@old-laptop#3f9c2a1b --from 2026-10-01 --to 2026-10-31 --evidence "ledger" --by Ada
     """
@@ -144,15 +151,25 @@ def waive(
             raise ConfigurationError(
                 "the journal is a file, which no other machine uses: nothing was recorded"
             )
-        done = journal.restores.waive(
-            machines, company_id, begins=begins, ends=ends, evidence=evidence, by=by
-        )
+        about: dict[str, Any]
+        if plan is not None:
+            if begins or ends or evidence:
+                raise ArgumentError("--plan", "stands instead of --from, --to and --evidence")
+            day = exported_at.date() if exported_at else None
+            entries, evidence = _looked_up(journal, plan, company_id, day)
+            done = journal.restores.waive_entries(machines, company_id, entries, evidence=evidence, by=by)
+            about, what = {"entries": entries}, f"{counted(len(entries), 'entry', 'entries')} of {plan}"
+        elif begins and ends and evidence:
+            told = {"evidence": evidence, "by": by}
+            done = journal.restores.waive(machines, company_id, begins=begins, ends=ends, **told)
+            about, what = {"begins": begins, "ends": ends}, f"entries dated {begins} to {ends}"
+        else:
+            raise ArgumentError("--evidence", "is needed with --from and --to, or give --plan FILE")
     results.report(
-        f"Company {company_id} does not wait for {', '.join(done)} with entries dated {begins} to {ends}",
+        f"Company {company_id} does not wait for {', '.join(done)} with {what}",
         company=company_id,
         waived=done,
-        begins=begins,
-        ends=ends,
+        **about,
         evidence=evidence.strip(),
     )
 
@@ -244,6 +261,24 @@ def rights(
         )
     sql = grants(settings.journal, role)
     results.report(sql.rstrip("\n"), role=role, sql=sql)
+
+
+def _looked_up(journal: Journal, file: Path, company_id: str, day: dt.date | None) -> tuple[list[str], str]:
+    """Return the entries of a plan that its ledger does not hold, and which ledger that is."""
+    from bktools.export.looked_up import not_in_the_books
+    from bktools.export.plan_file import read_plan
+    from bktools.journal.unknown_outcomes import sent_until
+
+    plan = read_plan(file).plan
+    if plan.journal != journal.id:
+        raise PlanError(f"{file} was composed with another journal: compose it again; nothing was recorded")
+    since = sent_until(journal, company_id)
+    if since is None:
+        raise JournalError("no restore of the database was noticed: nothing was recorded")
+    entries = not_in_the_books(plan, company_id, since, day)
+    books = plan.books
+    exported = books["exported_at"] or day
+    return entries, f"ledger {books['source']} (SHA-256 {books['sha256']}), exported on {exported}"
 
 
 def _journal(connection: options.Connection) -> Journal:

@@ -39,6 +39,7 @@ USUAL_LEVELS = (
     ("company", (), 10.0),
 )
 BOTH_WAYS = {"category"}
+_KINDS = [key for _, keys, _ in USUAL_LEVELS for key in keys]
 
 # Lines that a finding names; the others are counted.
 NAMED = 3
@@ -440,20 +441,27 @@ def _with_usual(rows: pl.DataFrame) -> pl.DataFrame:
     sized = sized.with_columns(size=c.amount.cast(pl.Float64).abs().log())
     if "supplier" in rows.columns:
         sized = sized.with_columns(supplier=_lower("supplier").str.strip_chars())
-    found = [_unusual_in(sized, *level) for level in USUAL_LEVELS if {*level[1]} <= {*rows.columns}]
-    return _joined(rows, pl.concat(found).unique("row", keep="first", maintain_order=True), "row")
+    sized = sized.select(
+        "row", "size", "units", "company_id", "currency", *(name for name in _KINDS if name in rows.columns)
+    )
+    levels = [_unusual_in(sized.lazy(), *level) for level in USUAL_LEVELS if {*level[1]} <= {*rows.columns}]
+    found = pl.concat(pl.collect_all(levels)).unique("row", keep="first", maintain_order=True)
+    limits = {"usual_low": _rounded(c.low.exp()), "usual_high": _rounded(c.high.exp())}
+    return _joined(rows, found.select("row", "usual_entries", "usual_of", **limits), "row")
 
 
-def _unusual_in(rows: pl.DataFrame, level: str, keys: Sequence[str], least_reach: float) -> pl.DataFrame:
-    """Return the rows whose amount is unusual among those with the same keys, currency and company, and what is usual."""
-    groups = ["company_id", "currency", *keys]
+def _unusual_in(rows: pl.LazyFrame, level: str, keys: Sequence[str], least_reach: float) -> pl.LazyFrame:
+    """Return the rows whose amount is unusual among those with the same keys, currency and company, and its limits."""
     reach = pl.max_horizontal(pl.lit(least_reach).log(), DEVIATIONS * TO_STANDARD * c.spread)
     top = pl.when(c.usual_entries >= ENOUGH_FOR_TOP).then(c.top + pl.lit(REACH_OF_TOP).log())
-    usual = (
-        rows.lazy()
-        .filter(*(c(key) != "" for key in keys))
-        .group_by(groups)
+    low = c.middle - reach if level in BOTH_WAYS else pl.lit(None, pl.Float64)
+    groups = (
+        rows.filter(*(c(key) != "" for key in keys))
+        .group_by("company_id", "currency", *keys)
         .agg(
+            # Rows that go with their group need no join afterwards.
+            "row",
+            "size",
             usual_entries=pl.len(),
             middle=c.size.median(),
             spread=(c.size - c.size.median()).abs().median(),
@@ -461,24 +469,12 @@ def _unusual_in(rows: pl.DataFrame, level: str, keys: Sequence[str], least_reach
             units=c.units.first(),
         )
         .filter(c.usual_entries >= ENOUGH)
-        .with_columns(
-            low=c.middle - reach if level in BOTH_WAYS else pl.lit(None, pl.Float64),
-            high=pl.min_horizontal(c.middle + reach, top),
-        )
-        .collect()
+        .with_columns(low=low, high=pl.min_horizontal(c.middle + reach, top), usual_of=pl.lit(level))
     )
-    unusual = (
-        rows.select("row", "size", *groups)
-        .join(usual, on=groups)
-        .filter((c.size > c.high) | (c.size < c.low))
+    each = groups.select("row", "size", "usual_entries", "usual_of", "low", "high", "units").explode(
+        "row", "size"
     )
-    return unusual.select(
-        "row",
-        "usual_entries",
-        usual_of=pl.lit(level),
-        usual_low=_rounded(c.low.exp()),
-        usual_high=_rounded(c.high.exp()),
-    )
+    return each.filter((c.size > c.high) | (c.size < c.low))
 
 
 def _rounded(value: pl.Expr) -> pl.Expr:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.export import spark
-from bktools.export.findings import Checked, Checker, arguments_of
+from bktools.export.findings import Checked, Checker, Naming, arguments_of
 from bktools.export.plan import SENT_BEFORE, ExportOptions, ExportPlan, batch_digest, plan_digest
 from bktools.export.selection import selected
 from bktools.frames.columns import amounts_of, text_of
@@ -142,18 +142,20 @@ def compose_export_jobs(
         if ledger is not None:
             raise ArgumentError("ledger", "cannot be asked about a PySpark frame: collect the entries first")
         rows, order = spark.checked(entries, checker)
-        find: Callable[[pa.Table], pa.Table] = partial(_found, checker, rows)
+        find: Callable[[pa.Table, Naming], pa.Table] = partial(_found, checker)
     else:
         rows = selected(typed(entries, "entries"), selection, entries)
         checked = checker.check(rows)
         order, find = checked.order, checked.find
-    named = with_names(rows, **{name: frame for name, frame in frames.items() if name in NAMING})
+    # Names are looked up for the rows that are shown, in their order: that of the file would be copied twice.
+    named = partial(with_names, **{name: frame for name, frame in frames.items() if name in NAMING})
     unchecked = checker.unchecked(rows)
     if checked is not None and ledger is not None:
-        asked = checked.asked(named, ledger, history)
+        asked = checked.asked(rows, named, ledger, history)
         unchecked += () if asked else ("ledger_style",)
-        order, find = (asked or checked).order, (asked or checked).find
-    ready, held = _composed(named, order, size, options)
+        checked = asked or checked
+        order, find = checked.order, checked.find
+    ready, held = _composed(rows, named, order, size, options)
     held = held if history is None else _with_exported(held, frames["history"])
     ready, held = (part.select(in_reading_order(part.column_names)) for part in (ready, held))
     return ExportPlan(
@@ -164,27 +166,32 @@ def compose_export_jobs(
         unchecked=unchecked,
         provenance=source_of(entries),
         journal=str(source_of(history).get("journal", "")),
-        _find=partial(find, named),
+        books={} if checked is None else dict(checked.books),
+        _find=partial(find, rows, named),
     )
 
 
-def _found(checker: Checker, rows: pa.Table, named: pa.Table) -> pa.Table:
-    return checker.check(rows).find(named)
+def _found(checker: Checker, rows: pa.Table, named: Naming) -> pa.Table:
+    return checker.check(rows).find(rows, named)
 
 
 def _composed(
-    rows: pa.Table, order: pl.DataFrame, size: int, options: ExportOptions
+    rows: pa.Table,
+    named: Naming,
+    order: pl.DataFrame,
+    size: int,
+    options: ExportOptions,
 ) -> tuple[pa.Table, pa.Table]:
     """Return the ready entries in the order of sending, with their batch_id, and the others with reason and facts.
 
-    `order` is as `Checked.order` has it. Entries that are not ready are in the order of
+    `named` gives rows their names. `order` is as `Checked.order` has it. Entries that are not ready are in the order of
     company, date, ID and line.
     """
     is_ready = order["reason"].is_null()
-    ready = rows.take(order["row"].filter(is_ready).to_arrow())
+    ready = named(rows.take(order["row"].filter(is_ready).to_arrow()))
     ready = ready.append_column("batch_id", _batch_ids(ready, size, options))
     reasons = order.filter(~is_ready).sort("row")
-    held = rows.take(reasons["row"].to_arrow())
+    held = named(rows.take(reasons["row"].to_arrow()))
     for name in ("reason", "facts"):
         held = held.append_column(name, pc.cast(reasons[name].to_arrow(), TEXT))
     keys = [name for name in ("company_id", "date", "id", "line") if name in rows.column_names]
@@ -216,7 +223,9 @@ def _batch_ids(ready: pa.Table, size: int, options: ExportOptions) -> pa.Array:
     """Return the batch ID of each ready row; the rows are in the order of sending, the lines of an entry together."""
     ids = ready.column("id")
     begins = np.flatnonzero(np.concatenate([[True][: len(ids)], pc.not_equal(ids[1:], ids[:-1]).to_numpy()]))
-    entries = ready.select(["id", "company_id"]).take(begins)
+    entries = ready.select(["id", "company_id"])
+    if len(begins) < len(ready):
+        entries = entries.take(begins)
     ids, names, counts = entries.column("id"), [], []
     begin = 0
     for company in entries.column("company_id").value_counts().to_pylist():

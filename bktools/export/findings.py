@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import calendar
 import datetime as dt
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,11 +20,15 @@ from bktools.errors import ArgumentError, InputError
 from bktools.export.checks import CHECKS, HELD_TOGETHER
 from bktools.export.columns import Arguments, columns_of, further_columns, polars_of, split_entries
 from bktools.findings.check import applicable, facts_of, find, first_error
+from bktools.frames.incoming import source_of
 from bktools.frames.names import FIRST, IDENTIFIERS
 from bktools.frames.schema import TEXT, Month
-from bktools.ledger.holdings import holdings
+from bktools.ledger.holdings import Holdings, holdings
 
 c = pl.col
+
+# Gives rows of entries the names of their categories, accounts and employees.
+Naming = Callable[[pa.Table], pa.Table]
 
 # The first columns of findings; names, money and identifiers of the entry follow.
 COLUMNS = ("check", "severity", "who", "facts")
@@ -105,23 +109,28 @@ class Checked:
         As `columns_of` returns it, with `reason` and `facts`, null for a ready entry.
     frames : mapping
         The frames that they were checked with.
+    books : mapping
+        Of the ledger that was asked about them, where it comes from and what it shows; empty without one.
     """
 
     rows: pl.DataFrame
     frames: Mapping[str, pl.DataFrame]
+    books: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def order(self) -> pl.DataFrame:
         """Row, reason and facts of each entry in the order of sending."""
         return in_order_of_sending(self.rows)
 
-    def asked(self, entries: pa.Table, ledger: Any, sent: Any) -> Checked | None:
+    def asked(self, entries: pa.Table, named: Naming, ledger: Any, sent: Any) -> Checked | None:
         """Return the entries with what the books hold of those that are ready; None where the ledger does not show how it books.
 
         Parameters
         ----------
         entries : pyarrow.Table
-            The checked entries with their names.
+            The checked entries.
+        named : callable
+            Gives rows their names.
         ledger : frame
             As `read_general_ledger` returns it.
         sent : frame, optional
@@ -130,22 +139,24 @@ class Checked:
         ready = self.rows.filter(c.reason.is_null())["row"]
         if self.rows.filter(c.reason.is_null())["company_id"].n_unique() > 1:
             raise ArgumentError("ledger", "is of one company, and the entries are of several: give company")
-        books = holdings(entries.take(ready.to_arrow()), ledger, exported=sent)
+        books = holdings(named(entries.take(ready.to_arrow())), ledger, exported=sent)
         if not books.is_style_known:
             return None
         held = polars_of(books.table).select(row=ready, in_books="held", voucher="voucher")
         rows = self.rows.drop("reason", "facts", "is_held_together").join(
             held, on="row", how="left", maintain_order="left"
         )
-        return _checked(rows, self.frames)
+        return replace(_checked(rows, self.frames), books=_shown(books, source_of(ledger)))
 
-    def find(self, entries: pa.Table) -> pa.Table:
+    def find(self, entries: pa.Table, named: Naming) -> pa.Table:
         """Return all findings, most severe first, then in the order of sending.
 
         Parameters
         ----------
         entries : pyarrow.Table
-            The checked entries with their names.
+            The checked entries.
+        named : callable
+            Gives rows their names.
 
         Returns
         -------
@@ -156,10 +167,18 @@ class Checked:
         found = find(rows, applicable(CHECKS, rows.columns))
         positions = self.order.select("row").with_row_index("position")
         found = found.join(positions, on="row", how="left").sort("number", "position")
-        names = [name for name in (*FIRST, *IDENTIFIERS) if name in entries.column_names]
-        about = entries.select(names).take(found["row"].to_arrow())
+        known = entries.select([name for name in (*FIRST, *IDENTIFIERS) if name in entries.column_names])
+        about = named(known.take(found["row"].to_arrow()))
+        about = about.select([name for name in (*FIRST, *IDENTIFIERS) if name in about.column_names])
         codes = {name: pc.cast(found[name].to_arrow(), TEXT) for name in COLUMNS}
-        return pa.table(codes | dict(zip(names, about.columns, strict=True)))
+        return pa.table(codes | dict(zip(about.column_names, about.columns, strict=True)))
+
+
+def _shown(books: Holdings, source: Mapping[str, Any]) -> dict[str, Any]:
+    """Return whose ledger a plan asked, and what it reaches: its file, its days, and the exported batches in it."""
+    about = {name: source.get(name) for name in ("source", "sha256", "exported_at")}
+    days = dict(zip(("first", "last"), (day.isoformat() for day in books.days), strict=False))
+    return {**about, "first": None, "last": None, **days, "batches": [*books.batches]}
 
 
 def in_order_of_sending(rows: pl.DataFrame) -> pl.DataFrame:

@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -81,6 +81,9 @@ class ExportPlan(Result):
         Source of the entries.
     journal : str
         Identity of the journal whose history it was composed with, the only one that accepts it. "" without a history.
+    books : dict
+        Of the ledger that was asked before: source, sha256, exported_at, first and last (days), and batches, those that it
+        holds as a whole. Empty where none was asked, or it does not show how it books.
     findings : DataFrame
         One row per finding of an entry, most severe first: check, severity (error: it is not ready; warning: look at it
         before the plan is submitted; info), about, message, to_do, who, names and money, identifiers, facts (JSON).
@@ -109,6 +112,7 @@ class ExportPlan(Result):
     _find: Callable[[], pa.Table]
     provenance: dict[str, Any] = field(default_factory=dict)
     journal: str = ""
+    books: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def batches(self) -> pd.DataFrame:
@@ -356,14 +360,14 @@ def _html(frame: pd.DataFrame, where: str, count: int | None = None) -> str:
 
 def batch_digest(company_id: str, entry_ids: list[str], options: ExportOptions) -> str:
     """Return the ID of a batch: the same company, entries and options give the same ID."""
-    digest = hashlib.sha256(json.dumps([company_id, *astuple(options)]).encode())
+    digest = hashlib.sha256(json.dumps([company_id, *vars(options).values()]).encode())
     digest.update("\n".join(entry_ids).encode())
     return digest.hexdigest()[:20]
 
 
 def plan_digest(batch_ids: list[str], options: ExportOptions, rows: pa.Table) -> str:
     """Return the ID of a plan: of its batches, its options, and everything that the journal keeps of each entry."""
-    digest = hashlib.sha256(json.dumps([astuple(options), batch_ids]).encode())
+    digest = hashlib.sha256(json.dumps([[*vars(options).values()], batch_ids]).encode())
     texts = {name: _as_text(rows.column(name)) for name in ENTRY_DATA if name in rows.column_names}
     kept = pa.table({name: text for name, text in texts.items() if text.null_count < len(text)})
     digest.update(json.dumps(kept.column_names).encode())

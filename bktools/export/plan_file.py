@@ -66,6 +66,7 @@ def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> 
         "unchecked": list(plan.unchecked),
         "provenance": plan.provenance,
         "journal": plan.journal,
+        "books": plan.books,
         "made_for": made_for,
         "made_by": made_by,
         "made_at": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
@@ -156,6 +157,7 @@ def _plan(head: dict[str, Any], rows: pa.Table, held: pa.Table, findings: pa.Tab
         plan_id=head["plan_id"],
         provenance=provenance,
         journal=str(head["journal"]),
+        books=dict(head["books"]),
         _find=lambda: findings,
     )
 

@@ -3,8 +3,8 @@
 A database that was restored, rolled back or failed over may lack what was sent since. Whatever suggests that stops all writing:
 another server, timeline or table, or a gap before what this machine has seen or sent. Every machine that meets it is written
 down. From then on a company's entries are sent when every machine that is known to have sent has confirmed the restore, which
-completes the database with what its sent log holds. A machine that is gone is waived by a person, for a company and the dates
-that the person looked up. All of these are events.
+completes the database with what its sent log holds. A machine that is gone is waived by a person, for a company and either the
+dates that the person looked up or the entries that a ledger does not hold. All of these are events.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 from bktools.caller import in_shell
 from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalBusyError, JournalError, StorageError
+from bktools.journal.entry_data import Dated
 from bktools.journal.postgres import Postgres
 from bktools.journal.records import Connection, Records, Row, loaded, named, this_user
 from bktools.journal.sent_log import Seen, SentLog
@@ -28,7 +29,7 @@ log = logging.getLogger("bktools")
 NOTICED, MET, CONFIRMED, WAIVED = "restore_noticed", "restore_met", "restore_confirmed", "restore_waived"
 
 _EVENTS = f"""
-    SELECT code, company_id, facts FROM events
+    SELECT at, code, company_id, facts FROM events
     WHERE code IN ('{NOTICED}', '{MET}', '{CONFIRMED}', '{WAIVED}', 'upgraded') ORDER BY event_id
 """
 _SENDERS = "SELECT DISTINCT login, machine FROM events WHERE code = 'sending'"
@@ -41,14 +42,23 @@ Sender = tuple[str | None, str | None]
 class _Restores:
     """What the events say of the restores of a database."""
 
-    last: str  # the last restore, "" for none
-    databases: frozenset[
-        str
-    ]  # the database when that one was noticed, or when it was created, and before an upgrade
-    senders: frozenset[Sender]  # the machines that sent, as these events name them
-    met: frozenset[str | None]  # the machines that met the last restore, and those that confirmed it
+    # The last restore, "" for none, and when it was noticed (ISO 8601, UTC).
+    last: str
+    noticed_at: str
+    # The database when that one was noticed, or when it was created, and before an upgrade.
+    databases: frozenset[str]
+    # The machines that sent, as these events name them.
+    senders: frozenset[Sender]
+    # The machines that met the last restore, and those that confirmed it.
+    met: frozenset[str | None]
     confirmed: frozenset[str | None]
-    waivers: tuple[dict[str, Any], ...]  # since the last restore: sender, company_id, begins, ends
+    # Since the last restore: sender, company_id, and begins and ends, or entries.
+    waivers: tuple[dict[str, Any], ...]
+
+    def waivers_of(self, sender: Sender, company_id: str) -> list[dict[str, Any]]:
+        """Return the waivers of a machine for a company."""
+        about = _identity(sender), company_id
+        return [each for each in self.waivers if (_identity(each["sender"]), each["company_id"]) == about]
 
 
 @dataclass(eq=False)
@@ -98,13 +108,13 @@ class DatabaseRestores:
                 self.records.record(connection, MET, facts=about | {"restore": restores.last})
         return True
 
-    def require(self, company_id: str, dates: Iterable[str | None]) -> None:
+    def require(self, company_id: str, entries: Iterable[Dated]) -> None:
         """Refuse to send while this machine has to confirm a restore, or the company waits for others.
 
         Call it in the transaction that writes the intent, in which no other machine writes.
         """
         is_known = self._agrees(self.sent_log.seen(), self.database.position(), self._restores())
-        reason = self.obstacle(company_id, dates) if is_known else self.noticed()
+        reason = self.obstacle(company_id, entries) if is_known else self.noticed()
         if reason:
             raise JournalError(reason)
 
@@ -137,10 +147,29 @@ class DatabaseRestores:
         `machines` are their names or identities. `evidence` is where a person looked up that none of the company's entries
         dated from `begins` to `ends` is booked; entries with other dates, or without one, still wait.
         """
-        by, evidence = rules.not_blank("by", by), rules.not_blank("evidence", evidence)
         begins, ends = _day("begins", begins), _day("ends", ends)
         if ends < begins:
             raise ArgumentError("ends", f"must not be before {begins}", ends)
+        return self._waived(machines, company_id, {"begins": begins, "ends": ends}, evidence, by)
+
+    def waive_entries(
+        self, machines: Sequence[str], company_id: str, entries: Iterable[str], *, evidence: str, by: str
+    ) -> list[str]:
+        """Record that a ledger does not hold some entries of a company, which wait no longer; return the machines' names.
+
+        `entries` are their IDs, and `evidence` says which ledger it is.
+        """
+        return self._waived(machines, company_id, {"entries": sorted(entries)}, evidence, by)
+
+    def noticed_at(self) -> dt.datetime | None:
+        """Return when the last restore was noticed: a machine that is gone sent nothing later. None without a restore."""
+        restores = self._restores()
+        return dt.datetime.fromisoformat(restores.noticed_at) if restores.last else None
+
+    def _waived(
+        self, machines: Sequence[str], company_id: str, span: dict[str, Any], evidence: str, by: str
+    ) -> list[str]:
+        by, evidence = rules.not_blank("by", by), rules.not_blank("evidence", evidence)
         with self.records.transaction() as connection:
             restores = self._restores()
             names = {sender: {named(*sender), _identity(sender)} for sender in self._unconfirmed(restores)}
@@ -152,41 +181,30 @@ class DatabaseRestores:
                     f"confirmed a restore ({', '.join(self.missing()) or 'none'})"
                 )
             for sender in waived:
-                facts = {
-                    "restore": restores.last,
-                    "sender": sender,
-                    "begins": begins,
-                    "ends": ends,
-                    "evidence": evidence,
-                }
+                facts = {"restore": restores.last, "sender": sender, **span, "evidence": evidence}
                 self.records.record(connection, WAIVED, company_id=company_id, person=by, facts=facts)
         return [named(*sender) for sender in waived]
 
-    def obstacle(self, company_id: str, dates: Iterable[str | None]) -> str:
-        """Return the reason why a company's entries of some dates cannot be sent after a restore, "" when they can."""
+    def obstacle(self, company_id: str, entries: Iterable[Dated]) -> str:
+        """Return the reason why some entries of a company cannot be sent after a restore, "" when they can."""
         restores = self._restores()
-        waivers = {
-            _identity(each["sender"]): each for each in restores.waivers if each["company_id"] == company_id
-        }
-        unconfirmed = self._unconfirmed(restores)
-        missing = [named(*sender) for sender in unconfirmed if _identity(sender) not in waivers]
+        waivers = {sender: restores.waivers_of(sender, company_id) for sender in self._unconfirmed(restores)}
+        missing = [named(*sender) for sender, of_sender in waivers.items() if not of_sender]
         if missing:
             return (
                 f"company {company_id} waits since a restore of the database {self.records.location}: "
                 f"{', '.join(missing)} sent with it and did not confirm the restore. Nothing was sent. {self._how()} "
                 f"For a machine that is gone: {self._waive(missing, company_id)}"
             )
-        of_company = [waivers[_identity(sender)] for sender in unconfirmed]
-        spans = [(each["begins"], each["ends"]) for each in of_company if each["begins"]]
         outside = sorted(
             {
                 date[:10] if date else "without a date"
-                for date in dates
-                if any(not date or not begins <= date[:10] <= ends for begins, ends in spans)
+                for entry_id, date in entries
+                if not all(any(_covers(each, entry_id, date) for each in some) for some in waivers.values())
             }
         )
         if outside:
-            senders = [named(*sender) for sender in unconfirmed]
+            senders = [named(*sender) for sender in waivers]
             return (
                 f"entries of company {company_id} ({outside[0]}{' and others' if len(outside) > 1 else ''}) may have been sent by "
                 f"{', '.join(senders)} before the database {self.records.location} was restored, and nobody looked those dates "
@@ -200,7 +218,8 @@ class DatabaseRestores:
         )
         return (
             f'{waive} --from DATE --to DATE --by NAME --evidence "..." (where you looked up that none of the entries dated '
-            "from the first to the second day is booked)"
+            f"from the first to the second day is booked), or {waive} --plan PLAN --by NAME (what export compose --ledger wrote, "
+            "with a ledger exported since)"
         )
 
     def noticed(self) -> str:
@@ -229,10 +248,10 @@ class DatabaseRestores:
     def _restores(self) -> _Restores:
         events = [(row, loaded(row["facts"])) for row in self.records.rows(_EVENTS)]
         incarnation = self.records.about("incarnation") or ""
-        last, databases = "", {incarnation}
+        last, noticed_at, databases = "", "", {incarnation}
         for row, facts in events:
             if row["code"] == NOTICED:
-                last, databases = facts["restore"], {facts["database"]}
+                last, noticed_at, databases = facts["restore"], row["at"], {facts["database"]}
             elif row["code"] == "upgraded" and "database_before" in facts:
                 # The upgrade made new tables in the same database.
                 databases = {incarnation, facts["database_before"]}
@@ -248,12 +267,13 @@ class DatabaseRestores:
         # What a moved file of version 0 sent has the machine's login alone.
         logins = frozenset(facts["sender"][0] for row, facts in of_last if row["code"] == CONFIRMED)
         waivers = (
-            {"company_id": row["company_id"], "begins": "", **facts}
+            {"company_id": row["company_id"], **facts, "entries": frozenset(facts.get("entries", ()))}
             for row, facts in of_last
             if row["code"] == WAIVED
         )
         return _Restores(
             last,
+            noticed_at,
             frozenset(databases),
             frozenset(tuple(sender) for _, facts in events for sender in facts.get("senders", ())),
             by_code[NOTICED, MET, CONFIRMED],
@@ -278,6 +298,14 @@ class DatabaseRestores:
             for sender in sent.union(restores.senders, own, *(state.senders for state in seen))
         }
         return tuple(sorted(of_each.values(), key=lambda sender: (sender[0] or "", sender[1] or "")))
+
+
+def _covers(waiver: dict[str, Any], entry_id: str, date: str | None) -> bool:
+    if waiver["entries"]:
+        return entry_id in waiver["entries"]
+    # Version 0 had waivers of a company alone.
+    begins, ends = waiver.get("begins"), waiver.get("ends", "")
+    return not begins or (date is not None and begins <= date[:10] <= ends)
 
 
 def _day(argument: str, text: str) -> str:

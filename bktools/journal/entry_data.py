@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -36,7 +36,11 @@ OF_CLAIM = (
 )
 # Of the batch that a query names.
 NEWEST_CLAIM_OF = f"(SELECT max(event_id) FROM events WHERE {_IS_CLAIM} AND batch_id = {{}})"
-DATES = f"SELECT date FROM entry_data WHERE batch_id = ?1 AND claim = {NEWEST_CLAIM_OF.format('?1')}"
+DATED = f"""
+    SELECT batch_entries.entry_id, date FROM batch_entries LEFT JOIN entry_data
+    ON entry_data.entry_id = batch_entries.entry_id AND entry_data.batch_id = ?1 AND claim = {NEWEST_CLAIM_OF.format("?1")}
+    WHERE batch_entries.batch_id = ?1
+"""
 INSERT = f"INSERT INTO entry_data VALUES (?, ?, ?, ?{', ?' * len(COLUMNS)})"
 
 HELD_BACK = ("close", "place", "entry_id", "split_line", "reason", "message", *ENTRY_DATA)
@@ -46,6 +50,8 @@ CLOSES = """
 """
 OF_CLOSE = f"SELECT {', '.join(HELD_BACK[2:])} FROM held_back WHERE close = ? ORDER BY place"
 
+# The ID of an entry, and its date, None where that is not known.
+Dated = tuple[str, str | None]
 _DATE = 2 + list(ENTRY_DATA).index("date")
 
 
@@ -57,9 +63,11 @@ def rows_of(batch: BatchRequest, period: str | None) -> list[EntryData]:
     return sorted((*line, period or (line[_DATE] or "")[:7] or None) for line in batch.entry_data)
 
 
-def dates_of(batch: BatchRequest) -> Iterator[str | None]:
-    """Yield the dates of the entries of a batch; None where one is not known."""
-    yield from [line[_DATE] for line in batch.entry_data] or [None]
+def dated(batch: BatchRequest) -> list[Dated]:
+    """Return ID and date of the entries of a batch, for each line of a split one."""
+    if not batch.entry_data:
+        return [(entry_id, None) for entry_id in batch.entry_ids]
+    return [(line[0], line[_DATE]) for line in batch.entry_data]
 
 
 def digest_of(rows: Sequence[Sequence[Any]]) -> str:

@@ -244,9 +244,9 @@ class Journal(Records):
             self._elsewhere = (newest["number"], events)
         return self._elsewhere[1]
 
-    def waiting(self, company_id: str, dates: Iterable[str | None]) -> str:
-        """Return why a company's entries of some dates wait for people who confirm a restored database, "" if they do not."""
-        return "" if self.restores is None else self.restores.obstacle(company_id, dates)
+    def waiting(self, company_id: str, entries: Iterable[entry_data.Dated]) -> str:
+        """Return why some entries of a company wait for people who confirm a restored database, "" if they do not."""
+        return "" if self.restores is None else self.restores.obstacle(company_id, entries)
 
     def sender_of(self, batch_id: str) -> Row:
         """Return login, machine and process of the newest request of a batch; an empty row where it is not known."""

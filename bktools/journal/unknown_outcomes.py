@@ -56,8 +56,7 @@ def sendings_in_doubt(company: str, *, service: Service) -> dict[str, tuple[dt.d
     may exist that the journal does not have ("" for none).
     """
     with open_for_reading(service.settings) as journal:
-        jobs = journal.rows("SELECT job FROM batches WHERE company_id = ?", company)
-        longest = dt.timedelta(seconds=max([lasts_seconds(row["job"]) for row in jobs] + [JOB_SECONDS]))
+        longest = _longest(journal, company)
         return {
             row["batch_id"]: (
                 dt.datetime.fromisoformat(row["sent_at"]) + longest if row["sent_at"] else None,
@@ -65,6 +64,17 @@ def sendings_in_doubt(company: str, *, service: Service) -> dict[str, tuple[dt.d
             )
             for row in journal.unknown(company)
         }
+
+
+def sent_until(journal: Journal, company: str) -> dt.datetime | None:
+    """Return when each job that a machine created for a company before the last restore has ended; None without a restore."""
+    noticed = None if journal.restores is None else journal.restores.noticed_at()
+    return None if noticed is None else noticed + _longest(journal, company)
+
+
+def _longest(journal: Journal, company: str) -> dt.timedelta:
+    jobs = journal.rows("SELECT job FROM batches WHERE company_id = ?", company)
+    return dt.timedelta(seconds=max([lasts_seconds(row["job"]) for row in jobs] + [JOB_SECONDS]))
 
 
 def _undelivered(journal: Journal, row: Row) -> str:

@@ -97,7 +97,7 @@ class WritableJournal(Journal):
             When an entry is in a batch that was sent or may have been sent, or in one that was changed by hand, or its
             period is closed; nothing was written.
         """
-        company_id, dates = "", set[str | None]()
+        company_id, entries = "", set[entry_data.Dated]()
         # Before the first request: a journal that has sent is one that this machine knows.
         self.sent_log.describe()
         with self.transaction() as connection:
@@ -114,7 +114,7 @@ class WritableJournal(Journal):
                         self._claim_data(connection, batch, period)
                     continue
                 company_id = batch.company_id
-                dates.update(entry_data.dates_of(batch))
+                entries.update(entry_data.dated(batch))
                 for other in self._claims(batch):
                     facts = {"batch_id": batch.batch_id}
                     change(
@@ -134,7 +134,7 @@ class WritableJournal(Journal):
                     change(self, connection, batch.batch_id, "PLANNED", "planned", {}, **anew)
                 self._claim_data(connection, batch, period)
             # Once for all: nobody else writes until this transaction ends, and `begin` looks again.
-            reason = self.waiting(company_id, dates) if dates else ""
+            reason = self.waiting(company_id, entries) if entries else ""
             if reason:
                 raise JournalError(reason)
 
@@ -158,8 +158,9 @@ class WritableJournal(Journal):
             try:
                 with self.transaction() as connection:
                     if self.restores is not None:
-                        dates = [entry["date"] for entry in self.rows(entry_data.DATES, batch_id)]
-                        self.restores.require(row["company_id"], dates or [None])
+                        rows = self.rows(entry_data.DATED, batch_id)
+                        entries = [(entry["entry_id"], entry["date"]) for entry in rows]
+                        self.restores.require(row["company_id"], entries)
                     intent = {"sent_at": self._sent_at[batch_id], "settled_at": None}
                     change(self, connection, batch_id, "SENDING", "sending", {}, **intent)
                     body = self._whole_body(batch_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -43,11 +44,17 @@ class Holdings:
         Whether the ledger shows how it books. Where it does not, every row is "not_there".
     habits : mapping
         How the ledger books, as codes and numbers.
+    batches : tuple of str
+        Batches that were sent before and are in the ledger as a whole: they show whose ledger it is.
+    days : tuple of date
+        The first and the last day of its postings; empty without any.
     """
 
     table: pa.Table
     is_style_known: bool
     habits: Mapping[str, Any]
+    batches: tuple[str, ...]
+    days: tuple[dt.date, ...]
 
 
 def holdings(entries: Any, ledger: Any, *, exported: Any = None) -> Holdings:
@@ -71,7 +78,8 @@ def holdings(entries: Any, ledger: Any, *, exported: Any = None) -> Holdings:
     own = read(entries, ledger, are_sent=False)
     sides = sides_of(own)
     said = said_of(ledger)
-    before = verdict_of(sides_of(read(exported, ledger)), **said._asdict()) if exported is not None else None
+    sent = read(exported, ledger) if exported is not None else None
+    before = verdict_of(sides_of(sent), **said._asdict()) if sent is not None else None
     # Postings of what was sent before are of no other entry.
     taken = _taken(before) if before is not None else []
     first = verdict_of(sides, **said._asdict(), explained=taken)
@@ -92,7 +100,23 @@ def holdings(entries: Any, ledger: Any, *, exported: Any = None) -> Holdings:
         held[entry], postings[entry] = _of_entry(verdict, entry)
     at = pa.array(postings, COUNT, mask=postings < 0)
     table = pa.table({"held": pa.array(held, TEXT), "voucher": _vouchers(own, at), "posting": at})
-    return Holdings(table, is_known, verdict.facts())
+    batches = () if sent is None or before is None else _whole_batches(sent, before)
+    return Holdings(table, is_known, verdict.facts(), batches, _days(own))
+
+
+def _whole_batches(sent: Inputs, verdict: Verdict) -> tuple[str, ...]:
+    if not {"batch_id", "state"} <= {*sent.exported.column_names}:
+        return ()
+    rows = pl.DataFrame({name: pl.from_arrow(sent.exported.column(name)) for name in ("batch_id", "state")})
+    is_there = pl.Series(np.isin(verdict.status, FOUND)) & (rows["state"] == "ACCEPTED")
+    batches = rows.select("batch_id", is_there=is_there).drop_nulls("batch_id").group_by("batch_id")
+    return tuple(sorted(batches.agg(pl.col("is_there").all()).filter("is_there")["batch_id"].to_list()))
+
+
+def _days(inputs: Inputs) -> tuple[dt.date, ...]:
+    days = pl.Series(pl.from_arrow(inputs.ledger.column("date"))).cast(pl.Date)
+    first, last = days.min(), days.max()
+    return (first, last) if isinstance(first, dt.date) and isinstance(last, dt.date) else ()
 
 
 def _taken(verdict: Verdict) -> list[int]:

@@ -26,7 +26,7 @@ from bktools.errors import ArgumentError, BktoolsError, JournalError, PlanError,
 from bktools.export.plan import ExportPlan
 from bktools.frames.batches import BatchRequest
 from bktools.frames.schema import COUNT, TEXT, Month, to_pandas
-from bktools.journal.entry_data import dates_of
+from bktools.journal.entry_data import dated
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, loaded, named, now
 from bktools.journal.said import said
@@ -417,7 +417,7 @@ def _may_still_run(accepted: Row | None) -> bool:
 
 
 def _row_planned(journal: Journal, batch: BatchRequest) -> dict[str, Any]:
-    reason = journal.waiting(batch.company_id, dates_of(batch))
+    reason = journal.waiting(batch.company_id, dated(batch))
     return _row(batch, "BLOCKED", reason) if reason else _row(batch, "PLANNED", WOULD_BE_SENT)
 
 

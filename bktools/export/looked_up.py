@@ -1,0 +1,74 @@
+"""Entries that a ledger does not hold, as evidence after a restore of the journal's database.
+
+A machine that is gone may have sent entries that no journal knows. A ledger that was exported later shows which of them are
+booked, if it is known where this company's accounting system books.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pyarrow.compute as pc
+
+from bktools.errors import PlanError
+from bktools.export.plan import ExportPlan
+from bktools.frames.columns import days_of
+
+
+def not_in_the_books(
+    plan: ExportPlan, company_id: str, since: dt.datetime, exported_at: dt.date | None = None
+) -> list[str]:
+    """Return the IDs of a plan's ready entries of a company of which its ledger shows that they are not booked.
+
+    Parameters
+    ----------
+    plan : ExportPlan
+        Composed with `ledger=` and `history=`.
+    company_id : str
+        The company.
+    since : datetime
+        When everything that may have been sent had ended: the ledger was exported on a later day.
+    exported_at : date, optional
+        The day of the ledger's export, where its file does not say it.
+
+    Raises
+    ------
+    PlanError
+        When the ledger shows nothing: none was asked, it was exported too early, holds no batch that was accepted, or ends
+        before every entry.
+    """
+    books = plan.books
+    if not books:
+        raise PlanError(
+            "the plan asked no ledger that shows how it books: compose it with --ledger FILE; nothing was recorded"
+        )
+    said = books["exported_at"]
+    day = dt.date.fromisoformat(said) if said else exported_at
+    if day is None:
+        raise PlanError(f"{books['source']} does not say when it was exported: give --exported-at DATE")
+    if day <= since.date():
+        raise PlanError(
+            f"{books['source']} was exported on {day}, and may lack what was sent until {since.date()}: compose the plan again "
+            f"with a ledger exported on {since.date() + dt.timedelta(days=1)} or later; nothing was recorded"
+        )
+    if not books["batches"]:
+        raise PlanError(
+            f"{books['source']} holds none of the batches that were accepted before, so it does not show where the company's "
+            "entries are booked: look them up by hand (--from, --to, --evidence); nothing was recorded"
+        )
+    first, last = (dt.date.fromisoformat(books[name]) for name in ("first", "last"))
+    days = days_of(plan.rows)
+    is_within = pc.and_(pc.greater_equal(days, first), pc.less_equal(days, last))
+    is_own = pc.equal(plan.rows.column("company_id"), company_id)
+    # A split entry is one: each of its lines must be within.
+    ids = plan.rows.filter(is_own).column("id")
+    outside = {
+        *plan.rows.filter(pc.and_(is_own, pc.invert(pc.fill_null(is_within, False)))).column("id").to_pylist()
+    }
+    shown = [entry_id for entry_id in ids.unique().to_pylist() if entry_id not in outside]
+    if not shown:
+        raise PlanError(
+            f"no ready entry of company {company_id} is dated from {first} to {last}, which {books['source']} covers: nothing "
+            "was recorded"
+        )
+    return shown
