@@ -295,8 +295,9 @@ def _read_dates(reading: Reading, date_format: str | None) -> None:
     if reading.has("date") and not reading.has("id"):
         rule = "is the date and must not be empty (fill it in, or delete rows that are no entries)"
         with reading.trying():
-            way_out = without_empty(reading, "date", *_NAMES)
-            reading.refuse("date", reading.blank("date"), rule, **way_out)
+            empty = reading.blank("date")
+            way_out = without_empty(reading, "date", *_NAMES) if empty.any() else {}
+            reading.refuse("date", empty, rule, **way_out)
     reading.read("date", dates.dates, date_format, reading.notes)
 
 

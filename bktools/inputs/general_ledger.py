@@ -229,9 +229,11 @@ def _postings(reading: Reading, ledger: Ledger) -> tuple[pa.Table, dict[str, Dec
                 f"is the {field.replace('_', ' ')} and must not be empty (delete rows that are no postings)"
             )
             with reading.trying():
+                empty = reading.blank(field)
                 # A format has no such option.
-                way_out = {} if ledger.is_whole else without_empty(reading, field, "account_code")
-                reading.refuse(field, reading.blank(field), rule, **way_out)
+                has_way_out = empty.any() and not ledger.is_whole
+                way_out = without_empty(reading, field, "account_code") if has_way_out else {}
+                reading.refuse(field, empty, rule, **way_out)
     reading.read("date", dates.dates, ledger.date_format, reading.notes, is_of_format=ledger.is_whole)
     sums = _read_amounts(reading, ledger)
     if sums and not ledger.is_whole and "amount" in places:
