@@ -190,13 +190,15 @@ def _are_nothing_but_a_word(reading: Reading) -> cells.Mask:
     """Return the rows whose only texts are words for a balance or a total; accounts, dates and currencies do not count."""
     table = reading.table
     passed_over = {reading.places[field] for field in _BESIDE_A_WORD if field in reading.places}
-    alone = np.ones(len(table.lines), dtype=bool)
+    columns = [column for place, column in enumerate(table.columns) if place not in passed_over]
+    begin = [cells.matches(column, words.beginnings("total", "balance", "turnover")) for column in columns]
+    alone: cells.Mask = np.logical_or.reduce([*begin, np.zeros(len(table.lines), dtype=bool)])
     says = np.zeros(len(table.lines), dtype=bool)
-    for place, column in enumerate(table.columns):
-        if place in passed_over or not alone.any():
-            continue
+    for column, may_be_word in zip(columns, begin, strict=True):
+        if not alone.any():
+            break
         is_text = cells.matches(column, r"\pL{4}") & alone
-        is_word = is_text & words.may_begin(column, "total", "balance", "turnover")
+        is_word = is_text & may_be_word
         if is_word.any():
             is_word[is_word] = cells.mask(words.are_alone(column.filter(pa.array(is_word)), _ALONE))
         alone &= ~is_text | is_word

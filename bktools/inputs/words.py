@@ -10,8 +10,6 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -139,19 +137,12 @@ def begin(column: pa.ChunkedArray, words: frozenset[str]) -> pa.ChunkedArray:
     return _each(column, begins)
 
 
-def may_begin(column: pa.ChunkedArray, *tables: str) -> npt.NDArray[np.bool_]:
-    """Return where a cell may begin with a word of these tables of values: quickly, for the few cells that do.
+@cache
+def beginnings(*tables: str) -> str:
+    """Return a pattern of the cells that may begin with a word of these tables of values: quick, for the few that do.
 
     Words are compared as the tables write them, with or without their accents.
     """
-    flags: npt.NDArray[np.bool_] = pc.match_substring_regex(column, _beginnings(tables)).to_numpy(
-        zero_copy_only=False
-    )
-    return flags
-
-
-@cache
-def _beginnings(tables: tuple[str, ...]) -> str:
     words = {
         word.strip()
         for table in tables
