@@ -1,4 +1,4 @@
-"""Changes to a table that the caller asks for before it is read: cells filled down, and accounts split into code and name."""
+"""Changes to a table at the caller's wish before it is read: cells filled down, accounts split in two."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FILLED = ("account_code", "date", "voucher_id")
 
 
 def split_accounts(reading: Reading, split: bool, code: str, name: str) -> None:  # noqa: FBT001 - the caller's own flag
-    """Make two columns of the one that holds the code and the name of an account, and give them to these fields."""
+    """Split the column with code and name of an account in two, and give these to the fields."""
     if not rules.flag("split_account", split):
         return
     table = reading.table
@@ -52,8 +52,8 @@ def split_accounts(reading: Reading, split: bool, code: str, name: str) -> None:
 def fill_down(reading: Reading, fields: str | None, identities: Sequence[str], *, lacks_all: bool) -> None:
     """Fill empty cells of these fields with the ones above them, in rows that hold something.
 
-    Rows that hold nothing else are titles, such as the account above its postings: they are left out. Lines of a report
-    and sums without any text are no such rows: their cells stay empty.
+    Rows that hold nothing else are titles, such as the account above its postings: they are left out. Cells of
+    report lines, and of sums without any text, stay empty.
     """
     names = [name.strip() for name in (fields or "").split(",") if name.strip()]
     for field in names:
@@ -79,7 +79,7 @@ def fill_down(reading: Reading, fields: str | None, identities: Sequence[str], *
 
 
 def to_fill_down(reading: Reading) -> str:
-    """Return the fields that stand only in the first of the rows that they are for, as `fill_down` takes them."""
+    """Return which fields stand only in the first of their rows, in the form that `fill_down` takes."""
     rows = has_amount(reading) & ~_are_bare(reading)
     needed = []
     for field in (field for field in FILLED if reading.has(field)):
@@ -90,9 +90,9 @@ def to_fill_down(reading: Reading) -> str:
 
 
 def without_empty(reading: Reading, field: str, *named_by: str) -> dict[str, Any]:
-    """Return the option that reads rows in which a field is empty, or leaves them out; none where that loses a row.
+    """Return the option that reads rows in which a field is empty, or leaves them out.
 
-    A row is lost that has an amount and one of the fields `named_by`.
+    There is none where a row would be left out that has an amount and one of the fields `named_by`.
     """
     if fields := to_fill_down(reading):
         return {"fill_down": fields}
@@ -105,7 +105,7 @@ def without_empty(reading: Reading, field: str, *named_by: str) -> dict[str, Any
 
 
 def _are_bare(reading: Reading) -> cells.Mask:
-    """Return the rows that hold money alone, as a sum does, where others hold a text beside what may be filled down."""
+    """Return the rows that hold money alone, as a sum does, where others hold a text, too."""
     filled = {
         place: ~cells.blank(column)
         for place, column in enumerate(reading.table.columns)

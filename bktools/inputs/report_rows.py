@@ -1,4 +1,4 @@
-"""Rows that are no entries or postings: headings that are repeated, totals, balances, and other lines of a report."""
+"""Rows that are no entries or postings: repeated headings, totals, balances, and other report lines."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def keep_rows(
 ) -> None:
     """Leave out the rows that are none of `what`, which notes count.
 
-    These rows have a broken cell, hold nothing (in fields and the other columns), repeat the headings, or are lines of a
-    report (`report_lines`).
+    These rows have a broken cell, hold nothing (in fields and the other columns), repeat the headings, or are
+    lines of a report (`report_lines`).
     """
     if reading.rows_with is not None:
         remark = f"rows left out that hold nothing under {reading.table.headings[reading.rows_with]!r}"
@@ -57,9 +57,10 @@ def keep_rows(
 def report_lines(reading: Reading, identities: Sequence[str], *, lacks_all: bool) -> cells.Mask:
     """Return the rows that are totals, balances or other lines of a report.
 
-    Such a row lacks all of the fields that tell rows apart, or without `lacks_all` one of them, and has a cell that begins
-    with a word for it, such as Total. Where it has an amount, more must show it, because a supplier's name may begin so:
-    the cell is the word alone, the name of another cell follows the word, or the amount adds up those above.
+    Such a row lacks all of the fields that tell rows apart, or without `lacks_all` one of them, and has a
+    cell that begins with a word for it, such as Total. A supplier's name may begin so, too: a row with an
+    amount is a total only where the cell is the word alone, the name of another cell follows the word, or
+    the amount adds up those above.
     """
     table = reading.table
     columns = [reading.column(field) for field in identities if reading.has(field)]
@@ -88,7 +89,7 @@ def _are_shown(reading: Reading, identities: Sequence[pa.ChunkedArray], rows: ce
     """Return which of the rows are lines of a report by their texts alone."""
     chosen = pa.array(rows)
     shown = [
-        # A date or a code of an account that begins so is none.
+        # A cell that begins so is no date and no code of an account.
         says_report(column.filter(chosen))
         for column in identities
         if (cells.matches(column, r"\d") | cells.blank(column)).mean() > _MOST
@@ -102,11 +103,11 @@ def _are_shown(reading: Reading, identities: Sequence[pa.ChunkedArray], rows: ce
 
 
 def leave_reports(reading: Reading, what: str, report_rows: str | None) -> None:
-    """Leave out the rows that hold nothing but a word for a balance or a total, a date and an amount, or ask about them.
+    """Leave out the rows with only a word for a balance or a total, a date and an amount, or ask for them.
 
-    Such a row is a line of a report where its amount adds up rows above it, or where the ledger balances without it. A
-    balance among entries is one in any case; a balance in a ledger may be the posting that opens the books.
-    `report_rows` is the caller's answer: "skip" or "keep".
+    Such a row is a line of a report where its amount adds up rows above it, or where the ledger balances
+    without it. A balance among entries is one in any case; a balance in a ledger may be the posting that
+    opens the books. `report_rows` is the caller's answer: "skip" or "keep".
     """
     if report_rows not in (None, "skip", "keep"):
         raise ArgumentError(name_of("report_rows"), 'must be "skip" or "keep"', report_rows)
@@ -131,8 +132,8 @@ def leave_reports(reading: Reading, what: str, report_rows: str | None) -> None:
     else:
         reading.problems.append(
             table.error(
-                f"rows hold {such} ({cells.lines_of(table, rows)}), as sums in a report do; their amounts do not show it:"
-                " leave them out, or read them with report rows kept",
+                f"rows hold {such} ({cells.lines_of(table, rows)}), as sums in a report do; "
+                "their amounts do not show it: leave them out, or read them with report rows kept",
                 int(table.lines[row]),
                 report_rows="skip" if what == "postings" else "keep",
             )
@@ -140,7 +141,7 @@ def leave_reports(reading: Reading, what: str, report_rows: str | None) -> None:
 
 
 def _report_or_not(reading: Reading, rows: cells.Mask, *, is_ledger: bool) -> str | None:
-    """Return what the amounts say of rows that look like lines of a report: skip, keep, or None for neither."""
+    """Return what amounts say of rows that look like report lines: skip, keep, or None for neither."""
     columns = _money(reading)
     is_total = ~np.logical_or.reduce([_says_balance(column) for column in reading.table.columns]) & rows
     if (is_total & ~_add_up(columns, rows)).any():
@@ -160,7 +161,7 @@ def _money(reading: Reading) -> list[Sequence[Decimal | None]]:
 
 
 def _add_up(columns: Sequence[Sequence[Decimal | None]], rows: cells.Mask) -> cells.Mask:
-    """Return which of the rows hold the sums of the rows above: of all of them, or of those since the last such row."""
+    """Return which rows hold the sums of rows above: of all, or of those since the last such row."""
     agree = np.zeros_like(rows)
     of_all, since = ([Decimal()] * len(columns) for _ in range(2))
     for row in range(int(np.flatnonzero(rows)[-1]) + 1 if columns else 0):
@@ -187,7 +188,10 @@ def _sum(columns: Sequence[Sequence[Decimal | None]], chosen: cells.Mask) -> Dec
 
 
 def _are_nothing_but_a_word(reading: Reading) -> cells.Mask:
-    """Return the rows whose only texts are words for a balance or a total; accounts, dates and currencies do not count."""
+    """Return the rows whose only text is a word for a balance or total.
+
+    Accounts, dates and currencies do not count.
+    """
     table = reading.table
     passed_over = {reading.places[field] for field in _BESIDE_A_WORD if field in reading.places}
     columns = [column for place, column in enumerate(table.columns) if place not in passed_over]
