@@ -52,8 +52,8 @@ def split_accounts(reading: Reading, split: bool, code: str, name: str) -> None:
 def fill_down(reading: Reading, fields: str | None, identities: Sequence[str], *, lacks_all: bool) -> None:
     """Fill empty cells of these fields with the ones above them, in rows that hold something.
 
-    Rows that hold nothing else are titles, such as the account above its postings: they are left out. Cells of
-    report lines, and of sums without any text, stay empty.
+    Rows that hold nothing else are titles, such as the account above its postings: they are left out. Cells
+    of report lines, and of sums without any text, stay empty.
     """
     names = [name.strip() for name in (fields or "").split(",") if name.strip()]
     for field in names:
