@@ -205,11 +205,12 @@ def to_pandas(
         if pa.types.is_decimal(field.type) and money != "decimal":
             column = amounts.floats(table.column(place))
             if column is None and money == "float":
-                raise InputError(
-                    f"{field.name} {amounts.longest(table.column(place)):f} has more than the "
-                    f"{amounts.FLOAT_DIGITS} digits"
-                    ' that a float keeps: read it with money="decimal"'
-                )
+                long = amounts.longest(table.column(place))
+                most = amounts.FLOAT_DIGITS
+                why = f"{field.name} {long:f} has more than the {most} digits that a float keeps"
+                error = InputError(f'{why}: read it with money="decimal"')
+                error.why, error.settings = why, (("money", "decimal"),)
+                raise error
             table = table if column is None else table.set_column(place, field.name, column)
     frame: pd.DataFrame = table.to_pandas(types_mapper=_pandas_type, date_as_object=False)
     if provenance is not None:
