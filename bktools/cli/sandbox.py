@@ -79,6 +79,11 @@ def serve(
         "Fault to inject, such as error:operation=search_categories,times=3,status=503; may be repeated. "
         "bktools sandbox faults lists them.",
     ),
+    ready: bool = option(
+        "--ready",
+        "Every company takes exports; by default one lacks its contra accounts, another its ERP.",
+        False,
+    ),
 ) -> None:
     """Serve the sandbox until Ctrl-C; print how to connect.
 
@@ -92,6 +97,9 @@ def serve(
     state = load_settings("sandbox").state_dir
     server = Server(state, latency=latency / 1000, faults=fault or (), on_request=_on_request, **vars(world))
     with server:
+        if ready:
+            for company in server.companies():
+                server.configure_company(company.id, has_integration=True, has_contra_accounts=True)
         try:
             values = {name: getattr(server, attribute) for name, attribute in ATTRIBUTES.items()}
             variables = {

@@ -14,10 +14,13 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+import uuid
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+import bktools
 from bktools.cli.exits import Exit
 from bktools.cli.guide import text_of
 from bktools.sandbox import parse_fault, write_account_list, write_sample_data
@@ -153,6 +156,21 @@ def test_every_option_does_what_it_says(tmp_path):
             search(variables)
     with served("--db", tmp_path / "other.db", "--seed", 8) as (other, _, _):
         assert other["BKTOOLS_COMPANY"] != variables["BKTOOLS_COMPANY"]
+
+
+def test_a_sandbox_whose_companies_are_ready_takes_their_exports(tmp_path):
+    """With --ready, an export job of every company is accepted, also of those that are refused otherwise."""
+    with served("--db", tmp_path / "ready.db", "--ready") as (variables, _, _):
+        folders = {f"{name}_dir": tmp_path / name for name in ("data", "cache", "sent_log")}
+        address, token = variables["BKTOOLS_BASE_URL"], variables["BKTOOLS_TOKEN"]
+        companies = {row["companyId"] for row in get(f"{address}/v2/employees", token)["data"]}
+        entries = pd.DataFrame(
+            {"company_id": sorted(companies), "id": [str(uuid.uuid4()) for _ in companies]}
+        )
+        with bktools.connect(address, token=token, **folders) as service:
+            plan = bktools.compose_export_jobs(entries)
+            outcomes = bktools.submit_export_jobs(plan, apply=True, service=service)["outcome"]
+        assert outcomes.to_list() == ["ACCEPTED"] * 3
 
 
 def test_faults_and_latency():
