@@ -183,9 +183,7 @@ def test_a_lost_batch_without_free_entries_is_passed_over(settings, tmp_path):
 
 def test_a_backup_on_a_new_disk_needs_evidence(settings, kept, tmp_path):
     """Without a sent log nobody knows what was sent since: the last export is named, and a person's evidence is an event."""
-    new = load_settings(
-        "https://books.example.com", env={}, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m"
-    )
+    new = replace(settings, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m")
     with pytest.raises(
         JournalError, match=f"batch 2 of company {COMPANY}, sent 2.*nothing was restored"
     ) as caught:
@@ -207,9 +205,7 @@ def test_a_data_folder_on_a_new_disk_needs_evidence(settings, kept, tmp_path):
     """A copied data folder has the sent log beside the journal, which may be as old as the copy: it is asked for too."""
     shutil.copytree(tmp_path / "data", tmp_path / "d")
     shutil.rmtree(tmp_path / "data")
-    new = load_settings(
-        "https://books.example.com", env={}, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m"
-    )
+    new = replace(settings, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m")
     with pytest.raises(JournalError, match=r'restore .*--evidence "\.\.\." --by NAME'):
         open_for_writing(new)
     with pytest.raises(JournalError, match="the last export that is known here is batch 5"):
@@ -320,9 +316,7 @@ def test_a_copy_is_refused_while_the_journal_is_elsewhere(settings, tmp_path):
     with open_for_writing(settings) as journal:
         send(journal, of_one("1"))
     shutil.copytree(tmp_path / "data", tmp_path / "copied")
-    copied = load_settings(
-        "https://books.example.com", env={}, data_dir=tmp_path / "copied", sent_log_dir=tmp_path / "sent_log"
-    )
+    copied = replace(settings, data_dir=tmp_path / "copied")
     said = "is a copy of the journal .*data"
     with pytest.raises(JournalError, match=said):
         open_for_writing(copied)
@@ -335,9 +329,7 @@ def test_a_data_folder_that_was_moved_sends_on(settings, tmp_path):
     with open_for_writing(settings) as journal:
         send(journal, of_one("1"))
     (tmp_path / "data").rename(tmp_path / "moved")
-    moved = load_settings(
-        "https://books.example.com", env={}, data_dir=tmp_path / "moved", sent_log_dir=tmp_path / "sent_log"
-    )
+    moved = replace(settings, data_dir=tmp_path / "moved")
     with open_for_writing(moved) as journal:
         journal.require_current()
         send(journal, of_one("2"))
