@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 from page_server import COMPANY
-from rows import Row, in_turn, measured, python_with
+from rows import Row, in_turn, measured, python_with, versions_in
 
 from bktools.service import Service
 from bktools.settings import load_settings
@@ -129,7 +129,9 @@ def fetch(size: Size) -> list[Row]:
     note = ", ".join(f"{name} {value:.3f} s" for name, value in seconds.items())
     rows = [Row(work, "÷ httpx loop, times faster", seconds["loop"] / ours, 2.0, at_most=False, note=note)]
     if size.peers:
-        rows.insert(0, Row(work, "÷ dlt, times faster", seconds["dlt"] / ours, 10.0, at_most=False))
+        versions = versions_in(python_with(*DLT), "dlt")
+        dlt = Row(work, "÷ dlt, times faster", seconds["dlt"] / ours, 10.0, at_most=False, note=versions)
+        rows.insert(0, dlt)
     why = "beyond the sockets: HTTP parsing, ids checked and counted, the file digested and synced"
     rows.append(Row(work, "time ÷ raw sockets", ours / seconds["raw"], 1.7, at_most=True, note=why))
     rows.append(Row(work, f"requests beyond {least}", pages - least, 2.0, at_most=True))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from rows import Row, in_turn, in_words, measured, python_with, ratios
+from rows import Row, in_turn, in_words, measured, python_with, ratios, versions_in
 
 from bktools.reconcile import reconcile_accounts
 
@@ -130,10 +130,12 @@ def measure_size(accounts: int, goal: float, rounds: int, *, peers: bool) -> lis
                 frames[noun].to_parquet(Path(folder) / f"{noun}.parquet")
             ways["datacompy"] = partial(by_datacompy, Path(folder), len(theirs))
         figures = in_turn(ways, rounds)
-    goals = {"pandas merge": (goal, f"{in_words(figures)}; {PROFILE}"), "datacompy": (1, "on Polars")}
+    goals = {"pandas merge": (goal, f"{in_words(figures)}; {PROFILE}")}
+    if peers:
+        goals["datacompy"] = (1, versions_in(python_with(*PEERS), "datacompy", "polars"))
     rows = []
-    for peer in (name for name in goals if name in figures):
-        (wall, used), (least, note) = ratios(figures, peer), goals[peer]
+    for peer, (least, note) in goals.items():
+        wall, used = ratios(figures, peer)
         work = f"reconcile {accounts:,} by {accounts:,} accounts"
         told = f"by processor time {used:.2f}; {note}"
         rows.append(Row(work, f"÷ {peer}, times faster", wall, least, at_most=False, note=told))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
-import importlib.metadata
 import os
 import platform
 import resource
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 import venv
@@ -85,9 +85,16 @@ def python_with(*packages: str) -> str:
     return python
 
 
+def versions_in(python: str, *packages: str) -> str:
+    """Return the versions of packages in an environment."""
+    code = "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
+    done = subprocess.run([python, "-c", code, *packages], capture_output=True, text=True, check=True)
+    return ", ".join(map(" ".join, zip(packages, done.stdout.split(), strict=True)))
+
+
 def write(name: str, rows: Sequence[Row], libraries: Sequence[str], *, path: Path = RESULTS) -> None:
     """Write the section of a benchmark in the place of the one that was there; the other sections stay."""
-    versions = ", ".join(f"{library} {importlib.metadata.version(library)}" for library in libraries)
+    versions = versions_in(sys.executable, *libraries)
     machine = (
         f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
     )
